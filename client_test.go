@@ -1,4 +1,5 @@
-// The client: what New refuses, timeouts, retries, and what a Client makes of its transport, limiter and ctx.
+// The client: what New refuses, timeouts, retries, and what a Client makes of its transport, limiter
+// and ctx.
 
 package hotelstays_test
 
@@ -66,48 +67,37 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
+// What a credential's request refuses is in TestValidationOfTokens.
 func TestNewCredentials(t *testing.T) {
-	read := []types.Scope{types.ScopeSearchRead}
-	rows := []struct {
-		name   string
+	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
+	for name, row := range map[string]struct {
 		cred   hotelstays.Credential
 		faults []string
 	}{
-		{"none", nil, []string{"cred"}},
-		{"nil pointer", (*hotelstays.TicketCredential)(nil), []string{"cred"}},
-		{"ticket", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
-		{"ticket by pointer", &hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, nil},
-		{"ticket for a year", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 365 * 24 * time.Hour}, nil},
-		{"ticket for longer", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), TTL: 365*24*time.Hour + time.Second},
-			[]string{"ttl"}},
-		{"ticket from a log", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("[redacted]")}, []string{"appSecret"}},
-		{"oauth", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: read, Lifetime: time.Hour}, nil},
-		{"oauth without anything", hotelstays.OAuthCredential{Lifetime: -1}, []string{"Lifetime", "client_id", "client_secret"}},
-		{"oauth without scopes", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s")}, nil},
-		{"oauth with an empty scope", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
-			Scopes: []types.Scope{""}}, []string{"scope[0]"}},
-		{"oauth from a log", hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("[redacted]"), Scopes: read},
-			[]string{"client_secret"}},
-		{"token", bearerToken("t"), nil},
-		{"empty token", bearerToken(""), []string{"Token"}},
-		{"token from a log", bearerToken("[redacted]"), []string{"Token"}},
-		{"token from a file, with its line break", bearerToken("t\n"), []string{"Token"}},
-	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			base, err := hotelstays.New("https://api.example.test", bearerToken("t"))
-			require.NoError(t, err)
-			_, err = hotelstays.New("https://api.example.test", row.cred)
-			_, derivedErr := base.WithCredential(row.cred)
-			if row.faults == nil {
-				assert.NoError(t, err)
-				assert.NoError(t, derivedErr)
-				return
-			}
-			assert.Equal(t, row.faults, faultPaths(t, err))
-			assert.Equal(t, row.faults, faultPaths(t, derivedErr))
-			assert.ErrorContains(t, derivedErr, "WithCredential")
-		})
+		"none":                      {nil, []string{"cred"}},
+		"nil pointer":               {(*hotelstays.TicketCredential)(nil), []string{"cred"}},
+		"ticket":                    {ticket, nil},
+		"ticket by pointer":         {&ticket, nil},
+		"ticket without anything":   {hotelstays.TicketCredential{TTL: -1}, []string{"appKey", "appSecret", "ttl"}},
+		"oauth":                     {hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Lifetime: time.Hour}, nil},
+		"oauth without anything":    {hotelstays.OAuthCredential{Lifetime: -1, Scopes: []types.Scope{""}}, []string{"Lifetime", "client_id", "client_secret", "scope[0]"}},
+		"token":                     {bearerToken("t"), nil},
+		"empty token":               {bearerToken(""), []string{"Token"}},
+		"token from a log":          {bearerToken("[redacted]"), []string{"Token"}},
+		"token with its line break": {bearerToken("t\n"), []string{"Token"}},
+	} {
+		base, err := hotelstays.New("https://api.example.test", bearerToken("t"))
+		require.NoError(t, err)
+		_, err = hotelstays.New("https://api.example.test", row.cred)
+		_, derivedErr := base.WithCredential(row.cred)
+		if row.faults == nil {
+			assert.NoError(t, err, name)
+			assert.NoError(t, derivedErr, name)
+			continue
+		}
+		assert.Equal(t, row.faults, faultPaths(t, err), name)
+		assert.Equal(t, row.faults, faultPaths(t, derivedErr), name)
+		assert.ErrorContains(t, derivedErr, "WithCredential")
 	}
 }
 
@@ -205,8 +195,9 @@ func TestNewBaseURL(t *testing.T) {
 		"https://api.example.test?x=1", "https://api.example.test/?", "https://api.example.test/#top", "https://api.example.test:port", "https://%zz", "https://a b",
 	}
 	for _, base := range good {
-		_, err := hotelstays.New(base, bearerToken("t"))
+		client, err := hotelstays.New(base, bearerToken("t"))
 		assert.NoError(t, err, base)
+		assert.NotContains(t, client.String(), "/)", "paths follow")
 	}
 	for _, base := range bad {
 		_, err := hotelstays.New(base, bearerToken("t"))
@@ -214,29 +205,6 @@ func TestNewBaseURL(t *testing.T) {
 			assert.Equal(t, []string{"baseURL"}, faultPaths(t, err), base)
 			assert.NotContains(t, err.Error(), "user:pass", "an address may hold a password")
 		}
-	}
-}
-
-// urlRecorder records where a request goes.
-type urlRecorder struct{ url string }
-
-func (v *urlRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	v.url = r.URL.String()
-	return nil, errors.New("recorded")
-}
-
-func TestNewBaseURLKeepsItsPath(t *testing.T) {
-	for base, want := range map[string]string{
-		"https://api.example.test":           "https://api.example.test/api/search/destinations",
-		"https://api.example.test/":          "https://api.example.test/api/search/destinations",
-		"https://api.example.test:8443/env/": "https://api.example.test:8443/env/api/search/destinations",
-	} {
-		rt := &urlRecorder{}
-		c, err := hotelstays.New(base, bearerToken("t"), hotelstays.WithHTTPClient(&http.Client{Transport: rt}), hotelstays.WithMaxAttempts(1))
-		require.NoError(t, err)
-		_, err = c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-		require.Error(t, err)
-		assert.Equal(t, want, rt.url)
 	}
 }
 
@@ -419,85 +387,52 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 		Times: -1})
 }
 
-// assertTimedOut checks the error of a call that was sent once and not answered. The outcome of
-// Book and Cancel is unknown.
-func assertTimedOut(t *testing.T, op hotelstays.Operation, err error) {
-	t.Helper()
-	assert.ErrorIs(t, err, context.DeadlineExceeded, op)
-	var failed *hotelstays.TransportError
-	if assert.ErrorAs(t, err, &failed, op) {
-		assert.True(t, failed.Sent, op)
-		assert.Equal(t, 1, failed.Attempts, op)
-	}
-	var unknown *hotelstays.OutcomeUnknownError
-	if hotelstays.Mutates(op) {
-		if assert.ErrorAs(t, err, &unknown, op) {
-			assert.Equal(t, op, unknown.Operation)
-			assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
-		}
-	} else {
-		assert.NotErrorAs(t, err, &unknown, op)
-	}
-}
-
-// The table of the package documentation: calls without a timeout of their own.
-func TestDefaultTimeouts(t *testing.T) {
-	for op, call := range operationCalls {
-		t.Run(string(op), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t)
-				stall(srv, op)
-				start := time.Now()
-				err := call(t.Context(), client)
-				assert.Equal(t, hotelstays.TimeLimit(op), time.Since(start))
-				assertTimedOut(t, op, err)
-				assert.Equal(t, 1, srv.Ledger().Count(op))
-				assert.Empty(t, srv.Ledger().Orders())
-			})
-		})
-	}
-}
-
 // A call's timeout wins over the client's, and ctx over both if it ends first. Each replaces the
-// default.
+// default, which TestManualTimeLimitsAndRateLimits compares with the manual. The error names the limit
+// that passed.
 func TestTimeoutOfCallClientAndCtx(t *testing.T) {
+	const own, ofCtx = "the call's own limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
 		name              string
 		client, call, ctx time.Duration // 0: none
 		want              time.Duration
+		says              string
 	}{
-		{"the default", 0, 0, 0, 120 * time.Second},
-		{"the client", 7 * time.Second, 0, 0, 7 * time.Second},
-		{"the client, beyond the default", 10 * time.Minute, 0, 0, 10 * time.Minute},
-		{"the call", 7 * time.Second, 3 * time.Second, 0, 3 * time.Second},
-		{"the call, beyond the client", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second},
-		{"the ctx", 0, 0, 5 * time.Second, 5 * time.Second},
-		{"the ctx, beyond the default", 0, 0, 10 * time.Minute, 10 * time.Minute},
-		{"the ctx, before the call", 7 * time.Second, 3 * time.Second, time.Second, time.Second},
-		{"the call, before the ctx", 7 * time.Second, 3 * time.Second, time.Minute, 3 * time.Second},
+		{"the default", 0, 0, 0, 120 * time.Second, own},
+		{"the client", 7 * time.Second, 0, 0, 7 * time.Second, own},
+		{"the client, beyond the default", 10 * time.Minute, 0, 0, 10 * time.Minute, own},
+		{"the call, beyond the client", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second, own},
+		{"the ctx, beyond the default", 0, 0, 10 * time.Minute, 10 * time.Minute, ofCtx},
+		{"the ctx, before the call", 7 * time.Second, 3 * time.Second, time.Second, time.Second, ofCtx},
+		{"the call, before the ctx", 7 * time.Second, 3 * time.Second, time.Minute, 3 * time.Second, own},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t)
-				if tc.client > 0 {
-					client = newClient(t, srv, ticketOf(srv), hotelstays.WithTimeout(tc.client))
-				}
-				var opts []hotelstays.CallOption
-				if tc.call > 0 {
-					opts = append(opts, hotelstays.WithTimeout(tc.call))
-				}
-				ctx := t.Context()
-				if tc.ctx > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, tc.ctx)
-					defer cancel()
-				}
-				stall(srv, hotelstays.OpBook)
-				start := time.Now()
-				err := operationCalls[hotelstays.OpBook](ctx, client, opts...)
-				assert.Equal(t, tc.want, time.Since(start))
-				assertTimedOut(t, hotelstays.OpBook, err)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			if tc.client > 0 {
+				client = newClient(t, srv, ticketOf(srv), hotelstays.WithTimeout(tc.client))
+			}
+			var opts []hotelstays.CallOption
+			if tc.call > 0 {
+				opts = append(opts, hotelstays.WithTimeout(tc.call))
+			}
+			ctx, cancel := t.Context(), func() {}
+			if tc.ctx > 0 {
+				ctx, cancel = context.WithTimeout(ctx, tc.ctx)
+			}
+			defer cancel()
+			stall(srv, hotelstays.OpBook)
+			start := time.Now()
+			err := operationCalls[hotelstays.OpBook](ctx, client, opts...)
+			assert.Equal(t, tc.want, time.Since(start), tc.name)
+			assert.ErrorContains(t, err, strings.Replace(tc.says, "%s", tc.want.String(), 1), tc.name)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			var unknown *hotelstays.OutcomeUnknownError
+			require.ErrorAs(t, err, &unknown)
+			assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+			var failed *hotelstays.TransportError
+			require.ErrorAs(t, err, &failed)
+			assert.True(t, failed.Sent)
+			assert.Equal(t, 1, failed.Attempts)
 		})
 	}
 }
@@ -577,83 +512,65 @@ func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time
 	return hint
 }
 
-// Each attempt sends what is left then; a default counts as a deadline.
+// Each attempt sends what is left then.
 func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
-	for _, timeout := range []time.Duration{0, 15 * time.Second, 5 * time.Second} {
-		t.Run(timeout.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t)
-				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-				require.NoError(t, err)
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
-					Delay: time.Second, Times: 2})
-				var opts []hotelstays.CallOption
-				left := 60 * time.Second
-				if timeout > 0 {
-					opts, left = append(opts, hotelstays.WithTimeout(timeout)), timeout
-				}
-				deadline := time.Now().Add(left)
-				_, err = client.HotelList(t.Context(), searchCity(srv), opts...)
-				require.NoError(t, err)
-				requests := srv.Ledger().Requests(hotelstays.OpHotelList)
-				require.Len(t, requests, 3)
-				earlier := left
-				for _, r := range requests {
-					hint := assertHint(t, r, deadline.Sub(r.Arrived))
-					assert.Less(t, hint, earlier)
-					earlier = hint
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+		require.NoError(t, err)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
+			Delay: time.Second, Times: 2})
+		earlier := 15 * time.Second
+		deadline := time.Now().Add(earlier)
+		_, err = client.HotelList(t.Context(), searchCity(srv), hotelstays.WithTimeout(earlier))
+		require.NoError(t, err)
+		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
+		require.Len(t, requests, 3)
+		for _, r := range requests {
+			hint := assertHint(t, r, deadline.Sub(r.Arrived))
+			assert.Less(t, hint, earlier)
+			earlier = hint
+		}
+	})
 }
 
 // A caller that waits for the rate limit leaves at once when its ctx ends, has sent nothing, and
 // uses no slot.
 func TestGivingUpBeforeTheRateLimit(t *testing.T) {
-	for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
-		t.Run(string(op), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const limit = 10
-				srv, client := newSandbox(t)
-				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-				require.NoError(t, err)
-				start := time.Now()
-				for range limit {
-					_ = operationCalls[op](t.Context(), client)
-				}
-				require.Zero(t, time.Since(start))
-
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(func() {
-						ctx, cancel := context.WithCancel(t.Context())
-						defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
-						err := operationCalls[op](ctx, client)
-						assert.Equal(t, 100*time.Millisecond, time.Since(start))
-						assert.ErrorIs(t, err, context.Canceled)
-						var unknown *hotelstays.OutcomeUnknownError
-						assert.NotErrorAs(t, err, &unknown, "nothing was sent")
-						var failed *hotelstays.TransportError
-						if assert.ErrorAs(t, err, &failed) {
-							assert.False(t, failed.Sent)
-							assert.ErrorContains(t, err, "nothing was carried out")
-						}
-					})
-				}
-				time.Sleep(50 * time.Millisecond) // those that follow queue behind them
-				for range limit {
-					wg.Go(func() {
-						_ = operationCalls[op](t.Context(), client)
-						assert.InDelta(t, time.Second, time.Since(start), float64(50*time.Millisecond), "all slots are back after their second")
-					})
-				}
-				wg.Wait()
-				assert.Equal(t, 2*limit, srv.Ledger().Count(op))
-				assert.Zero(t, srv.Ledger().RateLimited(""))
-			})
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+		require.NoError(t, err)
+		book, limit := operationCalls[hotelstays.OpBook], hotelstays.OpBook.RateLimit()
+		start := time.Now()
+		for range limit {
+			_ = book(t.Context(), client)
+		}
+		require.Zero(t, time.Since(start))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
+			err := book(ctx, client)
+			assert.Equal(t, 100*time.Millisecond, time.Since(start))
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+			var failed *hotelstays.TransportError
+			if assert.ErrorAs(t, err, &failed) {
+				assert.False(t, failed.Sent)
+				assert.ErrorContains(t, err, "nothing was carried out")
+			}
 		})
-	}
+		time.Sleep(50 * time.Millisecond) // those that follow queue behind it
+		for range limit {
+			wg.Go(func() {
+				_ = book(t.Context(), client)
+				assert.InDelta(t, time.Second, time.Since(start), float64(50*time.Millisecond), "all slots are back after their second")
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, 2*limit, srv.Ledger().Count(hotelstays.OpBook))
+	})
 }
 
 // A caller that waits for a slow token leaves when its own ctx ends, even the one that requested

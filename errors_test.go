@@ -79,16 +79,9 @@ func TestDecodeConditions(t *testing.T) {
 		{"100001005", voucher, 200, code(100001005), []string{"VoucherTooLarge"}},
 		{"100001008", voucher, 200, code(100001008), []string{"AmbiguousReference"}},
 		{"100001111", book, 200, code(100001111), []string{"RateChanged"}},
-		{"100001112", book, 200, code(100001112), nil}, // reserved, and so an unknown outcome
 		{"an unknown code", book, 200, code(100009999), nil},
 		// codes, with a status that says something else
-		{"100000400, 400", read, 400, code(100000400), []string{"Param"}},
-		{"100000401, 401", ticket, 401, code(100000401), []string{"Unauthorized"}},
-		{"100000404, 404", voucher, 404, code(100000404), []string{"NotFound"}},
-		{"100000429, 429", read, 429, code(100000429), []string{"RateLimited"}},
 		{"100001003, 400", book, 400, code(100001003), []string{"DuplicateBooking"}},
-		{"100001005, 400", voucher, 400, code(100001005), []string{"VoucherTooLarge"}},
-		{"100001008, 400", voucher, 400, code(100001008), []string{"AmbiguousReference"}},
 		{"100001111, 400", book, 400, code(100001111), []string{"RateChanged"}},
 		// the status, where the code is not documented
 		{"400", read, 400, code(7), []string{"Param"}},
@@ -100,16 +93,11 @@ func TestDecodeConditions(t *testing.T) {
 		{"409", read, 409, code(7), nil},
 		{"429", read, 429, code(7), []string{"RateLimited"}},
 		{"500", read, 500, code(7), nil},
-		{"502", read, 502, code(7), nil},
 		{"504", read, 504, code(7), []string{"UpstreamTimeout"}},
 		// the status, where there is no envelope
-		{"400, a page", read, 400, htmlPage, []string{"Param"}},
-		{"401, a page", read, 401, htmlPage, []string{"Unauthorized"}},
 		{"403, a page", read, 403, htmlPage, []string{"Forbidden"}},
 		{"404, a page", read, 404, htmlPage, nil},
 		{"404 of a voucher, a page", voucher, 404, htmlPage, nil},
-		{"429, a page", read, 429, htmlPage, []string{"RateLimited"}},
-		{"503, a page", read, 503, htmlPage, nil},
 		{"504, a page", read, 504, htmlPage, []string{"UpstreamTimeout"}},
 		// Cancel
 		{"Cancel: 400", cancel, 400, code(7), []string{"CancelRefused"}},
@@ -126,6 +114,9 @@ func TestDecodeConditions(t *testing.T) {
 			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
 			require.Error(t, err)
 			assert.ElementsMatch(t, row.want, matchedSentinels(err), "%v", err)
+			if len(row.want) == 1 && !errors.As(err, new(*hotelstays.OutcomeUnknownError)) {
+				assert.Equal(t, hotelstays.KindOf(sentinels[row.want[0]]), hotelstays.KindOf(err))
+			}
 		})
 	}
 }
@@ -133,22 +124,15 @@ func TestDecodeConditions(t *testing.T) {
 // One answer is one condition at most, whatever operation, status and code meet: a
 // switch over the conditions gives the same answer in any order.
 func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
-	chosen := portionOf(t, 3, 11)
-	codes := []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111, 100001112}
-	for op, call := range operationCalls {
-		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 504} {
-			for _, code := range codes {
+	for op := range operationCalls {
+		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
+			for _, code := range []int{0, 7, 100000400, 100000401, 100000404, 100000429, 100001003, 100001005, 100001008, 100001111} {
 				for _, msg := range []string{"m", "invalid_scope"} {
-					if !chosen.Next() {
-						continue
-					}
-					answer := fmt.Sprintf(`{"code":%d,"msg":%q}`, code, msg)
-					err := call(t.Context(), clientThrough(t, &fixedAnswer{status: status, body: answer}, hotelstays.WithMaxAttempts(1)))
-					assert.Equal(t, op == hotelstays.OpCancel && status/100 == 2 && code == 0, err == nil, "%s: HTTP %d %s", op, status, answer)
+					err := &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: msg}
 					matches := matchedSentinels(err)
-					assert.LessOrEqual(t, len(matches), 1, "%s: HTTP %d %s: %v", op, status, answer, matches)
+					assert.LessOrEqual(t, len(matches), 1, "%v: %v", err, matches)
 					if op == hotelstays.OpCancel && status == 400 && code != 0 {
-						assert.Equal(t, []string{"CancelRefused"}, matches, "%s", answer)
+						assert.Equal(t, []string{"CancelRefused"}, matches, "%v", err)
 					}
 				}
 			}
@@ -312,35 +296,6 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			require.ErrorContains(t, err, row.text, name)
 			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
 			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "WithHTTPClient"), name)
-		})
-	}
-}
-
-// The error names the limit that has passed: the call's own, or that of ctx.
-func TestErrorNamesTheLimitThatPassed(t *testing.T) {
-	for _, row := range []struct {
-		ctx, call time.Duration // 0: none
-		want      string
-	}{
-		{0, 0, "the call's own limit of 1m0s passed: "},
-		{0, 2 * time.Second, "the call's own limit of 2s passed: "},
-		{time.Hour, 2 * time.Second, "the call's own limit of 2s passed: "},
-		{time.Second, 2 * time.Second, "the deadline of ctx passed: "},
-		{time.Second, 0, "the deadline of ctx passed: "},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			client := clientThrough(t, pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }))
-			defer client.CloseIdleConnections()
-			ctx, opts := t.Context(), []hotelstays.CallOption(nil)
-			if row.ctx > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, row.ctx)
-				defer cancel()
-			}
-			if row.call > 0 {
-				opts = append(opts, hotelstays.WithTimeout(row.call))
-			}
-			assert.ErrorContains(t, operationCalls[hotelstays.OpCheckAvail](ctx, client, opts...), row.want)
 		})
 	}
 }
@@ -567,19 +522,8 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindWebhook, &hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}},
 		{hotelstays.KindNotFound, &hotelstays.OrderNotFoundError{}},
 		{hotelstays.KindNotFound, fmt.Errorf("own: %w", hotelstays.ErrNotFound)},
-		{hotelstays.KindParam, api(hotelstays.OpBook, 400, 0)},
-		{hotelstays.KindUnauthorized, api(hotelstays.OpQueryOrders, 401, 0)},
-		{hotelstays.KindForbidden, api(hotelstays.OpQueryOrders, 403, 0)},
-		{hotelstays.KindNotFound, api(hotelstays.OpOrderVoucher, 404, 7)},
-		{hotelstays.KindRateLimited, api(hotelstays.OpBook, 200, types.CodeRateLimited)},
-		{hotelstays.KindDuplicateBooking, api(hotelstays.OpBook, 400, types.CodeDuplicateBooking)},
-		{hotelstays.KindVoucherTooLarge, api(hotelstays.OpOrderVoucher, 400, types.CodeVoucherTooLarge)},
-		{hotelstays.KindAmbiguousReference, api(hotelstays.OpOrderVoucher, 400, types.CodeAmbiguousReference)},
-		{hotelstays.KindRateChanged, api(hotelstays.OpBook, 400, types.CodeRateChanged)},
-		{hotelstays.KindCancelRefused, api(hotelstays.OpCancel, 400, types.CodeParam)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 0)},
 		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},
-		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpQueryOrders, 504, 0)},
 		{hotelstays.KindProxyAuth, api(hotelstays.OpQueryOrders, 407, 0)},
 		{hotelstays.KindServerError, api(hotelstays.OpQueryOrders, 503, 0)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 307, 0)},
@@ -589,11 +533,6 @@ func TestKindOf(t *testing.T) {
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
-		if refusal, ok := row.err.(*hotelstays.APIError); ok {
-			for _, name := range matchedSentinels(refusal) {
-				assert.Equal(t, row.kind, hotelstays.KindOf(sentinels[name]), name)
-			}
-		}
 	}
 	for _, name := range errorTypes(t) {
 		assert.True(t, typesSeen[name], "%s is not in the table", name)

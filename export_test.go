@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
@@ -15,9 +14,8 @@ import (
 var DecodeTarget = decodeTarget
 
 // What the table of operations says.
-func Mutates(op Operation) bool            { return operations[op].mutates }
-func InBookingFlow(op Operation) bool      { return operations[op].bookingFlow }
-func TimeLimit(op Operation) time.Duration { return operations[op].timeout }
+func Mutates(op Operation) bool       { return operations[op].mutates }
+func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {

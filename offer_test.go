@@ -4,8 +4,8 @@ package hotelstays_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,130 +27,88 @@ func seenOffer() *types.RoomRatePkg {
 }
 
 func TestCompareOffer(t *testing.T) {
+	type pkg = types.RoomRatePkg
 	none, ten := hotelstays.Tolerance{}, hotelstays.Tolerance{NetRise: types.Money{Currency: "USD", Amount: "10"}}
-	accept := func(fields ...types.OfferField) hotelstays.Tolerance {
-		return hotelstays.Tolerance{Accept: fields}
-	}
 	fields := func(f ...types.OfferField) []types.OfferField { return f }
+	net, gross, tax, fees := fields(types.OfferNetTotal), fields(types.OfferGrossTotal), fields(types.OfferTax), fields(types.OfferCancelFees)
 	for _, tc := range []struct {
 		name    string
-		change  func(now *types.RoomRatePkg)
+		change  func(now *pkg)
 		changes []types.OfferField
-		within  map[bool][]hotelstays.Tolerance
+		none    bool // is within no tolerance
+		ten     bool // is within 10 USD
 	}{
-		{"nothing", func(*types.RoomRatePkg) {}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
-
 		// Each part alone.
-		{"net total rises within", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.50" }, fields(types.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferNetTotal)}, false: {none, accept(types.OfferGrossTotal)}}},
-		{"net total rises beyond", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "130.51" }, fields(types.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal)}, false: {none, ten}}},
-		{"net total falls", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "1" }, fields(types.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
-		{"net total is gone", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "" }, fields(types.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal)}, false: {none, ten}}},
-		{"net total is no number", func(o *types.RoomRatePkg) { o.TotalRate.NetRate.Amount = "much" }, fields(types.OfferNetTotal),
-			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
-		{"gross total rises", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "150.01" }, fields(types.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferGrossTotal)}, false: {none, accept(types.OfferNetTotal)}}},
-		{"gross total falls", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate.Amount = "149.99" }, fields(types.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
-		{"gross total is gone", func(o *types.RoomRatePkg) { o.TotalRate.GrossRate = nil }, fields(types.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{false: {none, ten}}},
-		{"respectGrossRate", func(o *types.RoomRatePkg) { o.TotalRate.RespectGrossRate = true }, fields(types.OfferRespectGrossRate),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRespectGrossRate)}, false: {none, ten}}},
-		{"another currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "JPY", Amount: "120.50"} },
-			fields(types.OfferNetTotal, types.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferNetTotal, types.OfferCurrency)},
-				false: {none, ten, accept(types.OfferCurrency), accept(types.OfferNetTotal)}}},
-		{"another currency, and less", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
-			fields(types.OfferNetTotal, types.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(types.OfferCurrency)}}},
-		{"no currency", func(o *types.RoomRatePkg) { o.TotalRate.NetRate = types.Money{Amount: "120.50"} },
-			fields(types.OfferNetTotal, types.OfferCurrency),
-			map[bool][]hotelstays.Tolerance{false: {none, ten, accept(types.OfferCurrency), accept(types.OfferNetTotal)}}},
-		{"no currency, and less", func(o *types.RoomRatePkg) { *o.TotalRate.GrossRate = types.Money{Amount: "100"} },
-			fields(types.OfferGrossTotal),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferGrossTotal)}, false: {none, ten}}},
-		{"tax total", func(o *types.RoomRatePkg) { o.Tax.Total.Amount = "11.00" }, fields(types.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferTax)}, false: {none}}},
-		{"tax rises beyond", func(o *types.RoomRatePkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" },
-			fields(types.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
-		{"tax of another name", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, fields(types.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
-		{"tax of another type", func(o *types.RoomRatePkg) { o.Tax.Items[0].TaxType += "?" }, fields(types.OfferTax),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferTax)}, false: {none, ten}}},
-		{"tax item", func(o *types.RoomRatePkg) { o.Tax.Items[0].Amount.Amount = "11.00" }, fields(types.OfferTax),
-			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"tax is gone", func(o *types.RoomRatePkg) { o.Tax = nil }, fields(types.OfferTax), map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"cancel fee", func(o *types.RoomRatePkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fields(types.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{true: {ten, accept(types.OfferCancelFees)}, false: {none}}},
-		{"cancel fee beyond", func(o *types.RoomRatePkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fields(types.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCancelFees)}, false: {none, ten}}},
-		{"cancel deadline", func(o *types.RoomRatePkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fields(types.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"a cancel fee less", func(o *types.RoomRatePkg) { o.CancelFees = o.CancelFees[:1] }, fields(types.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"refundableMode", func(o *types.RoomRatePkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableMode)}, false: {none}}},
-		{"refundableUntil", func(o *types.RoomRatePkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(types.OfferRefundableUntil),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableUntil)}, false: {none}}},
-		{"board", func(o *types.RoomRatePkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferBoard)}, false: {none}}},
-		{"board is gone", func(o *types.RoomRatePkg) { o.Board = nil }, fields(types.OfferBoard),
-			map[bool][]hotelstays.Tolerance{false: {none}}},
-		{"check-in", func(o *types.RoomRatePkg) { o.CheckIn = "2000-03-11" }, fields(types.OfferCheckIn),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCheckIn)}, false: {none}}},
-		{"check-out", func(o *types.RoomRatePkg) { o.CheckOut = "2000-03-12" }, fields(types.OfferCheckOut),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferCheckOut)}, false: {none}}},
-		{"packaging", func(o *types.RoomRatePkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferPackaging)}, false: {none}}},
-		{"ratePkgId", func(o *types.RoomRatePkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRatePkgID)}, false: {none}}},
+		{"net total rises within", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
+		{"net total rises beyond", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.51" }, net, false, false},
+		{"net total falls", func(o *pkg) { o.TotalRate.NetRate.Amount = "1" }, net, true, true},
+		{"net total is gone", func(o *pkg) { o.TotalRate.NetRate.Amount = "" }, net, false, false},
+		{"net total is no number", func(o *pkg) { o.TotalRate.NetRate.Amount = "much" }, net, false, false},
+		{"gross total rises", func(o *pkg) { o.TotalRate.GrossRate.Amount = "150.01" }, gross, false, true},
+		{"gross total falls", func(o *pkg) { o.TotalRate.GrossRate.Amount = "149.99" }, gross, true, true},
+		{"gross total is gone", func(o *pkg) { o.TotalRate.GrossRate = nil }, gross, false, false},
+		{"gross total without a currency", func(o *pkg) { *o.TotalRate.GrossRate = types.Money{Amount: "100"} }, gross, false, false},
+		{"respectGrossRate", func(o *pkg) { o.TotalRate.RespectGrossRate = true }, fields(types.OfferRespectGrossRate), false, false},
+		{"another currency, and less", func(o *pkg) { o.TotalRate.NetRate = types.Money{Currency: "KWD", Amount: "100"} },
+			fields(types.OfferNetTotal, types.OfferCurrency), false, false},
+		{"no currency", func(o *pkg) { o.TotalRate.NetRate.Currency = "" },
+			fields(types.OfferNetTotal, types.OfferCurrency), false, false},
+		{"tax total", func(o *pkg) { o.Tax.Total.Amount = "11.00" }, tax, false, true},
+		{"tax rises beyond", func(o *pkg) { o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount = "9.00", "20.01" }, tax, false, false},
+		{"tax of another name", func(o *pkg) { o.Tax.Items[0].TaxName = "Tourism fee" }, tax, false, false},
+		{"tax of another type", func(o *pkg) { o.Tax.Items[0].TaxType += "?" }, tax, false, false},
+		{"tax is gone", func(o *pkg) { o.Tax = nil }, tax, false, false},
+		{"cancel fee", func(o *pkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fees, false, true},
+		{"cancel fee beyond", func(o *pkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fees, false, false},
+		{"cancel deadline", func(o *pkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fees, false, false},
+		{"a cancel fee less", func(o *pkg) { o.CancelFees = o.CancelFees[:1] }, fees, false, false},
+		{"refundableMode", func(o *pkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode), false, false},
+		{"refundableUntil", func(o *pkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(types.OfferRefundableUntil), false, false},
+		{"board", func(o *pkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard), false, false},
+		{"board is gone", func(o *pkg) { o.Board = nil }, fields(types.OfferBoard), false, false},
+		{"check-in", func(o *pkg) { o.CheckIn = "2000-03-11" }, fields(types.OfferCheckIn), false, false},
+		{"check-out", func(o *pkg) { o.CheckOut = "2000-03-12" }, fields(types.OfferCheckOut), false, false},
+		{"packaging", func(o *pkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging), false, false},
+		{"ratePkgId", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
 
 		// Equal by value.
-		{"other digits", func(o *types.RoomRatePkg) {
+		{"nothing", func(*pkg) {}, nil, true, true},
+		{"other digits", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
 			o.Tax.Total.Amount, o.CancelFees[1].Fee.Amount, o.CancelFees[0].Fee.Amount = "10", "60.250", "0.00"
-		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
-		{"other offsets of the same instants", func(o *types.RoomRatePkg) {
+		}, nil, true, true},
+		{"other offsets of the same instants", func(o *pkg) {
 			o.RefundableUntil, o.CancelFees[0].Until = "2000-03-01T16:00:00+04:00", "2000-03-01T07:00:00.000-05:00"
-		}, nil, map[bool][]hotelstays.Tolerance{true: {none}}},
+		}, nil, true, true},
 
 		// Several parts.
-		{"all cheaper", func(o *types.RoomRatePkg) {
+		{"all cheaper", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
 			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"
-		}, fields(types.OfferNetTotal, types.OfferGrossTotal, types.OfferTax, types.OfferCancelFees),
-			map[bool][]hotelstays.Tolerance{true: {none, ten}}},
-		{"cheaper, and not refundable", func(o *types.RoomRatePkg) {
-			o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo
-		}, fields(types.OfferNetTotal, types.OfferRefundableMode),
-			map[bool][]hotelstays.Tolerance{true: {accept(types.OfferRefundableMode)}, false: {none, ten, accept(types.OfferNetTotal)}}},
+		}, slices.Concat(net, gross, tax, fees), true, true},
+		{"cheaper, and not refundable", func(o *pkg) { o.TotalRate.NetRate.Amount, o.RefundableMode = "100", types.RefundableNo },
+			fields(types.OfferNetTotal, types.OfferRefundableMode), false, false},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			now := seenOffer()
-			tc.change(now)
-			diff := hotelstays.CompareOffer(seenOffer(), now)
-			var changed []types.OfferField
-			for _, c := range diff.Changes {
+		now := seenOffer()
+		tc.change(now)
+		diff := hotelstays.CompareOffer(seenOffer(), now)
+		changed := func(d hotelstays.OfferDiff) (changed []types.OfferField) {
+			for _, c := range d.Changes {
 				changed = append(changed, c.Field)
 				assert.NotEqual(t, c.Seen, c.Now)
 				assert.Contains(t, diff.String(), string(c.Field))
 			}
-			assert.Equal(t, tc.changes, changed)
-			for want, tolerances := range tc.within {
-				for _, tolerance := range tolerances {
-					assert.Equal(t, want, diff.Within(tolerance), "%+v", tolerance)
-				}
-			}
-			var back []types.OfferField // differences are symmetric
-			for _, c := range hotelstays.CompareOffer(now, seenOffer()).Changes {
-				back = append(back, c.Field)
-			}
-			assert.Equal(t, changed, back)
-		})
+			return changed
+		}
+		assert.Equal(t, tc.changes, changed(diff), tc.name)
+		assert.Equal(t, tc.changes, changed(hotelstays.CompareOffer(now, seenOffer())), "%s, the other way round", tc.name)
+		assert.Equal(t, tc.none, diff.Within(none), tc.name)
+		assert.Equal(t, tc.ten, diff.Within(ten), tc.name)
+		assert.True(t, diff.Within(hotelstays.Tolerance{Accept: tc.changes}), tc.name)
+		if !tc.none {
+			others := fields(types.OfferCancelTime, tc.changes[0])[:len(tc.changes)] // all but the last
+			assert.False(t, diff.Within(hotelstays.Tolerance{Accept: others}), tc.name)
+		}
 	}
 
 	assert.False(t, hotelstays.CompareOffer(nil, nil).Within(ten), "a guard without a price does not pass")
@@ -161,7 +119,6 @@ func TestCompareOffer(t *testing.T) {
 	}
 	gone := hotelstays.CompareOffer(seenOffer(), nil)
 	assert.Len(t, gone.Changes, 11, "all but the two that are false on both sides")
-	assert.False(t, gone.Within(none))
 	assert.False(t, gone.Within(ten), "no price is not a lower price")
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
@@ -219,33 +176,6 @@ func TestCompareOrder(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// Offers of a search, a check and an order agree, unless the price moves.
-func TestCompareOfferThroughTheFlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		check := func() *types.RoomRatePkg {
-			resp, err := w.client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: w.offer.Session, RatePkgID: w.offer.RatePkgID})
-			require.NoError(t, err)
-			return resp.RoomRatePkg
-		}
-		assert.Empty(t, hotelstays.CompareOffer(&w.offer.RoomRatePkg, check()).Changes)
-		w.MoveRate(w.offer.RatePkgID, 10)
-		moved := check()
-		diff := hotelstays.CompareOffer(&w.offer.RoomRatePkg, moved)
-		assert.False(t, diff.Within(hotelstays.Tolerance{Accept: []types.OfferField{types.OfferGrossTotal, types.OfferTax,
-			types.OfferCancelFees}}), diff)
-		assert.Equal(t, types.OfferNetTotal, diff.Changes[0].Field)
-
-		req := w.offer.Request("ref-1")
-		req.Expect = moved
-		resp, err := w.client.Book(t.Context(), req)
-		require.NoError(t, err)
-		booked := hotelstays.CompareOffer(moved, new(resp.HotelOrder.Rooms[0].Offer()))
-		assert.True(t, booked.Within(hotelstays.Tolerance{}), booked)
-		assert.Empty(t, resp.Changes)
-	})
-}
-
 // Each amount of a part that rises must be within the limit, whatever else falls.
 func TestRiseBesideAFall(t *testing.T) {
 	offer := func(taxes ...json.Number) *types.RoomRatePkg {
@@ -261,7 +191,6 @@ func TestRiseBesideAFall(t *testing.T) {
 		seen, now *types.RoomRatePkg
 	}{
 		{"the first falls by 5, the second rises by 3", offer("10", "10"), offer("5", "13")},
-		{"the first rises by 3, the second falls by 5", offer("10", "10"), offer("13", "5")},
 		{"the one in the middle rises by 3", offer("10", "10", "10"), offer("10", "13", "2")},
 	} {
 		diff := hotelstays.CompareOffer(tc.seen, tc.now)
@@ -272,7 +201,6 @@ func TestRiseBesideAFall(t *testing.T) {
 		}{
 			{types.Money{Currency: "EUR", Amount: "2.99"}, false},
 			{types.Money{Currency: "EUR", Amount: "3"}, true},
-			{types.Money{Currency: "EUR", Amount: "3.00"}, true},
 			{types.Money{Currency: "EUR", Amount: "-3"}, false},
 			{types.Money{Currency: "USD", Amount: "1000000"}, false}, // another currency accepts no rise
 			{types.Money{Amount: "1000000"}, false},
@@ -301,23 +229,16 @@ func TestRiseInPercent(t *testing.T) {
 	}{
 		{"within", rise("123.5125"), "2.5", types.Money{}, true},
 		{"beyond", rise("123.5126"), "2.5", types.Money{}, false},
-		{"doubled", rise("241"), "1e2", types.Money{}, true},
-		{"fallen", rise("1"), "2.5", types.Money{}, true},
 		{"zero percent", rise("120.51"), "0", types.Money{}, false},
 		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
 		{"negative percent, fallen", rise("120.49"), "-5", types.Money{}, true},
 		{"no number", rise("120.51"), "2,5", types.Money{}, false},
 		{"more digits than any percentage", rise("120.51"), "1e65", types.Money{}, false},
 		{"from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
-		{"from a negative net total", net(usd("-10"), usd("-9.99")), "50", types.Money{}, false},
 		{"from no net total", net(types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
 		{"to another currency", net(usd("120.50"), types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
-		{"three decimals", net(types.Money{Currency: "KWD", Amount: "10.005"}, types.Money{Currency: "KWD", Amount: "10.105"}), "1", types.Money{}, true},
 		{"gross total", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.01" }, "2.5", types.Money{}, true},
 		{"gross total beyond", func(_, now *types.RoomRatePkg) { now.TotalRate.GrossRate.Amount = "153.02" }, "2.5", types.Money{}, false},
-		{"tax", func(_, now *types.RoomRatePkg) { now.Tax.Items[0].Amount.Amount = "13.01" }, "2.5", types.Money{}, true},
-		{"tax beyond", func(_, now *types.RoomRatePkg) { now.Tax.Items[0].Amount.Amount = "13.02" }, "2.5", types.Money{}, false},
-		{"cancellation fee", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.01" }, "2.5", types.Money{}, true},
 		{"cancellation fee beyond", func(_, now *types.RoomRatePkg) { now.CancelFees[0].Fee.Amount = "3.02" }, "2.5", types.Money{}, false},
 		{"tax in another currency", func(seen, now *types.RoomRatePkg) {
 			seen.Tax.Total, now.Tax.Total = &types.Money{Currency: "JPY", Amount: "1"}, &types.Money{Currency: "JPY", Amount: "2"}
@@ -325,7 +246,6 @@ func TestRiseInPercent(t *testing.T) {
 		{"within both", rise("121.50"), "2.5", usd("1"), true},
 		{"beyond the amount", rise("121.51"), "2.5", usd("1"), false},
 		{"beyond the percentage", rise("123.52"), "2.5", usd("10"), false},
-		{"with an amount of zero", rise("120.51"), "2.5", usd("0"), false},
 		{"with an amount that is empty", rise("120.51"), "2.5", usd(""), false},
 		{"with an amount in another currency", rise("120.51"), "2.5", types.Money{Currency: "EUR", Amount: "10"}, false},
 	} {

@@ -120,49 +120,33 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		definite string
 	}{
 		{"a page with 200", 200, htmlPage, isDecode, 0, uncertain},
-		{"a page with 400", 400, htmlPage, isAPI, 0, uncertain},
-		{"a page with 401", 401, htmlPage, isAPI, 0, uncertain},
 		{"a page with 403", 403, htmlPage, isAPI, 0, uncertain},
 		{"a page with 404", 404, htmlPage, isAPI, 0, uncertain},
-		{"a page with 429", 429, htmlPage, isAPI, 0, uncertain},
 		{"a page with 502", 502, htmlPage, isAPI, 0, uncertain},
 		{"nothing with 200", 200, "", isDecode, 0, uncertain},
-		{"nothing with 204", 204, "", isDecode, 0, uncertain},
 		{"nothing with 403", 403, "", isAPI, 0, uncertain},
-		{"nothing with 500", 500, "", isAPI, 0, uncertain},
-		{"spaces", 200, " \r\n ", isDecode, 0, uncertain},
 		{"{} with 200", 200, `{}`, isDecode, 0, uncertain},
 		{"{} with 400", 400, `{}`, isAPI, 0, uncertain},
-		{"[]", 200, `[]`, isDecode, 0, uncertain},
 		{"null", 200, `null`, isDecode, 0, uncertain},
-		{"a text", 200, `"ok"`, isDecode, 0, uncertain},
-		{"a number", 200, `0`, isDecode, 0, uncertain},
 		{"half an answer", 200, `{"code":0,"msg":"success","data":{"hotelOrder":{"status":1`, isDecode, 0, uncertain},
 		{"half a refusal", 400, `{"code":100000400,"msg":"para`, isAPI, 0, uncertain},
 		{"two answers", 200, `{"code":0,"data":{}}{"code":0,"data":{}}`, isDecode, 0, uncertain},
 
 		{"no code", 200, `{"msg":"success","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
-		{"code null", 200, `{"code":null,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
-		{`code "0"`, 200, `{"code":"0","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{`code "0" around an odd order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
 		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
 		{`code "100001111" around an odd order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
 			uncertain},
 		{`code "100000400" with 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
-		{"code 0.5", 200, `{"code":0.5,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
-		{"code true", 200, `{"code":true,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 		{"code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
 
 		{"no data", 200, `{"code":0,"msg":"success"}`, isDecode, 0, cancelDone},
 		{"data null", 200, `{"code":0,"data":null}`, isDecode, 0, cancelDone},
-		{"data an array", 200, `{"code":0,"data":[]}`, isDecode, 0, uncertain},
 		{"data a text", 200, `{"code":0,"data":"{}"}`, isDecode, 0, uncertain},
-		{"data false", 200, `{"code":0,"data":false}`, isDecode, 0, uncertain},
 
 		// a status that the document names for refusals, and any code
 		{"400 and a code of any operation", 400, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, definite},
 		{"400 and an undocumented code", 400, `{"code":7,"msg":"m"}`, isAPI, 7, definite},
-		{"401", 401, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, definite},
 		{"403", 403, `{"code":100000403,"msg":"m"}`, isAPI, 100000403, definite},
 		{"404", 404, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, ofCancel},
 		{"404 and a negative code", 404, `{"code":-1,"msg":"m"}`, isAPI, -1, ofCancel},
@@ -170,35 +154,24 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		{"429", 429, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code that the document lists for the operation, with any 2xx or 4xx
 		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
-		{"rate changed with 201", 201, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"rate changed with 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"rate changed, data null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
 		{"rate changed, data odd", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
 		{"rate changed, msg a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
-		{"rate changed without msg", 200, `{"code":100001111}`, isAPI, 100001111, ofBook},
-		{"duplicate with 409", 409, `{"code":100001003,"msg":"m"}`, isAPI, 100001003, ofBook},
 		{"parameter with 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
 		{"rate limit with 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
 		// a code of other operations, or none that is documented
-		{"credential with 200", 200, `{"code":100000401,"msg":"m"}`, isAPI, 100000401, uncertain},
 		{"not found with 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
-		{"credit limit with 200", 200, `{"code":100001112,"msg":"m"}`, isAPI, 100001112, uncertain},
 		{"an undocumented code with 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"an undocumented code with 202", 202, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"an undocumented code with 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"an undocumented code with 409", 409, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"a negative code with 200", 200, `{"code":-1,"msg":"m"}`, isAPI, -1, uncertain},
 
 		{"a code with 500", 500, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"rate changed with 500", 500, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, uncertain},
 		{"rate limit with 302", 302, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, uncertain},
-		{"a code with 502", 502, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"a code with 503", 503, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"a code with 504", 504, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
-		{"a code with 302", 302, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"success with 302", 302, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
 		{"success with 400", 400, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
-		{"success with 500", 500, `{"code":0,"msg":"success","data":{"hotelOrder":{}}}`, isAPI, 0, uncertain},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -219,7 +192,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 				assert.Contains(t, err.Error(), id)
 				assert.NotContains(t, err.Error(), "invalid character", "no parser's own words")
 			}
-			acts := func(t *testing.T, err error, op hotelstays.Operation, id string) {
+			checkMutation := func(t *testing.T, err error, op hotelstays.Operation, id string) {
 				if strings.Contains(row.definite, string(op)) {
 					check(t, err, op, id)
 					return
@@ -242,7 +215,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 				answer := &fixedAnswer{status: row.status, body: row.body}
 				resp, err := sendBook(t, clientThrough(t, answer))
 				assert.Nil(t, resp)
-				acts(t, err, hotelstays.OpBook, answer.requestID(t))
+				checkMutation(t, err, hotelstays.OpBook, answer.requestID(t))
 			})
 			t.Run("Cancel", func(t *testing.T) {
 				answer := &fixedAnswer{status: row.status, body: row.body}
@@ -253,7 +226,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 					return
 				}
 				assert.Nil(t, resp)
-				acts(t, err, hotelstays.OpCancel, answer.requestID(t))
+				checkMutation(t, err, hotelstays.OpCancel, answer.requestID(t))
 			})
 		})
 	}
@@ -311,30 +284,18 @@ func TestAbsentListIsEmpty(t *testing.T) {
 func TestDecodeBoundsTheAnswer(t *testing.T) {
 	body := `{"code":0,"data":{"hotelOrder":{"status":1}}}`
 	limit := int64(len(body))
-
+	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200, body: body}, hotelstays.WithMaxResponseBytes(limit)))
+	require.NoError(t, err, "an answer of exactly the limit")
 	for _, announced := range []bool{true, false} {
-		for _, status := range []int{200, 502} {
-			t.Run(fmt.Sprintf("announced %t, status %d", announced, status), func(t *testing.T) {
-				fits := &fixedAnswer{status: 200, body: body, announced: announced}
-				_, err := sendCheckAvail(t, clientThrough(t, fits, hotelstays.WithMaxResponseBytes(limit)))
-				require.NoError(t, err, "an answer of exactly the limit")
-
-				large := &fixedAnswer{status: status, body: body, announced: announced}
-				_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
-				var decode *hotelstays.DecodeError
-				require.ErrorAs(t, err, &decode)
-				assert.Contains(t, err.Error(), "limit of response bytes")
-				assert.Equal(t, large.requestID(t), decode.RequestID)
-				assert.Equal(t, status, decode.HTTPStatus, "the status is known")
-
-				large = &fixedAnswer{status: status, body: body, announced: announced}
-				_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
-				var unknown *hotelstays.OutcomeUnknownError
-				require.ErrorAs(t, err, &unknown)
-				assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
-				assert.Len(t, large.sent, 1)
-			})
-		}
+		large := &fixedAnswer{status: 502, body: body, announced: announced}
+		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
+		var decode *hotelstays.DecodeError
+		require.ErrorAs(t, err, &decode)
+		assert.Contains(t, err.Error(), "limit of response bytes")
+		assert.Equal(t, large.requestID(t), decode.RequestID)
+		assert.Equal(t, 502, decode.HTTPStatus, "the status is known")
+		_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
+		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 	}
 }
 
@@ -410,21 +371,19 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 		{hotelstays.OpTicket, "Ticket", `{"ticket":["CANARY"]}`, "data.ticket: want string, got array"},
 		{hotelstays.OpDestinations, "Destinations", `{"destinations":"CANARY"}`, "data.destinations: want array, got string"},
 		{hotelstays.OpHotelsMetadata, "HotelsMetadata", `{"hotelsMetadata":[{},{"rating":"CANARY"}],"page":{"total":1.5,"hasMore":"CANARY"}}`,
-			"data.hotelsMetadata[1].rating: want number, got string; data.page.total: want integer, got number; data.page.hasMore: want boolean, got string"},
-		{hotelstays.OpHotelsMetadata, "HotelsMetadata without a page", `{"hotelsMetadata":[],"page":"CANARY"}`, "data.page: want object, got string"},
-		{hotelstays.OpHotelStaticDetail, "HotelStaticDetail", `{"hotel":{"id":["CANARY"],"name":{}}}`, "data.hotel.id: want string, got array"},
-		{hotelstays.OpHotelIDList, "HotelIDList", `{"hotelIdList":{"CANARY":1}}`, "data.hotelIdList: want array, got object"},
+			"data.hotelsMetadata[1].rating: want number, got string; data.page.total: want integer, got number; " +
+				"data.page.hasMore: want boolean, got string"},
 		{hotelstays.OpHotelList, "HotelList", `{"list":"CANARY","basic":{"sessionId":"s"}}`, "data.list: want array, got string"},
 		{hotelstays.OpHotelList, "HotelList without an end", `{"list":[{"rating":"CANARY"}],"basic":{"sessionId":"s"},"hasMore":"CANARY"}`,
 			"data.list[0].rating: want number, got string; data.hasMore: want boolean, got string"},
-		{hotelstays.OpHotelRates, "HotelRates", `{"rooms":{"CANARY":1}}`, "data.rooms: want array, got object"},
 		{hotelstays.OpCheckAvail, "CheckAvail of text as a number", `{"status":1,"roomRatePkg":{"ratePkgId":7777777}}`,
 			"data.roomRatePkg.ratePkgId: want string, got number"},
 		{hotelstays.OpCheckAvail, "CheckAvail", `{"status":"CANARY","exchangeRateSnapshot":{"usd":{"eur":true}}}`,
 			"data.status: want integer, got string; data.exchangeRateSnapshot.usd.eur: want number, got boolean"},
 		{hotelstays.OpCheckAvail, "CheckAvail with keys that are no currencies",
 			`{"exchangeRateSnapshot":{"usd":{"CANARY":true,"Eur":1,"a b":{},"e\nu":"x"}}}`,
-			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; data.exchangeRateSnapshot.usd.*: want number, got string"},
+			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; " +
+				"data.exchangeRateSnapshot.usd.*: want number, got string"},
 		{hotelstays.OpOrderVoucher, "OrderVoucher", `{"status":"GENERATED","voucher":{"byteSize":"CANARY","signature":{"digest":77777}}}`,
 			"data.voucher.byteSize: want integer, got string; data.voucher.signature.digest: want string, got number"},
 		{hotelstays.OpQueryOrders, "QueryOrders", `{"orders":[{"customerReferenceNo":"r"},null]}`, "data.orders[1]: want object, got null"},
@@ -605,15 +564,13 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 	second, first2 := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
 	for _, row := range []struct {
 		old, new, left string
-		mismatches     []string // below data.list[1].
+		mismatches     []string // below data.list[1]; offer is the first one
 	}{
 		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
-		{`"name":{"en":"n"}`, `"name":"n"`, all, []string{"name: want object, got string"}},
 		{`"minPrice":{"currency":"EUR","amount":1}`, `"minPrice":{"currency":"EUR","amount":"none"}`, all, []string{"minPrice.amount: want number, got string"}},
 		{`"minPrice":{"currency":"EUR","amount":1}`, `"minPrice":{"currency":"EUR","amount":"1"},"logoURL":7`, all, []string{"logoURL: want string, got number"}},
 		{`"roomTypeId":"t2"`, `"roomTypeId":["t2"]`, strings.Replace(all, "t2", "", 1), []string{"rooms[0].roomTypeId: want string, got array"}},
 		{`"id":"2"`, `"id":2`, all, []string{"id: want string, got number"}},
-		{`"id":"2"`, `"id":2e0`, strings.Replace(all, "2[", "2e0[", 1), []string{"id: want string, got number"}},
 		{`"id":"2"`, `"id":{"value":"2"}`, without2, []string{"id: want string, got object"}},
 		{`"platformHotelId":"P2"`, `"platformHotelId":true`, without2, []string{"platformHotelId: want string, got boolean"}},
 		{hotel("2"), `7`, without2, []string{": want object, got number"}},
@@ -621,43 +578,42 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 		{`"rates":[]`, `"rates":{}`, strings.Replace(all, " u2()", "", 1), []string{"rooms[1].rates: want array, got object"}},
 		{`{"roomTypeId":"u2","rates":[]}`, `"u2"`, strings.Replace(all, " u2()", "", 1), []string{"rooms[1]: want object, got string"}},
 		{`"rooms":[`, `"rooms":"none","x":[`, strings.Replace(all, "t2(2a 2b) u2()", "", 1), []string{"rooms: want array, got string"}},
-		{`"rateComment":"c"`, `"rateComment":5`, all, []string{"rooms[0].rates[0].rateComment: want string, got number"}},
-		{`"includesPackaging":false`, `"includesPackaging":0`, all, []string{"rooms[0].rates[0].includesPackaging: want boolean, got number"}},
-		{`"boardId":"BB"`, `"boardId":[]`, all, []string{"rooms[0].rates[0].board.boardId: want string, got array"}},
-		{`"tax":{"total":{`, `"tax":{"total":[],"x":{`, without2a, []string{"rooms[0].rates[0].tax.total: want object, got array"}},
-		{`"ratePkgId":"2a"`, `"ratePkgId":2`, strings.Replace(all, "2a", "2", 1), []string{"rooms[0].rates[0].ratePkgId: want string, got number"}},
-		{`"ratePkgId":"2a"`, `"ratePkgId":["2a"]`, without2a, []string{"rooms[0].rates[0].ratePkgId: want string, got array"}},
+		{`"includesPackaging":false`, `"includesPackaging":0`, all, []string{"offer.includesPackaging: want boolean, got number"}},
+		{`"boardId":"BB"`, `"boardId":[]`, all, []string{"offer.board.boardId: want string, got array"}},
+		{`"tax":{"total":{`, `"tax":{"total":[],"x":{`, without2a, []string{"offer.tax.total: want object, got array"}},
+		{`"ratePkgId":"2a"`, `"ratePkgId":2`, strings.Replace(all, "2a", "2", 1), []string{"offer.ratePkgId: want string, got number"}},
+		{`"ratePkgId":"2a"`, `"ratePkgId":["2a"]`, without2a, []string{"offer.ratePkgId: want string, got array"}},
 		{`"rate":{"netRate":{"currency":"EUR","amount":120.50}`, `"rate":{"netRate":{"currency":"EUR","amount":"120,50"}`, without2a,
-			[]string{"rooms[0].rates[0].rate.netRate.amount: want number, got string"}},
-		{`"totalRate":{"netRate":{"currency":"EUR"`, `"totalRate":{"netRate":{"currency":{}`, without2a, []string{"rooms[0].rates[0].totalRate.netRate.currency: want string, got object"}},
-		{`"totalRate":{`, `"totalRate":"120.50","x":{`, without2a, []string{"rooms[0].rates[0].totalRate: want object, got string"}},
-		{`"totalRate":{`, `"totalRate":null,"originalRoomNaming":7,"x":{`, all, []string{"rooms[0].rates[0].originalRoomNaming: want object, got number"}},
-		{`"checkIn":"2026-12-24"`, `"originalRoomNaming":7`, all, []string{"rooms[0].rates[0].originalRoomNaming: want object, got number"}},
-		{`"grossRate":{`, `"grossRate":130,"x":{`, without2a, []string{"rooms[0].rates[0].rate.grossRate: want object, got number"}},
-		{`"respectGrossRate":true`, `"respectGrossRate":"yes"`, without2a, []string{"rooms[0].rates[0].rate.respectGrossRate: want boolean, got string"}},
-		{`"checkIn":"2026-12-24"`, `"checkIn":["2026-12-24"]`, without2a, []string{"rooms[0].rates[0].checkIn: want string, got array"}},
-		{`"checkOut":"2026-12-27"`, `"checkOut":{}`, without2a, []string{"rooms[0].rates[0].checkOut: want string, got object"}},
-		{`"refundableMode":"full"`, `"refundableMode":true`, without2a, []string{"rooms[0].rates[0].refundableMode: want string, got boolean"}},
-		{`"refundableUntil":"2026-12-01T00:00:00Z"`, `"refundableUntil":[]`, without2a, []string{"rooms[0].rates[0].refundableUntil: want string, got array"}},
+			[]string{"offer.rate.netRate.amount: want number, got string"}},
+		{`"totalRate":{"netRate":{"currency":"EUR"`, `"totalRate":{"netRate":{"currency":{}`, without2a, []string{"offer.totalRate.netRate.currency: want string, got object"}},
+		{`"totalRate":{`, `"totalRate":"120.50","x":{`, without2a, []string{"offer.totalRate: want object, got string"}},
+		{`"totalRate":{`, `"totalRate":null,"originalRoomNaming":7,"x":{`, all, []string{"offer.originalRoomNaming: want object, got number"}},
+		{`"grossRate":{`, `"grossRate":130,"x":{`, without2a, []string{"offer.rate.grossRate: want object, got number"}},
+		{`"respectGrossRate":true`, `"respectGrossRate":"yes"`, without2a, []string{"offer.rate.respectGrossRate: want boolean, got string"}},
+		{`"checkIn":"2026-12-24"`, `"checkIn":["2026-12-24"]`, without2a, []string{"offer.checkIn: want string, got array"}},
+		{`"checkOut":"2026-12-27"`, `"checkOut":{}`, without2a, []string{"offer.checkOut: want string, got object"}},
+		{`"refundableMode":"full"`, `"refundableMode":true`, without2a, []string{"offer.refundableMode: want string, got boolean"}},
+		{`"refundableUntil":"2026-12-01T00:00:00Z"`, `"refundableUntil":[]`, without2a, []string{"offer.refundableUntil: want string, got array"}},
 		{`"cancelFees":[{"until":"2026-12-01T00:00:00Z","fee":{"currency":"EUR","amount":0`, `"cancelFees":[{"until":"2026-12-01T00:00:00Z","fee":{"currency":"EUR","amount":"free"`,
-			without2a, []string{"rooms[0].rates[0].cancelFees[0].fee.amount: want number, got string"}},
-		{`"cancelFees":[`, `"cancelFees":["none",`, without2a, []string{"rooms[0].rates[0].cancelFees[0]: want object, got string"}},
-		{`"cancelFees":[`, `"cancelFees":"free","x":[`, without2a, []string{"rooms[0].rates[0].cancelFees: want array, got string"}},
+			without2a, []string{"offer.cancelFees[0].fee.amount: want number, got string"}},
+		{`"cancelFees":[`, `"cancelFees":["none",`, without2a, []string{"offer.cancelFees[0]: want object, got string"}},
+		{`"cancelFees":[`, `"cancelFees":"free","x":[`, without2a, []string{"offer.cancelFees: want array, got string"}},
 		{offer("2a"), `null`, without2a, []string{"rooms[0].rates[0]: want object, got null"}},
 		{offer("2a"), `["2a"]`, without2a, []string{"rooms[0].rates[0]: want object, got array"}},
 		{offer("2a") + "," + offer("2b"), ` 1 , [2] , ` + offer("2b") + ` , "3" , {"rate":4} `, without2a,
 			[]string{"rooms[0].rates[0]: want object, got number", "rooms[0].rates[1]: want object, got array", "rooms[0].rates[3]: want object, got string", "rooms[0].rates[4].rate: want object, got number"}},
 		{offer("2a") + "," + offer("2b"), `{"rateComment":5,"ratePkgId":[]},{"cancelFees":[{"fee":1}]}`, strings.Replace(all, "2a 2b", "", 1),
-			[]string{"rooms[0].rates[0].rateComment: want string, got number", "rooms[0].rates[0].ratePkgId: want string, got array", "rooms[0].rates[1].cancelFees[0].fee: want object, got number"}},
+			[]string{"offer.rateComment: want string, got number", "offer.ratePkgId: want string, got array", "rooms[0].rates[1].cancelFees[0].fee: want object, got number"}},
 	} {
 		from := second
-		if strings.Contains(row.mismatches[0], "rates[0]") {
+		if strings.Contains(row.mismatches[0], "offer.") || strings.Contains(row.mismatches[0], "rates[0]") {
 			from = first2
 		}
 		require.Contains(t, hotels[from:], row.old)
 		list := hotels[:from] + strings.Replace(hotels[from:], row.old, row.new, 1)
 		var want []string
 		for _, m := range row.mismatches {
+			m = strings.Replace(m, "offer.", "rooms[0].rates[0].", 1)
 			want = append(want, strings.Replace("data.list[1]."+m, ".:", ":", 1))
 		}
 		body := `{"code":0,"data":{"list":[` + list + `],"basic":{"sessionId":"s"}}}`
@@ -668,7 +624,7 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 		requireSame(t, body, 100)
 
 		rooms := list[strings.Index(list, `"rooms":[{"roomTypeId":"t2"`)+1:]
-		if !strings.Contains(row.mismatches[0], "rates[") {
+		if !strings.Contains(want[0], "rates[") {
 			continue
 		}
 		rates, err := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"` + rooms[:strings.Index(rooms, `,{"id":"3"`)] + `}`}).HotelRates(t.Context(),
@@ -676,7 +632,7 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 		require.NoError(t, err, row.new)
 		assert.Equal(t, text(listed.List[1:2]), text([]types.Hotel{{ID: "2", Rooms: rates.Rooms}}), row.new)
 		assert.Len(t, rates.Meta.Mismatches, len(row.mismatches), row.new)
-		assert.Equal(t, "data."+row.mismatches[0], rates.Meta.Mismatches[0].String())
+		assert.Equal(t, strings.Replace(want[0], "list[1].", "", 1), rates.Meta.Mismatches[0].String())
 	}
 }
 
@@ -817,21 +773,6 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
-// The body of a 101 is the connection, which has no end.
-func TestSwitchingProtocolsIsNotRead(t *testing.T) {
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		resp := reply(101, "")
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{unreadable{}, io.NopCloser(nil)}
-		return resp, nil
-	}))
-	var api *hotelstays.APIError
-	require.ErrorAs(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), &api)
-	assert.Equal(t, 101, api.HTTPStatus)
-}
-
 type unreadable struct{}
 
 func (unreadable) Read([]byte) (int, error) { panic("read") }
@@ -841,7 +782,7 @@ func (unreadable) Read([]byte) (int, error) { panic("read") }
 // into the timeout of go test.
 func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 	t.Parallel()
-	backslashes := howMany(t, "MiB of backslashes", 8, 2, 1) << 20
+	backslashes := howMany(t, "MiB of backslashes", 8, 1, 1) << 20
 	for name, answer := range map[string]transportFunc{
 		"message of a refusal": func(*http.Request) (*http.Response, error) {
 			return reply(200, `{"code":7,"msg":"`+strings.Repeat(`\\`, backslashes)+`"}`), nil
@@ -1115,7 +1056,7 @@ func holesIn(place hole) (holes []hole) {
 	return append(holes, place)
 }
 
-// longLists are values of a length that take more memory than text, longTexts others.
+// longLists are values of a length that take more memory than text.
 func longLists(length int) map[string]string {
 	list := func(element string) string {
 		return "[" + strings.Repeat(element+",", length/(len(element)+1)) + element + "]"
@@ -1129,39 +1070,6 @@ func longLists(length int) map[string]string {
 			keys.String() + `"":1}`,
 		"rates":  list(`{"rates":[{}],"guests":[1],"rate":{"grossRate":{}},"board":{}}`),
 		"hotels": list(`{"name":{},"address":{},"latlngCoordinator":{"gaode":{}},"minPrice":{},"isAvailable":true,"rooms":[{}]}`),
-	}
-}
-
-func longTexts(length int) map[string]string {
-	return map[string]string{
-		"plain": `"` + strings.Repeat("plain ", length/6) + `"`, "escaped": `"` + strings.Repeat(`\n`, length/2) + `"`,
-		"half characters": `"` + strings.Repeat(`\ud83d`, length/6) + `"`, "not UTF-8": `"` + strings.Repeat("\xff", length) + `"`,
-		"digits": strings.Repeat("1", length), "a key": `{"` + strings.Repeat("k", length) + `":1}`, "nested": strings.Repeat("[[[[1]],",
-			length/8) + "1" + strings.Repeat("]]", length/8),
-	}
-}
-
-// longAnswers calls f with answers of that length: for each operation, lists in place of
-// each type of list and map, and texts in place of each kind of value.
-func longAnswers(length int, f func(name string, body []byte, resp any)) {
-	lists, texts := longLists(length), longTexts(length)
-	for op, into := range answerTypes() {
-		if op == recordedWebhooks {
-			continue
-		}
-		seen := map[any]bool{}
-		for _, place := range holesIn(hole{"data", `{"code":0,"data":`, "}", into}) {
-			fillings, kind := texts, any(place.t.Kind())
-			if kind == reflect.Slice || kind == reflect.Map {
-				fillings, kind = lists, place.t
-			}
-			for name, filling := range fillings {
-				if !seen[kind] {
-					f(op+": "+name+" as "+place.path, []byte(place.before+filling+place.after), reflect.New(into).Interface())
-				}
-			}
-			seen[kind] = true
-		}
 	}
 }
 
@@ -1180,26 +1088,38 @@ const mib = 1 << 20
 // recordedWebhooks stands for the webhooks among the answers.
 const recordedWebhooks = "webhooks"
 
+// Lists in the place of each type of list and map, in the answer of each operation.
 func TestMemoryOfAnswers(t *testing.T) {
 	chosen := portionOf(t, 11, 29)
-	longAnswers(64<<10, func(name string, body []byte, resp any) {
-		if !chosen.Next() {
-			return
+	lists := longLists(64 << 10)
+	for name, into := range answerTypes() {
+		seen := map[reflect.Type]bool{}
+		for _, place := range holesIn(hole{"data", `{"code":0,"data":`, "}", into}) {
+			if kind := place.t.Kind(); kind != reflect.Slice && kind != reflect.Map || seen[place.t] || name == recordedWebhooks {
+				continue
+			}
+			seen[place.t] = true
+			for filling, list := range lists {
+				if !chosen.Next() {
+					continue
+				}
+				body, what := []byte(place.before+list+place.after), name+": "+filling+" as "+place.path
+				var errs []error
+				for _, target := range bothTargets(reflect.New(into).Interface()) {
+					bytes, _, err := decodeBytes(t, body, target)
+					assert.Less(t, bytes, 8*len(body)+8*mib, "%s: %v", what, err)
+					errs = append(errs, err)
+				}
+				assert.Equal(t, errs[1], errs[0], what)
+			}
 		}
-		var errs []error
-		for _, target := range bothTargets(resp) {
-			bytes, _, err := decodeBytes(t, body, target)
-			assert.Less(t, bytes, 8*len(body)+8*mib, "%s: %v", name, err)
-			errs = append(errs, err)
-		}
-		assert.Equal(t, errs[1], errs[0], name)
-	})
+	}
 }
 
 // A list that no page can hold, or that is all but empty, is refused before there is
 // memory for it.
 func TestMemoryOfLongLists(t *testing.T) {
-	length := howMany(t, "MiB", 64, 4, 2) * mib
+	length := howMany(t, "MiB", 64, 2, 2) * mib
 	for _, tc := range []struct {
 		list, element string
 		resp          any
@@ -1215,7 +1135,7 @@ func TestMemoryOfLongLists(t *testing.T) {
 
 // Any number of orders is read, however little each of them says.
 func TestManySmallOrdersAreRead(t *testing.T) {
-	orders := howMany(t, "orders", 50_000, 20_000, 10_000)
+	orders := howMany(t, "orders", 50_000, 10_000, 10_000)
 	order := `{"status":1,"checkIn":"2026-12-24","checkOut":"2026-12-27","bookingTime":"2026-11-20T10:00:00Z","holder":{"firstName":"A","lastName":"B"},` +
 		`"platformReferenceNo":"1","netRate":{"currency":"EUR","amount":1},"supplierReferenceNo":"2"}`
 	body := `{"code":0,"data":{"orders":[` + strings.Repeat(order+",", orders) + order + `]}}`
@@ -1244,32 +1164,32 @@ func (c *endingCtx) Err() error {
 func TestDecodingEndsWithItsCtx(t *testing.T) {
 	const length = 3 << 16
 	chosen := portionOf(t, 3, 19)
-	lists, texts := longLists(length), longTexts(length)
+	lists := longLists(length)
 	for name, data := range map[string]string{
-		"objects": `{"orders":` + lists["objects"] + `}`, "numbers": `{"orders":` + lists["numbers"] + `}`, "unknown lists": `{"new":` +
-			lists["arrays"] + `}`,
-		"an unknown text": `{"new":` + texts["escaped"] + `}`, "a text": `{"orders":[{"statusRemark":` + texts["escaped"] +
-			`}]}`, "unknown keys": lists["keys"],
-		"raw JSON": `{"orders":[{"rooms":[{"guests":[` + lists["objects"] + `]}]}]}`, "a malformed text": `{"orders":[{"statusRemark":` +
-			texts["half characters"] + `}]}`,
-		"names":  `{` + strings.Repeat(`"\n":1,`, length/7) + `"orders":[]}`,
-		"orders": `{"orders":[` + strings.Repeat(mistypedOrder+",", length/len(mistypedOrder)) + `{}]}`,
+		"objects":       `{"orders":` + lists["objects"] + `}`,
+		"unknown lists": `{"new":` + lists["arrays"] + `}`,
+		"unknown keys":  lists["keys"],
+		"raw JSON":      `{"orders":[{"rooms":[{"guests":[` + lists["objects"] + `]}]}]}`,
+		"a text":        `{"orders":[{"statusRemark":"` + strings.Repeat(`\ud83d`, length/6) + `"}]}`,
+		"orders":        `{"orders":[` + strings.Repeat(mistypedOrder+",", length/len(mistypedOrder)) + `{}]}`,
 	} {
 		body := []byte(`{"code":0,"data":` + data + `}`)
 		for i := range bothTargets(&hotelstays.QueryOrdersResponse{}) {
-			ctx := &endingCtx{Context: t.Context(), ends: 1 << 30}
-			_, _ = wire.Decode(ctx, body, bothTargets(&hotelstays.QueryOrdersResponse{})[i], true)
-			looks := ctx.looks
+			read := func(ends int) (looks int, left any, err error) {
+				ctx, target := &endingCtx{Context: t.Context(), ends: ends}, bothTargets(&hotelstays.QueryOrdersResponse{})[i]
+				_, err = wire.Decode(ctx, body, target, true)
+				return ctx.looks, target.Into, err
+			}
+			looks, _, _ := read(1 << 30)
 			assert.GreaterOrEqual(t, looks, len(body)>>16, "%s, %d", name, i)
 			for ends := range looks {
 				if ends > 0 && ends < looks-1 && !chosen.Next() {
 					continue
 				}
-				ctx, target := &endingCtx{Context: t.Context(), ends: ends}, bothTargets(&hotelstays.QueryOrdersResponse{})[i]
-				_, err := wire.Decode(ctx, body, target, true)
+				until, left, err := read(ends)
 				assert.ErrorIs(t, err, context.DeadlineExceeded, "%s, %d: ended at look %d of %d", name, i, ends, looks)
-				assert.LessOrEqual(t, ctx.looks, ends+4, "%s, %d: it goes on", name, i)
-				assert.Zero(t, reflect.ValueOf(target.Into).Elem().Field(0).Len(), "%s, %d", name, i)
+				assert.LessOrEqual(t, until, ends+4, "%s, %d: it goes on", name, i)
+				assert.Empty(t, left.(*hotelstays.QueryOrdersResponse).Orders, "%s, %d", name, i)
 			}
 		}
 	}

@@ -18,38 +18,19 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestExpiredTicketCostsOneCall(t *testing.T) {
-	t.Parallel()
-	callers := howMany(t, "callers", 10_000, 500, 500)
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, time.Hour)
-		defer w.end()
-		require.Empty(t, callAll(t.Context(), w.client, 1))
-		time.Sleep(2 * time.Hour)
-		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: time.Second})
-		assert.Empty(t, callAll(t.Context(), w.client, callers))
-		assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpTicket))
-		assert.Equal(t, callers+1, w.Ledger().Count(hotelstays.OpQueryOrders))
-	})
-}
-
 func TestRevokedTicketCostsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		defer w.end()
 		callAll(t.Context(), w.client, 1)
-
 		w.RevokeTokens()
 		assert.Empty(t, callAll(t.Context(), w.client, 1))
 		assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpTicket))
 		assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpQueryOrders), "the refused call is sent once more")
-
-		for tickets := range 10 { // a busy client, and again every three seconds
-			time.Sleep(3 * time.Second)
-			w.RevokeTokens()
-			assert.Empty(t, callAll(t.Context(), w.client, 200))
-			assert.Equal(t, tickets+3, w.Ledger().Count(hotelstays.OpTicket), "for all 401s together")
-		}
+		time.Sleep(3 * time.Second)
+		w.RevokeTokens()
+		assert.Empty(t, callAll(t.Context(), w.client, 200))
+		assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpTicket), "for all 401s together")
 
 		w.RevokeTokens() // and twice more at once: the tickets were accepted, but do not last
 		assert.Empty(t, callAll(t.Context(), w.client, 1))
@@ -59,11 +40,6 @@ func TestRevokedTicketCostsOneCall(t *testing.T) {
 		assert.ErrorContains(t, failed[0], "another one is asked for in 2s")
 		time.Sleep(2 * time.Second)
 		assert.Empty(t, callAll(t.Context(), w.client, 1))
-		time.Sleep(70 * time.Second)
-		for range 2 { // a new series
-			w.RevokeTokens()
-			assert.Empty(t, callAll(t.Context(), w.client, 1))
-		}
 	})
 }
 
