@@ -14,9 +14,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	destination := flag.String("destination", "", "the `name` of a city")
+	city := flag.String("destination", "", "the `name` of a city")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "unexpected argument %q: name the city with -destination\n", flag.Arg(0))
@@ -35,111 +35,105 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *destination); err != nil {
+	if err := run(ctx, *city); err != nil {
 		fmt.Fprintln(os.Stderr, "\nstopped:", err)
 		os.Exit(1)
 	}
 }
 
-type service struct {
-	client      *hotelstays.Client
-	destination string
-	mayBook     bool
-}
-
-func run(ctx context.Context, destination string) error {
-	svc, closeSandbox, err := findService(destination)
+// run makes all calls, from the search to the cancellation.
+func run(ctx context.Context, city string) error {
+	mayBook := os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1"
+	if os.Getenv("HOTELSTAYS_BASE_URL") == "" {
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: time.Second})
+		defer srv.Close()
+		os.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
+		os.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
+		os.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
+		city, mayBook = cmp.Or(city, srv.CityName(0)), true
+	}
+	if city == "" {
+		return errors.New("set -destination to the name of a city")
+	}
+	fmt.Println("Service:", os.Getenv("HOTELSTAYS_BASE_URL"))
+	client, err := hotelstays.NewFromEnv(hotelstays.WithCurrency("EUR"))
 	if err != nil {
 		return err
 	}
-	defer closeSandbox()
+	defer client.CloseIdleConnections()
 
-	defer svc.client.CloseIdleConnections()
-
-	session, offer, err := findOffer(ctx, svc.client, svc.destination)
+	search := &hotelstays.HotelListRequest{
+		DestinationName: city,
+		CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
+		CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 3)),
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, MaxRatesPerHotel: 1, SortBy: types.SortPriceAsc,
+	}
+	step("HotelList: hotels in %s from %s to %s", city, search.CheckIn, search.CheckOut)
+	list, err := client.HotelList(ctx, search)
 	if err != nil {
 		return err
-	}
-	if !svc.mayBook {
-		fmt.Println("\nStopping here: booking on a real service costs money. HOTELSTAYS_ALLOW_BOOKING=1 allows it.")
-		return nil
-	}
-	return bookAndCancel(ctx, svc.client, session, offer)
-}
-
-// findOffer searches, lists the rates of one hotel and checks one of them.
-func findOffer(ctx context.Context, client *hotelstays.Client, destination string) (session string, offer *types.RoomRatePkg, err error) {
-	checkIn := types.DateOf(time.Now().AddDate(0, 2, 0))
-	checkOut := types.DateOf(time.Now().AddDate(0, 2, 3))
-	rooms := []types.GuestPerRoom{{AdultCount: 2}}
-
-	step("HotelList: hotels in %s from %s to %s", destination, checkIn, checkOut)
-	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
-		DestinationName: destination, CheckIn: checkIn, CheckOut: checkOut,
-		RoomOccupancies: rooms, MaxRatesPerHotel: 1, SortBy: types.SortPriceAsc,
-	})
-	if err != nil {
-		return "", nil, err
 	}
 	if len(list.List) == 0 {
-		return "", nil, fmt.Errorf("no hotel found in %q: %s", destination, list.Basic.StatusRemark)
+		return fmt.Errorf("no hotel found in %q: %s", city, list.Basic.StatusRemark)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
 	}
-	session = list.Basic.SessionID // the offers belong to this session
-
+	search.SessionID = list.Basic.SessionID // the offers belong to this session
 	for _, hotel := range list.List {
-		step("HotelRates: every offer of %s", hotel.Name)
-		rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-			SessionID: session, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
-			CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: rooms,
-		})
-		if err != nil {
-			return "", nil, err
+		offer, err := findOffer(ctx, client, search, hotel)
+		switch {
+		case err != nil:
+			return err
+		case offer == nil:
+			show("on to the next hotel")
+		case mayBook:
+			return book(ctx, client, search.SessionID, offer)
+		default:
+			fmt.Println("\nStopping here: booking on a real service costs money. HOTELSTAYS_ALLOW_BOOKING=1 allows it.")
+			return nil
 		}
-		seen := fullyRefundable(rates.Rooms)
-		if seen == nil {
-			show("no offer is fully refundable; on to the next hotel")
-			continue
-		}
-		show("fully refundable: %s until %s", seen.TotalRate.NetRate, seen.RefundableUntil)
-
-		step("CheckAvail: is it still there, at this price?")
-		check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: seen.RatePkgID})
-		if err != nil {
-			return "", nil, err
-		}
-		if !check.Available() {
-			show("it is gone; on to the next hotel")
-			continue
-		}
-		// Book what the traveller saw, or something cheaper.
-		if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
-			return "", nil, fmt.Errorf("the offer has changed: %s", diff)
-		}
-		show("yes, at %s", check.RoomRatePkg.TotalRate.NetRate)
-		return session, check.RoomRatePkg, nil
 	}
-	return "", nil, errors.New("no hotel has a fully refundable offer")
+	return errors.New("no hotel has a fully refundable offer")
 }
 
-// fullyRefundable returns the first offer that can be cancelled free of charge for another day.
-func fullyRefundable(rooms []types.Room) *types.RoomRatePkg {
-	for _, room := range rooms {
-		for i, rate := range room.Rates {
-			until, err := rate.RefundableUntil.Time()
-			safe := err == nil && time.Until(until) > 24*time.Hour
-			if rate.RefundableMode == types.RefundableFull && safe && !rate.IncludesPackaging {
-				return &room.Rates[i]
+// findOffer returns an offer of a hotel as it is now, or nil if none can be cancelled free of charge
+// for another day.
+func findOffer(ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel) (*types.RoomRatePkg, error) {
+	step("HotelRates: every offer of %s", hotel.Name)
+	rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
+		SessionID: search.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
+		CheckIn: search.CheckIn, CheckOut: search.CheckOut, RoomOccupancies: search.RoomOccupancies,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range rates.Rooms {
+		for _, seen := range room.Rates {
+			until, err := seen.RefundableUntil.Time()
+			if err != nil || time.Until(until) < 24*time.Hour || seen.RefundableMode != types.RefundableFull || seen.IncludesPackaging {
+				continue
 			}
+			show("fully refundable: %s until %s", seen.TotalRate.NetRate, seen.RefundableUntil)
+
+			step("CheckAvail: is it still there, at this price?")
+			now, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: search.SessionID, RatePkgID: seen.RatePkgID})
+			if err != nil || !now.Available() {
+				return nil, err
+			}
+			// Book what the traveller saw, or something cheaper.
+			if diff := hotelstays.CompareOffer(&seen, now.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
+				return nil, fmt.Errorf("the offer has changed: %s", diff)
+			}
+			show("yes, at %s", now.RoomRatePkg.TotalRate.NetRate)
+			return now.RoomRatePkg, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// bookAndCancel books the offer, follows the order and cancels it.
-func bookAndCancel(ctx context.Context, client *hotelstays.Client, session string, offer *types.RoomRatePkg) error {
+// book books the offer, waits for the supplier and the voucher, and cancels the order.
+func book(ctx context.Context, client *hotelstays.Client, session string, offer *types.RoomRatePkg) (err error) {
 	// The reference is the idempotency key. Store it and the session before Book.
 	reference := uuid.NewString()
 	step("Book: reference %s", reference)
@@ -155,16 +149,14 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, session strin
 	if err != nil {
 		return err // an *OutcomeUnknownError says which reference to look for
 	}
-	show("order %s, %s", booked.HotelOrder.PlatformReferenceNo, booked.HotelOrder.NetRate)
+	number := booked.HotelOrder.PlatformReferenceNo
+	show("order %s, %s", number, booked.HotelOrder.NetRate)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("order %s stays booked under reference %s: %w", number, reference, err)
+		}
+	}()
 
-	if err := followAndCancel(ctx, client, session, reference); err != nil {
-		return fmt.Errorf("order %s stays booked under reference %s: %w", booked.HotelOrder.PlatformReferenceNo, reference, err)
-	}
-	return nil
-}
-
-// followAndCancel waits for the supplier and the voucher, then cancels.
-func followAndCancel(ctx context.Context, client *hotelstays.Client, session, reference string) error {
 	step("AwaitOrder: until the supplier has decided")
 	order, err := client.AwaitOrder(ctx, reference)
 	if err != nil {
@@ -172,53 +164,32 @@ func followAndCancel(ctx context.Context, client *hotelstays.Client, session, re
 	}
 	show("status %d, hotel confirmation %q", order.Status, order.HotelConfirmNo)
 
-	step("AwaitVoucher, SaveVoucher: until the document is ready and saved")
-	ask := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+	step("AwaitVoucher, OpenVoucher: until the document is ready and verified")
+	ask := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: number}
 	voucher, err := client.AwaitVoucher(ctx, ask)
 	if err != nil {
 		return err
 	}
 	show("%s", voucher.Status)
 	if voucher.Status == types.VoucherGenerated {
-		dir, err := os.MkdirTemp("", "quickstart")
+		document, err := client.OpenVoucher(ctx, ask) // SaveVoucher writes a file
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir) // nothing is left behind
-		saved, err := client.SaveVoucher(ctx, ask, filepath.Join(dir, "voucher.pdf"))
-		if err != nil {
-			return err
-		}
-		show("voucher %s: %d bytes, verified", saved.VoucherNumber, saved.ByteSize)
+		defer document.Close()
+		size, _ := io.Copy(io.Discard, document)
+		show("voucher %s: %d bytes, verified", document.Voucher.VoucherNumber, size)
 	}
 
 	step("Cancel")
 	cancelled, err := client.Cancel(ctx, &hotelstays.CancelRequest{
-		SessionID: session, CustomerReferenceNo: reference,
-		SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed",
+		SessionID: session, CustomerReferenceNo: reference, SupplierReferenceNo: order.SupplierReferenceNo, Reason: "plans changed",
 	})
 	if err != nil {
 		return err
 	}
 	show("the supplier keeps %s", cancelled.ServiceFee)
 	return nil
-}
-
-// findService returns the service of the environment, or starts a sandbox.
-func findService(destination string) (svc *service, closeSandbox func(), err error) {
-	currency := hotelstays.WithCurrency("EUR")
-	if base := os.Getenv("HOTELSTAYS_BASE_URL"); base != "" {
-		if destination == "" {
-			return nil, nil, errors.New("set -destination to the name of a city")
-		}
-		fmt.Println("Service:", base)
-		client, err := hotelstays.NewFromEnv(currency)
-		return &service{client, destination, os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1"}, func() {}, err
-	}
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: time.Second})
-	fmt.Println("Sandbox:", srv.URL)
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}, currency)
-	return &service{client, cmp.Or(destination, srv.CityName(0)), true}, srv.Close, err
 }
 
 func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }

@@ -2,22 +2,22 @@
 //
 //	go run ./examples/recovery
 //
-// There are three processes: this one, the director; a sandbox, which makes the order at once
-// but answers Book a minute later; and a booking engine, which is killed in that minute. The
-// engine has stored its recovery on disk before Book.
+// This process has a sandbox, which makes the order at once but answers Book a minute later. A
+// second process is a booking engine, which is killed in that minute. The engine has stored its
+// recovery on disk before Book. A third process is the engine that is started again.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/google/uuid"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -25,116 +25,75 @@ import (
 )
 
 func main() {
-	role := direct
-	if len(os.Args) > 1 {
-		role = map[string]func() error{"sandbox": sandbox, "engine": engine}[os.Args[1]]
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) == 0:
+		err = direct()
+	case len(args) == 3 && args[0] == "engine":
+		err = engine(context.Background(), args[1], args[2])
+	default:
+		err = fmt.Errorf("unexpected argument %q: it takes none", args[0])
 	}
-	if role == nil {
-		role = func() error { return fmt.Errorf("unexpected argument %q: it takes none", os.Args[1]) }
-	}
-	if err := role(); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
 }
 
-// direct starts the sandbox and the engine, kills the engine and starts it again.
+// direct starts the sandbox and the engine, kills the engine and starts it again. The first Book is
+// refused, the second is answered a minute late, and the first poll fails.
 func direct() error {
-	dir, err := os.MkdirTemp("", "recovery")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-
-	service, err := start("sandbox")
-	if err != nil {
-		return err
-	}
-	defer service.cmd.Process.Kill()
-	address := service.line()
-	fmt.Println("sandbox:  refuses the first Book with a 429, makes the order on the second, and answers it a minute late")
-
-	first, err := start("engine", dir, address)
-	if err != nil {
-		return err
-	}
-	if service.line() != "committed" { // the order exists, its answer is not sent
-		return errors.New("the engine did not book")
-	}
-	if err := first.cmd.Process.Kill(); err != nil {
-		return err
-	}
-	first.cmd.Wait()
-	fmt.Println("director: killed the engine while it was waiting for Book")
-
-	second, err := start("engine", dir, address)
-	if err != nil {
-		return err
-	}
-	if err := second.cmd.Wait(); err != nil {
-		return fmt.Errorf("the second engine: %w", err)
-	}
-	service.in.Close() // the sandbox prints its ledger and ends
-	fmt.Println("sandbox: ", service.line())
-	return service.cmd.Wait()
-}
-
-// process runs this program again.
-type process struct {
-	cmd *exec.Cmd
-	in  io.Closer
-	out *bufio.Scanner // nil: it writes to the terminal
-}
-
-func start(args ...string) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: exec.Command(self, args...)}
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if args[0] == "engine" {
-		p.cmd.Stdout = os.Stdout
-		return p, p.cmd.Start()
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewScanner(out)
-	return p, p.cmd.Start()
-}
-
-func (p *process) line() string {
-	p.out.Scan()
-	return p.out.Text()
-}
-
-type address struct{ URL, AppKey, AppSecret, City string }
-
-// sandbox serves until its input ends, then prints its ledger. The first Book is refused, the
-// second is answered a minute late, and the first poll fails.
-func sandbox() error {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1"})
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true})
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultCut})
-	json.NewEncoder(os.Stdout).Encode(address{srv.URL, srv.AppKey, srv.AppSecret, srv.CityName(0)})
+	fmt.Println("sandbox:  refuses the first Book with a 429, makes the order on the second, and answers it a minute late")
 
-	go func() {
-		for len(srv.Ledger().Orders()) == 0 {
-			time.Sleep(10 * time.Millisecond)
+	dir, err := os.MkdirTemp("", "recovery")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	start := func() (*exec.Cmd, error) {
+		cmd := exec.Command(self, "engine", filepath.Join(dir, "recovery.json"), srv.CityName(0))
+		cmd.Env = append(os.Environ(), "HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		return cmd, cmd.Start()
+	}
+
+	first, err := start()
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- first.Wait() }()
+	for len(srv.Ledger().Orders()) == 0 {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the engine did not book: %w", err)
+		case <-time.After(10 * time.Millisecond):
 		}
-		fmt.Println("committed")
-	}()
-	io.Copy(io.Discard, os.Stdin)
+	}
+	if err := first.Process.Kill(); err != nil { // the order exists, and its answer is not sent
+		return err
+	}
+	<-ended
+	fmt.Println("director: killed the engine while it was waiting for Book")
 
+	second, err := start()
+	if err != nil {
+		return err
+	}
+	if err := second.Wait(); err != nil {
+		return fmt.Errorf("the second engine: %w", err)
+	}
 	ledger := srv.Ledger()
-	fmt.Printf("%d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
+	fmt.Printf("sandbox:  %d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
 		return errors.New("there should be one order")
 	}
@@ -142,28 +101,14 @@ func sandbox() error {
 }
 
 // engine books, or continues the recovery of an earlier run.
-func engine() error {
-	if len(os.Args) != 4 {
-		return errors.New("usage: recovery engine DIR ADDRESS")
-	}
-	var a address
-	if err := json.Unmarshal([]byte(os.Args[3]), &a); err != nil {
-		return err
-	}
-	client, err := hotelstays.New(a.URL, hotelstays.TicketCredential{AppKey: a.AppKey, AppSecret: types.NewSecret(a.AppSecret)})
+func engine(ctx context.Context, file, city string) error {
+	client, err := hotelstays.NewFromEnv()
 	if err != nil {
 		return err
 	}
-	ctx, file := context.Background(), filepath.Join(os.Args[2], "recovery.json")
-
 	if stored, err := os.ReadFile(file); err == nil {
 		return resume(ctx, client, stored)
 	}
-	return book(ctx, client, a.City, file)
-}
-
-// book stores the recovery, then books.
-func book(ctx context.Context, client *hotelstays.Client, city, file string) error {
 	req, err := findOffer(ctx, client, city)
 	if err != nil {
 		return err
@@ -223,6 +168,7 @@ func store(file string, content []byte) error {
 	return os.Rename(tmp.Name(), file)
 }
 
+// findOffer returns a request that books the city's first offer.
 func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*hotelstays.BookRequest, error) {
 	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: city,
@@ -233,19 +179,14 @@ func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*ho
 	if err != nil {
 		return nil, err
 	}
-	for _, hotel := range list.List {
-		for _, room := range hotel.Rooms {
-			for _, rate := range room.Rates {
-				return &hotelstays.BookRequest{
-					SessionID:           list.Basic.SessionID,
-					CustomerReferenceNo: "example-" + time.Now().UTC().Format("20060102150405"),
-					RatePkgID:           rate.RatePkgID,
-					Holder:              types.Holder{FirstName: "Guest", LastName: "One"},
-					Guests:              []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
-					Expect:              &rate,
-				}, nil
-			}
-		}
+	if len(list.List) == 0 {
+		return nil, errors.New("no hotel has an offer")
 	}
-	return nil, errors.New("no hotel has an offer")
+	offer := list.List[0].Rooms[0].Rates[0]
+	return &hotelstays.BookRequest{
+		SessionID: list.Basic.SessionID, CustomerReferenceNo: uuid.NewString(), RatePkgID: offer.RatePkgID,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+		Expect: &offer,
+	}, nil
 }

@@ -50,23 +50,32 @@ func run(ctx context.Context) error {
 
 	events := make(chan *hotelstays.WebhookEvent, 16)
 	var hub hotelstays.WakeHub
-	handle := func(_ context.Context, e *hotelstays.WebhookEvent) error {
+	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		Secrets: []types.Secret{types.NewSecret(srv.WebhookSecret)},
+		OnError: func(_ *http.Request, err error) { fmt.Fprintln(os.Stderr, "rejected or failed:", err) },
+	}, func(_ context.Context, e *hotelstays.WebhookEvent) error {
 		events <- e // a real handler stores the event
 		hub.Wake(e.CustomerReferenceNo)
 		return nil
-	}
-	callback, closeReceiver, err := receive(types.NewSecret(srv.WebhookSecret), handle)
+	})
 	if err != nil {
 		return err
 	}
-	defer closeReceiver()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	http.Handle("/hotel-events", handler)
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second}
+	defer server.Close()
+	go server.Serve(listener)
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDuplicate})
 
 	req, err := findOffer(ctx, client, srv.CityName(0))
 	if err != nil {
 		return err
 	}
-	req.CallbackURL = callback
+	req.CallbackURL = "http://" + listener.Addr().String() + "/hotel-events"
 	wakeup, stopWatching := hub.Watch(req.CustomerReferenceNo)
 	defer stopWatching()
 	booked, err := client.Book(ctx, req)
@@ -90,26 +99,6 @@ func run(ctx context.Context) error {
 	return show(ctx, events)
 }
 
-// receive serves a webhook handler on loopback, and returns its address.
-func receive(secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) (address string, closeServer func(), err error) {
-	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{secret},
-		OnError: func(_ *http.Request, err error) { fmt.Fprintln(os.Stderr, "rejected or failed:", err) },
-	}, handle)
-	if err != nil {
-		return "", nil, err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/hotel-events", handler)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(listener)
-	return "http://" + listener.Addr().String() + "/hotel-events", func() { server.Close() }, nil
-}
-
 // show prints the events until the cancellation.
 func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 	for {
@@ -127,6 +116,7 @@ func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 	}
 }
 
+// findOffer returns a request that books the city's first offer.
 func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*hotelstays.BookRequest, error) {
 	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
 		DestinationName: city,
@@ -137,18 +127,12 @@ func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*ho
 	if err != nil {
 		return nil, err
 	}
-	for _, hotel := range list.List {
-		for _, room := range hotel.Rooms {
-			for _, rate := range room.Rates {
-				return &hotelstays.BookRequest{
-					SessionID:           list.Basic.SessionID,
-					CustomerReferenceNo: uuid.NewString(),
-					RatePkgID:           rate.RatePkgID,
-					Holder:              types.Holder{FirstName: "Guest", LastName: "One"},
-					Guests:              []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
-				}, nil
-			}
-		}
+	if len(list.List) == 0 {
+		return nil, errors.New("no hotel has an offer")
 	}
-	return nil, errors.New("no hotel has an offer")
+	return &hotelstays.BookRequest{
+		SessionID: list.Basic.SessionID, CustomerReferenceNo: uuid.NewString(), RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+	}, nil
 }
