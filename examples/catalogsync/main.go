@@ -6,11 +6,11 @@
 // It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
 // HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// It reads the hotels city by city, many cities at a time, within the rate limits. Until all
-// are there, the hotels are in FILE.part, and FILE.journal lists the complete cities and where
-// each one ends. A run that finds a journal drops everything after the last complete city, and
-// reads only the missing cities. So the program may be killed at any point. An existing FILE is
-// complete, and another run replaces it. FILE.lock keeps two runs from writing one file.
+// It reads the hotels city by city, many cities at a time, within the rate limits. Until all are
+// there, FILE.part has a line for each complete city, with its hotels. A run that finds it drops
+// an incomplete line at its end, and reads only the missing cities. So the program may be killed at
+// any point. An existing FILE is complete, and another run replaces it. Two runs do not write one
+// file: the second is refused.
 //
 // A hotel that several cities list is written once. It is recognised by its platformHotelId,
 // because its hotelId belongs to a supplier and may change. Key a database on platformHotelId,
@@ -20,13 +20,13 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
 	"sync"
@@ -34,9 +34,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/term"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -63,18 +61,24 @@ func main() {
 }
 
 func run(ctx context.Context, file string) error {
-	svc, closeSandbox, err := findService()
-	if err != nil {
-		return err
+	service := os.Getenv("HOTELSTAYS_BASE_URL")
+	if service == "" {
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{
+			LedgerLimit: 1, Catalog: hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60},
+		})
+		defer srv.Close()
+		service = "sandbox"
+		os.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
+		os.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
+		os.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
 	}
-	defer closeSandbox()
-	client, err := hotelstays.New(svc.baseURL, svc.credential)
+	client, err := hotelstays.NewFromEnv()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
 
-	c, err := openCatalogue(file, svc.name, newProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd()))))
+	c, err := openCatalogue(file, service)
 	if err != nil {
 		return err
 	}
@@ -123,42 +127,38 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 
 // catalogue is the unfinished file.
 type catalogue struct {
-	file          string
-	service       string
-	lock          *flock.Flock // ends with the process
-	part, journal *os.File
+	file, service string
+	lock          *flock.Flock // on the part; it ends with the process
+	part          *os.File
 	done          map[string]bool // cities of earlier runs
 
-	mu                    sync.Mutex
-	partSize, journalSize int64           // of the complete cities
-	seen                  map[string]bool // by platformHotelId
-	hotels                int
-	progress              *progress
+	mu               sync.Mutex
+	size             int64 // of the complete lines
+	hotels, expected int
+	shown            time.Time
 }
 
-// entry is a line of the journal: a city, and where its hotels end in the part.
+// entry is a line of the part.
 type entry struct {
-	Service string `json:"service"`
-	City    string `json:"city"`
-	End     int64  `json:"end"`
+	Service string                 `json:"service"`
+	City    string                 `json:"city"`
+	Hotels  []*types.HotelMetadata `json:"hotels"`
 }
 
 // openCatalogue starts a catalogue, or continues that of an earlier run.
-func openCatalogue(file, service string, p *progress) (*catalogue, error) {
+func openCatalogue(file, service string) (*catalogue, error) {
 	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%q is not a file: set a file with -o", file)
 	}
-	c := &catalogue{file: file, service: service, lock: flock.New(file + ".lock"), progress: p,
-		done: map[string]bool{}, seen: map[string]bool{}}
+	c := &catalogue{file: file, service: service, lock: flock.New(file + ".part"), done: map[string]bool{}}
 	if err := c.open(); err != nil {
 		c.close()
 		return nil, err
 	}
-	p.show(c.hotels, 0)
 	return c, nil
 }
 
-// open locks and opens the files, and keeps their complete cities.
+// open locks and opens the part, and keeps its complete lines.
 func (c *catalogue) open() error {
 	mine, err := c.lock.TryLock()
 	if err == nil && mine {
@@ -170,129 +170,17 @@ func (c *catalogue) open() error {
 	if err != nil {
 		return err
 	}
-	if c.journal, err = os.OpenFile(c.file+".journal", os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+	if c.part, err = os.OpenFile(c.file+".part", os.O_RDWR, 0); err != nil {
 		return err
 	}
-	if c.part, err = os.OpenFile(c.file+".part", os.O_RDWR|os.O_CREATE, 0o644); err != nil {
-		return err
-	}
-	if err := c.resume(); err != nil {
-		return fmt.Errorf("continuing %s: %w", c.part.Name(), err)
-	}
-	return errors.Join(c.part.Truncate(c.partSize), c.journal.Truncate(c.journalSize))
-}
-
-// resume reads the cities of the journal and their hotels, up to the first city that is not
-// complete in the part.
-func (c *catalogue) resume() error {
-	if info, err := c.part.Stat(); err != nil || info.Size() == 0 { // a journal alone belongs to a finished file
-		return err
-	}
-	journal, part := bufio.NewReader(c.journal), bufio.NewReader(c.part)
-	for {
-		var e entry
-		length, err := readLine(journal, &e)
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if e.Service != c.service {
-			return fmt.Errorf("it belongs to another service, %s: remove it and %s.journal, or set another file with -o", e.Service, c.file)
-		}
-		var hotels []types.HotelMetadata
-		at := c.partSize
-		for at < e.End {
-			var hotel types.HotelMetadata
-			length, err := readLine(part, &hotel)
-			if err == io.EOF {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			at += length
-			hotels = append(hotels, hotel)
-		}
-		if at != e.End {
-			return nil
-		}
-		for _, hotel := range hotels {
-			c.seen[hotel.PlatformHotelID] = true
+	for e, err := range c.entries() {
+		if err != nil {
+			return fmt.Errorf("continuing %s: %w", c.part.Name(), err)
 		}
 		c.done[e.City] = true
-		c.hotels += len(hotels)
-		c.partSize, c.journalSize = at, c.journalSize+length
+		c.hotels += len(e.Hotels)
 	}
-}
-
-// readLine reads a line into v and returns its length. An incomplete or damaged line is the
-// end.
-func readLine(r *bufio.Reader, v any) (int64, error) {
-	line, err := r.ReadBytes('\n')
-	if err != nil {
-		return 0, err
-	}
-	if json.Unmarshal(line, v) != nil {
-		return 0, io.EOF
-	}
-	return int64(len(line)), nil
-}
-
-// add writes the new hotels of a city, and then its entry in the journal. Both go where the
-// last complete city ends, over the remains of a failed write.
-func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var lines bytes.Buffer
-	encoder, written := json.NewEncoder(&lines), 0
-	for _, hotel := range hotels {
-		if c.seen[hotel.PlatformHotelID] && hotel.PlatformHotelID != "" {
-			continue
-		}
-		c.seen[hotel.PlatformHotelID] = true
-		if err := encoder.Encode(hotel); err != nil {
-			return err
-		}
-		written++
-	}
-	end := c.partSize + int64(lines.Len())
-	line, err := json.Marshal(entry{c.service, city, end})
-	if err != nil {
-		return err
-	}
-	line = append(line, '\n')
-	if _, err := c.part.WriteAt(lines.Bytes(), c.partSize); err != nil {
-		return err
-	}
-	if _, err := c.journal.WriteAt(line, c.journalSize); err != nil {
-		return err
-	}
-	c.partSize, c.journalSize = end, c.journalSize+int64(len(line))
-	c.hotels += written
-	c.progress.show(c.hotels, 0)
-	return nil
-}
-
-// expect raises the expected number of hotels.
-func (c *catalogue) expect(hotels int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.progress.show(c.hotels, hotels)
-}
-
-// finish moves the file to its place.
-func (c *catalogue) finish() error {
-	if err := errors.Join(c.part.Sync(), c.part.Close(), c.journal.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(c.part.Name(), c.file); err != nil {
-		return err
-	}
-	if err := os.Remove(c.journal.Name()); err != nil {
-		return err
-	}
-	c.progress.finish(c.hotels, c.file)
-	return nil
+	return c.part.Truncate(c.size)
 }
 
 // lockIsThere reports whether the locked file still has its name: a run that ends removes it.
@@ -308,73 +196,99 @@ func (c *catalogue) lockIsThere() (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
+// entries yields the complete lines of the part, and sets size to where they end.
+func (c *catalogue) entries() iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		c.size = 0
+		for lines := bufio.NewReader(io.NewSectionReader(c.part, 0, 1<<62)); ; {
+			line, err := lines.ReadBytes('\n')
+			var e entry
+			switch {
+			case err == io.EOF, err == nil && json.Unmarshal(line, &e) != nil: // incomplete or damaged
+				return
+			case err == nil && e.Service != c.service:
+				err = fmt.Errorf("it belongs to another service, %s: remove it, or set another file with -o", e.Service)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+			c.size += int64(len(line))
+		}
+	}
+}
+
+// add writes a city where the last complete one ends, over the remains of a failed write.
+func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
+	line, err := json.Marshal(entry{c.service, city, hotels})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.part.WriteAt(append(line, '\n'), c.size); err != nil {
+		return err
+	}
+	c.size += int64(len(line)) + 1
+	c.hotels += len(hotels)
+	c.show()
+	return nil
+}
+
+// expect raises the expected number of hotels.
+func (c *catalogue) expect(hotels int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expected += hotels
+	c.show()
+}
+
+// show prints a line every two seconds. Hotels of an earlier run are there before they are expected.
+func (c *catalogue) show() {
+	if time.Since(c.shown) >= 2*time.Second {
+		fmt.Fprintf(os.Stderr, "%d of %d hotels\n", c.hotels, max(c.expected, c.hotels))
+		c.shown = time.Now()
+	}
+}
+
+// finish writes each hotel once, and moves the file to its place.
+func (c *catalogue) finish() error {
+	whole, err := os.Create(c.file + ".new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(whole.Name()) // if it did not get its name
+	out, seen, written := bufio.NewWriter(whole), map[string]bool{}, 0
+	lines := json.NewEncoder(out)
+	for e, err := range c.entries() {
+		if err != nil {
+			return errors.Join(err, whole.Close())
+		}
+		for _, hotel := range e.Hotels {
+			if seen[hotel.PlatformHotelID] && hotel.PlatformHotelID != "" {
+				continue
+			}
+			seen[hotel.PlatformHotelID] = true
+			written++
+			if err := lines.Encode(hotel); err != nil {
+				return errors.Join(err, whole.Close())
+			}
+		}
+	}
+	if err := errors.Join(out.Flush(), whole.Sync(), whole.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(whole.Name(), c.file); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%d hotels are in %s\n", written, c.file)
+	return os.Remove(c.part.Name())
+}
+
+// close leaves the part for the next run, unless it is empty.
 func (c *catalogue) close() {
+	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
+		os.Remove(c.part.Name()) // while it is locked
+	}
 	c.part.Close()
-	c.journal.Close()
-	if c.lock.Locked() {
-		os.Remove(c.lock.Path()) // while it is locked
-	}
 	c.lock.Close()
-}
-
-// progress shows a bar on a terminal, and a line every two seconds elsewhere.
-type progress struct {
-	out      io.Writer
-	bar      *progressbar.ProgressBar // nil: no terminal
-	expected int
-	shown    time.Time
-}
-
-func newProgress(out io.Writer, terminal bool) *progress {
-	p := &progress{out: out}
-	if terminal {
-		p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription("hotels"),
-			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("hotels"),
-			progressbar.OptionThrottle(100*time.Millisecond))
-	}
-	return p
-}
-
-// show shows the number of hotels, and expects more.
-func (p *progress) show(hotels, more int) {
-	p.expected += more
-	total := max(p.expected, hotels) // those of an earlier run are there before they are expected
-	switch {
-	case total == 0: // nothing is known yet
-	case p.bar != nil:
-		p.bar.ChangeMax(total)
-		_ = p.bar.Set(hotels)
-	case time.Since(p.shown) >= 2*time.Second:
-		fmt.Fprintf(p.out, "%d of %d hotels\n", hotels, total)
-		p.shown = time.Now()
-	}
-}
-
-func (p *progress) finish(hotels int, file string) {
-	if p.bar != nil {
-		fmt.Fprintln(p.out)
-	}
-	fmt.Fprintf(p.out, "%d hotels are in %s\n", hotels, file)
-}
-
-type service struct {
-	name       string // in the journal
-	baseURL    string
-	credential hotelstays.TicketCredential
-}
-
-// findService returns the service of the environment, or starts a sandbox.
-func findService() (svc *service, closeSandbox func(), err error) {
-	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
-	switch {
-	case base != "" && key != "" && secret != "":
-		return &service{base, base, hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)}}, func() {}, nil
-	case base != "" || key != "" || secret != "":
-		return nil, nil, errors.New("set all of HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET, or none for the sandbox")
-	}
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{
-		LedgerLimit: 1, Catalog: hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60},
-	})
-	credential := hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
-	return &service{"sandbox", srv.URL, credential}, srv.Close, nil
 }
