@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -92,55 +90,5 @@ func TestSignaturesAgree(t *testing.T) {
 			body), secret)
 		agree("no signature", false, body, fmt.Sprintf("t=%d", at.Unix()), secret)
 		agree("no time", false, body, signed[strings.Index(signed, "v1="):], secret)
-	}
-}
-
-func kilobyte() []byte {
-	body := `{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","event":"order_modified","eventTime":946684800123,"note":"`
-	return []byte(body + strings.Repeat("x", 1024-len(body)-2) + `"}`)
-}
-
-func BenchmarkVerifyWebhook(b *testing.B) {
-	body, secret := kilobyte(), "a webhook signing secret"
-	header := http.Header{"X-Platform-Signature": {hotelstaystest.SignWebhook(secret, time.Now(), body)}}
-	opts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}, Tolerance: time.Hour}
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := hotelstays.VerifyWebhook(body, header, opts); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkBareHMAC is the least cost of a verification.
-func BenchmarkBareHMAC(b *testing.B) {
-	body, secret := kilobyte(), []byte("a webhook signing secret")
-	stamp := fmt.Appendf(nil, "%d.", time.Now().Unix())
-	sum := func() []byte {
-		mac := hmac.New(sha256.New, secret)
-		mac.Write(stamp)
-		mac.Write(body)
-		return mac.Sum(nil)
-	}
-	want := sum()
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if !hmac.Equal(sum(), want) {
-			b.Fatal("not equal")
-		}
-	}
-}
-
-func BenchmarkStripeValidatePayload(b *testing.B) {
-	body, secret := kilobyte(), "a webhook signing secret"
-	header := hotelstaystest.SignWebhook(secret, time.Now(), body)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := webhook.ValidatePayloadWithTolerance(body, header, secret, time.Hour); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -16,16 +16,14 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
-	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ticketOffice answers Ticket and CheckAvail without a network. It issues a ticket when gate
-// is closed.
+// ticketOffice answers Ticket and CheckAvail without a network.
 type ticketOffice struct {
 	tickets atomic.Int64
-	gate    chan struct{}
+	takes   atomic.Int64 // nanoseconds until a ticket is issued
 }
 
 func (o *ticketOffice) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -34,38 +32,13 @@ func (o *ticketOffice) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := checkAvailAnswer
 	if strings.HasSuffix(req.URL.Path, "/ticket") {
 		body = fmt.Sprintf(`{"code":0,"msg":"success","data":{"ticket":"ticket-%d"}}`, o.tickets.Add(1))
-		select {
-		case <-o.gate:
-		case <-req.Context().Done():
-			return nil, req.Context().Err()
-		}
+		time.Sleep(time.Duration(o.takes.Load()))
 	}
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
-		Request: req,
-		Header:  http.Header{"Content-Type": {"application/json"}}}, nil
+		Request: req, Header: http.Header{"Content-Type": {"application/json"}}}, nil
 }
 
 var checkAvailAnswer = string(answers.CheckAvail())
-
-// client returns a client whose stored ticket has this much left to live. Fetched tickets live
-// for a day.
-func (o *ticketOffice) client(left time.Duration) (*hotelstays.Client, error) {
-	return hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: o}), hotelstays.WithRateLimiter(unlimited{}),
-		hotelstays.WithTokenStore(&oneToken{hotelstays.Token{Value: types.NewSecret("ticket-0"), Expiry: time.Now().Add(left)}}))
-}
-
-// oneToken is a TokenStore with one token at first.
-type oneToken struct{ token hotelstays.Token }
-
-func (o *oneToken) Load(context.Context, string) (hotelstays.Token, error) {
-	if time.Now().After(o.token.Expiry) {
-		return hotelstays.Token{}, nil
-	}
-	return o.token, nil
-}
-func (o *oneToken) Store(context.Context, string, hotelstays.Token) error            { return nil }
-func (o *oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) error { return nil }
 
 type unlimited struct{}
 
@@ -74,110 +47,72 @@ func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.P
 }
 func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
-// callTogether makes n calls at the same time.
-func callTogether(ctx context.Context, client *hotelstays.Client, n int) error {
+// callers are n calls at the same time.
+type callers struct {
+	n       int
+	tickets int64 // that they needed
+	waited  bool  // for a ticket
+}
+
+// callersAfterExpiry call when the ticket has expired, and all come while it is fetched.
+func callersAfterExpiry(ctx context.Context) (callers, error) {
+	const lifetime = time.Second
+	return callTogether(ctx, 10_000, lifetime, lifetime+50*time.Millisecond, 300*time.Millisecond)
+}
+
+// callersDuringRenewal call when the ticket may be used for another half a second, a tenth of
+// its lifetime, and a renewal takes longer.
+func callersDuringRenewal(ctx context.Context) (callers, error) {
+	const lifetime = 5 * time.Second
+	return callTogether(ctx, 500, lifetime, lifetime-lifetime/10+50*time.Millisecond, 5*time.Second)
+}
+
+// callTogether makes n calls some time after a ticket was issued. The next one takes long.
+func callTogether(ctx context.Context, n int, lifetime, after, long time.Duration) (callers, error) {
+	office := new(ticketOffice)
+	client, err := hotelstays.New("http://127.0.0.1:1",
+		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret"), TTL: lifetime},
+		hotelstays.WithHTTPClient(&http.Client{Transport: office}), hotelstays.WithRateLimiter(unlimited{}))
+	if err != nil {
+		return callers{}, err
+	}
+	call := func() error {
+		_, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: answers.Session, RatePkgID: answers.RatePkgID})
+		return err
+	}
+	if err := call(); err != nil {
+		return callers{}, err
+	}
+	time.Sleep(after)
+	office.tickets.Store(0)
+	office.takes.Store(int64(long))
 	failures := make([]error, n)
-	var started, working sync.WaitGroup
+	var working sync.WaitGroup
 	begin := make(chan struct{})
-	started.Add(n)
 	for i := range n {
 		working.Go(func() {
-			started.Done()
 			<-begin
-			_, failures[i] = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: answers.Session, RatePkgID: answers.RatePkgID})
+			failures[i] = call()
 		})
 	}
-	started.Wait()
+	begun := time.Now()
 	close(begin)
 	working.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return callers{n, office.tickets.Load(), time.Since(begun) >= long}, errors.Join(failures...)
 }
 
-// expiryResult is the number of tickets for the callers after the expiry of one.
-type expiryResult struct {
-	callers int
-	tickets int64
-}
-
-func callersAtExpiry(ctx context.Context) (expiryResult, error) {
-	const left = time.Second
-	result := expiryResult{callers: 10_000}
-	office := &ticketOffice{gate: make(chan struct{})}
-	client, err := office.client(left)
-	if err != nil {
-		return result, err
-	}
-	if err := callTogether(ctx, client, 1); err != nil {
-		return result, err
-	}
-	time.Sleep(left + 50*time.Millisecond)
-	time.AfterFunc(300*time.Millisecond, func() { close(office.gate) }) // all callers come during the fetch
-	err = callTogether(ctx, client, result.callers)
-	result.tickets = office.tickets.Load()
-	return result, err
-}
-
-// marginResult is whether callers continued while a slow renewal was under way.
-type marginResult struct {
-	callers  int
-	renewals int64
-	waited   bool
-}
-
-func callersInMargin(ctx context.Context) (marginResult, error) {
-	const left = 5 * time.Second // the last tenth is the margin
-	result := marginResult{callers: 500}
-	office := &ticketOffice{gate: make(chan struct{})}
-	defer close(office.gate) // the renewal ends after all calls
-	client, err := office.client(left)
-	if err != nil {
-		return result, err
-	}
-	if err := callTogether(ctx, client, 1); err != nil {
-		return result, err
-	}
-	time.Sleep(left - left/10 + 50*time.Millisecond)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	err = callTogether(ctx, client, result.callers)
-	result.renewals = office.tickets.Load()
-	if errors.Is(err, context.DeadlineExceeded) {
-		result.waited, err = true, nil
-	}
-	return result, err
-}
-
-// sandboxPlace is the address of the sandbox.
-type sandboxPlace struct{ URL, AppKey, AppSecret, CityID string }
-
-func serveSandbox() error {
-	srv := hotelstaystest.NewServer(nil)
-	defer srv.Close()
-	return origin.Serve(sandboxPlace{srv.URL, srv.AppKey, srv.AppSecret, srv.CityID(0)})
-}
-
-// throughputResult is the throughput of a client with its own rate limits against a service
-// that counts exactly, in several rounds.
-type throughputResult struct {
-	limit   int
-	used    []float64 // of the limit, without the first burst
+// throughput is what a client with its own rate limits gets from a service that counts exactly.
+type throughput struct {
+	used    []float64 // of the limit, without the first burst, in each round
 	refused int       // with a 429, in all rounds
 }
 
-func throughputAtLimit(ctx context.Context, rounds int) (throughputResult, error) {
-	result := throughputResult{limit: 100} // of HotelsMetadata
-	var place sandboxPlace
-	stop, err := origin.Start(&place, roleSandbox)
-	if err != nil {
-		return result, err
-	}
-	defer stop()
-	client, err := hotelstays.New(place.URL, hotelstays.TicketCredential{AppKey: place.AppKey, AppSecret: types.NewSecret(place.AppSecret)},
+func throughputAtLimit(ctx context.Context, rounds int) (throughput, error) {
+	const limit = 100 // of HotelsMetadata
+	var result throughput
+	srv := hotelstaystest.NewServer(nil)
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		hotelstays.WithMaxAttempts(1))
 	if err != nil {
 		return result, err
@@ -185,11 +120,11 @@ func throughputAtLimit(ctx context.Context, rounds int) (throughputResult, error
 	defer client.CloseIdleConnections()
 	for range rounds {
 		time.Sleep(time.Second + 100*time.Millisecond) // the window of the last round
-		rate, refused, err := drain(ctx, client, place.CityID, result.limit)
+		rate, refused, err := drain(ctx, client, srv.CityID(0), limit)
 		if err != nil {
 			return result, fmt.Errorf("throughput: %w", err)
 		}
-		result.used = append(result.used, rate/float64(result.limit))
+		result.used = append(result.used, rate/limit)
 		result.refused += refused
 	}
 	return result, nil
@@ -198,13 +133,13 @@ func throughputAtLimit(ctx context.Context, rounds int) (throughputResult, error
 // drain calls as fast as the client allows, and returns the calls in a second once the rate
 // limit held them back.
 func drain(ctx context.Context, client *hotelstays.Client, city string, limit int) (rate float64, refused int, err error) {
-	const callers = 64
+	const parallel = 64
 	calls := int64(6 * limit)
 	var next, turnedDown atomic.Int64
 	ended := make([]time.Time, calls)
-	failures := make([]error, callers)
+	failures := make([]error, parallel)
 	var working sync.WaitGroup
-	for i := range callers {
+	for i := range parallel {
 		working.Go(func() {
 			for n := next.Add(1); n <= calls && failures[i] == nil; n = next.Add(1) {
 				_, err := client.HotelsMetadata(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: city, Page: &types.PageReq{PageSize: 1}})

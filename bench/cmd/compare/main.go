@@ -1,7 +1,7 @@
 // Compare measures the SDK side by side with other clients of the same API, and prints the
 // tables of RESULTS.md.
 //
-//	bench/run [-quick | -full]
+//	bench/run [-quick]
 //
 // The server is a separate process, so the measured costs are those of the clients. They take
 // turns, and costs of the same round are compared: on a busy machine ratios are stable, and times
@@ -15,50 +15,44 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"testing"
+	"time"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
+// serve is the argument of the server process.
+const serve = "serve"
+
 func main() {
+	testing.Init() // for the benchmarks
+	quick := flag.Bool("quick", false, "a short look, of half a minute")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := play(ctx); err != nil {
+	if err := run(ctx, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-// play runs the role of this process.
-func play(ctx context.Context) error {
-	quick := flag.Bool("quick", false, "a short look, of half a minute")
-	full := flag.Bool("full", false, "every combination, 64 callers of whole pages among them, and more rounds")
-	flag.Parse()
-	switch role := flag.Arg(0); {
-	case role == roleOrigin:
-		addresses, _ := origin.Listen(origin.Handler(nil))
-		return origin.Serve(addresses)
-	case role == roleSandbox:
-		return serveSandbox()
-	case role != "" || *quick && *full:
-		return fmt.Errorf("usage: compare [-quick | -full]")
-	case *quick:
-		return compare(ctx, quickPlan())
-	case *full:
-		return compare(ctx, fullPlan())
+func run(ctx context.Context, quick bool) error {
+	switch flag.Arg(0) {
+	case serve:
+		return origin.Serve()
+	case "":
+		return compare(ctx, quick)
 	}
-	return compare(ctx, defaultPlan())
+	return fmt.Errorf("unexpected argument %q; usage: compare [-quick]", flag.Arg(0))
 }
 
-// The roles of processes.
-const (
-	roleOrigin  = "origin"
-	roleSandbox = "sandbox"
-)
-
-func compare(ctx context.Context, p plan) error {
-	var addresses origin.Addresses
-	stop, err := origin.Start(&addresses, roleOrigin)
+func compare(ctx context.Context, quick bool) error {
+	rounds, slice, benchtime := 7, 250*time.Millisecond, 100*time.Millisecond
+	if quick {
+		rounds, slice, benchtime = 3, 50*time.Millisecond, 30*time.Millisecond
+	}
+	addresses, stop, err := origin.Start(serve)
 	if err != nil {
 		return err
 	}
@@ -68,56 +62,57 @@ func compare(ctx context.Context, p plan) error {
 		return err
 	}
 	defer distrust()
-
-	printFacts(strings.TrimSpace("bench/run " + strings.Join(os.Args[1:], " ")))
-	kinds := peers.All()
-	if err := checkContent(ctx, kinds, addresses); err != nil {
+	printFacts(strings.Join(append([]string{"bench/run"}, os.Args[1:]...), " "))
+	if err := checkContent(ctx, addresses); err != nil {
 		return err
 	}
 	var r results
-	for _, c := range p.cells {
-		fmt.Fprintln(os.Stderr, c)
-		measured, err := measureCell(ctx, c, kinds, addresses)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c, err)
+	m := measurement{addresses, rounds}
+	for _, part := range []struct {
+		into  *[]row
+		kinds []peers.Kind
+		cells []cell
+	}{
+		{&r.pages, peers.All(), pageCells(slice)}, {&r.memory, peers.All(), memoryCells},
+		{&r.calls, peers.All(), callCells(slice)}, {&r.streams, peers.Streams(), streamCells},
+	} {
+		for _, c := range part.cells {
+			measured, err := m.measure(ctx, part.kinds, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			*part.into = append(*part.into, measured)
 		}
-		r.cells = append(r.cells, measured)
 	}
-	fmt.Fprintln(os.Stderr, "memory, small things, guarantees")
-	if r.memory, err = measureMemory(ctx, kinds, addresses, p.rounds); err != nil {
+	fmt.Fprintln(os.Stderr, "small things, guarantees")
+	if r.small, err = measureSmall(rounds, benchtime); err != nil {
 		return err
 	}
-	if r.micro, err = runMicro(ctx, p); err != nil {
+	if r.expiry, err = callersAfterExpiry(ctx); err != nil {
 		return err
 	}
-	if r.expiry, err = callersAtExpiry(ctx); err != nil {
+	if r.renewal, err = callersDuringRenewal(ctx); err != nil {
 		return err
 	}
-	if r.margin, err = callersInMargin(ctx); err != nil {
+	if r.throughput, err = throughputAtLimit(ctx, max(1, rounds/2)); err != nil {
 		return err
 	}
-	if r.throughput, err = throughputAtLimit(ctx, max(1, p.rounds/2)); err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "streams")
-	if r.streams, err = measureStreams(ctx, addresses, p.rounds); err != nil {
+	if r.body, r.value, err = sizeOfPage(ctx); err != nil {
 		return err
 	}
 	printTargets(r)
-	printCells(r.cells)
-	printMemory(r.memory)
-	printMicro(r.micro)
-	printStreams(r.streams)
+	printTables(r)
 	return nil
 }
 
 // results are all measurements.
 type results struct {
-	cells      []cellResult
-	memory     memoryResult
-	micro      []microResult
-	expiry     expiryResult
-	margin     marginResult
-	throughput throughputResult
-	streams    []streamResult
+	pages, memory, calls, streams []row
+
+	body       float64 // bytes of a page
+	value      float64 // bytes in memory once encoding/json has decoded it
+	small      []comparison
+	expiry     callers
+	renewal    callers
+	throughput throughput
 }

@@ -12,91 +12,82 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// printCells prints a table of each figure for each workload.
-func printCells(cells []cellResult) {
-	section("Calls")
-	fmt.Print("\nCPU and wall: what ours takes for a call, and how much of that the others take, as the median of the rounds (and the range of the rounds). Above 1 they are dearer than ours. What is allocated: the mean of all calls. Heap: the median of the rounds.\n")
-	for len(cells) > 0 {
-		n := 0
-		for n < len(cells) && cells[n].workload == cells[0].workload {
-			n++
+// column is a figure of a table, and how a client's cell is written.
+type column struct {
+	title string
+	text  func(r row, client string) string
+}
+
+func printTables(r results) {
+	fmt.Print("\nThe first client's figure, and the others' as a multiple of it: the median of the rounds, and their range. " +
+		"Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
+	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages,
+		ratioTo("Wall per call", peers.Ours, wall, duration), ratioTo("CPU per call", peers.Ours, cpu, duration),
+		meanOf("Bytes allocated per call", bytes, size))
+	printRows(fmt.Sprintf("One page with empty pools; the answer has %s, the value as encoding/json builds it %s", size(r.body), size(r.value)),
+		peers.All(), r.memory,
+		medianOf("Peak heap, in answers", peak, func(v float64) string { return fmt.Sprintf("%.2f", v/r.body) }),
+		medianOf("Heap of the result", live, size))
+	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
+		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),
+		ratioTo("CPU", peers.OurStream, cpu, duration), ratioTo("Peak heap, all callers together", peers.OurStream, peak, size))
+	printRows("CheckAvail", peers.All(), r.calls,
+		ratioTo("CPU per call", peers.Ours, cpu, duration), meanOf("Allocations per call", allocs, count))
+	printSmall(r.small)
+}
+
+func ratioTo(title, base string, of figure, text func(float64) string) column {
+	return column{title, func(r row, client string) string {
+		if client == base {
+			return text(r.median(of, client))
 		}
-		fmt.Printf("\n### %s\n", cells[0].workload.name)
-		printFigure(cells[:n], "CPU per call", ratioText(cpu))
-		printFigure(cells[:n], "Wall per call", ratioText(wall))
-		printFigure(cells[:n], "Allocations per call", meanText(allocs, func(v float64) string { return fmt.Sprintf("%.0f", v) }))
-		printFigure(cells[:n], "Bytes allocated per call", meanText(bytes, size))
-		printFigure(cells[:n], "Peak heap, all callers together", medianText(peak, size))
-		printFigure(cells[:n], "Live heap of one result", medianText(live, size))
-		cells = cells[n:]
+		return spread(r.ratio(of, client, base))
+	}}
+}
+
+func medianOf(title string, of figure, text func(float64) string) column {
+	return column{title, func(r row, client string) string { return text(r.median(of, client)) }}
+}
+
+func meanOf(title string, of figure, text func(float64) string) column {
+	return column{title, func(r row, client string) string { return text(r.mean(of, client)) }}
+}
+
+// printRows prints a table for each figure, with a column for each client.
+func printRows(title string, kinds []peers.Kind, rows []row, figures ...column) {
+	section(title)
+	for _, f := range figures {
+		var names []string
+		for _, kind := range kinds {
+			names = append(names, kind.Name)
+		}
+		header(f.title, names)
+		for _, r := range rows {
+			fmt.Printf("| %s |", r.name)
+			for _, name := range names {
+				fmt.Printf(" %s |", f.text(r, name))
+			}
+			fmt.Println()
+		}
 	}
 }
 
-// cellText is the text of one field.
-type cellText func(r cellResult, client string) string
-
-func ratioText(of figure) cellText {
-	return func(r cellResult, client string) string {
-		if client == peers.Ours {
-			return duration(r.spread(of, client).Median)
-		}
-		return spread(r.ratio(of, client, peers.Ours))
-	}
-}
-
-func medianText(of figure, form func(float64) string) cellText {
-	return func(r cellResult, client string) string { return form(r.spread(of, client).Median) }
-}
-
-func meanText(of figure, form func(float64) string) cellText {
-	return func(r cellResult, client string) string { return form(r.mean(of, client)) }
-}
-
-func printFigure(cells []cellResult, title string, text cellText) {
-	var names []string
-	for _, kind := range peers.All() {
-		names = append(names, kind.Name)
-	}
-	header(title, names)
-	for _, r := range cells {
-		fmt.Printf("| %s, callers: %d |", r.transport.name, r.load.Callers)
-		for _, name := range names {
-			fmt.Printf(" %s |", text(r, name))
-		}
-		fmt.Println()
+func printSmall(all []comparison) {
+	section("Small things")
+	header("what", []string{"ours", "compared with", "ratio", "rounds", "allocations"})
+	for _, c := range all {
+		r := c.rounds()
+		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %d |\n", c.what, c.ours.name, c.base.name, c.ratio(), r.Least, r.Most,
+			c.ours.allocs)
 	}
 }
 
 // section prints a heading with the Go release.
-func section(title string) { fmt.Printf("## %s, %s\n", title, runtime.Version()) }
+func section(title string) { fmt.Printf("\n## %s, %s\n", title, runtime.Version()) }
 
 func header(first string, columns []string) {
 	fmt.Printf("\n| %s | %s |\n|---|%s\n", first, strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
-}
-
-// printMemory prints the memory of a single page.
-func printMemory(m memoryResult) {
-	fmt.Println()
-	section("The memory of one page")
-	fmt.Printf("\nOne call of %s with empty pools, over %s: the heap at its worst moment and after a collection, in bytes of the answer (%s) and of the decoded value as encoding/json builds it (%s).\n",
-		m.op, m.transport.name, size(m.body), size(m.value))
-	header("client", []string{"peak", "peak / answer", "live", "live / value"})
-	for _, kind := range peers.All() {
-		peak, live := m.spread(peak, kind.Name).Median, m.spread(live, kind.Name).Median
-		fmt.Printf("| %s | %s | %.2f | %s | %.2f |\n", kind.Name, size(peak), peak/m.body, size(live), live/m.value)
-	}
-}
-
-func printMicro(all []microResult) {
-	fmt.Println()
-	section("Small things")
-	fmt.Print("\nOurs as a multiple of what it is compared with: the best round, and the range of the rounds.\n")
-	header("what", []string{"ours", "compared with", "ratio", "rounds", "ns", "allocations"})
-	for _, m := range all {
-		r := m.rounds()
-		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %.3g | %d |\n", m.what, m.nameText, m.againstText, m.ratio(), r.Least,
-			r.Most, best(m.ours), m.allocs())
-	}
 }
 
 func spread(s measure.Spread) string {

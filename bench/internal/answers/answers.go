@@ -17,18 +17,14 @@ import (
 
 // The size of the answers.
 const (
-	hotels      = 200 // of a HotelList page: the maximum
-	roomsAround = 5   // of each hotel of a page
-	ratesAround = 4   // of each room of a page
-	rooms       = 40  // of HotelRates
-	rates       = 8   // of each room of HotelRates
+	hotels      = 200 // of a page: the maximum
+	roomsAround = 5   // of each hotel
+	ratesAround = 4   // of each room
 )
 
-// Session, Reference and RatePkgID are also in the requests, because a client may compare
-// them.
+// Session and RatePkgID are also in the requests, because a client may compare them.
 const (
 	Session   = "s-7Qm2VxYt0aLr9KdPz4HcWn8EjUf3Gb6S"
-	Reference = "5e0c2f4e-8a4d-4f55-9d0e-6f0a3a6b1c77"
 	RatePkgID = "eYRkngouLYmi9j1OhmlM9lALCz2ze9mobIM0RdRTn6NFuyr_PNBu2qyFVBSYEBKqmI_H4CZpo3mBf4IM4kngYm"
 )
 
@@ -46,9 +42,7 @@ func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
 		hotelstays.OpHotelList:  HotelList(),
-		hotelstays.OpHotelRates: HotelRates(),
 		hotelstays.OpCheckAvail: CheckAvail(),
-		hotelstays.OpBook:       Book(),
 	}
 }
 
@@ -73,17 +67,6 @@ func HotelList() []byte {
 	})
 }
 
-// HotelRates is a hotel's 40 rooms with 8 rates each.
-func HotelRates() []byte {
-	g := newGenerator(2)
-	var all list
-	hotelID := g.digits(7)
-	for i := range rooms {
-		all = append(all, g.room(hotelID, i, rates))
-	}
-	return envelope(object{"rooms": all})
-}
-
 // CheckAvail is an offer that still holds, with exchange rates.
 func CheckAvail() []byte {
 	g := newGenerator(3)
@@ -95,25 +78,6 @@ func CheckAvail() []byte {
 		"exchangeRateSnapshot": object{"date": "2027-02-01", "usd": object{
 			"aed": json.Number("3.6725"), "eur": json.Number("0.918437"), "jpy": json.Number("149.8")}},
 	})
-}
-
-// Book is a new order.
-func Book() []byte {
-	g := newGenerator(4)
-	room := g.offer(roomNames[1], 3)
-	room["ratePkgId"] = RatePkgID
-	room["roomTypeId"], room["roomTypeName"], room["hotelId"], room["roomIndex"] = "RT1-01", roomNames[1].i18n(), "4711002", 1
-	return envelope(object{"hotelOrder": object{
-		"status": 1, "checkIn": "2027-02-20", "checkOut": "2027-02-23", "nightCount": 3, "roomCount": 1,
-		"bookingTime": "2027-01-31T09:12:44Z",
-		"holder": object{"firstName": "Guest", "lastName": "One", "email": "guest.one@example.com",
-			"phone": object{"countryCode": "AE", "countryNumber": 971, "number": "500000001"}},
-		"platformReferenceNo": g.digits(14), "supplierReferenceNo": g.token(12), "customerReferenceNo": Reference,
-		"netRate": g.money("AED", 184_250), "grossRate": g.money("AED", 211_900), "respectGrossRate": false, "supplier": 7,
-		"hotel": object{"hotelId": "4711002", "destinationId": g.uuid(), "name": hotelNames[2].i18n(), "rating": 4.5,
-			"address": text{"12 Quay Street", "码头街12号", "12 شارع الرصيف"}.i18n(), "latlngCoordinator": g.place(), "logoURL": g.logo(2)},
-		"rooms": list{room},
-	}})
 }
 
 // envelope is the envelope of every answer.

@@ -16,12 +16,16 @@ import (
 type Sample struct {
 	CPU    float64 // seconds, user and system, with the garbage collector
 	Wall   float64 // seconds that the caller waits
+	First  float64 // the mean of what the calls returned, in seconds; see First
 	Allocs float64
 	Bytes  float64 // allocated
 	Peak   float64 // maximum heap, of all callers together
 	Live   float64 // heap that one result keeps after a collection
 	Calls  int     // of all callers together
 }
+
+// First is the result of a call that hands out what it reads: the time until the first part.
+type First time.Duration
 
 // Load is how much is called: all Callers at the same time, for at least a time and at least
 // once each. Warm ones call once before, unmeasured, to fill connections and pools.
@@ -56,6 +60,7 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	return Sample{
 		CPU:    (after.cpu - before.cpu).Seconds() / n,
 		Wall:   made.waited.Seconds() / n,
+		First:  made.first.Seconds() / n,
 		Allocs: float64(after.allocs-before.allocs) / n,
 		Bytes:  float64(after.bytes-before.bytes) / n,
 		Peak:   max(0, float64(most)-float64(base)),
@@ -66,10 +71,10 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 
 // run is the result of the calls.
 type run struct {
-	results []any
-	calls   int
-	waited  time.Duration
-	err     error
+	results       []any
+	calls         int
+	waited, first time.Duration
+	err           error
 }
 
 func (l Load) run(ctx context.Context, call func(context.Context) (any, error), atLeast time.Duration) run {
@@ -85,6 +90,9 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 				r.results[0], r.err = call(ctx)
 				r.waited += time.Since(begun)
 				r.calls++
+				if first, ok := r.results[0].(First); ok {
+					r.first += time.Duration(first)
+				}
 				if r.err != nil || time.Since(start) >= atLeast {
 					return
 				}
@@ -97,6 +105,7 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 		all.results = append(all.results, r.results...)
 		all.calls += r.calls
 		all.waited += r.waited
+		all.first += r.first
 		all.err = errors.Join(all.err, r.err)
 	}
 	return all

@@ -32,10 +32,12 @@ func TestTakeCountsWhatACallAllocatesAndKeeps(t *testing.T) {
 
 func TestTakeDoesNotCountTheWarmUp(t *testing.T) {
 	var calls atomic.Int32
-	s, err := Take(t.Context(), func(context.Context) (any, error) { return calls.Add(1), nil }, Load{Callers: 3, Warm: true})
+	call := func(context.Context) (any, error) { return First(time.Duration(calls.Add(1)) * time.Second), nil }
+	s, err := Take(t.Context(), call, Load{Callers: 3, Warm: true})
 	require.NoError(t, err)
 	assert.Equal(t, 3, s.Calls)
 	assert.EqualValues(t, 6, calls.Load())
+	assert.InDelta(t, 5, s.First, 1e-9, "the mean of 4, 5 and 6")
 }
 
 func TestTakeEndsWithTheFirstError(t *testing.T) {

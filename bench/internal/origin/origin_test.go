@@ -1,9 +1,9 @@
 package origin_test
 
 import (
-	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,9 +22,10 @@ func TestTransports(t *testing.T) {
 	defer distrust()
 	transport := &http.Transport{ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	for base, proto := range map[string]string{addresses.HTTP1: "HTTP/1.1", addresses.TLSHTTP1: "HTTP/1.1", addresses.TLSHTTP2: "HTTP/2.0"} {
+	for name, proto := range map[string]string{origin.HTTP1: "HTTP/1.1", origin.TLSHTTP1: "HTTP/1.1", origin.TLSHTTP2: "HTTP/2.0"} {
 		for _, prefix := range []string{"", origin.GzipPrefix} {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+prefix+"/api/search/checkAvail", bytes.NewReader([]byte("{}")))
+			url := addresses.BaseURLs[name] + prefix + "/api/search/checkAvail"
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
 			require.NoError(t, err)
 			resp, err := transport.RoundTrip(req)
 			require.NoError(t, err)

@@ -15,13 +15,17 @@ import (
 	"path/filepath"
 )
 
-// Addresses are the base URLs of a server.
-type Addresses struct {
-	HTTP1    string // plain HTTP/1.1
-	TLSHTTP1 string // TLS, HTTP/1.1
-	TLSHTTP2 string // TLS, HTTP/2
+// The transports.
+const (
+	HTTP1    = "HTTP/1.1"
+	TLSHTTP1 = "TLS, HTTP/1.1"
+	TLSHTTP2 = "TLS, HTTP/2"
+)
 
-	Certificate []byte // of both TLS servers, in PEM
+// Addresses are where a server answers.
+type Addresses struct {
+	BaseURLs    map[string]string // by transport
+	Certificate []byte            // of both TLS servers, in PEM
 }
 
 // Listen serves on three ports of loopback until it is closed.
@@ -34,45 +38,47 @@ func Listen(h http.Handler) (Addresses, func()) {
 	two.EnableHTTP2 = true
 	two.StartTLS()
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: two.Certificate().Raw})
-	return Addresses{plain.URL, one.URL, two.URL, certificate}, func() { plain.Close(); one.Close(); two.Close() }
+	return Addresses{map[string]string{HTTP1: plain.URL, TLSHTTP1: one.URL, TLSHTTP2: two.URL}, certificate},
+		func() { plain.Close(); one.Close(); two.Close() }
 }
 
 // Serve runs a server process: it prints its Addresses to standard output, and ends with its
 // standard input.
-func Serve(where any) error {
-	if err := json.NewEncoder(os.Stdout).Encode(where); err != nil {
+func Serve() error {
+	addresses, _ := Listen(Handler(nil))
+	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-// Start runs this program with args, which make it call Serve, and reads its output into
-// where. The returned function ends the process.
-func Start(where any, args ...string) (stop func(), err error) {
+// Start runs this program with an argument that makes it call Serve. The returned function ends
+// the process.
+func Start(arg string) (addresses Addresses, stop func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return addresses, nil, err
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(program, arg)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return addresses, nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return addresses, nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return addresses, nil, err
 	}
 	stop = func() { in.Close(); _ = cmd.Wait() }
-	if err := json.NewDecoder(out).Decode(where); err != nil {
+	if err := json.NewDecoder(out).Decode(&addresses); err != nil {
 		stop()
-		return nil, fmt.Errorf("the server process does not tell where it is: %w", err)
+		return addresses, nil, fmt.Errorf("the addresses of the server process: %w", err)
 	}
-	return stop, nil
+	return addresses, stop, nil
 }
 
 // Trust makes this process trust the server's certificate, so that each client can keep its

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -27,9 +26,7 @@ func ContentOf(document []byte) (Content, error) {
 		return nil, err
 	}
 	var c Content
-	if err := walk(v, "", &c); err != nil {
-		return nil, err
-	}
+	c.add("", v)
 	slices.Sort(c)
 	return c, nil
 }
@@ -45,49 +42,40 @@ func ContentOfAnswer(answer []byte) (Content, error) {
 
 // Check returns an error unless value has exactly this content.
 func (c Content) Check(value any) error {
-	got, err := json.Marshal(value)
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	have, err := ContentOf(got)
+	got, err := ContentOf(text)
 	if err != nil {
 		return err
 	}
-	for i := range max(len(c), len(have)) {
+	for i := range max(len(c), len(got)) {
 		switch {
-		case i >= len(c) || i < len(have) && have[i] < c[i]:
-			return fmt.Errorf("it holds %s, which the answer does not", have[i])
-		case i >= len(have) || c[i] < have[i]:
+		case i >= len(c) || i < len(got) && got[i] < c[i]:
+			return fmt.Errorf("it holds %s, which the answer does not", got[i])
+		case i >= len(got) || c[i] < got[i]:
 			return fmt.Errorf("it lacks %s", c[i])
 		}
 	}
 	return nil
 }
 
-func walk(v any, path string, leaves *Content) error {
+func (c *Content) add(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, member := range v {
-			if err := walk(member, path+"."+key, leaves); err != nil {
-				return err
-			}
+			c.add(path+"."+key, member)
 		}
 	case []any:
 		for i, item := range v {
-			if err := walk(item, path+"["+strconv.Itoa(i)+"]", leaves); err != nil {
-				return err
-			}
+			c.add(fmt.Sprintf("%s[%d]", path, i), item)
 		}
 	case json.Number:
-		d, err := decimal.NewFromString(v.String())
-		if err != nil {
-			return err
-		}
-		*leaves = append(*leaves, strings.TrimPrefix(path, ".")+" = "+d.String())
+		*c = append(*c, strings.TrimPrefix(path, ".")+" = "+decimal.RequireFromString(v.String()).String())
 	case string, bool:
 		if v != "" && v != false {
-			*leaves = append(*leaves, fmt.Sprintf("%s = %#v", strings.TrimPrefix(path, "."), v))
+			*c = append(*c, fmt.Sprintf("%s = %#v", strings.TrimPrefix(path, "."), v))
 		}
 	}
-	return nil
 }

@@ -22,32 +22,16 @@ import (
 
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
-// requests are the four requests in a generator's types.
-type requests[List, Rates, Avail, Book any] struct {
-	list  List
-	rates Rates
-	avail Avail
-	book  Book
-}
-
-func newRequests[List, Rates, Avail, Book any]() (r requests[List, Rates, Avail, Book], err error) {
-	err = errors.Join(convert(hotelList, &r.list), convert(hotelRates, &r.rates), convert(checkAvail, &r.avail), convert(book, &r.book))
-	return r, err
-}
-
-// convert converts a request of the SDK into a generated type.
-func convert(in, out any) error {
+// generatedCall makes a call of a generated client. In is the request in the SDK's type. Read
+// returns the data of an answer and its code.
+func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
+	req := new(Req)
 	text, err := json.Marshal(in)
-	if err != nil {
-		return err
+	if err = errors.Join(err, json.Unmarshal(text, req)); err != nil {
+		panic(err) // the test of the requests finds it
 	}
-	return json.Unmarshal(text, out)
-}
-
-// generatedCall makes a call of a generated client. Read returns the data of an answer and its code.
-func generatedCall[R any](call func(context.Context) (R, error), read func(R) (data any, code int)) Call {
 	return bounded(func(ctx context.Context) (any, error) {
-		r, err := call(ctx)
+		r, err := call(ctx, req)
 		if err != nil {
 			return nil, err
 		}
@@ -65,25 +49,16 @@ func newOgen(baseURL string) (Peer, error) {
 	if err != nil {
 		return Peer{}, err
 	}
-	in, err := newRequests[ogenclient.HotelListRequest, ogenclient.HotelRatesRequest, ogenclient.CheckAvailRequest, ogenclient.BookRequest]()
-	if err != nil {
-		return Peer{}, err
-	}
-	calls := map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList: generatedCall(func(ctx context.Context) (*ogenclient.HotelListEnvelope, error) {
-			return c.HotelList(ctx, &in.list, ogenHeaders())
-		}, func(r *ogenclient.HotelListEnvelope) (any, int) { return &r.Data.Value, r.Code }),
-		hotelstays.OpHotelRates: generatedCall(func(ctx context.Context) (*ogenclient.HotelRatesEnvelope, error) {
-			return c.HotelRates(ctx, &in.rates, ogenclient.HotelRatesParams(ogenHeaders()))
-		}, func(r *ogenclient.HotelRatesEnvelope) (any, int) { return &r.Data.Value, r.Code }),
-		hotelstays.OpCheckAvail: generatedCall(func(ctx context.Context) (*ogenclient.CheckAvailEnvelope, error) {
-			return c.CheckAvail(ctx, &in.avail, ogenclient.CheckAvailParams(ogenHeaders()))
-		}, func(r *ogenclient.CheckAvailEnvelope) (any, int) { return &r.Data.Value, r.Code }),
-		hotelstays.OpBook: generatedCall(func(ctx context.Context) (*ogenclient.BookEnvelope, error) {
-			return c.Book(ctx, &in.book, ogenclient.BookParams(ogenHeaders()))
-		}, func(r *ogenclient.BookEnvelope) (any, int) { return &r.Data.Value, r.Code }),
-	}
-	return Peer{Calls: calls, Close: transport.CloseIdleConnections}, nil
+	return Peer{Close: transport.CloseIdleConnections, Calls: map[hotelstays.Operation]Call{
+		hotelstays.OpHotelList: generatedCall(hotelList,
+			func(ctx context.Context, req *ogenclient.HotelListRequest) (*ogenclient.HotelListEnvelope, error) {
+				return c.HotelList(ctx, req, ogenHeaders())
+			}, func(r *ogenclient.HotelListEnvelope) (any, int) { return &r.Data.Value, r.Code }),
+		hotelstays.OpCheckAvail: generatedCall(checkAvail,
+			func(ctx context.Context, req *ogenclient.CheckAvailRequest) (*ogenclient.CheckAvailEnvelope, error) {
+				return c.CheckAvail(ctx, req, ogenclient.CheckAvailParams(ogenHeaders()))
+			}, func(r *ogenclient.CheckAvailEnvelope) (any, int) { return &r.Data.Value, r.Code }),
+	}}, nil
 }
 
 // ogenToken is the source of ogen's bearer token.
@@ -112,25 +87,16 @@ func newOapi(baseURL string) (Peer, error) {
 	if err != nil {
 		return Peer{}, err
 	}
-	in, err := newRequests[oapiclient.HotelListRequest, oapiclient.HotelRatesRequest, oapiclient.CheckAvailRequest, oapiclient.BookRequest]()
-	if err != nil {
-		return Peer{}, err
-	}
-	calls := map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList: generatedCall(func(ctx context.Context) (*oapiclient.HotelListEnvelope, error) {
-			return described(c.HotelListWithResponse(ctx, oapiHeaders(), in.list))
-		}, func(r *oapiclient.HotelListEnvelope) (any, int) { return r.Data, r.Code }),
-		hotelstays.OpHotelRates: generatedCall(func(ctx context.Context) (*oapiclient.HotelRatesEnvelope, error) {
-			return described(c.HotelRatesWithResponse(ctx, (*oapiclient.HotelRatesParams)(oapiHeaders()), in.rates))
-		}, func(r *oapiclient.HotelRatesEnvelope) (any, int) { return r.Data, r.Code }),
-		hotelstays.OpCheckAvail: generatedCall(func(ctx context.Context) (*oapiclient.CheckAvailEnvelope, error) {
-			return described(c.CheckAvailWithResponse(ctx, (*oapiclient.CheckAvailParams)(oapiHeaders()), in.avail))
-		}, func(r *oapiclient.CheckAvailEnvelope) (any, int) { return r.Data, r.Code }),
-		hotelstays.OpBook: generatedCall(func(ctx context.Context) (*oapiclient.BookEnvelope, error) {
-			return described(c.BookWithResponse(ctx, (*oapiclient.BookParams)(oapiHeaders()), in.book))
-		}, func(r *oapiclient.BookEnvelope) (any, int) { return r.Data, r.Code }),
-	}
-	return Peer{Calls: calls, Close: transport.CloseIdleConnections}, nil
+	return Peer{Close: transport.CloseIdleConnections, Calls: map[hotelstays.Operation]Call{
+		hotelstays.OpHotelList: generatedCall(hotelList,
+			func(ctx context.Context, req *oapiclient.HotelListRequest) (*oapiclient.HotelListEnvelope, error) {
+				return described(c.HotelListWithResponse(ctx, oapiHeaders(), *req))
+			}, func(r *oapiclient.HotelListEnvelope) (any, int) { return r.Data, r.Code }),
+		hotelstays.OpCheckAvail: generatedCall(checkAvail,
+			func(ctx context.Context, req *oapiclient.CheckAvailRequest) (*oapiclient.CheckAvailEnvelope, error) {
+				return described(c.CheckAvailWithResponse(ctx, (*oapiclient.CheckAvailParams)(oapiHeaders()), *req))
+			}, func(r *oapiclient.CheckAvailEnvelope) (any, int) { return r.Data, r.Code }),
+	}}, nil
 }
 
 // described returns an answer that openapi.yaml describes.

@@ -1,4 +1,4 @@
-// A client as one would write it by hand on net/http for these four calls: one transport that
+// A client as one would write it by hand on net/http for these calls: one transport that
 // keeps its connections, pooled buffers, and the envelope decoded together with its data. It
 // has no retries, rate limits, tokens and unknown outcomes.
 //
@@ -30,7 +30,7 @@ type codec struct {
 	unmarshal func([]byte, any) error
 }
 
-func newBare(baseURL string) (Peer, error) {
+func newEncodingJSON(baseURL string) (Peer, error) {
 	return newHandwritten(baseURL, codec{json.Marshal, json.Unmarshal}), nil
 }
 

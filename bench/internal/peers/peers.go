@@ -34,43 +34,25 @@ type Kind struct {
 
 // Names in the targets.
 const (
-	Ours  = "hotelstays"
-	Bare  = "encoding/json"
-	Resty = "resty"
+	Ours         = "hotelstays"
+	EncodingJSON = "encoding/json"
+	Resty        = "resty"
 )
 
 // All returns the compiled clients, ours first. The generated ones need go generate and the
 // build tag generated.
 func All() []Kind {
-	return append([]Kind{{Ours, newOurs}, {Bare, newBare}, {"goccy", newGoccy}, {Resty, newResty}}, generated()...)
-}
-
-// Operations are the calls of every peer.
-func Operations() []hotelstays.Operation {
-	return []hotelstays.Operation{hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpBook}
+	return append([]Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {"goccy", newGoccy}, {Resty, newResty}}, generated()...)
 }
 
 // The requests, the same for all peers.
 var (
-	occupancy = []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{7}}}
-
 	hotelList = &hotelstays.HotelListRequest{
 		SessionID: answers.Session, HotelIDs: answers.HotelIDs(), CheckIn: "2027-02-20", CheckOut: "2027-02-23",
-		RoomOccupancies: occupancy, NationalityCode: "AE", PageSize: 200, SortBy: types.SortPriceAsc,
-	}
-	hotelRates = &hotelstays.HotelRatesRequest{
-		SessionID: answers.Session, HotelID: "PH00000011", CheckIn: "2027-02-20", CheckOut: "2027-02-23",
-		RoomOccupancies: occupancy, NationalityCode: "AE",
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{7}}},
+		NationalityCode: "AE", PageSize: 200, SortBy: types.SortPriceAsc,
 	}
 	checkAvail = &hotelstays.CheckAvailRequest{SessionID: answers.Session, RatePkgID: answers.RatePkgID}
-	book       = &hotelstays.BookRequest{
-		SessionID: answers.Session, CustomerReferenceNo: answers.Reference, RatePkgID: answers.RatePkgID,
-		Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.com"},
-		Guests: []types.Guest{
-			{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Gender: types.GenderFemale},
-			{RoomIndex: 1, FirstName: "Guest", LastName: "Two", NationalityCode: "AE", Gender: types.GenderMale},
-		},
-	}
 )
 
 // timeout bounds a call; the service gets a second less, in milliseconds.
@@ -91,13 +73,13 @@ func bounded[T any](call func(context.Context) (T, error)) Call {
 // post sends a request and decodes the answer.
 type post func(ctx context.Context, path string, in, answer any) (status int, err error)
 
+const hotelListPath = "/api/search/hotelList"
+
 // callsThrough returns the calls of a client that decodes into the SDK's types.
 func callsThrough(p post) map[hotelstays.Operation]Call {
 	return map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList:  through[hotelstays.HotelListResponse](p, "/api/search/hotelList", hotelList),
-		hotelstays.OpHotelRates: through[hotelstays.HotelRatesResponse](p, "/api/search/hotelRates", hotelRates),
+		hotelstays.OpHotelList:  through[hotelstays.HotelListResponse](p, hotelListPath, hotelList),
 		hotelstays.OpCheckAvail: through[hotelstays.CheckAvailResponse](p, "/api/search/checkAvail", checkAvail),
-		hotelstays.OpBook:       through[hotelstays.BookResponse](p, "/api/trade/book", book),
 	}
 }
 

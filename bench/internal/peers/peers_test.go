@@ -34,9 +34,9 @@ func callAll(t *testing.T, prefix string, check func(t *testing.T, op hotelstays
 		peer, err := kind.New(srv.URL + prefix)
 		require.NoError(t, err)
 		defer peer.Close()
-		for _, op := range peers.Operations() {
+		for op, call := range peer.Calls {
 			t.Run(fmt.Sprintf("%s/%s", kind.Name, op), func(t *testing.T) {
-				value, err := peer.Calls[op](t.Context())
+				value, err := call(t.Context())
 				require.NoError(t, err)
 				check(t, op, value, last)
 			})
@@ -115,12 +115,11 @@ func TestEveryStreamHandsOutThePage(t *testing.T) {
 	defer srv.Close()
 	for _, prefix := range []string{"", origin.GzipPrefix, origin.LinePrefix + "0", origin.LinePrefix + "1000" + origin.GzipPrefix} {
 		for _, kind := range peers.Streams() {
-			stream, closeClient, err := kind.New(srv.URL + prefix)
+			peer, err := kind.New(srv.URL + prefix)
 			require.NoError(t, err)
-			first, hotels, err := stream(t.Context())
-			closeClient()
+			first, err := peer.Calls[hotelstays.OpHotelList](t.Context())
+			peer.Close()
 			require.NoError(t, err, kind.Name)
-			assert.Equal(t, 200, hotels, kind.Name)
 			assert.Positive(t, first, kind.Name)
 		}
 	}

@@ -12,18 +12,10 @@ import (
 
 	goccy "github.com/goccy/go-json"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// Stream makes a call of HotelList, drops each hotel, and returns how long the first took and
-// how many there were.
-type Stream func(context.Context) (first time.Duration, hotels int, err error)
-
-// StreamKind creates a Stream for any base URL.
-type StreamKind struct {
-	Name string
-	New  func(baseURL string) (Stream, func(), error)
-}
 
 // Names of the streams of the SDK.
 const (
@@ -31,49 +23,63 @@ const (
 	OurList   = "HotelList"
 )
 
-// Streams returns the SDK's stream and its buffered call, and the same lines on the decoders
-// of two JSON packages.
-func Streams() []StreamKind {
-	return []StreamKind{
-		{OurStream, func(baseURL string) (Stream, func(), error) {
+// Streams returns the SDK's stream and its buffered call, and the same with the decoders of two
+// JSON packages. Their HotelList drops each hotel, and returns a [measure.First].
+func Streams() []Kind {
+	return []Kind{
+		{OurStream, func(baseURL string) (Peer, error) {
 			client, err := ourClient(baseURL)
 			if err != nil {
-				return nil, nil, err
+				return Peer{}, err
 			}
-			return func(ctx context.Context) (first time.Duration, hotels int, err error) {
-				begun := time.Now()
+			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
 				for _, err := range client.HotelListStream(ctx, hotelList).Hotels() {
 					if err != nil {
-						return 0, 0, err
+						return err
 					}
-					if hotels++; hotels == 1 {
-						first = time.Since(begun)
-					}
+					arrived(1)
 				}
-				return first, hotels, nil
-			}, client.CloseIdleConnections, nil
+				return nil
+			}), nil
 		}},
-		{OurList, func(baseURL string) (Stream, func(), error) {
+		{OurList, func(baseURL string) (Peer, error) {
 			client, err := ourClient(baseURL)
 			if err != nil {
-				return nil, nil, err
+				return Peer{}, err
 			}
-			return func(ctx context.Context) (time.Duration, int, error) {
-				begun := time.Now()
+			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
 				resp, err := client.HotelList(ctx, hotelList)
-				if err != nil {
-					return 0, 0, err
+				if err == nil {
+					arrived(len(resp.List))
 				}
-				return time.Since(begun), len(resp.List), nil
-			}, client.CloseIdleConnections, nil
+				return err
+			}), nil
 		}},
-		{"encoding/json, Token", func(baseURL string) (Stream, func(), error) {
-			return newTokens(baseURL, func(r io.Reader) decoder { return json.NewDecoder(r) })
+		{"encoding/json, Token", func(baseURL string) (Peer, error) {
+			return newTokens(baseURL, func(r io.Reader) decoder { return json.NewDecoder(r) }), nil
 		}},
-		{"goccy, Token", func(baseURL string) (Stream, func(), error) {
-			return newTokens(baseURL, func(r io.Reader) decoder { return goccy.NewDecoder(r) })
+		{"goccy, Token", func(baseURL string) (Peer, error) {
+			return newTokens(baseURL, func(r io.Reader) decoder { return goccy.NewDecoder(r) }), nil
 		}},
 	}
+}
+
+// streaming returns a client whose HotelList reads the hotels, and reports them as they arrive.
+func streaming(closeClient func(), read func(ctx context.Context, arrived func(hotels int)) error) Peer {
+	call := func(ctx context.Context) (any, error) {
+		begun, first, hotels := time.Now(), time.Duration(0), 0
+		err := read(ctx, func(n int) {
+			if hotels == 0 {
+				first = time.Since(begun)
+			}
+			hotels += n
+		})
+		if err == nil && hotels != len(hotelList.HotelIDs) {
+			err = fmt.Errorf("%d hotels", hotels)
+		}
+		return measure.First(first), err
+	}
+	return Peer{Calls: map[hotelstays.Operation]Call{hotelstays.OpHotelList: call}, Close: closeClient}
 }
 
 // decoder is what the decoders of both packages have.
@@ -84,22 +90,21 @@ type decoder interface {
 }
 
 // newTokens is a client that enters data.list with Token and decodes each hotel.
-func newTokens(baseURL string, newDecoder func(io.Reader) decoder) (Stream, func(), error) {
+func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
-	return func(ctx context.Context) (first time.Duration, hotels int, err error) {
-		begun := time.Now()
+	return streaming(h.http.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		resp, err := h.send(ctx, "/api/search/hotelList", hotelList)
+		resp, err := h.send(ctx, hotelListPath, hotelList)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			return 0, 0, fmt.Errorf("HTTP %d", resp.StatusCode)
+			return fmt.Errorf("HTTP %d", resp.StatusCode)
 		}
-		code := -1
-		d := newDecoder(resp.Body)
+		d, code := newDecoder(resp.Body), -1
+		skip := func() error { return d.Decode(new(json.RawMessage)) }
 		err = members(d, func(name string) error {
 			switch name {
 			case "code":
@@ -107,46 +112,45 @@ func newTokens(baseURL string, newDecoder func(io.Reader) decoder) (Stream, func
 			case "data":
 				return members(d, func(name string) error {
 					if name != "list" {
-						return d.Decode(new(json.RawMessage))
+						return skip()
 					}
-					if _, err := d.Token(); err != nil {
+					return within(d, func() error {
+						err := d.Decode(new(types.Hotel))
+						arrived(1)
 						return err
-					}
-					for d.More() {
-						if err := d.Decode(new(types.Hotel)); err != nil {
-							return err
-						}
-						if hotels++; hotels == 1 {
-							first = time.Since(begun)
-						}
-					}
-					_, err := d.Token()
-					return err
+					})
 				})
 			}
-			return d.Decode(new(json.RawMessage))
+			return skip()
 		})
 		if err == nil && code != 0 {
 			err = fmt.Errorf("code %d", code)
 		}
-		return first, hotels, err
-	}, h.http.CloseIdleConnections, nil
+		return err
+	})
 }
 
-// members calls read for each member of an object.
-func members(d decoder, read func(name string) error) error {
+// within calls read for each element of an array, or member of an object.
+func within(d decoder, read func() error) error {
 	if _, err := d.Token(); err != nil {
 		return err
 	}
 	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		if err := read(fmt.Sprint(name)); err != nil {
+		if err := read(); err != nil {
 			return err
 		}
 	}
 	_, err := d.Token()
 	return err
+}
+
+// members calls read for each member of an object.
+func members(d decoder, read func(name string) error) error {
+	return within(d, func() error {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		return read(fmt.Sprint(name))
+	})
 }

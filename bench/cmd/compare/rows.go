@@ -1,0 +1,174 @@
+// Measuring the clients in turn.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// cell is what a row of a table measures.
+type cell struct {
+	name      string
+	op        hotelstays.Operation
+	transport string
+	prefix    string // of the paths: a rate, compression
+	load      measure.Load
+}
+
+var transports = []string{origin.HTTP1, origin.TLSHTTP1, origin.TLSHTTP2}
+
+// pageCells are calls of HotelList, plain and compressed.
+func pageCells(slice time.Duration) (cells []cell) {
+	load := measure.Load{Callers: 1, AtLeast: slice, Warm: true}
+	for _, transport := range transports {
+		cells = append(cells, cell{transport, hotelstays.OpHotelList, transport, "", load},
+			cell{transport + ", gzip", hotelstays.OpHotelList, transport, origin.GzipPrefix, load})
+	}
+	return cells
+}
+
+// callCells are small calls.
+func callCells(slice time.Duration) (cells []cell) {
+	for _, transport := range transports {
+		cells = append(cells, cell{transport, hotelstays.OpCheckAvail, transport, "", measure.Load{Callers: 1, AtLeast: slice, Warm: true}})
+	}
+	return cells
+}
+
+// memoryCells are single calls with empty pools.
+var memoryCells = []cell{{origin.HTTP1, hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1}}}
+
+// streamCells are pages over lines of several rates.
+var streamCells = []cell{
+	stream("no limit", "0", 1), stream("1,000 Mbit/s", "1000", 1), stream("200 Mbit/s", "200", 1),
+	stream("50 Mbit/s, gzip", "50"+origin.GzipPrefix, 1), stream("200 Mbit/s, 64 callers", "200", 64),
+}
+
+func stream(name, line string, callers int) cell {
+	return cell{name, hotelstays.OpHotelList, origin.HTTP1, origin.LinePrefix + line, measure.Load{Callers: callers, Warm: true}}
+}
+
+// row has a sample of each client for each round.
+type row struct {
+	cell
+	samples map[string][]measure.Sample
+}
+
+// figure is one figure of a sample.
+type figure func(measure.Sample) float64
+
+func cpu(s measure.Sample) float64    { return s.CPU }
+func wall(s measure.Sample) float64   { return s.Wall }
+func first(s measure.Sample) float64  { return s.First }
+func allocs(s measure.Sample) float64 { return s.Allocs }
+func bytes(s measure.Sample) float64  { return s.Bytes }
+func peak(s measure.Sample) float64   { return s.Peak }
+func live(s measure.Sample) float64   { return s.Live }
+
+// ratio compares two clients round by round.
+func (r row) ratio(of figure, client, to string) measure.Spread {
+	var ratios []float64
+	for round, s := range r.samples[client] {
+		ratios = append(ratios, of(s)/of(r.samples[to][round]))
+	}
+	return measure.SpreadOf(ratios)
+}
+
+// mean is the mean of a counted figure over all calls of all rounds, because single rounds
+// depend on the pools.
+func (r row) mean(of figure, client string) float64 {
+	var sum float64
+	var calls int
+	for _, s := range r.samples[client] {
+		sum += of(s) * float64(s.Calls)
+		calls += s.Calls
+	}
+	return sum / float64(calls)
+}
+
+func (r row) median(of figure, client string) float64 {
+	var values []float64
+	for _, s := range r.samples[client] {
+		values = append(values, of(s))
+	}
+	return measure.SpreadOf(values).Median
+}
+
+// measurement is what all rows have in common.
+type measurement struct {
+	addresses origin.Addresses
+	rounds    int
+}
+
+// measure measures the clients in turn. Each round starts with another one.
+func (m measurement) measure(ctx context.Context, kinds []peers.Kind, c cell) (row, error) {
+	fmt.Fprintln(os.Stderr, c.op, c.name)
+	r := row{c, map[string][]measure.Sample{}}
+	clients := make([]peers.Peer, len(kinds))
+	for i, kind := range kinds {
+		client, err := kind.New(m.addresses.BaseURLs[c.transport] + c.prefix)
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", kind.Name, err)
+		}
+		defer client.Close()
+		clients[i] = client
+	}
+	for round := range m.rounds {
+		for i := range kinds {
+			i = (i + round) % len(kinds)
+			s, err := measure.Take(ctx, clients[i].Calls[c.op], c.load)
+			if err != nil {
+				return r, fmt.Errorf("%s: %w", kinds[i].Name, err)
+			}
+			r.samples[kinds[i].Name] = append(r.samples[kinds[i].Name], s)
+		}
+	}
+	return r, nil
+}
+
+// sizeOfPage returns the size of a page, and the memory that it takes once encoding/json has
+// decoded it.
+func sizeOfPage(ctx context.Context) (body, value float64, err error) {
+	page := answers.HotelList()
+	s, err := measure.Take(ctx, func(context.Context) (any, error) {
+		var answer struct{ Data *hotelstays.HotelListResponse }
+		err := json.Unmarshal(page, &answer)
+		return answer.Data, err
+	}, measure.Load{Callers: 1})
+	return float64(len(page)), s.Live, err
+}
+
+// checkContent returns an error if a client decodes something else than the answer.
+func checkContent(ctx context.Context, addresses origin.Addresses) error {
+	for op, answer := range answers.All() {
+		sent, err := peers.ContentOfAnswer(answer)
+		if err != nil {
+			return err
+		}
+		for _, kind := range peers.All() {
+			client, err := kind.New(addresses.BaseURLs[origin.HTTP1])
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind.Name, err)
+			}
+			value, err := client.Calls[op](ctx)
+			client.Close()
+			if err == nil {
+				err = sent.Check(value)
+			}
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", kind.Name, op, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+// Small things beside their least possible cost, as Go benchmarks.
+
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/internal/token"
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// comparison is a small thing and the one that it is compared with.
+type comparison struct {
+	what       string
+	ours, base benchmark
+	target     float64 // the most that ours may take of the other; 0: none
+}
+
+type benchmark struct {
+	name     string
+	noAllocs bool // is a target
+	run      func(*testing.B)
+	ns       []float64 // of an operation, in each round
+	allocs   int64
+}
+
+// ratio compares the best rounds, because disturbances only ever add time.
+func (c comparison) ratio() float64 { return slices.Min(c.ours.ns) / slices.Min(c.base.ns) }
+
+// rounds is the spread of the ratios.
+func (c comparison) rounds() measure.Spread {
+	var ratios []float64
+	for i := range c.ours.ns {
+		ratios = append(ratios, c.ours.ns[i]/c.base.ns[i])
+	}
+	return measure.SpreadOf(ratios)
+}
+
+// measureSmall runs each benchmark once a round, in turn and on two cores.
+func measureSmall(rounds int, benchtime time.Duration) ([]comparison, error) {
+	if err := flag.Set("test.benchtime", benchtime.String()); err != nil {
+		return nil, err
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	all := comparisons()
+	for range rounds {
+		for i := range all {
+			for _, b := range []*benchmark{&all[i].ours, &all[i].base} {
+				result := testing.Benchmark(b.run)
+				if result.N == 0 {
+					return nil, fmt.Errorf("the benchmark of %s failed", b.name)
+				}
+				b.ns = append(b.ns, float64(result.T.Nanoseconds())/float64(result.N))
+				b.allocs = result.AllocsPerOp()
+			}
+		}
+	}
+	return all, nil
+}
+
+func comparisons() []comparison {
+	verify, bare, stripe := webhooks()
+	document := []byte(strings.Repeat("0123456789abcdef", 1<<16))
+	sum := sha256.Sum256(document)
+	voucher := &types.Voucher{ByteSize: int64(len(document)), Signature: &types.VoucherSignature{Alg: "HMAC-SHA256",
+		Digest: hex.EncodeToString(sum[:])}}
+	return []comparison{
+		{"a fresh token, 2 cores contended", benchmark{name: "the cache", noAllocs: true, run: readToken},
+			benchmark{name: "an atomic pointer load", run: loadPointer}, 3},
+		{"a webhook of 1 KB", benchmark{name: "VerifyWebhook", run: loop(verify)}, benchmark{name: "bare HMAC-SHA256", run: loop(bare)}, 1.1},
+		{"a webhook of 1 KB", benchmark{name: "VerifyWebhook", run: loop(verify)}, benchmark{name: "stripe-go", run: loop(stripe)}, 0},
+		{"a voucher of 1 MB", benchmark{name: "VerifyVoucher", run: loop(func() error { return hotelstays.VerifyVoucher(document, voucher) })},
+			benchmark{name: "bare SHA-256", run: loop(func() error {
+				if sha256.Sum256(document) != sum {
+					return errors.New("not equal")
+				}
+				return nil
+			})}, 0},
+		{"an amount", benchmark{name: "Money.Decimal", run: loop(decimals)}, benchmark{name: "decimal.NewFromString", run: loop(parse)}, 0},
+		{"a rate limit with room", benchmark{name: "Acquire, Sent and Done", run: acquire},
+			benchmark{name: "three locks, three clock reads", run: lock}, 0},
+	}
+}
+
+func loop(f func() error) func(*testing.B) {
+	return func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := f(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func readToken(b *testing.B) {
+	c := &token.Cache{Log: slog.New(slog.DiscardHandler), Fetch: func(context.Context) (types.Secret, time.Duration, error) {
+		return types.NewSecret("token"), time.Hour, nil
+	}}
+	ctx := context.Background()
+	if _, err := c.Authorization(ctx); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.Authorization(ctx); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func loadPointer(b *testing.B) {
+	var current atomic.Pointer[transport.Authorization]
+	current.Store(&transport.Authorization{Header: "Bearer token"})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if current.Load().Header == "" {
+				b.Error("no token")
+			}
+		}
+	})
+}
+
+// webhooks verify the signature of one event: by the SDK, by an HMAC alone, and by Stripe's package.
+func webhooks() (verify, bare, theirs func() error) {
+	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"HC-1","event":"order_modified","eventTime":946684800123,"note":"`)
+	body = append(body, strings.Repeat("x", 1024-len(body)-2)+`"}`...)
+	const secret = "a webhook signing secret"
+	now := time.Now()
+	signature := hotelstaystest.SignWebhook(secret, now, body)
+	header := http.Header{"X-Platform-Signature": {signature}}
+	opts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}, Tolerance: time.Hour}
+	stamp := fmt.Appendf(nil, "%d.", now.Unix())
+	sum := func() []byte {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write(stamp)
+		mac.Write(body)
+		return mac.Sum(nil)
+	}
+	want := sum()
+	return func() error {
+			_, err := hotelstays.VerifyWebhook(body, header, opts)
+			return err
+		}, func() error {
+			if !hmac.Equal(sum(), want) {
+				return errors.New("not equal")
+			}
+			return nil
+		}, func() error { return stripe.ValidatePayloadWithTolerance(body, signature, secret, time.Hour) }
+}
+
+// amounts are typical for searches.
+var amounts = []json.Number{"120.50", "1842.5", "99", "0", "310.0735"}
+
+func decimals() error {
+	for _, amount := range amounts {
+		if _, err := (types.Money{Currency: "EUR", Amount: amount}).Decimal(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parse() error {
+	for _, amount := range amounts {
+		if _, err := decimal.NewFromString(amount.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func acquire(b *testing.B) {
+	window, ctx := ratelimit.NewWindow(1024, time.Nanosecond, 0), context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		permit, err := window.Acquire(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		permit.Sent()
+		permit.Done(ratelimit.Result{ArrivedBy: time.Now()})
+	}
+}
+
+// lock is the least cost of an exact rate limit: the times of grant, departure and answer, and
+// a lock for each.
+func lock(b *testing.B) {
+	var mu sync.Mutex
+	var last time.Time
+	for b.Loop() {
+		for range 3 {
+			mu.Lock()
+			last = time.Now()
+			mu.Unlock()
+		}
+	}
+	_ = last
+}
