@@ -311,7 +311,9 @@ func TestErrorHasTheRateLimit(t *testing.T) {
 		{[]string{"10", "0", "1"}, &hotelstays.RateLimit{Limit: 10, Reset: time.Second}},
 		{[]string{"10", "7", "1"}, &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second}},
 		{[]string{"10", "", "1"}, nil},
-		{[]string{"10", "none", "1"}, nil},
+		{[]string{"10", "-1", "1"}, nil},
+		{[]string{"1.5", "7", "1"}, nil},
+		{[]string{"10", "7", "9999999999"}, nil},
 		{[]string{"", "", ""}, nil},
 	} {
 		for _, httpStatus := range []int{400, 429, 503} {
