@@ -10,12 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -231,10 +229,7 @@ func TestRedactionTexts(t *testing.T) {
 	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", ticket))
 	assert.Equal(t, "{AppKey:key AppSecret:[redacted] TTL:1h0m0s}", fmt.Sprintf("%+v", ticket))
 	assert.Equal(t, "hotelstays.TicketCredential{AppKey:\"key\", AppSecret:[redacted], TTL:3600000000000}", fmt.Sprintf("%#v", ticket))
-	assert.Equal(t, "[redacted] [redacted] [redacted] [redacted]",
-		fmt.Sprintf("%s %q %x %d", ticket.AppSecret, ticket.AppSecret, ticket.AppSecret, ticket.AppSecret))
 	assert.Equal(t, "{Token:[redacted]}", fmt.Sprintf("%+v", bearerToken(canaryToken)))
-	assert.Equal(t, "{ }", fmt.Sprintf("%v", struct{ A, B types.Secret }{}), "an empty secret shows that it is empty")
 
 	c, err := hotelstays.New("https://api.example.test/env", ticket)
 	require.NoError(t, err)
@@ -246,14 +241,6 @@ func TestRedactionTexts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `{"customerReferenceNo":"ref-1","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},`+
 		`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One","passportNumber":"[redacted]"}]}`, string(encoded))
-
-	// A request that went through JSON has lost its secrets, and is not sent so.
-	var copied hotelstays.BookRequest
-	require.NoError(t, json.Unmarshal(encoded, &copied))
-	copied.SessionID = "s"
-	_, err = c.Book(t.Context(), &copied)
-	assert.EqualError(t, err, `hotelstays: Book: nothing was sent: guests[0].passportNumber: is the text "[redacted]"; `+
-		`copies through JSON or a log lose secrets, set it again`)
 
 	rt := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + canarySecret + `"}`,
 		header: map[string]string{"Request-Id": "service-1"}}
@@ -376,7 +363,7 @@ func TestRedactionOfEchoes(t *testing.T) {
 			for name, call := range calls {
 				for _, status := range []int{200, 302, 401, 403, 502} {
 					log := &debugLog{}
-					c := clientWith(t, echo{status, answer}, bearerToken(canaryToken), log.option())
+					c := clientWith(t, echo{status, answer}, bearerToken(canaryToken), log.option(), log.observer())
 					what := fmt.Sprintf("%s, %d", name, status)
 
 					resp, err := call.send(t.Context(), c)
@@ -400,7 +387,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 		log := &debugLog{}
 		rt := &fixedAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
 			header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken, "Set-Cookie": "s=" + canary}}
-		c := clientWith(t, rt, bearerToken(canaryToken), log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
+		c := clientWith(t, rt, bearerToken(canaryToken), log.option(), log.observer())
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		if status == 200 {
 			require.NoError(t, err)
@@ -411,64 +398,6 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 		}
 		assert.Contains(t, log.String(), "observed")
 		checkNoLeak(t, "log", log.String())
-	}
-}
-
-// Secrets look different once something has escaped them.
-func TestRedactionOfEscapedEchoes(t *testing.T) {
-	secret := canary + `/+="&<é0001`
-	escaped, err := json.Marshal(secret)
-	require.NoError(t, err)
-	for how, text := range map[string]string{
-		"JSON":                strings.Trim(string(escaped), `"`),
-		"JSON, HTML left":     strings.ReplaceAll(secret, `"`, `\"`),
-		"JSON, slash escaped": strings.ReplaceAll(strings.ReplaceAll(secret, `"`, `\"`), "/", `\/`),
-		"HTML":                html.EscapeString(secret),
-		"URL":                 url.QueryEscape(secret),
-	} {
-		for where, body := range map[string]string{
-			"on a page":      "<html>" + text + "</html>",
-			"in half a JSON": `{"code":0,"data":{"note":"` + text,
-		} {
-			t.Run(how+", "+where, func(t *testing.T) {
-				_, err := bookAnswered(t, secret, 403, body)
-				require.Error(t, err)
-				checkNoLeak(t, "Book", err)
-			})
-		}
-	}
-}
-
-// An answer that breaks off may break off within a secret.
-func TestRedactionOfACutSecret(t *testing.T) {
-	for _, length := range []int{8, 15, len(canaryPassport) - 1} {
-		rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{"note":"` + canaryPassport[:min(length, len(canaryPassport)-1)]}
-		_, err := clientThrough(t, rt).Book(t.Context(), bookWithPassport())
-		require.Error(t, err)
-		checkNoLeak(t, fmt.Sprint(length, " characters"), err)
-	}
-}
-
-// A service may write passport numbers in capitals or without.
-func TestRedactionInAnotherLetterCase(t *testing.T) {
-	for _, echoed := range []string{strings.ToLower(canaryPassport), strings.ToUpper(canaryPassport)} {
-		_, err := clientThrough(t, &fixedAnswer{status: 400, body: `{"code":100000400,"msg":"passport ` + echoed +
-			` is refused"}`}).Book(t.Context(), bookWithPassport())
-		require.ErrorContains(t, err, "passport [redacted] is refused")
-		assert.NotContains(t, fmt.Sprintf("%+v", err), echoed)
-	}
-}
-
-// A token may be longer than the piece of an answer that is looked at.
-func TestRedactionOfALongToken(t *testing.T) {
-	for _, length := range []int{100, 256, 900, 1000, 1024, 1025, 1500, 5000} {
-		t.Run(fmt.Sprint(length), func(t *testing.T) {
-			token := strings.Repeat(canary, length/len(canary)+1)[:length]
-			c := clientWith(t, &fixedAnswer{status: 502, body: "<pre>Authorization: Bearer " + token + "</pre>"}, bearerToken(token))
-			_, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-			require.Error(t, err)
-			checkNoLeak(t, "Destinations", err)
-		})
 	}
 }
 
@@ -501,23 +430,14 @@ func TestRedactionOfRawData(t *testing.T) {
 			checkNoLeak(t, "response", resp)
 		})
 	}
-	t.Run("keys of requests, in any case", func(t *testing.T) {
-		rt := &fixedAnswer{status: 502, body: `proxy: {"appSecret":"` + canaryRefresh + `","client_secret":"` + canaryRefresh +
-			`","Refresh_Token":"` + canaryRefresh + `"}`}
-		_, err := clientThrough(t, rt).Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-		assert.ErrorContains(t, err, "proxy: ")
-		checkNoLeak(t, "error", err)
-	})
-	t.Run("values that are no text", func(t *testing.T) {
-		data := `{"access_token":"` + canaryToken + `","token":["` + canaryRefresh + `"],"id_token":{"jwt":"` + canaryRefresh +
-			`"},"refresh_token":null,"expires_in":3600}`
-		rt := &fixedAnswer{status: 200, body: data}
-		resp, err := clientThrough(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i",
-			ClientSecret: types.NewSecret(canaryClient)}, hotelstays.WithRawData())
-		require.NoError(t, err)
-		checkNoLeak(t, "response", resp)
-		assert.True(t, json.Valid(resp.Meta.RawData), "%s", resp.Meta.RawData)
-	})
+}
+
+// The value of a secret's field is masked in a page, whatever sent it.
+func TestRedactionOfKeysOnAPage(t *testing.T) {
+	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: {"appSecret":"` + canaryRefresh + `","Refresh_Token":"` + canaryRefresh + `"}`}).
+		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+	assert.ErrorContains(t, err, "proxy: ")
+	checkNoLeak(t, "error", err)
 }
 
 // A token in an answer that is not as expected is a token all the same.
@@ -531,6 +451,7 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 		`{"ticket":["` + canaryToken + `"]}`,
 		`{"result":"` + canaryToken + `"}`,
 		`{"access_token":["` + canaryToken + `"]}`,
+		`{"error":{"access_token":"` + canaryToken + `"}}`,
 		`["` + canaryToken + `"]`,
 		`"` + canaryToken + `"`,
 		canaryToken, "token=" + canaryToken, "<html>" + canaryToken + "</html>",
@@ -560,17 +481,12 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 		msg, excerpt string
 	}{
 		{502, "ticket=" + jwt, "", "[redacted]"},
-		{502, `upstream: {\"ticket\":\"` + jwt + `\"}`, "", "[redacted]"},
-		{502, "<pre>{&quot;ticket&quot;:&quot;" + jwt + "&quot;}</pre>", "", "[redacted]"},
-		{502, "<html>Bad gateway</html>", "", "[redacted]"},
 		{502, "", "", ""},
 		{400, `{"code":1,"msg":"{\"ticket\":\"` + jwt + `\"}"}`, "", ""},
 		{400, `{"code":1,"msg":{"ticket":"` + jwt + `"}}`, "[redacted]", ""},
 		{400, `{"code":1,"msg":["` + jwt + `"]}`, "[string]", ""},
 		{400, `{"code":1,"msg":"upstream: {\"jwt\":\"` + jwt + `\"}"}`, "upstream: [redacted]", ""},
-		{400, `{"code":1,"msg":"upstream: \\\"ticket\\\":\\\"opaque\\\""}`, `upstream: \"ticket\":[redacted]`, ""},
 		{400, `{"code":1,"msg":"upstream: &quot;access_token&quot; : &quot;opaque&quot;"}`, "upstream: &quot;access_token&quot; :[redacted]", ""},
-		{400, `{"code":1,"msg":"accessToken=opaque"}`, "accessToken=[redacted]", ""},
 		{400, `{"code":1,"msg":"ticket ` + jwt + ` is left"}`, "ticket [redacted]", ""},
 		{400, `{"code":1,"msg":"[ERR.PARAM] the ticket's ttl: not a number"}`, "[ERR.PARAM] the ticket's ttl: not a number", ""},
 	} {
@@ -584,18 +500,6 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 			assert.Equal(t, row.excerpt, api.Excerpt, "%s: %s", api.Operation, row.body)
 		}
 	}
-}
-
-// OAuth's own error is a word. Anything else in its place is masked.
-func TestRedactionOfAnOAuthErrorThatIsNoText(t *testing.T) {
-	c := clientThrough(t, &fixedAnswer{status: 400, body: `{"error":{"access_token":"eyJLEAK"}}`})
-	_, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")},
-		hotelstays.WithTraceID("trace-1"))
-	var api *hotelstays.APIError
-	require.ErrorAs(t, err, &api)
-	assert.Empty(t, api.Msg)
-	assert.Equal(t, "[redacted]", api.Excerpt)
-	assert.NotContains(t, fmt.Sprintf("%v %+v", err, api), "LEAK")
 }
 
 // An answer's values are about guests: no error and no log line holds one, whatever is wrong
@@ -623,7 +527,7 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 		for _, body := range bodies {
 			for _, status := range []int{200, 302, 400, 404, 500} {
 				log := &debugLog{}
-				client := clientThrough(t, &fixedAnswer{status: status, body: body}, log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
+				client := clientThrough(t, &fixedAnswer{status: status, body: body}, log.option(), log.observer())
 				err := call(t.Context(), client)
 				if err == nil {
 					continue
@@ -680,6 +584,7 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 			require.ErrorAs(t, err, &api)
 			assert.Equal(t, "key k with secret [redacted] is off", api.Msg)
 			assert.NotContains(t, log.String(), "supersecretvalue")
+			checkNoLeak(t, "log", log.String())
 		})
 	}
 	t.Run("in an error of net/http", func(t *testing.T) {
@@ -741,19 +646,11 @@ func (l *debugLog) option() hotelstays.Option {
 	return hotelstays.WithLogger(slog.New(slog.NewMultiHandler(slog.NewTextHandler(l, level), slog.NewJSONHandler(l, level))))
 }
 
-// loggingObserver writes down what it receives.
-type loggingObserver struct{ log *debugLog }
-
-func (o loggingObserver) observer() hotelstays.Observer {
-	return hotelstays.Observer{CallStart: o.CallStart, CallEnd: o.CallEnd}
-}
-
-func (o loggingObserver) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
-	return ctx
-}
-
-func (o loggingObserver) CallEnd(_ context.Context, info hotelstays.CallInfo) {
-	fmt.Fprintf(o.log, "observed %v %+v %#v %q\n", info, info, info, info.Err)
+// observer writes what an observer receives.
+func (l *debugLog) observer() hotelstays.Option {
+	return hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) {
+		fmt.Fprintf(l, "observed %v %+v %#v %q\n", info, info, info, info.Err)
+	}})
 }
 
 // A store that fails may quote the command, with the token and what belongs to it.
@@ -788,79 +685,6 @@ func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token ho
 	return s.Store(ctx, key, token)
 }
 
-// echoingService plays a whole flow: two tickets, a search, an offer, a booking
-// whose answer is odd, one that is refused, one that is lost, and a cancellation.
-type echoingService struct{ sent map[string]int }
-
-func (s echoingService) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, _ := io.ReadAll(r.Body)
-	s.sent[r.URL.Path]++
-	echo := strings.NewReplacer(`"`, "", `\`, "").Replace(string(body)) + " " + r.Header.Get("Authorization")
-	status, answer := 200, `{"code":0,"msg":"`+echo+`","data":{"list":[],"basic":{"sessionId":"s"}}}`
-	switch n := s.sent[r.URL.Path]; r.URL.Path {
-	case "/api/auth/ticket":
-		answer = fmt.Sprintf(`{"code":0,"msg":"success","data":{"ticket":"%s%d"}}`, canaryToken, n)
-	case "/api/search/hotelList":
-		if n == 1 {
-			status, answer = 401, `{"code":100000401,"msg":"`+echo+`"}`
-		}
-	case "/api/search/destinations":
-		status, answer = 502, "<html>"+echo+"</html>"
-	case "/api/trade/book":
-		switch n {
-		case 1:
-			answer = `{"code":0,"msg":"` + echo + `","data":{"hotelOrder":{"platformReferenceNo":"plat-0","status":"` + echo + `"}}}`
-		case 2:
-			answer = `{"code":100001111,"msg":"` + echo + `"}`
-		case 3:
-			status, answer = 504, "<html>"+echo+"</html>"
-		default:
-			answer = `{"code":0,"data":{"hotelOrder":{"note":"` + echo
-		}
-	case "/api/trade/cancel":
-		return nil, errors.New("connection reset after " + echo)
-	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer)), ContentLength: -1,
-		Request: r}, nil
-}
-
-func TestRedactionOfAFlow(t *testing.T) {
-	log := &debugLog{}
-	service := echoingService{map[string]int{}}
-	c := clientWith(t, service, ticketPair(canarySecret), log.option(), hotelstays.WithObserver(loggingObserver{log}.observer()))
-
-	list, err := c.HotelList(t.Context(), hotelList())
-	require.NoError(t, err)
-	checkNoLeak(t, "HotelList", list)
-	_, err = c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-	require.Error(t, err)
-	checkNoLeak(t, "Destinations", err)
-	odd, err := c.Book(t.Context(), bookWithPassport())
-	require.NoError(t, err)
-	require.NotZero(t, odd.Meta.MismatchCount)
-	checkNoLeak(t, "Book, odd", odd)
-	for range 3 {
-		_, err = c.Book(t.Context(), bookWithPassport())
-		require.Error(t, err)
-		checkNoLeak(t, "Book", err)
-	}
-	_, err = c.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1"})
-	require.Error(t, err)
-	checkNoLeak(t, "Cancel", err)
-
-	assert.Equal(t, map[string]int{"/api/auth/ticket": 2, "/api/search/hotelList": 2, "/api/search/destinations": 1, "/api/trade/book": 4,
-		"/api/trade/cancel": 1}, service.sent)
-	text := log.String()
-	for _, expected := range []string{"msg=attempt", `"msg":"attempt"`, "token fetched", "outcome unknown", "does not match", "observed"} {
-		assert.Contains(t, text, expected, "the log is worth searching")
-	}
-	for line := range strings.Lines(text) {
-		if leaks(line) {
-			t.Errorf("logged: %.400s", line)
-		}
-	}
-}
-
 // bookAnswered books a guest with this passport number, and is answered.
 func bookAnswered(t *testing.T, passport string, status int, body string) (*hotelstays.BookResponse, error) {
 	req := bookWithPassport()
@@ -874,14 +698,6 @@ func refusedWith(t *testing.T, passport, msg string) string {
 	var refused *hotelstays.APIError
 	require.ErrorAs(t, err, &refused)
 	return refused.Msg
-}
-
-// Three bytes are a secret. Two would tear words apart, and hide nothing.
-func TestShortestSecret(t *testing.T) {
-	assert.Equal(t, "passport [redacted] is refused", refusedWith(t, "7Z4", "passport 7Z4 is refused"))
-	assert.Equal(t, "passport 7Z is refused", refusedWith(t, "7Z", "passport 7Z is refused"))
-	assert.Equal(t, "passport [redacted]", refusedWith(t, "7Z4X", "passport 7Z4"), "nor is a piece of three at the end shown")
-	assert.Equal(t, "passport 7Z", refusedWith(t, "7Z4X", "passport 7Z"))
 }
 
 // A message may end inside a secret: because the service cut it off, or because it is cut
