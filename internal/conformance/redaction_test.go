@@ -434,7 +434,7 @@ func TestRedactionOfRawData(t *testing.T) {
 
 // The value of a secret's field is masked in a page, whatever sent it.
 func TestRedactionOfKeysOnAPage(t *testing.T) {
-	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: {"appSecret":"` + canaryRefresh + `","Refresh_Token":"` + canaryRefresh + `"}`}).
+	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: "appSecret":"` + canaryRefresh + `","Refresh_Token":"` + canaryRefresh + `"`}).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	assert.ErrorContains(t, err, "proxy: ")
 	checkNoLeak(t, "error", err)
