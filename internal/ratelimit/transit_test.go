@@ -119,26 +119,26 @@ func limits(t *testing.T, all ...int) []int {
 // service took, so nothing is ever refused: not in the first burst, not after a rest, and not where callers hang up
 // before the answer is there.
 func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
-	for seed := range seeds(t) {
+	for _, load := range []struct {
+		callersPerSlot int
+		rest           time.Duration
+		deaf           float64
+	}{{6, 0, 0.1}, {6, 5 * time.Second, 0}, {2, 5 * time.Minute, 0.1}} {
 		for _, n := range limits(t, 5, 20, 100) {
-			for _, callers := range []int{2 * n, 6 * n} {
-				for _, rest := range []time.Duration{0, 5 * time.Second, 5 * time.Minute} {
-					for _, deaf := range []float64{0, 0.1} {
-						t.Run(fmt.Sprintf("N=%d, %d callers, rests of %v, %.0f %% hang up, road %d", n, callers, rest, 100*deaf, seed), func(t *testing.T) {
-							synctest.Test(t, func(t *testing.T) {
-								r := &road{limit: n, header: true, way: between(0, 600*ms), thinking: between(50*ms, 5*time.Second), deaf: deaf}
-								w := NewWindow(n, time.Second, 10*ms)
-								for range 3 {
-									r.drive(t, w, seed, callers, 70*time.Second)
-									time.Sleep(rest)
-								}
-								if len(r.refused) > 0 || busiest(r.arrivals, time.Second) > n {
-									t.Errorf("%d of %d requests were refused", len(r.refused), r.left)
-								}
-							})
-						})
-					}
-				}
+			for seed := range seeds(t) {
+				t.Run(fmt.Sprintf("N=%d, %+v, road %d", n, load, seed), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						r := &road{limit: n, header: true, way: between(0, 600*ms), thinking: between(50*ms, 5*time.Second), deaf: load.deaf}
+						w := NewWindow(n, time.Second, 10*ms)
+						for range 3 {
+							r.drive(t, w, seed, load.callersPerSlot*n, 70*time.Second)
+							time.Sleep(load.rest)
+						}
+						if len(r.refused) > 0 || busiest(r.arrivals, time.Second) > n {
+							t.Errorf("%d of %d requests were refused", len(r.refused), r.left)
+						}
+					})
+				})
 			}
 		}
 	}
