@@ -87,6 +87,11 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			assert.IsNonDecreasing(t, prices, "hotels are sorted by the price that is shown")
 			p.Click(".cards a.button")
 			p.WaitFor("h2", "Room")
+			sorted := browsertest.Eval[bool](p.Tab, `[...document.querySelectorAll("main ul.cards")].every((room) => {
+				const prices = [...room.querySelectorAll(".price")].map((price) => Number(price.textContent.replace(/[^0-9.]/g, "")));
+				return prices.every((price, i) => i === 0 || prices[i - 1] <= price);
+			})`)
+			assert.True(t, sorted, "the offers of a room are sorted by the price that is shown")
 			p.check("rooms")
 			p.Click("li:has(p.good) button")
 

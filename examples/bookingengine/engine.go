@@ -164,8 +164,8 @@ func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest, sh
 	return a
 }
 
-// rates returns the rooms of a hotel with their offers, and stores them. It omits offers that
-// may only be sold with a flight.
+// rates returns the rooms of a hotel with their offers, the cheapest first, and stores them. It
+// omits offers that may only be sold with a flight.
 func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]types.Room, error) {
 	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
@@ -177,6 +177,10 @@ func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]type
 	for i := range resp.Rooms {
 		room := &resp.Rooms[i]
 		room.Rates = slices.DeleteFunc(room.Rates, func(r types.RoomRatePkg) bool { return r.IncludesPackaging })
+		slices.SortStableFunc(room.Rates, func(a, b types.RoomRatePkg) int {
+			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if they cannot be compared
+			return order
+		})
 		for _, rate := range room.Rates {
 			e.shown.Add(offerID(s.ID, rate.RatePkgID), checkout{
 				SearchID: s.ID, SessionID: s.Request.SessionID, Occupancies: s.Request.RoomOccupancies,

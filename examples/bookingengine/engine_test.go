@@ -231,7 +231,8 @@ func TestNextStartFindsTheCancellation(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
 			address, reference := s.toOrder()
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Minute)
+			s.webhooksAreLost()
 			require.NoError(s.t, s.engine.db.change(s.t.Context(), reference, func(o *order) { // it is read seldom
 				o.Since = o.Since.Add(-48 * time.Hour)
 				o.saw(o.Booked)

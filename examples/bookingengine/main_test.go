@@ -59,12 +59,14 @@ func TestOnlyLoopbackIsServed(t *testing.T) {
 }
 
 func TestHalfASettingIsRefused(t *testing.T) {
-	withService(t, "https://host.example", "", "secret")
-	_, _, err := findService("", false)
-	assert.ErrorContains(t, err, "together, or none for the sandbox")
+	for _, half := range [][3]string{{"https://host.example", "key", ""}, {"https://host.example", "", "secret"}, {"", "key", "secret"}} {
+		withService(t, half[0], half[1], half[2])
+		_, _, err := findService("", false)
+		assert.ErrorContains(t, err, "together, or none for the sandbox")
+	}
 	withService(t, "https://host.example", "key", "secret")
 	t.Setenv("HOTELSTAYS_CALLBACK_URL", "https://host.example/hotel-events")
-	_, _, err = findService("", false)
+	_, _, err := findService("", false)
 	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
 	t.Setenv("HOTELSTAYS_CALLBACK_URL", "") // as the greeting of hotelstays-sandbox leaves it
 	t.Setenv("HOTELSTAYS_WEBHOOK_SECRET", "secret")

@@ -26,6 +26,7 @@ func TestSearchFormSaysWhatIsWrong(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for _, test := range []struct{ field, value, told string }{
 			{"destination", " ", "Enter the name of a city."},
+			{"destination", strings.Repeat("x", 101), "Enter the name of a city."},
 			{"check_in", "21.01.2027", "Choose a day of arrival that is not past."},
 			{"check_in", "1999-12-01", "Choose a day of arrival that is not past."},
 			{"check_out", "", "Choose a day of departure after the arrival"},
@@ -49,6 +50,10 @@ func TestSearchFormSaysWhatIsWrong(t *testing.T) {
 			assert.Regexp(t, `id="`+test.field+`-error">[^<]*`+test.told, w.Body)
 		}
 		assert.Zero(t, s.srv.Ledger().Count(""), "nothing was asked")
+		s.shows("/", `<option value="`+s.srv.CityName(0)+`">`)
+		day := string(types.DateOf(time.Now()))
+		s.get("/hotels?" + url.Values{"destination": {s.srv.CityName(0)}, "rooms": {"4"}, "adults": {"6"}, "children": {"0; 17,1 2"},
+			"check_in": {day}, "check_out": {string(types.DateOf(time.Now().AddDate(0, 0, 30)))}}.Encode())
 	})
 }
 
