@@ -165,20 +165,23 @@ func (set *settings) flags() *flag.FlagSet {
 		fmt.Fprintln(flags.Output(), "Usage of hotelstays-sandbox:")
 		flags.PrintDefaults()
 	}
+	repeated := func(name string, into *[]string, usage string) {
+		flags.Func(name, usage+"; may be repeated", func(value string) error {
+			*into = append(*into, value)
+			return nil
+		})
+	}
 	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
 	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback. "+
 		"Each request to /_sandbox/ then needs the control token; one is made and printed if none is set. "+
 		"Webhooks go to -allow-callback alone, and the API answers under any host name")
 	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token")
-	flags.Var((*hosts)(&c.Control.Hosts), "control-host",
-		"host `name` at which the sandbox answers, beside loopback and -tls-name; may be repeated")
+	repeated("control-host", &c.Control.Hosts, "host `name` at which the sandbox answers, beside loopback and -tls-name")
 	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
 	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https and HTTP/2 with a certificate made at the start, for loopback")
-	flags.Var((*hosts)(&c.TLSNames), "tls-name",
-		"host `name` or IP address of the certificate, at which the sandbox answers too; may be repeated")
+	repeated("tls-name", &c.TLSNames, "host `name` or IP address of the certificate, at which the sandbox answers too")
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM, for clients to trust")
-	flags.Var((*hosts)(&c.Webhooks.CallbackHosts), "allow-callback",
-		"`host` that webhooks go to, beside loopback and with -allow-remote instead of it; may be repeated")
+	repeated("allow-callback", &c.Webhooks.CallbackHosts, "`host` that webhooks go to, beside loopback and with -allow-remote instead of it")
 	flags.StringVar(&set.logForm, "log", "text", "log on stderr, one line for each request to the API: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON, as hotelstaystest.Config documents it")
 	flags.Uint64Var(&c.Seed, "seed", cmp.Or(c.Seed, 1), "seed of the generated catalogue")
@@ -188,16 +191,6 @@ func (set *settings) flags() *flag.FlagSet {
 	})
 	flags.BoolVar(&c.NoRateLimits, "no-rate-limits", c.NoRateLimits, "turn the rate limits off")
 	return flags
-}
-
-// hosts is a flag that may be repeated.
-type hosts []string
-
-func (h *hosts) String() string { return strings.Join(*h, ",") }
-
-func (h *hosts) Set(name string) error {
-	*h = append(*h, name)
-	return nil
 }
 
 func (set *settings) readFile() error {

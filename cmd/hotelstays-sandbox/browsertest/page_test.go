@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/testkit"
 )
 
 // startSandbox starts a sandbox with the page.
@@ -40,47 +40,28 @@ func openPage(t *testing.T, srv *hotelstaystest.Server, screen browsertest.Scree
 
 // engine is a client of the sandbox.
 type engine struct {
-	t      *testing.T
-	client *hotelstays.Client
-	city   string
+	*hotelstays.Client
+	t   *testing.T
+	srv *hotelstaystest.Server
 }
 
 func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
 	t.Helper()
-	client, err := hotelstays.New(srv.URL, hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		hotelstays.WithHTTPClient(srv.Client()))
-	require.NoError(t, err)
-	t.Cleanup(client.CloseIdleConnections)
-	return &engine{t, client, srv.CityName(0)}
+	return &engine{testkit.NewClient(t, srv, testkit.TicketOf(srv)), t, srv}
 }
 
-// book searches and books.
-func (e *engine) book(reference string, guest types.Guest) error {
+// book searches, and books for a guest.
+func (e *engine) book(reference, lastName string) error {
 	e.t.Helper()
-	found, err := e.client.HotelList(e.t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: e.city, CheckIn: "2040-03-12", CheckOut: "2040-03-15", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
-	require.NoError(e.t, err)
-	offer := found.List[0].Rooms[0].Rates[0]
-	guest.RoomIndex = 1
-	_, err = e.client.Book(e.t.Context(), &hotelstays.BookRequest{
-		SessionID: found.Basic.SessionID, RatePkgID: offer.RatePkgID, CustomerReferenceNo: reference,
-		CallbackURL: "https://engine.example.com/events",
-		Holder:      types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{guest},
-	})
+	req := testkit.FindOffer(e.t, e.srv, e.Client, 0).Request(reference)
+	req.CallbackURL, req.Guests[0].LastName = "https://engine.example.com/events", lastName
+	_, err := e.Book(e.t.Context(), req)
 	return err
-}
-
-// loseAnswer books, and expects no answer.
-func (e *engine) loseAnswer(reference string) {
-	e.t.Helper()
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(e.t, e.book(reference, types.Guest{FirstName: "Guest", LastName: "One"}), &unknown)
 }
 
 func (e *engine) poll(reference string) {
 	e.t.Helper()
-	_, err := e.client.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
+	_, err := e.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
 	require.NoError(e.t, err)
 }
 
@@ -107,7 +88,7 @@ func TestLostAnswer(t *testing.T) {
 
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	p.WaitFor("#faults-list", "cut on Book")
-	e.loseAnswer("trip-1")
+	require.ErrorAs(t, e.book("trip-1", "One"), new(*hotelstays.OutcomeUnknownError))
 	story := []string{"trip-1", "Book", "made the order", "answer was lost"}
 	p.WaitFor("#bookings article", story...)
 	e.poll("trip-1")
@@ -131,7 +112,7 @@ func TestSettledBookingsFold(t *testing.T) {
 	p.WaitFor("#state", "live")
 	for i, folded := range []bool{false, true, true} {
 		name := string(rune('a' + i))
-		require.NoError(t, e.book("trip-"+name, types.Guest{FirstName: "Guest", LastName: "N" + name}))
+		require.NoError(t, e.book("trip-"+name, "N"+name))
 		srv.ConfirmOrder("trip-" + name)
 		p.WaitFor("#bookings article", "trip-"+name, "confirmed", "made the order")
 		p.WaitFor("#bookings article:last-child", "trip-a", "confirmed")
@@ -144,15 +125,17 @@ func TestSettledBookingsFold(t *testing.T) {
 	p.Check("folded")
 }
 
-// A fault that is set by a click acts.
+// A browser that opened the page with the control token may use its buttons and its events. A
+// fault that is set by a click acts.
 func TestFaultByClick(t *testing.T) {
-	srv := startSandbox(t)
+	srv := startSandbox(t, hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Token: "secret-token"}})
 	e := newEngine(t, srv)
-	p := openPage(t, srv, browsertest.Screens[0], "")
+	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
 	p.WaitFor("#state", "live")
+	assert.Equal(t, srv.URL+"/_sandbox/", browsertest.Eval[string](p, `location.href`))
 	p.Click("#faults form button") // loses a Book's answer
 	p.WaitFor("#faults-list", "cut on Book")
-	e.loseAnswer("trip-1")
+	require.ErrorAs(t, e.book("trip-1", "One"), new(*hotelstays.OutcomeUnknownError))
 	assert.Len(t, srv.Ledger().Orders(), 1)
 	p.WaitFor("#faults-list", "None")
 
@@ -170,25 +153,13 @@ func TestFaultByClick(t *testing.T) {
 	p.WaitFor("#clock", "ahead of real time")
 }
 
-// A browser that opened the page with the control token may use its buttons and its events.
-func TestPageWithToken(t *testing.T) {
-	srv := startSandbox(t, hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Token: "secret-token"}})
-	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
-	p.WaitFor("#state", "live")
-	p.Click("#faults form button")
-	p.WaitFor("#faults-list", "cut on Book")
-	address, err := chromedp.Run(p.Ctx, chromedp.Location())
-	require.NoError(t, err)
-	assert.Equal(t, srv.URL+"/_sandbox/", address)
-}
-
 // Every target can be reached with the keyboard and shows its focus. A button keeps the focus
 // while the page changes.
 func TestKeyboard(t *testing.T) {
 	srv := startSandbox(t)
 	p := openPage(t, srv, browsertest.Screens[2], "")
 	p.WaitFor("#state", "live")
-	require.NoError(t, newEngine(t, srv).book("trip-1", types.Guest{FirstName: "Guest", LastName: "One"}))
+	require.NoError(t, newEngine(t, srv).book("trip-1", "One"))
 	p.WaitFor("#bookings article", "confirming", "was not sent")
 	targets := browsertest.Eval[int](p,
 		`[...document.querySelectorAll("a, button, input:not([type=hidden]), select, summary")].filter(e => e.checkVisibility()).length`)
@@ -236,11 +207,11 @@ func TestNoScriptRuns(t *testing.T) {
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[0], "")
 	p.WaitFor("#state", "live")
-	require.NoError(t, e.book("trip"+script, types.Guest{FirstName: script, LastName: "</pre>" + script}))
+	require.NoError(t, e.book("trip"+script, "</pre>"+script))
 	p.WaitFor("#bookings .ref", "trip"+script)
 	p.WaitFor("#journal-list", "trip"+script)
 	p.Click(".journal li:has(.ref) summary")
-	p.WaitFor(".journal li:has(.ref) pre", "firstName", "script")
+	p.WaitFor(".journal li:has(.ref) pre", "lastName", "script")
 	p.Do(chromedp.Navigate(srv.URL + "/_sandbox/?q=" + url.QueryEscape(script)))
 	p.WaitFor("#journal-list", "none matches")
 	ran := browsertest.Eval[bool](p, `window.ran === true`)

@@ -117,7 +117,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (ne
 	for _, w := range srv.Ledger().Webhooks() {
 		hooks[w.CustomerReferenceNo] = append(hooks[w.CustomerReferenceNo], w)
 	}
-	words := newStates(srv.Config().Variants.OrderStatusNumbers)
+	words := states(srv.Config().Variants.OrderStatusNumbers)
 	for i, b := range newest {
 		b.ID = len(all) - i // stays when newer ones come
 		b.addSteps(words, hooks[b.Reference], srv.WebhookSecret)
@@ -228,8 +228,6 @@ func since(d time.Duration) string {
 
 // states are the numbers of the order statuses.
 type states hotelstaystest.OrderStatusNumbers
-
-func newStates(n hotelstaystest.OrderStatusNumbers) states { return states(n) }
 
 func (n states) name(status types.OrderStatus) string {
 	switch status {

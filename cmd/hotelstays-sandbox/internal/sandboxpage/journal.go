@@ -91,17 +91,11 @@ func (j *journal) matches(r *hotelstaystest.Request) bool {
 // contains searches a request for a text in lower case.
 func contains(r *hotelstaystest.Request, text string) bool {
 	body, answer := r.Bodies()
-	for _, in := range []string{string(r.Operation), r.Path, r.RequestID, r.TraceID, r.Msg, body, answer} {
-		if strings.Contains(strings.ToLower(in), text) {
-			return true
-		}
-	}
+	parts := []string{string(r.Operation), r.Path, r.RequestID, r.TraceID, r.Msg, body, answer}
 	for name, values := range r.Header {
-		if strings.Contains(strings.ToLower(name+": "+strings.Join(values, ", ")), text) {
-			return true
-		}
+		parts = append(parts, name+": "+strings.Join(values, ", "))
 	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(part), text) })
 }
 
 func newEntry(r *hotelstaystest.Request) entry {
