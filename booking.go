@@ -31,8 +31,7 @@ func (r *CheckAvailRequest) validate(v *validation) {
 type CheckAvailResponse struct {
 	// Status is 1 or 2; which one means available is undocumented. Use Available.
 	Status types.AvailabilityStatus `json:"status"`
-	// RoomRatePkg is the current offer, or nil if it is gone. Its price may have changed:
-	// compare it with the offer that the traveller saw.
+	// RoomRatePkg is the current offer, or nil if it is gone. Compare it with CompareOffer.
 	RoomRatePkg          *types.RoomRatePkg          `json:"roomRatePkg"`
 	ExchangeRateSnapshot *types.ExchangeRateSnapshot `json:"exchangeRateSnapshot"`
 	Meta                 ResponseMeta                `json:"-"`
@@ -45,9 +44,8 @@ func (r *CheckAvailResponse) Available() bool {
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// CheckAvail returns the current price and availability of an offer. Call it right before
-// Book; the API document recommends it in one place and requires it in another. A changed
-// price is a success with the new price. An offer that is gone is a success without an offer.
+// CheckAvail returns the current price and availability of an offer. Call it right before Book. A
+// changed price is a success, and so is an offer that is gone.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
@@ -55,24 +53,20 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 // BookRequest books an offer. Its JSON is not a full copy: it lacks SessionID and Expect, and
 // passport numbers are redacted.
 type BookRequest struct {
-	// SessionID is the session of the search that returned the offer. Required. Store it with
-	// the order, because Cancel needs it.
+	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
 	SessionID string `json:"-"`
-	// CustomerReferenceNo is your reference for the order, such as a UUID, and the
-	// idempotency key: a second Book with the same reference returns the first order.
-	// Required. Store it before you call Book.
+	// CustomerReferenceNo is your reference for the order, such as a UUID, and the idempotency
+	// key: a second Book with it returns the first order. Required. Store it before Book.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
 	RatePkgID           string       `json:"ratePkgId"` // required
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL receives the events of the order. It must be a public https URL, as
-	// ValidateCallbackURL checks, and needs a ticket, not an OAuth token. Loopback is allowed
-	// if the client's base URL is loopback, as in tests.
+	// CallbackURL receives the events of the order. ValidateCallbackURL says what it can be, and
+	// it needs a ticket, not an OAuth token. A client of a loopback base URL may use loopback.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer to book; it is not sent. An order with other dates is a
-	// *ReferenceReusedError. BookResponse.Changes lists all other differences, such as a price
-	// that moved: they are no errors.
+	// *ReferenceReusedError; BookResponse.Changes lists all other differences.
 	Expect *types.RoomRatePkg `json:"-"`
 }
 
@@ -142,8 +136,6 @@ func (r *BookRequest) passports() []types.Secret {
 	return numbers
 }
 
-// callback checks a callback URL. A loopback client may use loopback URLs, for tests and the
-// sandbox.
 func (v *validation) callback(url string) {
 	if url == "" {
 		return
@@ -181,29 +173,25 @@ func (r *BookRequest) check(resp *BookResponse, _ *callAnswer) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
-// ValidateBook returns the *ValidationError that BookAndRecover would return, or nil. It sends
-// nothing. Call it before you store a booking that is sent later.
+// ValidateBook returns the *ValidationError that BookAndRecover would return, or nil, and sends
+// nothing: call it before you store a booking that is sent later.
 func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 	return checkCall(context.Background(), c, OpBook, req, collect("BookAndRecover", operations[OpBook], opts))
 }
 
 // Book books an offer and deducts its price from the account. It returns one of these:
 //
-//   - An order: the booking exists. The supplier works on it for 3 to 10 minutes, so its
-//     status is usually still open. QueryOrders returns the current status. With Expect, check
-//     Changes: the order may cost more than the offer did.
-//   - An *OutcomeUnknownError: the booking may exist. Do not book again: call QueryOrders
-//     with the reference, or use BookAndRecover. A ctx that ends during Book has this result,
-//     too. Check for this error first: it can wrap an error that otherwise means that nothing
-//     was booked.
+//   - An order: the booking exists. The supplier works on it for 3 to 10 minutes: QueryOrders
+//     returns its current status. With Expect, check Changes: it may cost more than the offer did.
+//   - An *OutcomeUnknownError, also of a ctx that ended: the booking may exist. Do not book again:
+//     call RecoverBooking, or use BookAndRecover. Check for this error first: it wraps another.
 //   - ErrRateChanged: nothing was booked. Call CheckAvail again.
-//   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has
-//     the same content.
+//   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has the
+//     same content.
 //   - A *ReferenceReusedError: the reference has an order, with other dates than Expect.
 //   - Any other error: nothing was booked.
 //
-// A reference that already has an order returns that order. Book is never sent twice unless the
-// first attempt provably did nothing.
+// Book is never sent twice unless the first attempt provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err != nil {
@@ -216,13 +204,10 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 }
 
 // ReferenceReusedError reports that the order under the reference has other dates than
-// BookRequest.Expect. Either the reference was used before, or Expect is not the booked
-// offer.
+// BookRequest.Expect: the reference was used before, or Expect is not the booked offer.
 type ReferenceReusedError struct {
-	// Order is the order under the reference.
-	Order *types.Order
-	// What names the date that differs, with both values.
-	What string
+	Order *types.Order // under the reference
+	What  string       // the date that differs, with both values
 }
 
 // Error names the reference and the difference.
@@ -248,22 +233,17 @@ func (e *ReferenceReusedError) LogValue() slog.Value { return logValue(e) }
 
 // checkOrder compares an order with the expected offer. Only other dates are an error; a missing
 // date is not another one.
-func checkOrder(order *types.Order, expect *types.RoomRatePkg) (OfferDiff, error) {
+func checkOrder(order *types.Order, expect *types.RoomRatePkg) (changes OfferDiff, err error) {
 	if expect == nil {
 		return OfferDiff{}, nil
 	}
-	what := ""
 	switch {
 	case otherDay(order.CheckIn, expect.CheckIn):
-		what = fmt.Sprintf("check-in is %s, expected %s", order.CheckIn, expect.CheckIn)
+		err = &ReferenceReusedError{order, fmt.Sprintf("check-in is %s, expected %s", order.CheckIn, expect.CheckIn)}
 	case otherDay(order.CheckOut, expect.CheckOut):
-		what = fmt.Sprintf("check-out is %s, expected %s", order.CheckOut, expect.CheckOut)
+		err = &ReferenceReusedError{order, fmt.Sprintf("check-out is %s, expected %s", order.CheckOut, expect.CheckOut)}
 	}
-	changes := CompareOrder(expect, order)
-	if what != "" {
-		return changes, &ReferenceReusedError{Order: order, What: what}
-	}
-	return changes, nil
+	return CompareOrder(expect, order), err
 }
 
 func otherDay(a, b types.Date) bool {

@@ -11,14 +11,11 @@ import (
 	"strings"
 )
 
-// ValidateCallbackURL checks a URL as Book checks its CallbackURL: https with a public host.
-// Like the service, it refuses loopback, private and shared addresses, localhost,
-// single-label names, *.internal and *.local. It also refuses reserved and link-local
-// addresses, unusual notations of an address, and names that are not ASCII; the service may
-// accept these. The error is a *ValidationError.
-//
-// It resolves no names. The service resolves the host before each delivery, and delivers only
-// to public addresses.
+// ValidateCallbackURL checks a URL as Book checks its CallbackURL: https with a public host. Like the
+// service, it refuses loopback, private and shared addresses, localhost, single-label names,
+// *.internal and *.local; it also refuses reserved and link-local addresses, unusual notations of an
+// address, and names that are not ASCII. The error is a *ValidationError. It resolves no names; the
+// service does before each delivery, and delivers only to public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
 	if problem := callbackProblem(raw); problem != "" {

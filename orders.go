@@ -21,16 +21,14 @@ import (
 // QueryOrdersRequest selects orders; all fields are optional. The order of the results, and
 // whether they come in pages, is undocumented.
 type QueryOrdersRequest struct {
-	// CustomerReferenceNos are references from BookRequest: the filter to use after a
-	// timeout.
-	CustomerReferenceNos []string          `json:"customerReferenceNos,omitempty"`
+	CustomerReferenceNos []string          `json:"customerReferenceNos,omitempty"` // of BookRequest
 	SupplierReferenceNos []string          `json:"supplierReferenceNos,omitempty"`
 	CheckInTimeWindow    *types.TimeWindow `json:"checkInTimeWindow,omitempty"`
 	CheckOutTimeWindow   *types.TimeWindow `json:"checkOutTimeWindow,omitempty"`
 	BookingTimeWindow    *types.TimeWindow `json:"bookingTimeWindow,omitempty"`
 	FreeCancelTimeWindow *types.TimeWindow `json:"freeCancelTimeWindow,omitempty"`
 	CancelledTimeWindow  *types.TimeWindow `json:"cancelledTimeWindow,omitempty"`
-	// StatusList filters by status.
+
 	StatusList []types.StatusFilter `json:"statusList,omitempty"`
 }
 
@@ -56,8 +54,7 @@ type QueryOrdersResponse struct {
 
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
-// check requires a list of orders, because an answer without one does not prove that there
-// are no orders.
+// check requires a list of orders: an answer without one does not prove that there are none.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error {
 	if resp.Orders == nil {
 		switch null := a.hasNullOrders(); {
@@ -118,10 +115,9 @@ var (
 	wordSeparators = strings.NewReplacer("_", "", "-", "")
 )
 
-// signOfMore returns the name of a member that may announce further results, or an empty
-// string. No such member is documented for QueryOrders, so it checks the names that pages
-// have. It searches the members whose names contain below[0], then those in them whose names
-// contain below[1].
+// signOfMore returns the name of a member that may announce further results, or an empty string:
+// none is documented for QueryOrders. It searches the members whose names contain below[0], then
+// those in them whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -150,20 +146,15 @@ func signOfMore(object []byte, below ...string) string {
 	return ""
 }
 
-// QueryOrders returns the orders that req selects. Only QueryOrders shows the true state of a
-// booking.
-//
-// A field of another type than documented stays empty, and Meta.Mismatches names it. An order
-// that cannot be decoded is a *DecodeError, and so is an answer without a list of orders,
-// because a lost order must not look like no order. Paging is undocumented: WithRawData keeps
-// all of the data.
+// QueryOrders returns the orders that req selects. Only it shows the true state of a booking. An
+// order that cannot be decoded is a *DecodeError, and so is an answer without a list of orders: a
+// lost order must not look like none. Paging is undocumented: WithRawData keeps all of the data.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	return invoke(ctx, c, OpQueryOrders, req, opts)
 }
 
-// pickOrder returns the order under a reference, or nil if the answer proves that there is
-// none. Other orders in the answer mean that the filter did not work, and a sign of more
-// means that the list may be incomplete: both prove nothing.
+// pickOrder returns the order under a reference, or nil if the answer proves that there is none:
+// neither other orders, of a filter that did not work, nor a list that may be incomplete prove it.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	for i := range resp.Orders {
 		if resp.Orders[i].CustomerReferenceNo == reference {
@@ -179,7 +170,8 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 	default:
 		return nil, nil
 	}
-	return nil, &DecodeError{Operation: OpQueryOrders, HTTPStatus: resp.Meta.HTTPStatus, RequestID: resp.Meta.RequestID, TraceID: resp.Meta.TraceID, Err: why}
+	return nil, &DecodeError{Operation: OpQueryOrders, HTTPStatus: resp.Meta.HTTPStatus, RequestID: resp.Meta.RequestID,
+		TraceID: resp.Meta.TraceID, Err: why}
 }
 
 // readOrder returns the order under a reference, or nil if a complete answer has none.
@@ -191,12 +183,9 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 	return pickOrder(resp, reference)
 }
 
-// FindOrder calls QueryOrders once and returns the order under a reference.
-//
-// An *OrderNotFoundError, which is ErrNotFound, reports that the answer was complete and had
-// no such order. An answer that may be incomplete, or whose orders all have other references,
-// is a *DecodeError: the order may exist. After a Book with an unknown outcome use
-// RecoverBooking, because the order may appear later.
+// FindOrder calls QueryOrders once and returns the order under a reference. A complete answer without
+// it is an *OrderNotFoundError, which is ErrNotFound; another one is a *DecodeError: the order may
+// exist. After a Book with an unknown outcome use RecoverBooking: the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	if customerReferenceNo == "" {
@@ -210,7 +199,7 @@ func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts
 }
 
 // OrderNotFoundError reports that a complete answer of QueryOrders had no order under the
-// reference. It matches ErrNotFound.
+// reference.
 type OrderNotFoundError struct {
 	CustomerReferenceNo string
 	// Waited is how long AwaitOrder had polled for the order; 0 after FindOrder.
@@ -223,7 +212,8 @@ func (e *OrderNotFoundError) Error() string {
 	if e.Waited > 0 {
 		waited, next = " after "+e.Waited.String(), ""
 	}
-	return fmt.Sprintf("hotelstays: no order under reference %q%s: check the reference, and that this account booked it%s", e.CustomerReferenceNo, waited, next)
+	return fmt.Sprintf("hotelstays: no order under reference %q%s: check the reference, and that this account booked it%s",
+		e.CustomerReferenceNo, waited, next)
 }
 
 // Unwrap returns ErrNotFound.
@@ -254,14 +244,12 @@ const (
 )
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
-// undocumented. With ServiceFacts.OrderStates it polls until the order is confirmed or
-// cancelled, also while its status is in no list of them. It polls at once, 5, 10 and 20 seconds
-// after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx:
-// WithTimeout bounds only each poll.
+// undocumented; with ServiceFacts.OrderStates until it is confirmed or cancelled. It polls at once, 5,
+// 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a
+// deadline on ctx: WithTimeout bounds only each poll.
 //
-// Failed polls are repeated, but a refusal that cannot change is returned. The error is an
-// *OrderNotFoundError if no order appears within ten minutes. When ctx ends, AwaitOrder returns the
-// last order that it saw, or nil, together with the error.
+// Failed polls are repeated, unless the refusal cannot change. If no order appears within ten minutes,
+// the error is an *OrderNotFoundError. When ctx ends, the last order seen comes with the error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err
@@ -279,11 +267,9 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set settings) (*types.Order, error) {
 	states := set.over(&c.defaults).facts.OrderStates
 	var seen *types.Order
-	var pollErr error // of the last poll
 	start := time.Now()
 	for {
 		order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
-		pollErr = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -295,8 +281,8 @@ func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set
 		if seen != nil && states.decided(seen.Status) {
 			return seen, nil
 		}
-		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(states.progress(customerReferenceNo, seen), err, pollErr)
+		if ended := waitUntil(ctx, awaitNext(start), set.wakeup); ended != nil {
+			return seen, waitEnded(states.progress(customerReferenceNo, seen), ended, err)
 		}
 	}
 }
@@ -345,26 +331,24 @@ func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error 
 	for {
 		select {
 		case <-timer.C:
-			return ctx.Err()
 		case <-ctx.Done():
-			return ctx.Err()
 		case _, open := <-wakeup:
-			if open {
-				return ctx.Err()
+			if !open {
+				wakeup = nil
+				continue
 			}
-			wakeup = nil
 		}
+		return ctx.Err()
 	}
 }
 
 // CancelRequest cancels an order. How to cancel a part of an order is undocumented.
 type CancelRequest struct {
-	// SessionID is required. Which session Cancel needs is undocumented: use the session of
-	// the booking.
+	// SessionID is required. Which session is undocumented: use that of the booking.
 	SessionID           string `json:"-"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
-	// Reason is required for some orders. Without it they are refused with ErrCancelRefused.
+	// Reason is required for some orders; without it they are ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -382,31 +366,25 @@ func (r *CancelRequest) validate(v *validation) {
 
 // CancelResponse is the result of a cancellation.
 type CancelResponse struct {
-	// ServiceFee is charged by the supplier and not refunded.
-	ServiceFee *types.Money `json:"serviceFee"`
-	// Status is the order's new status, or nil if it was not sent.
-	Status *types.OrderStatus `json:"status"`
-	Meta   ResponseMeta       `json:"-"`
+	ServiceFee *types.Money       `json:"serviceFee"` // of the supplier, not refunded
+	Status     *types.OrderStatus `json:"status"`     // the new one, or nil if it was not sent
+	Meta       ResponseMeta       `json:"-"`
 }
 
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled
-// online; its message names the cause. The error is ErrNotFound if the order does not exist.
-// Which of them an order of another account gets is undocumented.
-//
-// An *OutcomeUnknownError means that the order may be cancelled: read it with QueryOrders. A
-// ctx that ends during Cancel has this result, too. Cancel is never sent twice unless the
-// first attempt provably did nothing.
+// Cancel cancels an order. The error is ErrCancelRefused if it cannot be cancelled online, ErrNotFound
+// if it does not exist; which of them an order of another account gets is undocumented. An
+// *OutcomeUnknownError, also of a ctx that ended, means that it may be cancelled: read it with
+// QueryOrders. Cancel is never sent twice unless the first attempt provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
 	return invoke(ctx, c, OpCancel, req, opts)
 }
 
-// CancelOutcome is the result of CancelAndRead. State decides: Response can be nil although the
-// error is.
+// CancelOutcome is the result of CancelAndRead. State decides.
 type CancelOutcome struct {
-	// Response is the answer to Cancel, or nil if none arrived, also where the Order shows that
-	// Cancel was carried out. Check it before you read its fields.
+	// Response is the answer to Cancel. It is nil if none arrived, although the error may be nil,
+	// too, where the Order shows that Cancel was carried out.
 	Response *CancelResponse
 	// Order is the order read afterwards, or nil if that failed.
 	Order *types.Order
@@ -415,8 +393,7 @@ type CancelOutcome struct {
 	State OrderState
 }
 
-// after returns the state of an order after Cancel: that of the order as it was read, or without
-// one that of the answer.
+// after returns the state of the order as it was read, or without one that of the answer to Cancel.
 func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:
@@ -427,14 +404,11 @@ func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState 
 	return OrderStateUnknown
 }
 
-// CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State, and
-// check Response before you read it: it is nil where the answer to Cancel was lost and the order
-// read as cancelled.
+// CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
 //
-// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, CancelAndRead
-// returns the *OutcomeUnknownError together with the outcome: read the order again later. A
-// refusal returns only its error. A failed read after an answer to Cancel is not an error: use
-// Response, which then is set.
+// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the
+// *OutcomeUnknownError comes with the outcome: read the order again later. A refusal returns only its
+// error. A failed read after an answer to Cancel is no error: Response is set then.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
 	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {

@@ -41,7 +41,7 @@ func TestFindOrder(t *testing.T) {
 
 		_, err = client.FindOrder(t.Context(), "", hotelstays.WithCurrency("USD"))
 		assert.Equal(t, []string{"WithCurrency", "customerReferenceNo"}, faultPaths(t, err))
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 404, Body: []byte("<html>")})
+		srv.Inject(pollAnswer(404, "<html>"))
 		_, err = client.FindOrder(t.Context(), "ref-1")
 		require.ErrorAs(t, err, new(*hotelstays.APIError))
 		assert.NotErrorIs(t, err, hotelstays.ErrNotFound, "a gateway's page proves nothing")
@@ -120,6 +120,13 @@ func TestAwaitOrder(t *testing.T) {
 		status types.OrderStatus
 	}
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	tenMinutes := func(more ...float64) []float64 {
+		polls := []float64{0, 5, 10}
+		for at := 20.0; at <= 620; at += 30 {
+			polls = append(polls, at)
+		}
+		return append(polls, more...)
+	}
 	for _, tc := range []struct {
 		name    string
 		await   []hotelstays.CallOption
@@ -148,10 +155,10 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "with states, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 		{name: "with no final state, one that is not named is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
-			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})}, polls: []float64{0, 5, 10}, ends: 10,
-			status: 5},
+			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})},
+			polls: []float64{0, 5, 10}, ends: 10, status: 5},
 		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
-			polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620, 650, 680}},
+			polls: tenMinutes(650, 680)},
 		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
 			polls: []float64{0, 20, 50}, ends: 62, status: 2},
@@ -161,7 +168,7 @@ func TestAwaitOrder(t *testing.T) {
 			err: hotelstays.ErrForbidden},
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
-			polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200, 230, 260, 290, 320, 350, 380, 410, 440, 470, 500, 530, 560, 590, 620}},
+			polls: tenMinutes()},
 		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
 		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 	} {
@@ -251,7 +258,8 @@ func TestCancelAndRead(t *testing.T) {
 		{name: "answered", made: true, response: true, order: true},
 		{name: "answered, with states", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},
 		{name: "answered, not read back", read: unread, made: true, response: true},
-		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true, state: hotelstays.OrderStateCancelled},
+		{name: "answered, not read back, with states", read: unread, states: true, made: true, response: true,
+			state: hotelstays.OrderStateCancelled},
 		{name: "answered with another status, not read back, with states", cancel: another, read: unread, states: true, response: true,
 			state: hotelstays.OrderStateConfirmed},
 		{name: "answered with another status than the order's, with states", cancel: another, states: true, response: true, order: true,
@@ -266,7 +274,8 @@ func TestCancelAndRead(t *testing.T) {
 		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
 		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
 		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
+		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true,
+			state: hotelstays.OrderStateCancelled},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)

@@ -21,16 +21,14 @@ import (
 type BookingState string
 
 const (
-	// BookingOpen: the recovery is not finished. Poll again at NextPoll. It is the zero value,
-	// which claims nothing; logs call it open.
+	// BookingOpen, the zero value: the recovery is not finished. Poll again at NextPoll.
 	BookingOpen BookingState = ""
 	// BookingFound: the order exists. See its status.
 	BookingFound BookingState = "found"
-	// BookingAbsent: there is no order. Call CheckAvail; then you may call Book again, with
-	// the same reference and a new BookingRecovery.
+	// BookingAbsent: there is no order. Call CheckAvail, then you may call Book again under the
+	// same reference, with a new BookingRecovery.
 	BookingAbsent BookingState = "absent"
-	// BookingUnverified: nothing is known. Do not book again. Continue to poll from NextPoll
-	// on, or ask a person.
+	// BookingUnverified: nothing is known. Do not book again; poll from NextPoll on, or ask a person.
 	BookingUnverified BookingState = "unverified"
 )
 
@@ -41,16 +39,14 @@ type BookingOutcome struct {
 	Order *types.Order
 	// Changes is CompareOrder of BookRequest.Expect and Order; empty without one of them.
 	Changes OfferDiff
-	// Err is the reason why the order was not found: the error of the last poll, or of Book.
-	// It may be nil.
+	// Err is why the order was not found: the error of the last poll, or of Book, or nil.
 	Err error
-	// Recovery continues from here. Store it, and pass it to RecoverBooking or StepRecovery,
-	// in this process or another.
+	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
 }
 
-// NewBookingRecovery returns the recovery of a Book with the same request and options. Store
-// it before you call Book: if the process dies, it finds the booking again.
+// NewBookingRecovery returns the recovery of a Book with the same request and options. Stored before
+// Book, it finds the booking again if the process dies.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
 		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
@@ -77,26 +73,17 @@ func (c *Client) fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// BookAndRecover books, and finds the order if the outcome of Book is unknown. The search takes
-// up to ten minutes after Book has ended. If the error is nil, check the State: BookingFound has
-// the order, and in Changes what it has otherwise than Expect; only after BookingAbsent may you
-// book again.
+// BookAndRecover books, and if the outcome of Book is unknown it polls for the order, up to ten
+// minutes after Book has ended. If the error is nil, check the State of the outcome: only after
+// BookingAbsent may you book again. The errors are:
 //
-// Other results:
+//   - Without an outcome: a refusal, or bad input. Nothing was booked. If the code of a refusal is
+//     undocumented for Book, a poll has checked that there is no order.
+//   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with its Recovery.
+//   - With an outcome, the error of WithSaveRecovery's function after a poll.
+//   - With an outcome of BookingFound, a *ReferenceReusedError: the Order has other dates than Expect.
 //
-//   - A refusal, or bad input, returns an error without an outcome: nothing was booked. If
-//     the code of a refusal is undocumented for Book, a poll first checks that there is no
-//     order.
-//   - When ctx ends after Book was sent, an *OutcomeUnknownError is returned together with an
-//     outcome: continue with its Recovery.
-//   - When the function of WithSaveRecovery fails after a poll, its error is returned together
-//     with the outcome.
-//   - An order with other dates than BookRequest.Expect is a *ReferenceReusedError together
-//     with an outcome: its State is BookingFound, and its Order is that order. Check the
-//     error first.
-//
-// To survive the end of the process, use WithSaveRecovery. Or store NewBookingRecovery, call
-// Book, and call RecoverBooking on an *OutcomeUnknownError.
+// WithSaveRecovery lets a booking survive the end of the process.
 func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
 	if err := c.usable(ctx, OpBook); err != nil {
 		return nil, err
@@ -162,13 +149,10 @@ func (e *APIError) asRefusal() *APIError {
 	return &refusal
 }
 
-// RecoverBooking continues a recovery until the order is found or the schedule ends. It polls on
-// the schedule of the package documentation, and its results are those of BookAndRecover. A
-// recovery of another environment or account is a *ValidationError.
-//
-// If the schedule is over, for instance after BookingUnverified, it polls one more time. A value
-// on the channel of WithWakeup starts a poll at once. Each poll takes at most 20 seconds, or less
-// with WithTimeout.
+// RecoverBooking continues a recovery, with the results of BookAndRecover. It polls on the schedule
+// of the package documentation, or once more if that is over, and at once on each wake-up of
+// WithWakeup. A poll takes at most 20 seconds, or less with WithTimeout. A recovery of another
+// environment or account is a *ValidationError.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)
 	if err != nil {
@@ -177,9 +161,9 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 	return helped(ctx, c, "RecoverBooking", run.toEnd)
 }
 
-// StepRecovery polls at most once, and only if NextPoll is due. It is RecoverBooking for job
-// queues: while State is BookingOpen or BookingUnverified, store outcome.Recovery and call
-// StepRecovery again at its NextPoll. To poll earlier, set NextPoll to the current time.
+// StepRecovery is RecoverBooking for job queues: it polls at most once, and only if NextPoll is due.
+// While State is BookingOpen or BookingUnverified, store outcome.Recovery and call StepRecovery again
+// at its NextPoll. To poll earlier, set NextPoll to the current time.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "StepRecovery", recovery, opts)
 	if err != nil {
@@ -210,7 +194,8 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 	case r.CustomerReferenceNo == "":
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint():
-		f.add("recovery.fingerprint", "is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
+		f.add("recovery.fingerprint",
+			"is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	default:
@@ -241,8 +226,7 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 	}
 }
 
-// checkRefusal polls before it believes a refusal with an undocumented code, because the
-// order may exist.
+// checkRefusal polls before it believes a refusal with an undocumented code.
 func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*BookingOutcome, error) {
 	outcome, absent, err := run.poll(ctx)
 	if absent {
@@ -315,7 +299,6 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 	return outcome, false, err
 }
 
-// found returns the outcome of an order, and an error if it has other dates than expected.
 func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
 	changes, err := checkOrder(order, r.Expect)
 	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r}, err
@@ -339,15 +322,15 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	return transport.WithoutCause(ctx, run.set.save(ctx, run.recovery))
 }
 
-// saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown
-// and never looks like a refusal.
+// saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown.
 func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) error {
 	err := run.save(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case outcome.State == BookingFound || outcome.State == BookingAbsent:
-		return fmt.Errorf("hotelstays: the order under reference %q is %s, but the recovery was not saved: %w", run.recovery.CustomerReferenceNo, outcome.State, err)
+		return fmt.Errorf("hotelstays: the order under reference %q is %s, but the recovery was not saved: %w",
+			run.recovery.CustomerReferenceNo, outcome.State, err)
 	}
 	return run.recovery.notFound("the recovery was not saved", err)
 }
@@ -364,8 +347,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound returns the error of a booking that was not found. It is an *OutcomeUnknownError,
-// because the error of a poll may say that nothing was sent, which is not true of Book.
+// notFound returns an *OutcomeUnknownError, because the error of a poll may say that nothing was
+// sent, which is not true of Book.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

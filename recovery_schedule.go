@@ -8,26 +8,20 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as
-// JSON before you call Book and after each step; WithSaveRecovery does both. Only one
-// goroutine may use it at a time. Its times are wall-clock times: machines that continue it
-// need synchronised clocks.
+// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as JSON
+// before Book and after each step, as WithSaveRecovery does. Only one goroutine may use it at a time.
+// Machines that continue it need synchronised clocks.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// Fingerprint identifies the environment and the account. Polls of another account would
 	// prove nothing.
 	Fingerprint string `json:"fingerprint"`
-	// SessionID is the session of the booking, for Cancel.
-	SessionID string `json:"sessionId,omitempty"`
-	// Market and UserRef are those of the booking.
-	Market  string `json:"market,omitempty"`
-	UserRef string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. If it is zero, because the recovery was stored before Book,
-	// the schedule starts with the first poll.
-	EndedAt time.Time `json:"endedAt,omitzero"`
-	// Polls counts the scheduled poll times that are over.
-	Polls int `json:"polls"`
-	// NextPoll is the time of the next poll.
+	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
+	Market      string `json:"market,omitempty"`
+	UserRef     string `json:"userRef,omitempty"`
+	// EndedAt is when Book ended. If it is zero, the schedule starts with the first poll.
+	EndedAt  time.Time `json:"endedAt,omitzero"`
+	Polls    int       `json:"polls"` // scheduled poll times that are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`
 	// Expect is BookRequest.Expect.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`

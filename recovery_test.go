@@ -526,7 +526,8 @@ func TestRecoveryWhosePollsAreInvalid(t *testing.T) {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			return nil, &hotelstays.ValidationError{Func: "of a RoundTripper"}
 		}))
-		outcome, err := client.BookAndRecover(t.Context(), offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "s"}.Request("ref-1"))
+		o := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "s"}
+		outcome, err := client.BookAndRecover(t.Context(), o.Request("ref-1"))
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
 	})
@@ -953,8 +954,10 @@ func TestReferenceReused(t *testing.T) {
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},
 		{"nothing expected", nil, false, "", ""},
-		{"check-in", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, false, "check-in is 2000-03-10, expected 2000-03-09", "checkIn"},
-		{"check-out", func(p *types.RoomRatePkg) { p.CheckOut = "2000-03-14" }, false, "check-out is 2000-03-13, expected 2000-03-14", "checkOut"},
+		{"check-in", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, false,
+			"check-in is 2000-03-10, expected 2000-03-09", "checkIn"},
+		{"check-out", func(p *types.RoomRatePkg) { p.CheckOut = "2000-03-14" }, false,
+			"check-out is 2000-03-13, expected 2000-03-14", "checkOut"},
 		{"cancelled, and of other dates", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, true,
 			"check-in is 2000-03-10, expected 2000-03-09", "checkIn cancelTime"},
 		{"net total", func(p *types.RoomRatePkg) { p.TotalRate.NetRate.Amount = "1.00" }, false, "", "netTotal"},

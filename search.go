@@ -13,15 +13,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListRequest searches by hotel ids, by the id of a destination, or by its name: one of
-// them is required. The fields of a search near a point are undocumented.
+// HotelListRequest searches by hotel ids, or by the id or the name of a destination: one of them
+// is required.
 type HotelListRequest struct {
-	// SessionID, if set, continues a session. What the service does without one is
-	// undocumented. The response names the session of its offers.
+	// SessionID, if set, continues a session. The response names the session of its offers.
 	SessionID string `json:"-"`
 	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most
-	// types.MaxHotelIDs. HotelListBatches takes any number. Ids of another platform find nothing
-	// and are no error.
+	// types.MaxHotelIDs. HotelListBatches takes any number. Unknown ids find nothing.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
 	DestinationID string   `json:"destinationId,omitempty"`
 	// DestinationName matches the names of cities.
@@ -31,18 +29,15 @@ type HotelListRequest struct {
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"` // required, one for each room
 	// MaxRatesPerHotel limits the rates of each hotel; the cheapest come first. 0 means all.
 	MaxRatesPerHotel int `json:"maxRatesPerHotel,omitempty"`
-	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices, which the
-	// account's configuration sets.
+	// CountryCode, ISO 3166-1 alpha-2, does not change the market of the prices.
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	// PageNum counts from 1. 0 is not sent, and what the service then returns is
-	// undocumented. The iterators send 1.
+	// PageNum counts from 1. 0 is not sent, and the answer's page then undocumented.
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most types.MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No response is documented to carry one, so the iterators
-	// advance by PageNum and refuse a Cursor.
+	// Cursor is sent as it is. No response is documented to carry one, so the iterators refuse it.
 	Cursor *int64       `json:"cursor,omitempty"`
 	SortBy types.SortBy `json:"sortBy,omitempty"`
 }
@@ -76,8 +71,8 @@ func (r *HotelListRequest) validate(v *validation) {
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
 	List []types.Hotel `json:"list" essential:"true"`
-	// Basic names the session, and the reason for an empty or incomplete list. A SessionID
-	// that is missing there comes from the Session-Id header.
+	// Basic names the session, from the Session-Id header if need be, and the reason for an empty
+	// or incomplete list.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 if there are no hotels, or if the search has no totals.
 	Total   int          `json:"total"`
@@ -107,23 +102,23 @@ func (r *HotelListResponse) pageInfo() paging.Info {
 	return paging.Info{IDs: ids, More: r.HasMore, RequestID: r.Meta.RequestID}
 }
 
-// HotelList searches for hotels with prices. An empty list is a success; Basic.EmptyReason is
-// set if the account's configuration is the reason. Meta.Mismatches lists why an offer or a
-// hotel was left out.
+// HotelList searches for hotels with prices. An empty list is a success: see Basic.EmptyReason.
+// Meta.Mismatches lists why an offer or a hotel was left out.
 func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...CallOption) (*HotelListResponse, error) {
 	return invoke(ctx, c, OpHotelList, req, opts)
 }
 
-// HotelListPages yields the pages of a search from req.PageNum on, and fetches each when the
-// loop needs it. Each page is asked for in the session of the page before it. An error is
-// yielded once and ends the iteration. A page that repeats an earlier one although HasMore is
-// set is a *PageError, and so is the eleventh empty one in a row.
+// HotelListPages yields the pages of a search from req.PageNum on, each fetched when the loop needs
+// it, in the session of the page before it. An error ends the iteration. A page that repeats an
+// earlier one although HasMore is set is a *PageError, and so is the eleventh empty one in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
 	}
 	req, set := clone(req), collect("HotelListPages", operations[OpHotelList], opts)
-	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] { return c.pages(ctx, req, set) })
+	return helpedAll(ctx, c, "HotelListPages", func(ctx context.Context) iter.Seq2[*HotelListResponse, error] {
+		return c.pages(ctx, req, set)
+	})
 }
 
 func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {

@@ -24,8 +24,7 @@ const (
 
 // BatchError reports a batch that failed. The other batches continue.
 type BatchError struct {
-	// HotelIDs are the ids of the batch, to search again. Its pages before the error were
-	// yielded.
+	// HotelIDs are the ids of the batch. Its pages before the error were yielded.
 	HotelIDs []string
 	Err      error
 }
@@ -44,14 +43,12 @@ func (*BatchError) details() details { return details{} } // those of its cause
 // LogValue is a group for slog: the kind, the text, and what Err knows of its call.
 func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 
-// HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the
-// pages in the order in which they arrive. The offers of a page belong to the session of that
-// page.
+// HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the pages as
+// they arrive. The offers of a page belong to that page's session. PageNum and Cursor must not be
+// set. By default a page holds a whole batch, at most types.MaxListPageSize hotels.
 //
-// A batch that fails yields a *BatchError with its ids, and the others continue. An invalid
-// request yields one *ValidationError; PageNum and Cursor must not be set. By default a page
-// holds a whole batch, at most types.MaxListPageSize hotels. All batches stop when ctx ends or the
-// loop is left.
+// A batch that fails yields a *BatchError with its ids, and the others continue, until ctx ends or
+// the loop is left.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListStream is a search that hands out its hotels while the answer arrives. It is for
-// one goroutine.
+// HotelListStream is a search that hands out its hotels while the answer arrives, for one goroutine.
 type HotelListStream struct {
 	client *Client
 	ctx    context.Context
@@ -28,19 +27,15 @@ type HotelListStream struct {
 	complete bool
 }
 
-// HotelListStream returns a search that hands out each hotel as soon as it has arrived, and
-// keeps none of them. Nothing is sent before Hotels is ranged over.
-//
-// It is one call, like HotelList, so it has the hotels of one page: that of req.PageNum. While
-// Response has HasMore, make another stream for the next page, with its Basic.SessionID as
-// SessionID; or range over HotelListPages, which hands out whole pages.
+// HotelListStream returns a search that hands out each hotel as soon as it has arrived, and keeps
+// none. Nothing is sent before Hotels is ranged over. It is one call, like HotelList: while Response
+// has HasMore, make another stream for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
-// NewHotelListStream returns a stream of hotels without a client, for tests of what uses one.
-// Response returns resp, which is complete once a loop over Hotels has ended without an error. A
-// nil resp is an empty one; without hotels the loop gets a *ValidationError.
+// NewHotelListStream returns a stream without a client, for tests of what uses one. Response returns
+// resp, or an empty response, which is complete once a loop over Hotels has ended without an error.
 func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListResponse) *HotelListStream {
 	if resp == nil {
 		resp = new(HotelListResponse)
@@ -53,17 +48,15 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 	return &HotelListStream{made: hotels, answer: resp}
 }
 
-// Hotels makes the call and yields each hotel when it has arrived. The hotels are those that
-// HotelList returns, in the same order. An error is yielded once and ends the iteration.
+// Hotels makes the call and yields the hotels of HotelList, in the same order. Another range over it
+// is another call. An error ends the iteration. A refusal or an invalid answer may show only behind
+// the hotels: until the loop has ended without an error they are provisional. An answer that breaks
+// off is asked for again only before the first hotel; later it is a *TransportError that says how
+// many came.
 //
-// A refusal or an invalid answer may show only behind the hotels: until the loop has ended
-// without an error they are provisional. An answer that breaks off is asked for again only
-// before the first hotel; later it is a *TransportError that says how many hotels came. The
-// limit on the memory of an answer's lists holds for each hotel.
-//
-// The time that the loop takes is part of the call's, so a slow loop needs WithTimeout or a
-// deadline of ctx: the default is 60 seconds. Breaking out of the loop closes the answer, and
-// over HTTP/1.1 its connection. Another range over Hotels is another call.
+// The loop's time is part of the call's: a slow loop needs WithTimeout or a deadline of ctx, because
+// the default is 60 seconds. Breaking out of it closes the answer, and over HTTP/1.1 its connection.
+// The limit on the memory of an answer's lists holds for each hotel.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
@@ -72,10 +65,8 @@ func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	}
 }
 
-// Response returns what the answer to the latest call holds beside its hotels: List is nil.
-// complete reports whether all of the answer arrived. Before that, and after a break, Meta and
-// Basic.SessionID hold what the answer's headers say, and nothing else is set. The response is
-// nil until an answer begins.
+// Response returns the latest answer without its hotels, or nil until one begins. complete reports
+// whether all of it arrived; until then only Meta and Basic.SessionID are set, from its headers.
 func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 	return s.resp, s.complete
 }

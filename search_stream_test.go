@@ -123,7 +123,8 @@ func comparable(err error) any {
 // smallPages are answers that a search may have, and answers that it should not have.
 func smallPages() []string {
 	hotel := func(id string) string {
-		return `{"id":"` + id + `","name":{"en":"A \"quoted\" \\ name } ] {","zh":"\u4f4f"},"minPrice":{"currency":"USD","amount":120.50},"rating":4.5,"rooms":[{"roomId":"1","rates":[]}]}`
+		return `{"id":"` + id + `","name":{"en":"A \"quoted\" \\ name } ] {","zh":"\u4f4f"},"minPrice":{"currency":"USD","amount":120.50},` +
+			`"rating":4.5,"rooms":[{"roomId":"1","rates":[]}]}`
 	}
 	a, b := hotel("1"), hotel("2")
 	basic := `"basic":{"sessionId":"s"}`
@@ -173,7 +174,8 @@ func TestStreamIsHotelList(t *testing.T) {
 		}
 	}
 	// Behind a hotel that is left out, one that has too many rooms for itself and not for the page.
-	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"rooms":[{}`+strings.Repeat(`,{}`, 60_000)+`]},{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
+	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"rooms":[{}`+strings.Repeat(`,{}`, 60_000)+`]},{"id":"`+strings.Repeat("x", 4<<20)+
+		`"}],"basic":{"sessionId":"s"}}}`, 0)
 }
 
 func TestStreamOfCutAnswers(t *testing.T) {
@@ -202,7 +204,8 @@ func TestSpoiledSearches(t *testing.T) {
 	hotel := string(page[strings.IndexByte(string(page), '[')+1 : strings.Index(string(page), `],"basic"`)])
 	whole := `{"code":0,"data":` + strings.Replace(string(page), hotel, hotel+","+hotel+","+hotel, 1) + `}`
 	places := members(t, []byte(whole))
-	values := []string{`null`, `true`, `7`, `-1.50`, `"x"`, `"7"`, `{}`, `[]`, `[null]`, `[1,{},"x"]`, `{"a":[1]}`, `{"id":7}`, `[{"fee":{"amount":"x"}},null]`, `x`, `]`, `"`}
+	values := []string{`null`, `true`, `7`, `-1.50`, `"x"`, `"7"`, `{}`, `[]`, `[null]`,
+		`[1,{},"x"]`, `{"a":[1]}`, `{"id":7}`, `[{"fee":{"amount":"x"}},null]`, `x`, `]`, `"`}
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
 	for range howMany(t, "spoiled pages", 20_000, 150, 60) {

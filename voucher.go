@@ -20,9 +20,8 @@ type OrderVoucherRequest struct {
 	// PlatformReferenceNo is the only reference that never matches two orders.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
-	// IncludeDocument requests the document in the answer, in addition to its link. A
-	// document above 8 MB is ErrVoucherTooLarge. OrderVoucher does not verify the document:
-	// use SaveVoucher, or VerifyVoucher on the decoded bytes.
+	// IncludeDocument requests the document in the answer, beside its link. Above 8 MB it is
+	// ErrVoucherTooLarge. Only SaveVoucher, OpenVoucher and VerifyVoucher verify it.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 
@@ -44,11 +43,10 @@ type OrderVoucherResponse struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Status never makes the call fail.
-	Status types.VoucherStatus `json:"status"`
-	// Voucher is set if Status is VoucherGenerated.
-	Voucher *types.Voucher `json:"voucher"`
-	Meta    ResponseMeta   `json:"-"`
+	// Status never makes the call fail. VoucherGenerated has a Voucher.
+	Status  types.VoucherStatus `json:"status"`
+	Voucher *types.Voucher      `json:"voucher"`
+	Meta    ResponseMeta        `json:"-"`
 }
 
 func (r *OrderVoucherRequest) parts() parts { return parts{body: r} }
@@ -69,23 +67,17 @@ func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *callAnswer) e
 
 func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OrderVoucher returns the voucher of an order. It is made once the supplier confirms the
-// booking: right after Book there is none.
-//
-// The error is ErrAmbiguousReference if the reference matches several orders, ErrNotFound if
-// the account has no such order, and ErrForbidden without types.ScopeBookingRead. An answer about
-// another order is a *DecodeError.
+// OrderVoucher returns the voucher of an order. It is made once the supplier confirms the booking. The
+// error is ErrAmbiguousReference if the reference matches several orders, ErrNotFound if the account
+// has no such order, ErrForbidden without types.ScopeBookingRead, and a *DecodeError if the answer is
+// about another order.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	return invoke(ctx, c, OpOrderVoucher, req, opts)
 }
 
-// AwaitVoucher polls the voucher of an order until its status is neither NOT_GENERATED nor
-// PENDING: at once, then at the times of AwaitOrder, and on each wake-up of WithWakeup.
-// VoucherFailed and VoucherCancelled also end the wait, without an error.
-//
-// Failed polls are repeated, but a refusal that cannot change is returned. When ctx ends,
-// AwaitVoucher returns the last answer, or nil, together with the error. Set a deadline on
-// ctx: WithTimeout bounds only each poll.
+// AwaitVoucher polls the voucher of an order, like AwaitOrder, until its status is neither
+// NOT_GENERATED nor PENDING. VoucherFailed and VoucherCancelled also end the wait, without an error.
+// When ctx ends, the last answer comes with the error.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
 	if err := checkCall(ctx, c, OpOrderVoucher, req, set); err != nil {
@@ -96,11 +88,9 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 
 func (c *Client) awaitVoucher(ctx context.Context, req *OrderVoucherRequest, set settings) (*OrderVoucherResponse, error) {
 	var seen *OrderVoucherResponse
-	var pollErr error // of the last poll
 	start := time.Now()
 	for {
 		resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
-		pollErr = err
 		switch {
 		case err != nil && !transient(err):
 			return seen, err
@@ -109,8 +99,8 @@ func (c *Client) awaitVoucher(ctx context.Context, req *OrderVoucherRequest, set
 		case err == nil:
 			seen = resp
 		}
-		if err := waitUntil(ctx, awaitNext(start), set.wakeup); err != nil {
-			return seen, waitEnded(voucherProgress(req, seen), err, pollErr)
+		if ended := waitUntil(ctx, awaitNext(start), set.wakeup); ended != nil {
+			return seen, waitEnded(voucherProgress(req, seen), ended, err)
 		}
 	}
 }
@@ -129,16 +119,12 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 // VoucherError reports a document that could not be downloaded, verified or written. No byte
 // of an unverified document was returned.
 type VoucherError struct {
-	// Reference is the order's reference. Only SaveVoucher and OpenVoucher set it.
-	Reference string
-	// VoucherNumber and Version name the voucher, if there is one.
-	VoucherNumber string
+	Reference     string // of the order; only SaveVoucher and OpenVoucher set it
+	VoucherNumber string // empty without a voucher
 	Version       int
-	// Status is what the service says of the document, with ErrVoucherNotReady and ErrNoVoucher.
-	Status types.VoucherStatus
-	// Err is one of the sentinels of vouchers, or another cause.
-	Err    error
-	Detail string
+	Status        types.VoucherStatus // of ErrVoucherNotReady and ErrNoVoucher
+	Err           error               // a sentinel of vouchers, or another cause
+	Detail        string
 }
 
 // Error names the voucher, the cause and the next step.

@@ -40,12 +40,10 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 	return set, set.faults.err(method)
 }
 
-// VerifyVoucher compares the SHA-256 of a document with that of its voucher, in constant time.
-// The error is ErrVoucherAltered if they differ or the document is empty. Without a signature
-// block it is ErrVoucherAltered if the size differs, else ErrVoucherUnsigned.
-//
-// It proves that the document is unchanged, not that it is current: the order may be
-// cancelled, or there may be a newer version. Voucher.VerifyURL shows that.
+// VerifyVoucher compares the SHA-256 of a document with that of its voucher, in constant time. The
+// error is ErrVoucherAltered if they differ or the document is empty. Without a signature block it is
+// ErrVoucherAltered if the size differs, else ErrVoucherUnsigned. A document that is unchanged need
+// not be current: Voucher.VerifyURL shows whether the order is cancelled, or a newer version exists.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
@@ -88,22 +86,17 @@ func (d *documentCheck) verdict(set settings) error {
 	return nil
 }
 
-// DownloadVoucher downloads the document of v and writes it to w after it has verified all of
-// it; until then it uses a temporary file. The errors are those of VerifyVoucher,
-// ErrVoucherLinkExpired, and those of the connection and of w, all in a *VoucherError. A nil
-// w or a bad option is a *ValidationError.
+// DownloadVoucher downloads the document of v, in a temporary file, and writes it to w after it has
+// verified all of it. The errors are those of VerifyVoucher, ErrVoucherLinkExpired, and those of the
+// connection and of w, all in a *VoucherError; a nil w is a *ValidationError. The download ends with
+// ctx or WithTimeout; without a deadline, after five minutes. A broken one is not resumed.
 //
-// The download ends with ctx or WithTimeout; without a deadline, after five minutes. It takes
-// no options of calls of the API, because the link is not one. A broken download is not
-// resumed.
-//
-// The request has no credentials. It follows up to three redirects if the voucher has a digest.
-// The link and each redirect must be https and lead to a public host, as ValidateCallbackURL
-// defines it, unless WithVoucherHosts names that host. So must each address that the host has:
-// others are not connected to. A DialContext of your own is checked by the address that it
-// connected to, before anything is sent. Where a proxy or a RoundTripper other than
-// *http.Transport connects, it has to check the addresses. A client of a loopback base URL
-// accepts any host, and http on loopback.
+// The request has no credentials. It follows up to three redirects if the voucher has a digest. Link
+// and redirects must be https and lead to a public host, as ValidateCallbackURL defines it, and to its
+// public addresses, unless WithVoucherHosts names the host. With a DialContext of your own, the address
+// that it connected to is checked before anything is sent; a proxy, or a RoundTripper other than
+// *http.Transport, has to check addresses itself. A client of a loopback base URL accepts any host,
+// and http on loopback.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...CallOption) error {
 	set, err := c.collectVoucher(ctx, "DownloadVoucher", nil, opts)
 	if err != nil {
@@ -113,7 +106,9 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		set.faults.add("w", "is nil")
 		return set.faults.err(set.method)
 	}
-	_, err = helped(ctx, c, set.method, func(ctx context.Context) (none struct{}, err error) { return none, c.downloadVoucher(ctx, v, w, set) })
+	_, err = helped(ctx, c, set.method, func(ctx context.Context) (none struct{}, err error) {
+		return none, c.downloadVoucher(ctx, v, w, set)
+	})
 	return err
 }
 
@@ -176,8 +171,7 @@ func (s *settings) acceptable(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("size not accepted")
 
-// copyDocument writes the document to w. It returns nil only if all of it is verified. It
-// reads at most one byte more than is allowed.
+// copyDocument is a documentWriter. It reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	check := newDocumentCheck(v)
 	limit := set.maxVoucherBytes
@@ -219,19 +213,16 @@ func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Write
 // download its link may expire, or a new version may replace it.
 const maxVoucherAttempts = 3
 
-// SaveVoucher gets the voucher of an order, saves its document at path, and returns the
-// voucher. It writes and syncs a verified file beside path and renames it, so path holds a
-// whole document, or after an error what it had before. Only the owner can read the file.
+// SaveVoucher gets the voucher of an order, saves its document at path, for its owner alone, and
+// returns the voucher. It writes, verifies and syncs a file beside path and renames it: path holds a
+// whole document, or after an error what it had before. A process that is killed may leave a file
+// named .voucher-*, which you can delete.
 //
-// If the link has expired, or the document is incomplete or altered, there may be a newer
-// version: SaveVoucher gets the voucher again, at most three times in all. With
-// req.IncludeDocument it uses the document in the answer, or the link if that is too large. A
-// voucher without a document is ErrVoucherNotReady, which AwaitVoucher waits for, or
-// ErrNoVoucher. The other errors are those of OrderVoucher and DownloadVoucher, with the reference. Call options
-// apply to each OrderVoucher, and WithTimeout also to each download.
-//
-// If the process is killed, it may leave a file named .voucher-* beside path. You can delete
-// it.
+// If the link has expired, or the document is incomplete or altered, there may be a newer version:
+// SaveVoucher gets the voucher again, at most three times in all. With req.IncludeDocument it uses the
+// document in the answer, or the link if that is too large. A voucher without a document is
+// ErrVoucherNotReady, which AwaitVoucher waits for, or ErrNoVoucher; the other errors are those of
+// OrderVoucher and DownloadVoucher. WithTimeout applies to each OrderVoucher and each download.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...CallOption) (*types.Voucher, error) {
 	set, err := c.collectVoucher(ctx, "SaveVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
@@ -246,9 +237,8 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	})
 }
 
-// OpenVoucher gets the voucher of an order and returns its verified document, to be closed by
-// the caller. Until then the document is in a temporary file. The attempts, options and errors
-// are those of SaveVoucher.
+// OpenVoucher gets the voucher of an order like SaveVoucher, and returns its verified document. Close
+// it: until then it is in a temporary file.
 func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*VoucherDocument, error) {
 	set, err := c.collectVoucher(ctx, "OpenVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
@@ -268,14 +258,12 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 	return document, nil
 }
 
-// VoucherDocument is a verified document, for http.ServeContent for instance. OpenVoucher
-// returns it. Only one goroutine may use it at a time.
+// VoucherDocument is a verified document, for http.ServeContent for instance. Only one goroutine may
+// use it at a time.
 type VoucherDocument struct {
 	Voucher *types.Voucher
-	// Size is in bytes.
-	Size int64
-	// Content is the document: of OpenVoucher a temporary file, of a test any reader.
-	Content io.ReadSeeker
+	Size    int64         // in bytes
+	Content io.ReadSeeker // of OpenVoucher a temporary file, of a test any reader
 }
 
 var _ io.ReadSeekCloser = (*VoucherDocument)(nil)
@@ -311,12 +299,15 @@ type tempFile struct{ *os.File }
 
 func (f tempFile) Close() error { return discard(f.File) }
 
-// documentWriter writes a document. It returns nil only if all of it is verified.
-type documentWriter func(io.Writer) error
+// documentWriter writes a document. It returns nil only if all of it is verified. documentStore keeps
+// what one writes.
+type (
+	documentWriter func(io.Writer) error
+	documentStore  func(documentWriter) error
+)
 
-// storeVoucher gets the voucher of an order and calls store to keep its document, for each
-// attempt.
-func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, store func(documentWriter) error) (*types.Voucher, error) {
+// storeVoucher gets the voucher of an order and calls store for each attempt to keep its document.
+func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, store documentStore) (*types.Voucher, error) {
 	if req == nil {
 		return nil, nilRequest(set.method)
 	}
@@ -329,7 +320,7 @@ func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set
 		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
 			ask.IncludeDocument = false
 			attempt--
-		case attempt < maxVoucherAttempts && oneOfErrors(err, ErrVoucherLinkExpired, ErrVoucherAltered, io.ErrUnexpectedEOF):
+		case attempt < maxVoucherAttempts && mayBeOutdated(err):
 			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again",
 				append(logAttrs(err), slog.String(transport.LogReference, reference))...)
 		default:
@@ -338,28 +329,23 @@ func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set
 	}
 }
 
-func oneOfErrors(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+func mayBeOutdated(err error) bool {
+	return errors.Is(err, ErrVoucherLinkExpired) || errors.Is(err, ErrVoucherAltered) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set settings, store func(documentWriter) error) (*types.Voucher, error) {
+func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set settings, store documentStore) (*types.Voucher, error) {
 	resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
 	if err != nil {
 		return nil, err
 	}
-	v := resp.Voucher
+	v, status := resp.Voucher, fmt.Sprintf("its status is %q", resp.Status)
 	switch {
 	case inPreparation(resp.Status):
-		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: fmt.Sprintf("its status is %q; AwaitVoucher waits for it", resp.Status)}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: status + "; AwaitVoucher waits for it"}
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: fmt.Sprintf("its status is %q", resp.Status)}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status}
 	case v == nil:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: "its status is GENERATED, but the answer has no voucher"}
+		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status + ", but the answer has no voucher"}
 	}
 	return v, store(func(file io.Writer) error {
 		if v.Content != nil {

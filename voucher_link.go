@@ -22,8 +22,8 @@ import (
 
 const maxVoucherRedirects = 3
 
-// getDocument requests the document of v. It follows redirects only if a digest will check what
-// they lead to. It also returns all links on the way, which no error may quote.
+// getDocument requests the document of v, also behind redirects, and returns all links on the way,
+// which no error may quote.
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
 	next := v.DownloadURL
 	links = []string{next}
@@ -111,9 +111,8 @@ func documentRefused(v *types.Voucher, status int) error {
 	return voucherError(v, err, "HTTP %d%s", status, next)
 }
 
-// documentTransport returns the client's transport, or one that connects to public addresses
-// alone. What connects instead of an *http.Transport is out of reach: a proxy, and another
-// RoundTripper.
+// documentTransport returns the client's transport, or one that connects to public addresses alone.
+// A proxy and another RoundTripper are out of reach.
 func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 	rt := c.http.Transport
 	if _, ok := rt.(defaultTransport); ok {
@@ -170,8 +169,7 @@ func publicDial(dial dialFunc) dialFunc {
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96") // followed by an IPv4 address
 
-// publicAddress refuses the private address of a connection. One that is no IP address is of the
-// caller's own dialer.
+// publicAddress refuses a private address. One that is no IP address is of the caller's own dialer.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
 	ip := peer.Addr()

@@ -158,7 +158,7 @@ func TestDownloadVoucherRedirects(t *testing.T) {
 		"each code":                  {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
 		"with method":                {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
 		"on the same server":         {[]int{302, 302}, "../%d?proof=" + voucherSecret, ""},
-		"one too many":               {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret, "could not be downloaded: HTTP 302; at most three redirects"},
+		"one too many":               {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret, "HTTP 302; at most three redirects"},
 		"to a link that has expired": {[]int{302, 403}, "https://files.example/%d?proof=" + voucherSecret, "the link has expired: HTTP 403"},
 		"to a server that fails":     {[]int{302, 503}, "https://files.example/%d?proof=" + voucherSecret, "HTTP 503; try again later"},
 	} {

@@ -134,8 +134,8 @@ func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
 	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 		start := time.Now()
 		resp, err := wait(t, client, 2*time.Minute)
-		assert.EqualError(t, err,
-			`hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; the caller's ctx ended the wait: context deadline exceeded; call again to continue`)
+		assert.EqualError(t, err, `hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; `+
+			`the caller's ctx ended the wait: context deadline exceeded; call again to continue`)
 		require.NotNil(t, resp)
 		assert.Equal(t, types.VoucherNotGenerated, resp.Status)
 		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))

@@ -7,17 +7,15 @@ import (
 	"sync"
 )
 
-// WakeHub passes wake-ups from a webhook handler to the waits of this process. Its zero value
-// is ready to use. It is safe for concurrent use, and must not be copied. It remembers a
-// reference from Watch to stop.
+// WakeHub passes wake-ups from a webhook handler to the waits of this process. Its zero value is ready
+// to use. It is safe for concurrent use, and must not be copied.
 type WakeHub struct {
 	mu       sync.Mutex
 	watchers map[string][]chan struct{} // by reference
 }
 
-// Watch returns a channel for WithWakeup, which receives a value after a Wake of the reference.
-// Wake-ups that nobody has received are one. Call Watch before Book, so that no event comes
-// too early, and once for each wait. Call stop after the wait.
+// Watch returns a channel for WithWakeup, which receives a value after a Wake of the reference; wake-ups
+// that nobody has received are one. Call Watch before Book, once for each wait, and stop after it.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
 	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
 	h.mu.Lock()
@@ -40,8 +38,7 @@ func (h *WakeHub) forget(reference string, watcher chan struct{}) {
 	h.watchers[reference] = others
 }
 
-// Wake wakes all watchers of a reference. It does not block, and does nothing without a
-// watcher.
+// Wake wakes all watchers of a reference, if there are any. It does not block.
 func (h *WakeHub) Wake(customerReferenceNo string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -31,10 +31,8 @@ const defaultTolerance = 300 * time.Second
 
 // WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
-	// Err is ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody.
-	Err error
-	// Detail is the cause. It quotes nothing of the delivery.
-	Detail string
+	Err    error  // ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody
+	Detail string // quotes nothing of the delivery
 }
 
 // Error returns the reason and the detail.
@@ -59,13 +57,10 @@ type WebhookEvent struct {
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime"`
 
-	// ID is the event's id, or empty. The signature does not cover it.
-	ID string `json:"-"`
-	// Signed reports whether the delivery has a valid signature, made at SignedAt.
-	Signed   bool      `json:"-"`
-	SignedAt time.Time `json:"-"`
-	// Raw is the whole body, with undocumented fields.
-	Raw json.RawMessage `json:"-"`
+	ID       string          `json:"-"` // or empty; the signature does not cover it
+	Signed   bool            `json:"-"` // the delivery has a valid signature, made at SignedAt
+	SignedAt time.Time       `json:"-"`
+	Raw      json.RawMessage `json:"-"` // the whole body, with undocumented fields
 }
 
 // Time returns EventTime as a time, or the zero Time if it was not sent.
@@ -76,30 +71,27 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
-// Keys returns the keys of the event for an EventStore: duplicates share at least one, and a
-// signed event shares none with an unsigned one. They are hashes of 64 characters, so that the
-// sender does not control their size.
+// Keys returns the keys of the event for an EventStore, hashes of 64 characters: duplicates share at
+// least one, and a signed event shares none with an unsigned one.
 func (e *WebhookEvent) Keys() []string {
 	trust := "signed"
 	if !e.Signed {
 		trust = "unsigned"
 	}
 	body := hashed(trust, "body", string(e.Raw))
-	var keys []string
+	key := body
 	switch {
 	case e.ID != "":
-		keys = append(keys, hashed(trust, "id", e.ID))
+		key = hashed(trust, "id", e.ID)
 	case e.Kind != types.EventOrderModified:
-		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind)))
+		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind))
 	case e.EventTime != 0: // each change has its own event
-		keys = append(keys, hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime)))
-	default:
-		keys = append(keys, body)
+		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime))
 	}
-	if e.Signed && !slices.Contains(keys, body) {
-		keys = append(keys, body)
+	if e.Signed && key != body {
+		return []string{key, body}
 	}
-	return keys
+	return []string{key}
 }
 
 func hashed(parts ...string) string {
@@ -110,12 +102,9 @@ func hashed(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// VerifyWebhook verifies and decodes a delivery. body must be the raw bytes, because they are
-// signed. It does not detect duplicates; NewWebhookHandler does. The error is a
-// *WebhookError, or a *ValidationError if opts are invalid.
-//
-// A body without customerReferenceNo or event is ErrWebhookBody, because it names no order.
-// Which fields an event always has is undocumented.
+// VerifyWebhook verifies and decodes a delivery, whose body must be the raw bytes. It does not detect
+// duplicates; NewWebhookHandler does. The error is a *WebhookError, or a *ValidationError if opts are
+// invalid. A body without customerReferenceNo or event is ErrWebhookBody.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
 	var f faults
 	opts.check(&f)
@@ -170,7 +159,8 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 		}
 	}
 	if !found {
-		return time.Time{}, &WebhookError{ErrWebhookSignature, "the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret"}
+		return time.Time{}, &WebhookError{ErrWebhookSignature,
+			"the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret"}
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
@@ -178,7 +168,8 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 	}
 	at, tolerance := time.Unix(seconds, 0), cmp.Or(opts.Tolerance, defaultTolerance)
 	if d := time.Since(at).Abs(); d > tolerance {
-		return time.Time{}, &WebhookError{ErrWebhookTime, fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
+		return time.Time{}, &WebhookError{ErrWebhookTime,
+			fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
 	}
 	return at, nil
 }
@@ -223,34 +214,30 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // WebhookOptions configures VerifyWebhook and NewWebhookHandler.
 type WebhookOptions struct {
-	// Secrets are the webhook signing secrets; one of them must match. Set two during a
-	// rotation. The application's secret does not sign webhooks.
+	// Secrets are the webhook signing secrets, not the application's; one of them must match. Set
+	// two during a rotation.
 	Secrets []types.Secret
-	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL
-	// can send. A signature that is present must match, unless Secrets is empty. An event that
-	// comes unsigned and then signed is handled twice; WebhookEvent.Signed tells them apart.
+	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can
+	// send. A signature that is present must match, unless Secrets is empty. An event that comes
+	// unsigned and then signed is handled twice.
 	AllowUnsigned bool
-	// Tolerance is the largest difference between a delivery's time and now, in both
-	// directions. The default is 300 seconds.
+	// Tolerance is the largest difference between a delivery's time and now, in both directions;
+	// 300 seconds by default.
 	Tolerance time.Duration
 
 	// Only NewWebhookHandler uses the fields below.
 
-	// Store remembers events. The default keeps the last 100,000 in memory.
-	Store EventStore
-	// Retention is how long Store remembers an event, 7 days by default.
-	Retention time.Duration
+	Store     EventStore    // by default the last 100,000 events, in memory
+	Retention time.Duration // how long Store remembers an event, 7 days by default
 	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
 	// ends, and a duplicate may be handled.
-	Lease time.Duration
-	// MaxBodyBytes limits the body, to 1 MiB by default.
-	MaxBodyBytes int64
-	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a
-	// ResponseWriter with a read deadline; if a middleware hides that, use
-	// http.Server.ReadTimeout.
+	Lease        time.Duration
+	MaxBodyBytes int64 // 1 MiB by default
+	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a ResponseWriter
+	// with a read deadline; if a middleware hides that, use http.Server.ReadTimeout.
 	ReadTimeout time.Duration
-	// OnError, if set, is called for each rejected or failed delivery, after the response. An
-	// error that matches ErrWebhookBusy needs no alarm: the event came twice at the same time.
+	// OnError, if set, is called for each rejected or failed delivery, after the response.
+	// ErrWebhookBusy needs no alarm: the event came twice at the same time.
 	OnError func(*http.Request, error)
 }
 

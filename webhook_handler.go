@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// settleTimeout bounds the calls of the store after the function, when the sender may be
-// gone.
+// settleTimeout bounds the calls of the store after the function, when the sender may be gone.
 const settleTimeout = 5 * time.Second
 
 // WebhookHandler is an http.Handler for webhooks. It is safe for concurrent use;
@@ -24,20 +23,18 @@ type WebhookHandler struct {
 	fn   func(context.Context, *WebhookEvent) error
 }
 
-// NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event.
-// The error is a *ValidationError.
+// NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event,
+// concurrently and in any order. The error is a *ValidationError.
 //
-// An event is handled once fn returns nil. After an error the sender delivers it again. fn
-// succeeds once per event within the store's retention, even if duplicates come, provided
-// that it returns within its lease. Events can arrive out of order. fn is called
-// concurrently. Its ctx ends when the sender disconnects, or after opts.Lease.
+// An event is handled once fn returns nil. After an error the sender delivers it again. fn succeeds
+// once per event within the store's retention, provided that it returns within its lease. Its ctx
+// ends when the sender disconnects, or after opts.Lease.
 //
-// Two deliveries are duplicates if they have the same event id or the same signed body.
-// Without an id, the same reference and kind also make a duplicate, together with the time
-// for types.EventOrderModified. A signed and an unsigned delivery never are, so that nobody without a
-// secret can make an event look handled. The signature does not cover the id: an attacker who
-// has a signed delivery that was never handled, and guesses the id of another event, can make
-// that event look handled.
+// Two deliveries are duplicates if they have the same event id or the same signed body; without an id
+// also the same reference and kind, and time for types.EventOrderModified. A signed and an unsigned
+// delivery never are, so that nobody without a secret can make an event look handled. The signature
+// does not cover the id: who has a signed delivery that was never handled, and guesses the id of
+// another event, can make that event look handled.
 //
 //	200  handled, now or before
 //	400  the body is not an event
@@ -138,14 +135,16 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	leased, cancel := context.WithTimeout(ctx, h.opts.Lease)
 	defer cancel()
 	if err := h.fn(leased, event); err != nil {
-		return http.StatusInternalServerError, fmt.Errorf("hotelstays: webhook: handling %.100q of %.100q: %w", event.Kind, event.CustomerReferenceNo, err)
+		return http.StatusInternalServerError,
+			fmt.Errorf("hotelstays: webhook: handling %.100q of %.100q: %w", event.Kind, event.CustomerReferenceNo, err)
 	}
 	done = true
 	err = h.settle(ctx, func(ctx context.Context) error {
 		return h.opts.Store.Done(ctx, keys, h.opts.Retention)
 	})
 	if err != nil {
-		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender will repeat it: %w", err)
+		return http.StatusServiceUnavailable,
+			fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender will repeat it: %w", err)
 	}
 	return http.StatusOK, nil
 }

@@ -122,7 +122,8 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		{"unsigned", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Header.Del(signatureHeader) })},
 		{"of another secret", 401, hotelstays.ErrWebhookSignature,
 			hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
-		{"from the future", 401, hotelstays.ErrWebhookTime, hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(301*time.Second), hookPaid) })},
+		{"from the future", 401, hotelstays.ErrWebhookTime,
+			hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(301*time.Second), hookPaid) })},
 		{"another body than was signed", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))
 		})},

@@ -22,13 +22,12 @@ const (
 	ClaimDone ClaimState = "done"
 )
 
-// EventStore remembers handled events, for all processes that receive them. An event has
-// several keys; two events with a common key are duplicates. Keys are compared byte by byte,
-// and have at most 255 bytes of UTF-8. A call has at least one, and none twice. Claims and
-// done keys stay if a server's clock is set back.
+// EventStore remembers handled events, for all processes that receive them. Two events with a common
+// key are duplicates. Keys are compared byte by byte, and have at most 255 bytes of UTF-8. A call has
+// at least one, and none twice. Claims and done keys stay if a server's clock is set back.
 //
-// Methods must return when ctx ends, and be safe for concurrent use. Package
-// hotelstaystest/storetest tests implementations.
+// Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest
+// tests implementations.
 type EventStore interface {
 	// Claim claims all keys, or none of them: it returns ClaimDone if any key is done,
 	// else ClaimBusy if any is claimed. A claim expires after lease.
