@@ -5,14 +5,10 @@ package hotelstays_test
 import (
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
 // pending reports whether a wake-up waits on a channel, and takes it.
@@ -49,24 +45,6 @@ func TestWakeHub(t *testing.T) {
 	stopOther()
 	assert.Equal(t, 0, hub.References())
 	assert.Zero(t, testing.AllocsPerRun(100, func() { hub.Wake("ref-1") }))
-}
-
-// A wait polls when its order is woken, also if that happened before the wait.
-func TestWakeHubWakesAWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})
-		var hub hotelstays.WakeHub
-		wakeup, stop := hub.Watch("ref-1")
-		defer stop()
-		w.offer.Book(t, w.client, "ref-1")
-		start := time.Now()
-		hub.Wake("ref-1")
-		at(t, 2, func() { hub.Wake("ref-1") })
-		order, err := w.client.AwaitOrder(t.Context(), "ref-1", hotelstays.WithWakeup(wakeup))
-		require.NoError(t, err)
-		assert.NotEmpty(t, order.HotelConfirmNo)
-		assert.Equal(t, []float64{0, 0, 2}, w.polls(start), "at once, and for each wake-up")
-	})
 }
 
 // Watchers come and go while events come: each watcher is woken by a Wake after its Watch, and
