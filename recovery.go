@@ -85,12 +85,6 @@ func (c *Client) fingerprint() string {
 //
 // WithSaveRecovery lets a booking survive the end of the process.
 func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookingOutcome, error) {
-	if err := c.usable(ctx, OpBook); err != nil {
-		return nil, err
-	}
-	if req == nil {
-		return nil, nilRequest(OpBook)
-	}
 	set := collect("BookAndRecover", operations[OpBook], opts)
 	if err := checkCall(ctx, c, OpBook, req, set); err != nil {
 		return nil, err
