@@ -527,77 +527,54 @@ func TestRecoveryWhosePollsAreInvalid(t *testing.T) {
 	})
 }
 
-// An empty answer of another environment or account would look like absence.
+// An empty answer of another environment or account would look like absence. A recovery of one, or
+// that cannot be, is refused before anything is sent, and left as it is.
 func TestRecoveryIsOfOneAccount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newRecoveryWorld(t, hotelstaystest.Config{
-			Accounts: []hotelstaystest.Account{{AppKey: "one", AppSecret: "secret one"}, {AppKey: "two", AppSecret: "secret two"}},
-		})
-		w.Inject(bookMade)
-		req := w.offer.Request("ref-1")
-		recovery := w.client.NewBookingRecovery(req)
-		_, err := w.client.Book(t.Context(), req)
-		require.Error(t, err)
-
-		base := func(url string) *hotelstays.Client {
-			c, err := hotelstays.New(url, w.cred, hotelstays.WithHTTPClient(w.Client()))
-			require.NoError(t, err)
-			return c
-		}
-		token, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "two", AppSecret: types.NewSecret("secret two")})
+	const url = "https://api.example.test"
+	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
+		c, err := hotelstays.New(url, cred, hotelstays.WithHTTPClient(&http.Client{Transport: noSend{t}}))
 		require.NoError(t, err)
-		strangers := map[string]*hotelstays.Client{
-			"another host":    base("http://localhost"),
-			"another path":    base(w.URL + "/test"),
-			"another account": newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "two", AppSecret: types.NewSecret("secret two")}),
-			"an OAuth client": newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID,
-				ClientSecret: types.NewSecret(w.ClientSecret), Scopes: []types.Scope{types.ScopeBookingRead}}),
-			"another one's token": newClient(t, w.Server, hotelstays.TokenCredential{Token: token.Ticket}),
-			"a key in capitals":   newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "ONE", AppSecret: types.NewSecret("secret one")}),
+		return c
+	}
+	ticket := func(key string) hotelstays.Credential {
+		return hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret("secret")}
+	}
+	oauth := func(scopes ...types.Scope) hotelstays.Credential {
+		return hotelstays.OAuthCredential{ClientID: "one", ClientSecret: types.NewSecret("secret"), Scopes: scopes}
+	}
+	req := offer{}.Request("ref-1")
+	own := client(url, ticket("one"))
+	recovery := own.NewBookingRecovery(req)
+	assert.NotContains(t, recovery.Fingerprint, "one")
+	for name, stranger := range map[string]*hotelstays.Client{
+		"another host": client("https://other.example.test", ticket("one")), "another path": client(url+"/test", ticket("one")),
+		"another account": client(url, ticket("two")), "a key in capitals": client(url, ticket("ONE")),
+		"an OAuth client": client(url, oauth(types.ScopeBookingRead)), "a token": client(url, bearerToken("token-1")),
+	} {
+		for _, proceed := range []func(*hotelstays.Client, context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (
+			*hotelstays.BookingOutcome, error){(*hotelstays.Client).RecoverBooking, (*hotelstays.Client).StepRecovery} {
+			given := *recovery
+			outcome, err := proceed(stranger, t.Context(), &given)
+			assert.Equal(t, []string{"recovery.fingerprint"}, faultPaths(t, err), name)
+			assert.Nil(t, outcome, name)
+			assert.Equal(t, *recovery, given, name)
 		}
-		before := w.Ledger().Count("")
-		for name, stranger := range strangers {
-			for _, proceed := range []func(*hotelstays.Client, context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (
-				*hotelstays.BookingOutcome, error){(*hotelstays.Client).RecoverBooking, (*hotelstays.Client).StepRecovery} {
-				given := *stored(t, recovery)
-				outcome, err := proceed(stranger, t.Context(), &given)
-				assert.Equal(t, *recovery, given, "it is left as it is")
-				var invalid *hotelstays.ValidationError
-				require.ErrorAs(t, err, &invalid, name)
-				assert.Equal(t, "recovery.fingerprint", invalid.Fields[0].Path, name)
-				assert.Nil(t, outcome, name)
-			}
-		}
-		for name, broken := range map[string]*hotelstays.BookingRecovery{
-			"nil":            nil,
-			"of no request":  w.client.NewBookingRecovery(nil),
-			"of no client":   (*hotelstays.Client)(nil).NewBookingRecovery(req),
-			"no reference":   {Fingerprint: recovery.Fingerprint},
-			"negative polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: -1},
-			"too many polls": {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: 7},
-		} {
-			_, err := w.client.RecoverBooking(t.Context(), broken)
-			var invalid *hotelstays.ValidationError
-			assert.ErrorAs(t, err, &invalid, name)
-		}
-		static := newClient(t, w.Server, bearerToken("token-1")) // two tokens got elsewhere may be of two accounts
-		_, err = strangers["another one's token"].RecoverBooking(t.Context(), static.NewBookingRecovery(req))
-		assert.Equal(t, []string{"recovery.fingerprint"}, faultPaths(t, err))
-		assert.Equal(t, before, w.Ledger().Count(""), "nothing was asked")
-		assert.NotContains(t, recovery.Fingerprint, "one")
-		oauth := func(scopes ...types.Scope) *hotelstays.Client {
-			return newClient(t, w.Server, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-				Scopes: scopes})
-		}
-		assert.Equal(t, oauth(types.ScopeBookingRead, types.ScopeBookingWrite).NewBookingRecovery(req),
-			oauth(types.ScopeBookingRead).NewBookingRecovery(req),
-			"other scopes are the same account")
-
-		outcome, err := newClient(t, w.Server, hotelstays.TicketCredential{AppKey: "one",
-			AppSecret: types.NewSecret("secret one")}).RecoverBooking(t.Context(), recovery)
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.BookingFound, outcome.State)
-	})
+	}
+	for path, broken := range map[string]*hotelstays.BookingRecovery{
+		"recovery":                     nil,
+		"recovery.customerReferenceNo": own.NewBookingRecovery(nil),
+		"recovery.fingerprint":         (*hotelstays.Client)(nil).NewBookingRecovery(req),
+		"recovery.polls":               {CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: -1},
+	} {
+		_, err := own.RecoverBooking(t.Context(), broken)
+		assert.Equal(t, []string{path}, faultPaths(t, err))
+	}
+	_, err := own.RecoverBooking(t.Context(), &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: recovery.Fingerprint, Polls: 7})
+	assert.Equal(t, []string{"recovery.polls"}, faultPaths(t, err))
+	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // may be of two accounts
+	assert.NotEqual(t, one.NewBookingRecovery(req), another.NewBookingRecovery(req))
+	both := client(url, oauth(types.ScopeBookingRead, types.ScopeBookingWrite))
+	assert.Equal(t, both.NewBookingRecovery(req), client(url, oauth(types.ScopeBookingRead)).NewBookingRecovery(req))
 }
 
 // An account that needs a market and a named user needs them for the polls, too,

@@ -281,28 +281,16 @@ func TestStreamDoesNotWait(t *testing.T) {
 	})
 }
 
-// closing records that a body was closed.
-type closing struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closing) Close() error {
-	c.closed = true
-	return nil
-}
-
 // A break closes the answer, at whichever hotel it comes, and is no error for anybody.
 func TestStreamBreaks(t *testing.T) {
 	page := smallPages()[0]
 	for at := range 2 {
-		body := &closing{Reader: &pieces{strings.NewReader(page), 1}}
 		var ended []hotelstays.CallInfo
-		sent := 0
+		sent, closed := 0, false
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			sent++
 			resp := reply(200, "")
-			resp.Body = body
+			resp.Body = &closeCounter{io.NopCloser(&pieces{strings.NewReader(page), 1}), func() { closed = true }}
 			return resp, nil
 		}), hotelstays.WithMaxAttempts(3), hotelstays.WithObserver(hotelstays.Observer{
 			CallEnd: func(_ context.Context, info hotelstays.CallInfo) { ended = append(ended, info) }}))
@@ -314,7 +302,7 @@ func TestStreamBreaks(t *testing.T) {
 				break
 			}
 		}
-		assert.True(t, body.closed)
+		assert.True(t, closed)
 		assert.Equal(t, 1, sent)
 		require.Len(t, ended, 1)
 		assert.NoError(t, ended[0].Err)
