@@ -126,11 +126,7 @@ func TestMethodsAndPaths(t *testing.T) {
 	s := start(t)
 	u := login(t, s)
 	u.refused("/api/search/nothing", "{}", 404, codeNoSuchOperation, "/api/search/nothing")
-	resp, err := s.Client().Get(s.URL + destinationsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, _ := read(t, resp)
+	r := must(u.get(s.URL + destinationsPath))
 	if r.status != http.StatusMethodNotAllowed || r.code != codeNoSuchOperation {
 		t.Errorf("GET gives HTTP %d: %s", r.status, r.body)
 	}

@@ -98,11 +98,7 @@ func TestJournalMasks(t *testing.T) {
 		u.must(queryPath, "{}")
 		link := u.must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
 		proof := must(url.Parse(link)).Query().Get("proof")
-		resp, err := u.http.Get(link)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read(t, resp)
+		u.download(link)
 		for _, body := range []string{
 			`{"appKey":"key","appSecret":"SECRET-typo",}`, `{"appSecret":"SECRET \"quoted\" typo`, `{"Appsecret" : "SECRET"}`,
 			`{"clientSecret":"SECRET"}`,

@@ -5,7 +5,6 @@ package hotelstaystest
 import (
 	"bytes"
 	"encoding/base64"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,25 +15,22 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func (u *user) download(link string, header ...string) (int, []byte) {
+// download gets a document, with headers.
+func (u *user) download(link string, headers ...string) (int, []byte) {
 	u.t.Helper()
-	req, err := http.NewRequestWithContext(u.t.Context(), "GET", link, nil)
+	r, err := u.get(link, headers...)
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := u.http.Do(req)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	return resp.StatusCode, b
+	return r.status, r.body
+}
+
+func (u *user) get(link string, headers ...string) (*reply, error) {
+	return exchange(u.t, u.http, "GET", link, nil, func(r *http.Request) {
+		for i := 0; i+1 < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	})
 }
 
 func TestVoucherStates(t *testing.T) {

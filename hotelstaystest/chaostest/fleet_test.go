@@ -81,29 +81,26 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestProcess(t *testing.T) {
-	p, err := chaostest.Start(part{Role: "echo"})
+// begin starts a process.
+func begin(t *testing.T, role, folder string) *chaostest.Process {
+	t.Helper()
+	p, err := chaostest.Start(part{role, folder})
 	require.NoError(t, err)
-	line, err := p.Line()
-	require.NoError(t, err)
-	assert.Equal(t, "ready", line)
-	_, err = fmt.Fprintln(p, "word")
-	require.NoError(t, err)
-	line, err = p.Line()
-	require.NoError(t, err)
-	assert.Equal(t, "word", line)
-	_, err = p.Line()
-	assert.ErrorIs(t, err, io.EOF)
-	assert.NoError(t, p.Wait())
+	return p
 }
 
-func TestProcessIsFrozen(t *testing.T) {
-	p, err := chaostest.Start(part{Role: "echo"})
+func lineOf(t *testing.T, p *chaostest.Process) string {
+	t.Helper()
+	line, err := p.Line()
 	require.NoError(t, err)
-	_, err = p.Line()
-	require.NoError(t, err)
+	return line
+}
+
+func TestProcess(t *testing.T) {
+	p := begin(t, "echo", "")
+	assert.Equal(t, "ready", lineOf(t, p))
 	require.NoError(t, p.Freeze())
-	_, err = fmt.Fprintln(p, "word")
+	_, err := fmt.Fprintln(p, "word")
 	require.NoError(t, err)
 	said := make(chan string)
 	go func() {
@@ -117,70 +114,51 @@ func TestProcessIsFrozen(t *testing.T) {
 	}
 	require.NoError(t, p.Thaw())
 	assert.Equal(t, "word", <-said)
+	_, err = p.Line()
+	assert.ErrorIs(t, err, io.EOF)
 	assert.NoError(t, p.Wait())
 }
 
 // One handler blocks, and others continue.
 func TestMayBlock(t *testing.T) {
-	p, err := chaostest.Start(part{Role: "handle"})
-	require.NoError(t, err)
+	p := begin(t, "handle", "")
 	seen := map[string]int{} // since the last change
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
 			require.NoError(t, err)
 		}
-		line, err := p.Line()
-		require.NoError(t, err)
+		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
 		require.Less(t, lines, 10_000, "both continue")
 	}
 	assert.NoError(t, p.Close())
 }
 
-func TestProcessFails(t *testing.T) {
-	p, err := chaostest.Start(part{Role: "fail"})
-	require.NoError(t, err)
-	assert.ErrorContains(t, p.Close(), "exit status 1")
-}
-
-func TestProcessIsClosed(t *testing.T) {
+func TestProcessEnds(t *testing.T) {
 	dir := t.TempDir()
-	p, err := chaostest.Start(part{"work", dir})
-	require.NoError(t, err)
-	require.NoError(t, p.Close())
-	assert.FileExists(t, filepath.Join(dir, "closed"))
-}
-
-func TestProcessIsKilled(t *testing.T) {
-	dir := t.TempDir()
-	p, err := chaostest.Start(part{"work", dir})
-	require.NoError(t, err)
+	closed := filepath.Join(dir, "closed")
+	p := begin(t, "work", dir)
 	p.Kill()
 	p.Kill()
-	assert.NoFileExists(t, filepath.Join(dir, "closed"))
+	assert.NoFileExists(t, closed)
+	assert.NoError(t, begin(t, "work", dir).Close())
+	assert.FileExists(t, closed)
+	assert.ErrorContains(t, begin(t, "fail", "").Close(), "exit status 1")
 }
 
 func TestProcessWritesALongLine(t *testing.T) {
-	p, err := chaostest.Start(part{Role: "shout"})
-	require.NoError(t, err)
-	line, err := p.Line()
-	require.NoError(t, err)
-	assert.Len(t, line, shouted)
+	p := begin(t, "shout", "")
+	assert.Len(t, lineOf(t, p), shouted)
 	assert.NoError(t, p.Wait())
-
-	unread, err := chaostest.Start(part{Role: "shout"})
-	require.NoError(t, err)
-	assert.NoError(t, unread.Wait())
+	assert.NoError(t, begin(t, "shout", "").Wait(), "nobody reads it")
 }
 
 func TestProcessLeavesAChild(t *testing.T) {
 	for _, end := range []func(*chaostest.Process){(*chaostest.Process).Kill, func(p *chaostest.Process) { assert.NoError(t, p.Close()) }} {
 		dir := t.TempDir()
-		p, err := chaostest.Start(part{"leave", dir})
-		require.NoError(t, err)
-		_, err = p.Line()
-		require.NoError(t, err)
+		p := begin(t, "leave", dir)
+		lineOf(t, p)
 		end(p)
 		assert.NoFileExists(t, filepath.Join(dir, "outlived"), "the child was not waited for")
 	}
