@@ -130,13 +130,11 @@ func (w *world) hotelPosition(hotel int) *coordinator {
 // rating is a hotel's rating, 2.0 to 5.0.
 func (w *world) rating(hotel int) tenth { return tenth(20 + w.pick(31, forRating, hotel)) }
 
-// describe returns the fields that every view of a hotel has.
-func (w *world) describe(hotelIndex int) hotel {
-	name, address := w.hotelName(hotelIndex), w.hotelAddress(hotelIndex)
-	return hotel{
-		PlatformHotelID: w.platformID(hotelIndex), DestinationID: w.destinationID(place{city, w.cityOf(hotelIndex)}),
-		Name: &name, Rating: w.rating(hotelIndex), Address: &address,
-		LatlngCoordinator: w.hotelPosition(hotelIndex), LogoURL: "https://images.example.com/hotels/" + base36(int64(hotelIndex)) + ".png",
+func (w *world) hotelFacts(hotel int) hotelFacts {
+	return hotelFacts{
+		DestinationID: w.destinationID(place{city, w.cityOf(hotel)}), Name: w.hotelName(hotel), Rating: w.rating(hotel),
+		Address: w.hotelAddress(hotel), LatlngCoordinator: w.hotelPosition(hotel),
+		LogoURL: "https://images.example.com/hotels/" + base36(int64(hotel)) + ".png",
 	}
 }
 
@@ -160,9 +158,9 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, err
 	total := s.world.hotelCount(p)
 	from, to := pageBounds(pageNum, pageSize, total)
 	for _, h := range s.world.hotelsUnder(p, from, to-from) {
-		d := s.world.describe(h)
-		d.HotelID = sourceID(s.world.supplierOf(h, 0), h)
-		resp.HotelsMetadata = append(resp.HotelsMetadata, d)
+		resp.HotelsMetadata = append(resp.HotelsMetadata, hotel{
+			HotelID: sourceID(s.world.supplierOf(h, 0), h), PlatformHotelID: s.world.platformID(h), hotelFacts: s.world.hotelFacts(h),
+		})
 	}
 	resp.Page = pageResponse{Total: s.total(total), HasMore: to < total}
 	return resp, nil
@@ -197,8 +195,7 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (an
 	today := s.clock.now().UTC().Truncate(24 * time.Hour)
 	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{adults: 2}}}
 	supplier := s.world.supplierOf(h, 0)
-	d := s.world.describe(h)
-	d.ID = sourceID(supplier, h)
+	d := hotel{ID: sourceID(supplier, h), PlatformHotelID: s.world.platformID(h), hotelFacts: s.world.hotelFacts(h)}
 	dollars, _ := findCurrency("USD")
 	s.priceHotel(&d, h, st, dollars)
 	for r := range s.world.size.RoomsPerHotel {

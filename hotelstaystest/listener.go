@@ -5,7 +5,6 @@ package hotelstaystest
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -78,23 +77,19 @@ func (c *memConn) Close() error {
 	return nil
 }
 
-func (c *memConn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
-}
-
-func (c *memConn) SetReadDeadline(t time.Time) error  { c.in.setReadDeadline(t); return nil }
-func (c *memConn) SetWriteDeadline(t time.Time) error { c.out.setWriteDeadline(t); return nil }
+func (c *memConn) SetDeadline(t time.Time) error     { return c.SetReadDeadline(t) }
+func (c *memConn) SetReadDeadline(t time.Time) error { c.in.setReadDeadline(t); return nil }
+func (c *memConn) SetWriteDeadline(time.Time) error  { return nil } // a write never blocks
 
 // pipe is one direction of a connection, with an unbounded buffer.
 type pipe struct {
-	mu            sync.Mutex
-	changed       *sync.Cond
-	buf           []byte
-	readClosed    bool
-	writeClosed   bool
-	readDeadline  time.Time
-	writeDeadline time.Time
-	timer         *time.Timer // wakes a reader at its deadline
+	mu           sync.Mutex
+	changed      *sync.Cond
+	buf          []byte
+	readClosed   bool
+	writeClosed  bool
+	readDeadline time.Time
+	timer        *time.Timer // wakes a reader at its deadline
 }
 
 func newPipe() *pipe {
@@ -136,8 +131,6 @@ func (p *pipe) write(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	case p.readClosed:
 		return 0, syscall.EPIPE
-	case past(p.writeDeadline):
-		return 0, os.ErrDeadlineExceeded
 	}
 	p.buf = append(p.buf, b...)
 	p.changed.Broadcast()
@@ -169,12 +162,6 @@ func (p *pipe) setReadDeadline(t time.Time) {
 		p.timer = time.AfterFunc(time.Until(t), p.changed.Broadcast)
 	}
 	p.changed.Broadcast()
-}
-
-func (p *pipe) setWriteDeadline(t time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.writeDeadline = t
 }
 
 func (p *pipe) stopTimer() {

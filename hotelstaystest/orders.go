@@ -213,19 +213,13 @@ func (o *order) record() Order {
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
 
 func (s *Server) orderBody(o *order) *orderBody {
-	w := s.world
 	id := sourceID(o.offer.supplier, o.offer.hotel)
 	b := &orderBody{
 		Status: o.status(), CheckIn: o.offer.checkIn.Format(dateForm), CheckOut: o.offer.checkOut().Format(dateForm),
 		NightCount: o.offer.nights, RoomCount: len(o.offer.rooms), BookingTime: stamp(o.created), HotelConfirmNo: o.confirmNo,
 		Holder: o.holder, PlatformReferenceNo: o.platformRef, CustomerReferenceNo: o.customerRef,
 		rate: o.price.rate(o.price.rooms), Supplier: o.offer.supplier, SupplierReferenceNo: o.supplierRef,
-		Hotel: &orderHotel{
-			HotelID: id, DestinationID: w.destinationID(place{city, w.cityOf(o.offer.hotel)}), Name: w.hotelName(o.offer.hotel),
-			Rating: w.rating(o.offer.hotel), Address: w.hotelAddress(o.offer.hotel), LatlngCoordinator: w.hotelPosition(o.offer.hotel),
-			LogoURL: w.describe(o.offer.hotel).LogoURL,
-		},
-		Rooms: s.orderRooms(o, id),
+		Hotel: &orderHotel{id, s.world.hotelFacts(o.offer.hotel)}, Rooms: s.orderRooms(o, id),
 	}
 	switch {
 	case o.isCancelled():

@@ -225,8 +225,7 @@ func (s *Server) offers(h, supplier int, st stay) []offer {
 // searchedHotel is a hotel of a HotelList answer.
 func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	supplier := s.world.supplierOf(h, saltOf(c.session))
-	d := s.world.describe(h)
-	d.ID = sourceID(supplier, h)
+	d := hotel{ID: sourceID(supplier, h), PlatformHotelID: s.world.platformID(h), hotelFacts: s.world.hotelFacts(h)}
 	s.priceHotel(&d, h, st, c.currency)
 	d.Rooms = s.rooms(h, supplier, d.ID, st, c, given(maxRates, 0))
 	return d

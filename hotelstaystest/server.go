@@ -131,12 +131,12 @@ func (s *Server) listen() error {
 	scheme := "http"
 	if s.cfg.TLS {
 		scheme = "https"
-		cert, leaf, err := selfSigned(s.cfg.TLSNames)
+		cert, err := selfSigned(s.cfg.TLSNames)
 		if err != nil {
 			listener.Close()
-			return err
+			return fmt.Errorf("hotelstaystest: making a certificate: %w", err)
 		}
-		s.cert = leaf
+		s.cert = cert.Leaf
 		s.httpServer.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 		s.httpServer.Protocols = s.protocols()
 	}

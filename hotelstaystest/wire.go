@@ -219,20 +219,25 @@ type room struct {
 	Rates []roomRatePkg `json:"rates,omitempty"`
 }
 
+// hotelFacts are the fields of a hotel in every answer, also in an order.
+type hotelFacts struct {
+	DestinationID     string       `json:"destinationId"`
+	Name              i18n         `json:"name"`
+	Rating            tenth        `json:"rating"`
+	Address           i18n         `json:"address"`
+	LatlngCoordinator *coordinator `json:"latlngCoordinator"`
+	LogoURL           string       `json:"logoURL"`
+}
+
 type hotel struct {
-	ID                  string       `json:"id,omitempty"`
-	HotelID             string       `json:"hotelId,omitempty"`
-	PlatformHotelID     string       `json:"platformHotelId,omitempty"`
-	DestinationID       string       `json:"destinationId,omitempty"`
-	Name                *i18n        `json:"name,omitempty"`
-	Rating              tenth        `json:"rating"`
-	Address             *i18n        `json:"address,omitempty"`
-	LatlngCoordinator   *coordinator `json:"latlngCoordinator,omitempty"`
-	LogoURL             string       `json:"logoURL,omitempty"`
-	MinPrice            *money       `json:"minPrice,omitempty"`
-	MinPricesByCurrency []money      `json:"minPricesByCurrency,omitempty"`
-	IsAvailable         *bool        `json:"isAvailable,omitempty"`
-	Rooms               []room       `json:"rooms,omitempty"`
+	ID              string `json:"id,omitempty"`
+	HotelID         string `json:"hotelId,omitempty"`
+	PlatformHotelID string `json:"platformHotelId,omitempty"`
+	hotelFacts
+	MinPrice            *money  `json:"minPrice,omitempty"`
+	MinPricesByCurrency []money `json:"minPricesByCurrency,omitempty"`
+	IsAvailable         *bool   `json:"isAvailable,omitempty"`
+	Rooms               []room  `json:"rooms,omitempty"`
 }
 
 type polygon struct {
@@ -350,13 +355,8 @@ type queryOrdersResponse struct {
 }
 
 type orderHotel struct {
-	HotelID           string       `json:"hotelId"`
-	DestinationID     string       `json:"destinationId"`
-	Name              i18n         `json:"name"`
-	Rating            tenth        `json:"rating"`
-	Address           i18n         `json:"address"`
-	LatlngCoordinator *coordinator `json:"latlngCoordinator,omitempty"`
-	LogoURL           string       `json:"logoURL"`
+	HotelID string `json:"hotelId"`
+	hotelFacts
 }
 
 type guest struct {
