@@ -5,7 +5,6 @@ package hotelstaystest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,9 +17,7 @@ func TestTicket(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
-		b := object{"appKey": s.AppKey, "appSecret": s.AppSecret}
-		maps.Copy(b, more)
-		return b
+		return with(object{"appKey": s.AppKey, "appSecret": s.AppSecret}, more)
 	}
 	for _, tc := range []struct {
 		body   any
@@ -66,9 +63,7 @@ func TestOAuthToken(t *testing.T) {
 		})
 		u := &user{t: t, s: s, http: s.Client()}
 		body := func(more object) object {
-			b := object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}
-			maps.Copy(b, more)
-			return b
+			return with(object{"grant_type": "client_credentials", "client_id": "c", "client_secret": "cs"}, more)
 		}
 		u.refused(oauthPath, body(object{"grant_type": "password"}), 400, types.CodeParam, "grant_type")
 		u.refused(oauthPath, body(object{"client_secret": "x"}), 401, types.CodeUnauthorized, "invalid_client")

@@ -16,15 +16,7 @@ func TestBookRules(t *testing.T) {
 	u := login(t, s)
 	in, ids := u.find(nil)
 	guest := func(more object) object {
-		g := object{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}
-		for k, v := range more {
-			if v == nil {
-				delete(g, k)
-			} else {
-				g[k] = v
-			}
-		}
-		return object{"guests": []object{g}}
+		return object{"guests": []object{with(object{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}, more)}}
 	}
 	for _, tc := range []struct {
 		more object

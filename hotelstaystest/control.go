@@ -5,7 +5,6 @@ package hotelstaystest
 import (
 	"crypto/hmac"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,7 +95,8 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	result, err := s.control(w, r)
 	if refused, ok := errors.AsType[*inputError](err); ok {
-		writeControl(w, refused.status, controlError{controlErrorBody{refused.field, refused.msg}})
+		text := map[string]string{"field": refused.field, "message": refused.msg} // no field: the whole request
+		jsonAnswer(refused.status, 0, map[string]any{"error": text}).write(w)
 		return
 	}
 	switch result := result.(type) {
@@ -105,28 +105,8 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	case http.Handler:
 		result.ServeHTTP(w, r)
 	default:
-		writeControl(w, http.StatusOK, result)
+		jsonAnswer(http.StatusOK, 0, result).write(w)
 	}
-}
-
-type controlError struct {
-	Error controlErrorBody `json:"error"`
-}
-
-type controlErrorBody struct {
-	Field   string `json:"field"` // empty: the whole request
-	Message string `json:"message"`
-}
-
-func writeControl(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic("hotelstaystest: cannot encode a control answer: " + err.Error())
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	w.Write(body)
 }
 
 // control runs the guards and the route. A result that is an http.Handler answers itself, nil

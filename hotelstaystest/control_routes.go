@@ -90,35 +90,24 @@ type controlCity struct {
 }
 
 func getCatalog(c *controlCall) (any, error) {
-	out := struct {
-		CityCount  int           `json:"cityCount"`
-		HotelCount int           `json:"hotelCount"`
-		Cities     []controlCity `json:"cities"`
-		HotelIDs   []string      `json:"hotelIds"`
-	}{CityCount: c.s.CityCount(), HotelCount: c.s.HotelCount(), Cities: []controlCity{}, HotelIDs: c.s.HotelIDs(c.numbers["limit"])}
-	for i := range min(out.CityCount, c.numbers["limit"]) {
-		out.Cities = append(out.Cities, controlCity{c.s.CityID(i), c.s.CityName(i)})
+	count, limit := c.s.CityCount(), c.numbers["limit"]
+	cities := []controlCity{}
+	for i := range min(count, limit) {
+		cities = append(cities, controlCity{c.s.CityID(i), c.s.CityName(i)})
 	}
-	return out, nil
+	return map[string]any{
+		"cityCount": count, "hotelCount": c.s.HotelCount(), "cities": cities, "hotelIds": c.s.HotelIDs(limit),
+	}, nil
 }
 
 func getLedger(c *controlCall) (any, error) {
 	l := c.s.ledger
 	counts, limited := l.counted()
-	return struct {
-		Requests          int               `json:"requests"`
-		Counts            map[Operation]int `json:"counts"` // "" counts unknown paths
-		RateLimited       map[Operation]int `json:"rateLimited"`
-		TicketsIssued     int               `json:"ticketsIssued"`
-		TokensIssued      int               `json:"tokensIssued"`
-		Orders            int               `json:"orders"`
-		BookingsReused    int               `json:"bookingsReused"`
-		DuplicatesRefused int               `json:"duplicatesRefused"`
-		Cancellations     []Cancellation    `json:"cancellations"`
-		Dropped           int               `json:"dropped"`
-	}{
-		l.Count(""), counts, limited, l.TicketsIssued(), l.TokensIssued(), c.s.orders.count(), l.BookingsReused(),
-		l.DuplicatesRefused(), append([]Cancellation{}, l.Cancellations()...), l.Dropped(),
+	return map[string]any{
+		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // the operation "" counts unknown paths
+		"ticketsIssued": l.TicketsIssued(), "tokensIssued": l.TokensIssued(), "orders": c.s.orders.count(),
+		"bookingsReused": l.BookingsReused(), "duplicatesRefused": l.DuplicatesRefused(),
+		"cancellations": append([]Cancellation{}, l.Cancellations()...), "dropped": l.Dropped(),
 	}, nil
 }
 
@@ -129,16 +118,11 @@ func getLimits(c *controlCall) (any, error) {
 func getEntries(c *controlCall) (any, error) {
 	after := int64(c.numbers["after"])
 	entries, dropped, _ := c.s.ledger.read(after, c.numbers["limit"])
-	out := struct {
-		Entries []controlEntry `json:"entries"`
-		Dropped int            `json:"dropped"`
-		Last    int64          `json:"last"`
-	}{[]controlEntry{}, dropped, max(0, after)}
+	out, last := []controlEntry{}, max(0, after)
 	for _, e := range entries {
-		out.Entries = append(out.Entries, c.s.controlEntry(e))
-		out.Last = e.Seq
+		out, last = append(out, c.s.controlEntry(e)), e.Seq
 	}
-	return out, nil
+	return map[string]any{"entries": out, "dropped": dropped, "last": last}, nil
 }
 
 // getRequests returns the first requests after a number, the last ones before one, or the last.
@@ -213,15 +197,12 @@ func getOrders(c *controlCall) (any, error) {
 	if offset < 0 {
 		offset = max(0, total-limit)
 	}
-	out := struct {
-		Orders []orderDetails `json:"orders"`
-		Total  int            `json:"total"`
-		Offset int            `json:"offset"`
-	}{[]orderDetails{}, total, offset}
-	for _, o := range list[min(offset, total) : min(offset, total)+min(limit, total-min(offset, total))] {
-		out.Orders = append(out.Orders, c.s.orderDetails(o, now))
+	from := min(offset, total)
+	out := []orderDetails{}
+	for _, o := range list[from : from+min(limit, total-from)] {
+		out = append(out, c.s.orderDetails(o, now))
 	}
-	return out, nil
+	return map[string]any{"orders": out, "total": total, "offset": offset}, nil
 }
 
 func getOrder(c *controlCall) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -243,17 +244,16 @@ func must[T any](v T, err error) T {
 
 func oneRoom() []object { return []object{{"adultCount": 2}} }
 
+// with adds fields to an object, or removes those that are nil.
+func with(o, more object) object {
+	maps.Copy(o, more)
+	maps.DeleteFunc(o, func(_ string, v any) bool { return v == nil })
+	return o
+}
+
 // search is a HotelList body for the first city.
 func search(s *Server, more object) object {
-	b := object{"destinationId": s.CityID(0), "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
-	for k, v := range more {
-		if v == nil {
-			delete(b, k)
-		} else {
-			b[k] = v
-		}
-	}
-	return b
+	return with(object{"destinationId": s.CityID(0), "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}, more)
 }
 
 // find searches for one hotel. It returns the user with the session, and the hotel's offers.
@@ -283,19 +283,11 @@ func cancellation(ref string, order *reply) object {
 
 // booking is a Book body.
 func booking(ref, ratePkgID string, more object) object {
-	b := object{
+	return with(object{
 		"customerReferenceNo": ref, "ratePkgId": ratePkgID,
 		"holder": object{"firstName": "Test", "lastName": "Holder"},
 		"guests": []object{{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}},
-	}
-	for k, v := range more {
-		if v == nil {
-			delete(b, k)
-		} else {
-			b[k] = v
-		}
-	}
-	return b
+	}, more)
 }
 
 // book searches and books offer n. It returns the user with the session, and the order.

@@ -268,12 +268,10 @@ func (l *Ledger) Dropped() int {
 // Requests returns the requests of an operation in order of arrival. An empty op means
 // all.
 func (l *Ledger) Requests(op Operation) []Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	var out []Request
-	for _, rec := range l.log.records(requestEntry) {
-		if op == "" || rec.last.Request.Operation == op {
-			out = append(out, *rec.last.clone().Request)
+	for _, r := range l.kept() {
+		if op == "" || r.Operation == op {
+			out = append(out, *Entry{Request: r}.clone().Request)
 		}
 	}
 	return out

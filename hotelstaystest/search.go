@@ -173,7 +173,11 @@ func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 		if by == "price-desc" {
 			sign = -1
 		}
-		value = func(h int) int64 { return sign * s.cheapest(h, st) }
+		dollars, _ := findCurrency("USD")
+		value = func(h int) int64 {
+			_, total := s.cheapest(h, st, dollars)
+			return sign * total
+		}
 	case "rating-desc":
 		value = func(h int) int64 { return -int64(s.world.rating(h)) }
 	case "distance-asc":
@@ -195,16 +199,16 @@ func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 	slices.SortStableFunc(hotels, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 }
 
-// cheapest is the lowest net price of a stay in US cents, or -1 without an offer.
-func (s *Server) cheapest(h int, st stay) int64 {
-	dollars, _ := findCurrency("USD")
-	lowest := int64(-1)
+// cheapest returns the cheapest of a hotel's offers and its net price in a currency. Without
+// an offer the price is -1.
+func (s *Server) cheapest(h int, st stay, c currency) (best offer, total int64) {
+	total = -1
 	for _, o := range s.offers(h, 0, st) {
-		if total := s.price(o, dollars).total(); lowest < 0 || total < lowest {
-			lowest = total
+		if t := s.price(o, c).total(); total < 0 || t < total {
+			best, total = o, t
 		}
 	}
-	return lowest
+	return best, total
 }
 
 // offers are a hotel's offers that are not closed.
@@ -244,18 +248,11 @@ func saltOf(session string) uint64 {
 
 // priceHotel sets availability and the lowest price, in c and in other currencies.
 func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
-	offers := s.offers(h, 0, st)
-	available := len(offers) > 0
+	best, lowest := s.cheapest(h, st, c)
+	available := lowest >= 0
 	d.IsAvailable = &available
 	if !available {
 		return
-	}
-	best := offers[0]
-	lowest := s.price(best, c).total()
-	for _, o := range offers[1:] {
-		if total := s.price(o, c).total(); total < lowest {
-			best, lowest = o, total
-		}
 	}
 	m := c.money(lowest)
 	d.MinPrice = &m

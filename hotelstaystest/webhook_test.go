@@ -74,9 +74,7 @@ func (rc *receiver) events() string {
 func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 	u.t.Helper()
 	in, ids := u.find(nil)
-	body := booking(ref, ids[0], guests("Test", ref))
-	body["callbackUrl"] = callback
-	return in, in.must(bookPath, body)
+	return in, in.must(bookPath, booking(ref, ids[0], with(guests("Test", ref), object{"callbackUrl": callback})))
 }
 
 func TestWebhooksOfAnOrder(t *testing.T) {
