@@ -99,7 +99,6 @@ func (g *agenda) rouse() {
 	}
 }
 
-// due reports whether something is due at a time.
 func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].At.After(at) }
 
 // lock locks the orders, the webhooks and the agenda. It does what is due, unless Advance

@@ -125,7 +125,6 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	return resp, nil
 }
 
-// authorize checks the token, its scope, the market and the user.
 func (s *Server) authorize(c *call) error {
 	header := c.header.Get("Authorization")
 	value, ok := strings.CutPrefix(header, "Bearer ")

@@ -129,7 +129,6 @@ func (w *world) country(p place) int {
 	}
 }
 
-// children are the places one level down.
 func (w *world) children(p place) []place {
 	var out []place
 	switch p.kind {
@@ -166,7 +165,6 @@ func (w *world) hotelCount(p place) int {
 	return n
 }
 
-// hotelsIn is the number of hotels of a city.
 func (w *world) hotelsIn(city int) int {
 	n, every := w.size.HotelsPerCity, w.size.EmptyEvery
 	if every <= 0 {
@@ -247,7 +245,6 @@ func (w *world) platformID(hotel int) string {
 	return "PH" + strconv.Itoa(hotelBase+hotel)
 }
 
-// sourceID is a supplier's id of a hotel.
 func sourceID(supplier, hotel int) string { return fmt.Sprintf("S%d-%d", supplier, hotelBase+hotel) }
 
 // supplierOf chooses a hotel's supplier. It differs by salt, so that a hotel's id differs

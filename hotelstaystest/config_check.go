@@ -20,14 +20,12 @@ import (
 // faults, each with the path of its field in JSON.
 var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
 
-// configFaults are the faults of a configuration.
 type configFaults []string
 
 func (f *configFaults) addf(format string, args ...any) {
 	*f = append(*f, fmt.Sprintf(format, args...))
 }
 
-// check checks a complete configuration.
 func (c *Config) check() error {
 	f := new(configFaults)
 	c.checkListener(f)
@@ -51,7 +49,6 @@ func (c *Config) check() error {
 	return nil
 }
 
-// anyPort is the default address.
 const anyPort = "127.0.0.1:0"
 
 func (c *Config) checkListener(f *configFaults) {

@@ -29,7 +29,6 @@ const (
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// controlCall is a request of the control API.
 type controlCall struct {
 	*http.Request
 	s       *Server
@@ -84,7 +83,6 @@ func do(method func(*Server)) func(*controlCall) (any, error) {
 	return action(func(c *controlCall) (any, error) { method(c.s); return nil, nil })
 }
 
-// isControl reports whether a path is of the control API.
 func isControl(path string) bool {
 	return path == healthPath || path+"/" == controlPath || strings.HasPrefix(path, controlPath)
 }

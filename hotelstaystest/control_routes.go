@@ -150,7 +150,6 @@ func getRequests(c *controlCall) (any, error) {
 	return map[string]any{"requests": found, "dropped": c.s.ledger.Dropped()}, nil
 }
 
-// requestFilter makes the filter of a query of the journal.
 func (c *controlCall) requestFilter() func(*Request) bool {
 	operation, traceID, reference := Operation(c.query["operation"]), c.query["traceId"], c.query["reference"]
 	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(c.query["q"], "\ufffd")))
@@ -283,7 +282,6 @@ type controlOffer struct {
 	Closed    bool   `json:"closed"`
 }
 
-// getOffers returns the offers that were moved or closed.
 func getOffers(c *controlCall) (any, error) {
 	out := []controlOffer{}
 	for _, change := range c.s.market.all() {
@@ -361,7 +359,6 @@ func postClock(c *controlCall, req *struct {
 	return c.clock(done), nil
 }
 
-// getEvents answers with a stream of entries.
 func getEvents(c *controlCall) (any, error) {
 	after := int64(c.numbers["after"])
 	if id := c.Header.Get("Last-Event-ID"); id != "" {

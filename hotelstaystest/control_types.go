@@ -46,7 +46,6 @@ func newControlRequest(r *Request) controlRequest {
 	return controlRequest{*r, append([]string{}, r.References()...)}
 }
 
-// journalRequest is a request with its bodies.
 type journalRequest struct {
 	controlRequest
 	Attempt int         `json:"attempt"` // among the kept requests with the same Trace-Id; 0: it has none
@@ -143,7 +142,6 @@ func (s *Server) checkSignature(body []byte, a WebhookAttempt) string {
 	return "valid"
 }
 
-// controlFault is a fault as a client sends it.
 type controlFault struct {
 	Fault
 	Delay duration `json:"delay,omitzero"`

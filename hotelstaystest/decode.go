@@ -77,7 +77,6 @@ func checkStrict(body []byte, t reflect.Type) error {
 	return nil
 }
 
-// checkValue checks the next value of dec against the type t.
 func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -123,7 +122,6 @@ func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
 	return checkScalar(tok, path, t)
 }
 
-// checkScalar checks a string, number or boolean against the type t.
 func checkScalar(tok json.Token, path string, t reflect.Type) error {
 	number, _ := tok.(json.Number)
 	ok, err := true, error(nil)
@@ -212,7 +210,6 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// jsonName is the JSON word for a Go type.
 func jsonName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -75,7 +75,6 @@ func (e *Entry) size() int {
 	return n
 }
 
-// clone copies what the entry points to.
 func (e Entry) clone() Entry {
 	switch e.kind() {
 	case requestEntry:
@@ -162,7 +161,6 @@ func (l *eventLog) reset() {
 	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[Change]*record{}, news: l.news}
 }
 
-// note adds an entry about a change.
 func (l *eventLog) note(c Change, at time.Time) {
 	if l.changes[c] == nil {
 		l.changes[c] = new(record)
@@ -184,7 +182,6 @@ func (l *eventLog) oldest() *list.List {
 	return oldest
 }
 
-// drop removes the oldest entry of a list.
 func (l *eventLog) drop(in *list.List) {
 	r := in.Remove(in.Front()).(*record)
 	r.place = nil

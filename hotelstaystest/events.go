@@ -58,7 +58,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	}
 }
 
-// eventText writes entries as events.
 func (s *Server) eventText(entries []Entry) []byte {
 	var text bytes.Buffer
 	for _, e := range entries {

@@ -150,10 +150,8 @@ func (f *Fault) validate() error {
 	return nil
 }
 
-// referenceOps are the operations of a fault with a Reference.
 var referenceOps = []Operation{types.OpBook, types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel, OpWebhook}
 
-// faulty reports whether a fault can name op.
 func faulty(op Operation) bool {
 	switch op {
 	case "", OpVoucherDownload, OpVoucherVerify, OpWebhook:
@@ -173,7 +171,6 @@ func (f *Fault) keepsAnswer() bool {
 
 const maxFaults = 10_000 // that wait at the same time
 
-// planted is a fault that waits for its requests.
 type planted struct {
 	Fault
 	id int
@@ -272,7 +269,6 @@ func (fs *faults) pick(op Operation, references ...string) *Fault {
 	return nil
 }
 
-// inject adds a fault and logs that.
 func (s *Server) inject(f Fault) (planted, error) {
 	added, err := s.faults.add(f)
 	if err == nil {

@@ -138,7 +138,6 @@ func (s *Server) meet(c *call, f *Fault) {
 	}
 }
 
-// cutBeforeRead ends the exchange if the fault does.
 func (s *Server) cutBeforeRead(r *http.Request, c *call) {
 	if f := c.fault; f != nil && f.Kind == FaultCutBeforeRead {
 		s.wait(r.Context(), f.Delay)
@@ -304,7 +303,6 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headerForms validates the values of request headers.
 var headerForms = []struct {
 	name string
 	form func(string) bool
@@ -324,7 +322,6 @@ var headerForms = []struct {
 
 func notEmpty(v string) bool { return v != "" }
 
-// checkHeaders refuses malformed headers, and headers that the operation does not take.
 func (s *Server) checkHeaders(c *call) error {
 	if c.repeated {
 		return badRequest("Request-Id %q was used before; every request needs a new one", c.requestID)

@@ -56,7 +56,6 @@ var secretNames = []string{
 
 const masked = "***"
 
-// masker makes the texts of the journal.
 type masker struct{ secrets []string }
 
 func newMasker(c *Config) *masker {
@@ -85,7 +84,6 @@ func (m *masker) text(body []byte) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxJournalBody)], "")
 }
 
-// span is a part of a text.
 type span struct{ from, to int }
 
 // secretValue is what follows the name of a secret: a JSON value, which may be cut off, or the

@@ -14,7 +14,6 @@ type market struct {
 	shown   map[string]int         // moves that CheckAvail has shown, by ratePkgId
 }
 
-// rateChange is what was done to an offer.
 type rateChange struct {
 	ratePkgID string // that the last change named
 	moves     []int  // percentages
@@ -38,7 +37,6 @@ func (m *market) reset() {
 	m.changes, m.shown = map[string]*rateChange{}, map[string]int{}
 }
 
-// of returns the changes of an offer.
 func (m *market) of(o offer) rateChange {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -50,7 +48,6 @@ func (m *market) of(o offer) rateChange {
 	return rateChange{}
 }
 
-// moved applies the moves of an offer to its price.
 func (m *market) moved(o offer, cents int64) int64 {
 	for _, percent := range m.of(o).moves {
 		cents = min(cents+cents*int64(percent)/100, maxCents)

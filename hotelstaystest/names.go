@@ -10,7 +10,6 @@ type i18n struct {
 	Ar string `json:"ar,omitempty"`
 }
 
-// countryFacts describes a real country.
 type countryFacts struct {
 	code      string
 	name      i18n

@@ -12,7 +12,6 @@ import (
 
 const dateForm = "2006-01-02"
 
-// occupancy is the guests of one room.
 type occupancy struct {
 	adults   int
 	children []int // ages

@@ -65,7 +65,6 @@ func operations() []*operation {
 	}
 }
 
-// documented reports whether op is a POST operation of the API.
 func documented(op Operation) bool {
 	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }

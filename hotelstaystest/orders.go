@@ -140,7 +140,6 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 // platformReference is the platformReferenceNo of the n-th order.
 func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
 
-// insert adds an order to the list and to the indexes.
 func (st *orderStore) insert(o *order) {
 	st.list = append(st.list, o)
 	st.byPlatform[o.platformRef] = o
@@ -150,7 +149,6 @@ func (st *orderStore) insert(o *order) {
 	add(st.byContent, o.account+"\x00"+o.content)
 }
 
-// confirmAt plans the confirmation of an order.
 func (st *orderStore) confirmAt(o *order, at time.Time) {
 	st.s.agenda.add(appointment{Due: Due{At: at, Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 }
@@ -184,7 +182,6 @@ func (st *orderStore) count() int {
 	return len(st.list)
 }
 
-// log logs an order's present state.
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, o.record(), at) }
 
 // records makes the ledger's orders of those that pick returns.

@@ -79,7 +79,6 @@ func (p price) rate(rooms int64) rate {
 // total is the net price of all rooms.
 func (p price) total() int64 { return p.net * p.rooms }
 
-// tax lists the taxes of all rooms.
 func (p price) tax() *tax {
 	vat, levy := p.vat*p.rooms, p.cityTax*p.rooms
 	return &tax{

@@ -55,7 +55,6 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 	return out
 }
 
-// orderFilter combines all filters of a query.
 func orderFilter(req *queryOrdersRequest) (func(*order) bool, error) {
 	for i, status := range req.StatusList {
 		if status < 0 || status > 5 {

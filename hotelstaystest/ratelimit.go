@@ -77,7 +77,6 @@ func (l *callLog) free(now time.Time) int {
 	return sort.Search(len(l.times), func(i int) bool { return within(l.times[(l.next+i)%len(l.times)], now) })
 }
 
-// limitUse is the use of a rate limit by a client address.
 type limitUse struct {
 	Operation Operation `json:"operation"`
 	Client    string    `json:"client"`

@@ -226,7 +226,6 @@ func (s *Server) offers(h, supplier int, st stay) []offer {
 	return out
 }
 
-// searchedHotel is a hotel of a HotelList answer.
 func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	supplier := s.world.supplierOf(h, saltOf(c.session))
 	d := hotel{ID: sourceID(supplier, h), PlatformHotelID: s.world.platformID(h), hotelFacts: s.world.hotelFacts(h)}

@@ -60,7 +60,6 @@ func (w *webhooks) start() {
 	}
 }
 
-// close cancels every delivery.
 func (w *webhooks) close() {
 	w.stop()
 	if w.server != nil {

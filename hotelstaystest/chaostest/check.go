@@ -62,7 +62,6 @@ func (c *checker) add(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Errorf("chaostest: "+format, args...))
 }
 
-// checkRounds checks that each round has one outcome.
 func (c *checker) checkRounds() {
 	type round struct {
 		reference string

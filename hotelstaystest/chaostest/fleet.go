@@ -241,7 +241,6 @@ func (f *Fleet) choose() int {
 	}
 }
 
-// kill kills a process and starts it again.
 func (f *Fleet) kill(context.Context) error {
 	i := f.choose()
 	f.processes[i].Kill()
@@ -270,7 +269,6 @@ func (f *Fleet) freeze(n int) error {
 	return nil
 }
 
-// thaw continues frozen processes whose time has come.
 func (f *Fleet) thaw(ended bool) (thawed bool, err error) {
 	for i, h := range f.held {
 		if !h.frozen || h.until.IsZero() && !ended || time.Now().Before(h.until) {
@@ -286,7 +284,6 @@ func (f *Fleet) thaw(ended bool) (thawed bool, err error) {
 	return thawed, nil
 }
 
-// block makes a handler of a process block.
 func (f *Fleet) block(context.Context) error {
 	i := f.choose()
 	f.held[i] = held{}

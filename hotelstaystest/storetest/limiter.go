@@ -87,7 +87,6 @@ func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, key hotelstays
 	return l.Acquire(ctx, key)
 }
 
-// acquireAll takes all slots of a budget.
 func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) (permits []hotelstays.Permit) {
 	c.Helper()
 	for range key.Operation.RateLimit() {

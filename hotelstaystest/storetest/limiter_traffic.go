@@ -36,7 +36,6 @@ func busiest(times []time.Time) int {
 	return most
 }
 
-// drive sends as many requests as two processes get slots for.
 func drive(c *limiterCase, traffic *traffic) {
 	c.Helper()
 	a, b := openTwo(c)

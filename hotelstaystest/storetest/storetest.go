@@ -50,7 +50,6 @@ type promise[S any] struct {
 	test func(*run[S])
 }
 
-// run is one run of a case.
 type run[S any] struct {
 	*testing.T
 	Fleet[S]
@@ -113,7 +112,6 @@ func (c *run[S]) freeze(process S) (thaw func()) {
 // isWaiting reports whether a span costs real time.
 func (c *run[S]) isWaiting() bool { return !c.bubble && c.Advance == nil }
 
-// pass lets time pass for the store.
 func (c *run[S]) pass(d time.Duration) {
 	if c.Advance != nil {
 		c.Advance(d)

@@ -82,7 +82,6 @@ func wantToken[S any](c *run[S], s hotelstays.TokenStore, key string, want hotel
 	}
 }
 
-// wantNone wants a zero Token.
 func wantNone[S any](c *run[S], s hotelstays.TokenStore, key string) {
 	c.Helper()
 	if got := load(c, s, key); !got.Value.IsZero() || !got.Expiry.IsZero() {
