@@ -88,7 +88,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-func TestHotelIDs(t *testing.T) {
+func TestHotelIDsAndCities(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {
@@ -96,10 +96,6 @@ func TestHotelIDs(t *testing.T) {
 			t.Errorf("HotelIDs(%d) has %d ids, not %d", n, len(got), want)
 		}
 	}
-}
-
-func TestUnknownCityPanics(t *testing.T) {
-	s := start(t)
 	for _, i := range []int{-1, s.CityCount()} {
 		panics(t, fmt.Sprintf("CityID: no city %d; there are 30", i), func() { s.CityID(i) })
 		panics(t, fmt.Sprintf("CityName: no city %d; there are 30", i), func() { s.CityName(i) })
