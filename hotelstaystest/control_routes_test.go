@@ -89,64 +89,60 @@ func TestControlOrders(t *testing.T) {
 }
 
 func TestControlListsOrders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		in, ids := login(t, s).find(nil)
-		for i := range 5 {
-			in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
+	s, c := controlled(t)
+	in, ids := login(t, s).find(nil)
+	for i := range 5 {
+		in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
+	}
+	for query, want := range map[string]string{
+		"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0",
+		"?offset=9": "[] 5 9",
+	} {
+		var got struct {
+			Orders        []orderDetails
+			Total, Offset int
 		}
-		for query, want := range map[string]string{
-			"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0",
-			"?offset=9": "[] 5 9",
-		} {
-			var got struct {
-				Orders        []orderDetails
-				Total, Offset int
-			}
-			c.must("GET", "/_sandbox/orders"+query, nil, &got)
-			refs := []string{}
-			for _, o := range got.Orders {
-				refs = append(refs, o.CustomerReferenceNo)
-			}
-			if text := fmt.Sprint(refs, got.Total, got.Offset); text != want {
-				t.Errorf("%s: got %s, want %s", query, text, want)
-			}
+		c.must("GET", "/_sandbox/orders"+query, nil, &got)
+		refs := []string{}
+		for _, o := range got.Orders {
+			refs = append(refs, o.CustomerReferenceNo)
 		}
-		c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
-		c.refused("GET", "/_sandbox/orders?offset=9223372036854775808", nil, 400, "offset", "integer")
-	})
+		if text := fmt.Sprint(refs, got.Total, got.Offset); text != want {
+			t.Errorf("%s: got %s, want %s", query, text, want)
+		}
+	}
+	c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
+	c.refused("GET", "/_sandbox/orders?offset=9223372036854775808", nil, 400, "offset", "integer")
 }
 
 func TestControlOffers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		in, ids := login(t, s).find(nil)
-		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 10}, nil)
-		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 0}, nil)
-		c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
-		in.refused(bookPath, booking("ref", ids[0], nil), 200, types.CodeRateChanged, "")
-		in.refused(bookPath, booking("ref", ids[1], nil), 200, types.CodeRateChanged, "")
-		var got struct{ Offers []controlOffer }
-		c.must("GET", "/_sandbox/offers", nil, &got)
-		i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
-		if len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
-			got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24" {
-			t.Errorf("%+v", got)
-		}
-		c.must("POST", "/_sandbox/offers/reopen", object{"ratePkgId": ids[1]}, nil)
-		in.must(bookPath, booking("ref", ids[1], nil))
-		for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
-			c.refused("POST", "/_sandbox/offers/close", object{"ratePkgId": id}, 400, "ratePkgId", "is not a ratePkgId")
-		}
-		for _, percent := range []int{-100, 1001} {
-			c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": percent}, 400, "percent", "above -100")
-		}
-		c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0]}, 400, "percent", "required")
-		for range 60 { // a price never overflows
-			c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[2], "percent": 1000}, nil)
-		}
-		in.must(availPath, object{"ratePkgId": ids[2]})
-	})
+	s, c := controlled(t)
+	in, ids := login(t, s).find(nil)
+	c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 10}, nil)
+	c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 0}, nil)
+	c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
+	in.refused(bookPath, booking("ref", ids[0], nil), 200, types.CodeRateChanged, "")
+	in.refused(bookPath, booking("ref", ids[1], nil), 200, types.CodeRateChanged, "")
+	var got struct{ Offers []controlOffer }
+	c.must("GET", "/_sandbox/offers", nil, &got)
+	i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
+	if len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
+		got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24" {
+		t.Errorf("%+v", got)
+	}
+	c.must("POST", "/_sandbox/offers/reopen", object{"ratePkgId": ids[1]}, nil)
+	in.must(bookPath, booking("ref", ids[1], nil))
+	for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
+		c.refused("POST", "/_sandbox/offers/close", object{"ratePkgId": id}, 400, "ratePkgId", "is not a ratePkgId")
+	}
+	for _, percent := range []int{-100, 1001} {
+		c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": percent}, 400, "percent", "above -100")
+	}
+	c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0]}, 400, "percent", "required")
+	for range 60 { // a price never overflows
+		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[2], "percent": 1000}, nil)
+	}
+	in.must(availPath, object{"ratePkgId": ids[2]})
 }
 
 func TestControlFaults(t *testing.T) {
@@ -337,37 +333,33 @@ func TestControlLedger(t *testing.T) {
 
 // The configuration shows no secret, and is a configuration.
 func TestControlConfig(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, c := controlled(t, Config{
-			Accounts:     []Account{{AppKey: "key", AppSecret: "my-app-secret"}},
-			OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "my-client-secret"}},
-			Webhooks:     WebhookConfig{Secret: "my-webhook-secret"},
-		})
-		a := c.call("GET", "/_sandbox/config", nil)
-		if strings.Contains(string(a.body), "my-") {
-			t.Errorf("%s", a.body)
-		}
-		var cfg Config
-		if err := json.Unmarshal(a.body, &cfg); err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil {
-			t.Errorf("%v, %v: %s", err, cfg.check(), a.body)
-		}
+	_, c := controlled(t, Config{
+		Accounts:     []Account{{AppKey: "key", AppSecret: "my-app-secret"}},
+		OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "my-client-secret"}},
+		Webhooks:     WebhookConfig{Secret: "my-webhook-secret"},
 	})
+	a := c.call("GET", "/_sandbox/config", nil)
+	if strings.Contains(string(a.body), "my-") {
+		t.Errorf("%s", a.body)
+	}
+	var cfg Config
+	if err := json.Unmarshal(a.body, &cfg); err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil {
+		t.Errorf("%v, %v: %s", err, cfg.check(), a.body)
+	}
 }
 
 func TestControlCatalog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		var got struct {
-			CityCount, HotelCount int
-			Cities                []controlCity
-			HotelIDs              []string
-		}
-		c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
-		if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
-			len(got.HotelIDs) != 5 {
-			t.Errorf("%+v", got)
-		}
-	})
+	s, c := controlled(t)
+	var got struct {
+		CityCount, HotelCount int
+		Cities                []controlCity
+		HotelIDs              []string
+	}
+	c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
+	if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
+		len(got.HotelIDs) != 5 {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestControlEntries(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -22,125 +21,119 @@ func (c *controller) journal(query string) []journalRequest {
 }
 
 func TestJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		u := login(t, s)
-		in, ids := u.find(nil)
-		s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true})
-		if _, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil)); err == nil {
-			t.Error("no cut")
-		}
-		in.header("Trace-Id", "call").must(bookPath, booking("ref", ids[0], nil))
-		u.header("Trace-Id", "poll").must(queryPath, object{"customerReferenceNos": []string{"ref", "b\"é"}})
-		u.post("/unknown", "not JSON \x00")
-		u.must(queryPath, "{}")
+	s, c := controlled(t)
+	u := login(t, s)
+	in, ids := u.find(nil)
+	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true})
+	if _, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil)); err == nil {
+		t.Error("no cut")
+	}
+	in.header("Trace-Id", "call").must(bookPath, booking("ref", ids[0], nil))
+	u.header("Trace-Id", "poll").must(queryPath, object{"customerReferenceNos": []string{"ref", "b\"é"}})
+	u.post("/unknown", "not JSON \x00")
+	u.must(queryPath, "{}")
 
-		all := c.journal("")
-		if len(all) != 7 {
-			t.Fatalf("%+v", all)
-		}
-		book, again, query, unknown := all[2], all[3], all[4], all[5]
-		if !book.Cut || !book.Executed || book.Fault != FaultCut || book.Status != 0 || book.Attempt != 1 || book.Answer != "" ||
-			!strings.Contains(book.Body, `"ratePkgId":"`+ids[0]) || !slices.Equal(book.References, []string{"ref"}) {
-			t.Errorf("%+v", book)
-		}
-		if again.Attempt != 2 || again.TraceID != "call" || !slices.Equal(again.References, []string{"ref", "PO000000001"}) ||
-			again.Status != 200 || !strings.Contains(again.Answer, "platformReferenceNo") || again.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%+v", again)
-		}
-		if query.Attempt != 1 || !slices.Equal(query.References, []string{"ref", "b\"é", "PO000000001"}) {
-			t.Errorf("%+v", query)
-		}
-		if unknown.Operation != "" || unknown.Status != 404 || unknown.Body != "" || unknown.BodySize != 10 || unknown.Attempt != 0 {
-			t.Errorf("%+v", unknown)
-		}
+	all := c.journal("")
+	if len(all) != 7 {
+		t.Fatalf("%+v", all)
+	}
+	book, again, query, unknown := all[2], all[3], all[4], all[5]
+	if !book.Cut || !book.Executed || book.Fault != FaultCut || book.Status != 0 || book.Attempt != 1 || book.Answer != "" ||
+		!strings.Contains(book.Body, `"ratePkgId":"`+ids[0]) || !slices.Equal(book.References, []string{"ref"}) {
+		t.Errorf("%+v", book)
+	}
+	if again.Attempt != 2 || again.TraceID != "call" || !slices.Equal(again.References, []string{"ref", "PO000000001"}) ||
+		again.Status != 200 || !strings.Contains(again.Answer, "platformReferenceNo") || again.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%+v", again)
+	}
+	if query.Attempt != 1 || !slices.Equal(query.References, []string{"ref", "b\"é", "PO000000001"}) {
+		t.Errorf("%+v", query)
+	}
+	if unknown.Operation != "" || unknown.Status != 404 || unknown.Body != "" || unknown.BodySize != 10 || unknown.Attempt != 0 {
+		t.Errorf("%+v", unknown)
+	}
 
-		for query, want := range map[string]string{
-			"?operation=Book": "[3 4]", "?traceId=poll": "[5]", "?reference=PO000000001": "[4 5 7]", "?reference=PO00000000": "[]",
-			"?q=HOLDER": "[3 4 5 7]", "?q=" + url.QueryEscape(`"ticket"`): "[1]", "?q=(": "[]", "?q=%ff": "[]", "?q=no+operation": "[6]",
-			"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?before=3&limit=1": "[2]", "?before=3": "[1 2]",
-			"?after=1&before=4": "[2 3]", "?operation=Book&q=cut": "[]", "?operation=Cancel": "[]", "?after=7": "[]",
-		} {
-			numbers := []int64{}
-			for _, r := range c.journal(query) {
-				numbers = append(numbers, r.Seq)
-			}
-			if got := fmt.Sprint(numbers); got != want {
-				t.Errorf("%s: got %s, want %s", query, got, want)
-			}
+	for query, want := range map[string]string{
+		"?operation=Book": "[3 4]", "?traceId=poll": "[5]", "?reference=PO000000001": "[4 5 7]", "?reference=PO00000000": "[]",
+		"?q=HOLDER": "[3 4 5 7]", "?q=" + url.QueryEscape(`"ticket"`): "[1]", "?q=(": "[]", "?q=%ff": "[]", "?q=no+operation": "[6]",
+		"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?before=3&limit=1": "[2]", "?before=3": "[1 2]",
+		"?after=1&before=4": "[2 3]", "?operation=Book&q=cut": "[]", "?operation=Cancel": "[]", "?after=7": "[]",
+	} {
+		numbers := []int64{}
+		for _, r := range c.journal(query) {
+			numbers = append(numbers, r.Seq)
 		}
-		c.refused("GET", "/_sandbox/requests?before=0", nil, 400, "before", "integer")
-		c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
-	})
+		if got := fmt.Sprint(numbers); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	c.refused("GET", "/_sandbox/requests?before=0", nil, 400, "before", "integer")
+	c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
 }
 
 // No secret and no personal data is in the journal, whatever the form of the body.
 func TestJournalMasks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, Config{
-			Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},
-			OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "SECRET-client"}},
-			Webhooks:     WebhookConfig{Secret: "SECRET-webhook"},
-			ConfirmAfter: AtOnce,
-			VoucherDelay: AtOnce,
-			NoRateLimits: true,
-		})
-		u := login(t, s)
-		oauth := object{"grant_type": "client_credentials", "client_id": "id", "client_secret": "SECRET-client"}
-		token := u.must(oauthPath, oauth).str("access_token")
-		in, ids := u.find(nil)
-		more := object{
-			"guests": []object{{"roomIndex": 1, "firstName": "Seen", "lastName": "Guest", "passportNumber": "SECRET-4711",
-				"dateOfBirth": "1999-12-31"}},
-			"holder": object{"firstName": "Seen", "lastName": "Holder", "email": "SECRET@example.com", "phone": object{"number": "SECRET-555"}},
-		}
-		in.must(bookPath, booking("ref", ids[0], more))
-		u.must(queryPath, "{}")
-		link := u.must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
-		proof := must(url.Parse(link)).Query().Get("proof")
-		u.download(link)
-		for _, body := range []string{
-			`{"appKey":"key","appSecret":"SECRET-typo",}`, `{"appSecret":"SECRET \"quoted\" typo`, `{"Appsecret" : "SECRET"}`,
-			`{"clientSecret":"SECRET"}`,
-			"{\n  \"appSecret\"\n:\n\"SECRET\"}", `{"appSecret":12SECRET}`, "client_secret=SECRET&x=1", `{"x":"Bearer SECRET.token"}`,
-			`{"note":"SECRET-app"}`,
-			`{"pad":"` + strings.Repeat("x", maxJournalBody-20) + `","appSecret":"SECRET` + strings.Repeat("SECRET", 10_000) + `"}`,
-			`{"guests":[{"passportNumber":"SECRET` + "\xff" + `"}]}`,
-		} {
-			u.header("Cookie", "SECRET=1").post(ticketPath, body)
-		}
-		a := c.call("GET", "/_sandbox/requests?limit=1000", nil)
-		text := string(a.body)
-		for _, secret := range []string{"SECRET", u.token, token, proof, "4711", "1999-12-31"} {
-			if i := strings.Index(text, secret); i >= 0 {
-				t.Errorf("%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
-			}
-		}
-		if !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder") {
-			t.Error("the names are gone")
-		}
-		for _, r := range c.journal("?limit=1000") {
-			if len(r.Body) > maxJournalBody || len(r.Answer) > maxJournalBody {
-				t.Errorf("%d and %d bytes", len(r.Body), len(r.Answer))
-			}
-		}
+	s, c := controlled(t, Config{
+		Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},
+		OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "SECRET-client"}},
+		Webhooks:     WebhookConfig{Secret: "SECRET-webhook"},
+		ConfirmAfter: AtOnce,
+		VoucherDelay: AtOnce,
+		NoRateLimits: true,
 	})
+	u := login(t, s)
+	oauth := object{"grant_type": "client_credentials", "client_id": "id", "client_secret": "SECRET-client"}
+	token := u.must(oauthPath, oauth).str("access_token")
+	in, ids := u.find(nil)
+	more := object{
+		"guests": []object{{"roomIndex": 1, "firstName": "Seen", "lastName": "Guest", "passportNumber": "SECRET-4711",
+			"dateOfBirth": "1999-12-31"}},
+		"holder": object{"firstName": "Seen", "lastName": "Holder", "email": "SECRET@example.com", "phone": object{"number": "SECRET-555"}},
+	}
+	in.must(bookPath, booking("ref", ids[0], more))
+	u.must(queryPath, "{}")
+	link := u.must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
+	proof := must(url.Parse(link)).Query().Get("proof")
+	u.download(link)
+	for _, body := range []string{
+		`{"appKey":"key","appSecret":"SECRET-typo",}`, `{"appSecret":"SECRET \"quoted\" typo`, `{"Appsecret" : "SECRET"}`,
+		`{"clientSecret":"SECRET"}`,
+		"{\n  \"appSecret\"\n:\n\"SECRET\"}", `{"appSecret":12SECRET}`, "client_secret=SECRET&x=1", `{"x":"Bearer SECRET.token"}`,
+		`{"note":"SECRET-app"}`,
+		`{"pad":"` + strings.Repeat("x", maxJournalBody-20) + `","appSecret":"SECRET` + strings.Repeat("SECRET", 10_000) + `"}`,
+		`{"guests":[{"passportNumber":"SECRET` + "\xff" + `"}]}`,
+	} {
+		u.header("Cookie", "SECRET=1").post(ticketPath, body)
+	}
+	a := c.call("GET", "/_sandbox/requests?limit=1000", nil)
+	text := string(a.body)
+	for _, secret := range []string{"SECRET", u.token, token, proof, "4711", "1999-12-31"} {
+		if i := strings.Index(text, secret); i >= 0 {
+			t.Errorf("%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
+		}
+	}
+	if !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder") {
+		t.Error("the names are gone")
+	}
+	for _, r := range c.journal("?limit=1000") {
+		if len(r.Body) > maxJournalBody || len(r.Answer) > maxJournalBody {
+			t.Errorf("%d and %d bytes", len(r.Body), len(r.Answer))
+		}
+	}
 }
 
 // A journal of large bodies stays within the ledger's memory.
 func TestJournalIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, Config{LedgerLimit: 100, NoRateLimits: true})
-		u := login(t, s)
-		before := liveHeap()
-		for range 120 {
-			u.post(queryPath, `{"customerReferenceNos":["`+strings.Repeat("x", 100_000)+`"]}`)
-		}
-		if used := liveHeap() - before; used > 3*minLogBytes {
-			t.Errorf("%d bytes in use", used)
-		}
-		if n := len(c.journal("?limit=1000")); n == 0 || n > 100 || s.ledger.log.bytes > max(minLogBytes, 100*bytesPerLimit) {
-			t.Errorf("%d kept, %d bytes", n, s.ledger.log.bytes)
-		}
-	})
+	s, c := controlled(t, Config{LedgerLimit: 100, NoRateLimits: true})
+	u := login(t, s)
+	before := liveHeap()
+	for range 120 {
+		u.post(queryPath, `{"customerReferenceNos":["`+strings.Repeat("x", 100_000)+`"]}`)
+	}
+	if used := liveHeap() - before; used > 3*minLogBytes {
+		t.Errorf("%d bytes in use", used)
+	}
+	if n := len(c.journal("?limit=1000")); n == 0 || n > 100 || s.ledger.log.bytes > max(minLogBytes, 100*bytesPerLimit) {
+		t.Errorf("%d kept, %d bytes", n, s.ledger.log.bytes)
+	}
 }

@@ -97,34 +97,32 @@ func TestTriggersForLater(t *testing.T) {
 }
 
 func TestMalformedTriggers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := controlled(t, Config{NoRateLimits: true})
-		in, ids := login(t, s).find(nil)
-		for value, want := range map[string]string{
-			"sandbox.":                                   "not a trigger",
-			"sandbox.fault":                              "unknown fault kind",
-			"sandbox.fault=cuts":                         `unknown fault kind "cuts"`,
-			"sandbox.fault=cut,times=2":                  "no times",
-			"sandbox.fault=cut,skip=1":                   "no skip",
-			"sandbox.fault=cut,delay=soon":               `delay has the malformed value "soon"`,
-			"sandbox.fault=cut,commit=maybe":             "commit",
-			"sandbox.fault=cut,body=x":                   `unknown field "body"`,
-			"sandbox.fault=cut;sandbox.fault=cut":        "once",
-			"sandbox.fault=cut;":                         "not a trigger",
-			"sandbox.later=cut":                          "unknown fault kind",
-			"sandbox.later=:cut":                         "needs one of the operations",
-			"sandbox.later=QueryOrders:status,times=-2":  "times",
-			"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
-		} {
-			r := in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, want)
-			if !strings.Contains(r.msg, "header Test: ") {
-				t.Errorf("%s: %s", value, r.msg)
-			}
+	s, _ := controlled(t, Config{NoRateLimits: true})
+	in, ids := login(t, s).find(nil)
+	for value, want := range map[string]string{
+		"sandbox.":                                   "not a trigger",
+		"sandbox.fault":                              "unknown fault kind",
+		"sandbox.fault=cuts":                         `unknown fault kind "cuts"`,
+		"sandbox.fault=cut,times=2":                  "no times",
+		"sandbox.fault=cut,skip=1":                   "no skip",
+		"sandbox.fault=cut,delay=soon":               `delay has the malformed value "soon"`,
+		"sandbox.fault=cut,commit=maybe":             "commit",
+		"sandbox.fault=cut,body=x":                   `unknown field "body"`,
+		"sandbox.fault=cut;sandbox.fault=cut":        "once",
+		"sandbox.fault=cut;":                         "not a trigger",
+		"sandbox.later=cut":                          "unknown fault kind",
+		"sandbox.later=:cut":                         "needs one of the operations",
+		"sandbox.later=QueryOrders:status,times=-2":  "times",
+		"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
+	} {
+		r := in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, want)
+		if !strings.Contains(r.msg, "header Test: ") {
+			t.Errorf("%s: %s", value, r.msg)
 		}
-		in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, types.CodeParam, "not a trigger of HotelList")
-		in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, types.CodeParam, "takes no header")
-		if len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0 {
-			t.Error("a malformed trigger acted")
-		}
-	})
+	}
+	in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, types.CodeParam, "not a trigger of HotelList")
+	in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, types.CodeParam, "takes no header")
+	if len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0 {
+		t.Error("a malformed trigger acted")
+	}
 }
