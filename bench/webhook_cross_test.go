@@ -19,27 +19,18 @@ import (
 
 // randomText is any text, also with quotes, control characters and non-ASCII characters.
 func randomText(r *rand.Rand, most int) string {
-	var b strings.Builder
-	for range 1 + r.IntN(most) {
-		switch r.IntN(4) {
-		case 0:
-			b.WriteRune(rune(r.IntN(0x3000)))
-		default:
-			b.WriteByte(byte(' ' + r.IntN(95)))
-		}
+	text := make([]rune, 1+r.IntN(most))
+	for i := range text {
+		text[i] = rune(r.IntN([]int{0x80, 0x3000}[r.IntN(2)]))
 	}
-	return b.String()
+	return string(text)
 }
 
 // randomBody is an event with further fields and white space.
 func randomBody(r *rand.Rand) []byte {
-	event := map[string]any{
-		"customerReferenceNo": randomText(r, 40),
-		"event":               []string{"order_created", "order_paid", "order_cancelled", "order_modified", "order_other"}[r.IntN(5)],
-		"eventTime":           r.Int64N(1 << 50),
-	}
+	event := map[string]any{"customerReferenceNo": randomText(r, 40), "event": "order_paid", "eventTime": r.Int64N(1 << 50)}
 	for range r.IntN(10) {
-		event["x"+randomText(r, 10)] = []any{randomText(r, 300), r.Float64(), nil, map[string]string{"a": randomText(r, 9)}}
+		event["x"+randomText(r, 10)] = []any{randomText(r, 300), r.Float64(), nil}
 	}
 	body, err := json.MarshalIndent(event, "", strings.Repeat(" ", r.IntN(3)))
 	if err != nil {

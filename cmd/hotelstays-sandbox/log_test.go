@@ -47,7 +47,8 @@ func TestLogOfRequests(t *testing.T) {
 	}
 	for i, want := range []map[string]any{
 		{"n": 1.0, "operation": "Ticket", "traceId": "trace-1", "status": 200.0, "code": 0.0},
-		{"n": 2.0, "operation": "QueryOrders", "reference": "trip-1", "traceId": "trace-2", "status": 401.0, "code": float64(types.CodeUnauthorized)},
+		{"n": 2.0, "operation": "QueryOrders", "reference": "trip-1", "traceId": "trace-2", "status": 401.0,
+			"code": float64(types.CodeUnauthorized)},
 		{"n": 3.0, "path": "/elsewhere", "traceId": "trace-3", "fault": "cut", "cut": true},
 	} {
 		var got map[string]any

@@ -234,7 +234,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/_sandbox/requests?operation=Book&traceId=call&reference=ref&q=holder&after=0&limit=10", "", 200},
 		{"GET", "/_sandbox/requests?before=0", "", 400},
 
-		{"POST", "/_sandbox/faults", `{"kind":"status","operation":"Cancel","status":504,"times":2,"delay":"1.5s","header":{"A":["b"]},"body":""}`, 200},
+		{"POST", "/_sandbox/faults", `{"kind":"status","operation":"Cancel","status":504,"times":2,"delay":"1.5s",
+			"header":{"A":["b"]},"body":""}`, 200},
 		{"POST", "/_sandbox/faults", `{"kind":"bad-signature","operation":"Webhook","reference":"nobody","probability":0.5,"skip":3}`, 200},
 		{"POST", "/_sandbox/faults", `{"kind":"cut","operation":"Bok"}`, 400},
 		{"POST", "/_sandbox/faults", `{"kind":"cuts"}`, 400},

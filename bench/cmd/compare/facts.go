@@ -3,10 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"strings"
 
@@ -30,14 +30,12 @@ func printFacts(command string) {
 	}
 }
 
-var modelName = regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`)
-
+// processor returns its model, and kernel the release, as Linux names them.
 func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // only on Linux
-	if m := modelName.FindSubmatch(text); m != nil {
-		return string(m[1])
-	}
-	return runtime.GOARCH
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, model, _ := strings.Cut(string(text), "model name")
+	model, _, _ = strings.Cut(model, "\n")
+	return cmp.Or(strings.Trim(model, "\t :"), runtime.GOARCH)
 }
 
 func kernel() string {

@@ -19,14 +19,14 @@ type column struct {
 }
 
 func printTables(r results) {
-	fmt.Print("\nThe first client's figure, and the others' as a multiple of it: the median of the rounds, and their range. " +
-		"Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
+	fmt.Print("\nThe first client's figure, and the others' as a multiple of it: the median of the rounds, and their " +
+		"range. Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages,
 		ratioTo("Wall per call", peers.Ours, wall, duration), ratioTo("CPU per call", peers.Ours, cpu, duration),
 		meanOf("Bytes allocated per call", bytes, size))
-	printRows(fmt.Sprintf("One page with empty pools; the answer has %s, the value as encoding/json builds it %s", size(r.body), size(r.value)),
-		peers.All(), r.memory,
+	empty := fmt.Sprintf("One page with empty pools: %s, %s as encoding/json builds the value", size(r.body), size(r.value))
+	printRows(empty, peers.All(), r.memory,
 		medianOf("Peak heap, in answers", peak, func(v float64) string { return fmt.Sprintf("%.2f", v/r.body) }),
 		medianOf("Heap of the result", live, size))
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
