@@ -3,6 +3,7 @@
 package hotelstaysredis
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -35,13 +36,10 @@ var _ hotelstays.EventStore = (*EventStore)(nil)
 
 // NewEventStore returns a store in the Redis of client. It opens no connection.
 func NewEventStore(client redis.UniversalClient, opts EventStoreOptions) (*EventStore, error) {
-	var p problems
-	p.checkClient(client)
-	s := &EventStore{client: client, prefix: p.prefix(opts.Prefix) + ":{events}:", id: newID()}
-	if err := p.err("NewEventStore"); err != nil {
+	if err := invalid("NewEventStore", checkClient(client), checkPrefix(opts.Prefix)); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &EventStore{client: client, prefix: cmp.Or(opts.Prefix, defaultPrefix) + ":{events}:", id: newID()}, nil
 }
 
 //go:embed claim.lua
@@ -53,7 +51,7 @@ var (
 for _, key in ipairs(KEYS) do
 	redis.call('SET', key, 'done', 'PX', ARGV[1])
 end
-return #KEYS`)
+return 'ok'`)
 	releaseScript = redis.NewScript(`
 for _, key in ipairs(KEYS) do
 	local state = redis.call('GET', key)
@@ -61,22 +59,14 @@ for _, key in ipairs(KEYS) do
 		redis.call('DEL', key)
 	end
 end
-return #KEYS`)
+return 'ok'`)
 )
 
 // Claim claims all keys, or none. If ctx ends during the call, the keys may be claimed until
 // the lease ends.
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
-	reply, err := s.run(ctx, claimScript, "claiming", keys, lease, s.id+":"+newID(), lease.Milliseconds())
-	if err != nil {
-		return "", err
-	}
-	word, _ := reply.(string)
-	switch state := hotelstays.ClaimState(word); state {
-	case hotelstays.ClaimGranted, hotelstays.ClaimBusy, hotelstays.ClaimDone:
-		return state, nil
-	}
-	return "", fmt.Errorf("hotelstaysredis: claiming an event: unexpected answer %v", reply)
+	state, err := s.run(ctx, claimScript, "claiming", keys, lease, s.id+":"+newID(), lease.Milliseconds())
+	return hotelstays.ClaimState(state), err
 }
 
 // Done marks all keys as handled, for the time of retention.
@@ -92,8 +82,8 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 }
 
 // run runs a script on the keys of one event. Redis counts times in milliseconds.
-func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, keys []string, span time.Duration, args ...any) (any, error) {
-	reply, err := any(nil), error(nil)
+func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, keys []string, span time.Duration,
+	args ...any) (reply string, err error) {
 	switch {
 	case len(keys) == 0:
 		err = errors.New("no keys")
@@ -104,10 +94,10 @@ func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, key
 		for i, key := range keys {
 			redisKeys[i] = s.prefix + key
 		}
-		reply, err = runScript(ctx, s.client, sc, redisKeys, args...)
+		reply, err = runScript(ctx, s.client, sc, (*redis.Cmd).Text, redisKeys, args...)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("hotelstaysredis: %s an event: %w", what, err)
+		return "", fmt.Errorf("hotelstaysredis: %s an event: %w", what, err)
 	}
 	return reply, nil
 }

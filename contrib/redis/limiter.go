@@ -3,11 +3,14 @@
 package hotelstaysredis
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -63,11 +66,10 @@ const (
 // permits are done and its pauses are over, or when the client is closed. If Redis is
 // unavailable they end after the Lease.
 type RateLimiter struct {
-	client redis.UniversalClient
-	opts   RateLimiterOptions
-	id     string // of this process
-
-	checkOnce sync.Once
+	client  redis.UniversalClient
+	opts    RateLimiterOptions
+	id      string      // of this process
+	checked atomic.Bool // maxmemory-policy
 
 	mu    sync.Mutex
 	lines map[hotelstays.RateLimitKey]*line
@@ -78,33 +80,31 @@ var _ hotelstays.RateLimiter = (*RateLimiter)(nil)
 // NewRateLimiter returns a limiter with its slots in the Redis of client. It opens no
 // connection. Its error names every invalid option.
 func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*RateLimiter, error) {
-	var p problems
-	p.checkClient(client)
-	opts.Prefix = p.prefix(opts.Prefix)
+	problems := []error{checkClient(client), checkPrefix(opts.Prefix)}
+	opts.Prefix = cmp.Or(opts.Prefix, defaultPrefix)
 	for _, span := range []struct {
 		name   string
 		value  *time.Duration
 		preset time.Duration
 	}{{"Margin", &opts.Margin, defaultMargin}, {"Lease", &opts.Lease, defaultLease}, {"Timeout", &opts.Timeout, defaultTimeout}} {
-		switch {
-		case *span.value == 0:
-			*span.value = span.preset
-		case *span.value < time.Millisecond || *span.value > time.Hour:
-			p.add("%s is %s; it must be between 1 ms and 1 h", span.name, *span.value)
+		*span.value = cmp.Or(*span.value, span.preset)
+		if *span.value < time.Millisecond || *span.value > time.Hour {
+			problems = append(problems, fmt.Errorf("%s is %s; it must be between 1 ms and 1 h", span.name, *span.value))
 		}
 	}
 	if opts.Lease < 3*opts.Timeout {
-		p.add("Lease is %s; with a Timeout of %s it must be at least %s, so that a renewal can fail once",
-			opts.Lease, opts.Timeout, 3*opts.Timeout)
+		problems = append(problems, fmt.Errorf("the Lease is %s; with a Timeout of %s it must be at least %s, so that a renewal can fail once",
+			opts.Lease, opts.Timeout, 3*opts.Timeout))
 	}
 	if opts.FallbackProcesses < 0 {
-		p.add("FallbackProcesses is %d; it must be a number of processes, or 0 to refuse", opts.FallbackProcesses)
+		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; it must be a number of processes, or 0 to refuse",
+			opts.FallbackProcesses))
+	}
+	if err := invalid("NewRateLimiter", problems...); err != nil {
+		return nil, err
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if err := p.err("NewRateLimiter"); err != nil {
-		return nil, err
 	}
 	return &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}, nil
 }

@@ -1,5 +1,5 @@
-// The line of one rate limit: the callers of this process that wait for a slot, and
-// the goroutine that talks to Redis for them.
+// The line of one rate limit: the callers of this process that wait for a slot, and the
+// turns that it takes with Redis for them.
 
 package hotelstaysredis
 
@@ -29,45 +29,44 @@ const (
 	reportPause = 20 * time.Millisecond
 )
 
-// line takes turns with the other processes. Its goroutine runs while there is something
-// to report or to wait for. Callers only touch memory, because Sent and Done are called
-// while a request is being written.
+// line takes turns while there is something to report or to wait for. Callers only touch
+// memory, because Sent and Done are called while a request is being written.
 type line struct {
 	limiter  *RateLimiter
 	op       hotelstays.Operation
 	name     string // in Redis
 	limit    int
-	keys     []string
-	fallback *fallback     // while Redis is unavailable; nil: refuse
-	bell     chan struct{} // something has changed
+	keys     []string  // of turn.lua
+	fallback *fallback // while Redis is unavailable; nil: refuse
 
-	mu      sync.Mutex
-	running bool
-	waiters list.List         // of *waiter, the longest waiting in front
-	turns   int64             // how many were taken
-	granted map[int64]*permit // by their numbers: neither done nor reported as sent
-	next    int64             // number of the next permit
-	renewAt time.Time         // when the leases of granted are renewed
-	refused time.Time         // the last 429, in any process
-	paused  time.Time         // until then
-	transit transit
-	report  report
+	mu     sync.Mutex
+	timer  *time.Timer // for the next turn
+	taking bool        // a turn is under way
+	turns  int64       // how many were begun
+
+	waiters list.List // of chan grant, the longest waiting in front
 	place   place
-	outage  outage
+	paused  time.Time // nothing is granted until then
+
+	out     map[int64]*permit // by number: granted, and neither done nor reported as sent
+	next    int64             // number of the next permit
+	renewAt time.Time         // when the leases of out are renewed
+
+	report   report
+	reportAt time.Time // when Redis gets it at the latest; zero: it is empty
+	transit  transit
+	outage   outage
 }
 
-// report is what the next turn reports to Redis. Permits have numbers.
-type report struct {
-	arrived []arrival
-	unused  []int64
-	refusal bool      // a 429 came to this process
-	pause   bool      // this process was asked to pause
-	at      time.Time // when it is reported at the latest; zero: there is nothing to report
+// grant is what a caller in line gets.
+type grant struct {
+	permit hotelstays.Permit
+	err    error
 }
 
-// place is what the last reply says of this process's places in the line of the fleet.
+// place is what the last reply says of this process's tickets, its places in the line of the fleet.
 type place struct {
-	tickets    int       // its places
+	tickets    int
 	maxTickets int       // its share of the slots
 	servedAt   time.Time // when the first ticket can be served
 }
@@ -75,78 +74,51 @@ type place struct {
 // outage is zero while Redis is available.
 type outage struct {
 	err     error // why Redis is unavailable
-	since   time.Time
 	retryAt time.Time
-	lostAt  time.Time // when a turn that asked for slots got no reply; zero: none
-}
-
-// waiter is a caller in line. permit and err are set before done is closed.
-type waiter struct {
-	done   chan struct{}
-	permit hotelstays.Permit
-	err    error
+	until   time.Time // the last retry if nobody waits: by then the leases have ended
 }
 
 func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
-	l := &line{limiter: r, op: key.Operation, name: redisName(key), limit: limit, bell: make(chan struct{}, 1),
-		granted: make(map[int64]*permit), place: place{maxTickets: limit}}
-	for _, part := range []string{"memory", "slots:" + l.name, "line:" + l.name, "alive:" + l.name, "turn:" + l.name + ":" + r.id} {
+	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
+	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
+	l := &line{limiter: r, op: key.Operation, name: name, limit: limit, place: place{maxTickets: limit},
+		out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin, busy: 10 * limit}}
+	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
-	switch n := r.opts.FallbackProcesses; {
-	case n == 0:
-	case n <= limit:
-		l.fallback = newFallback(limit/n, l.window())
-	default: // less than one slot in a window: one in several windows
-		l.fallback = newFallback(1, l.window()*time.Duration((n+limit-1)/limit))
+	if n := r.opts.FallbackProcesses; n > 0 {
+		windows := (n + limit - 1) / limit // more than one if there are more processes than slots
+		l.fallback = newFallback(max(1, limit/n), time.Duration(windows)*l.window())
 	}
+	l.timer = time.AfterFunc(time.Hour, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.schedule()
+	})
+	l.timer.Stop() // schedule sets it
 	return l
-}
-
-// redisName hashes the base URL, because Redis and its dumps show no addresses.
-func redisName(key hotelstays.RateLimitKey) string {
-	hash := sha256.Sum256([]byte(key.BaseURL))
-	return string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 }
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 
+// acquire waits for a slot. While Redis is unavailable it takes one of this process's part of
+// the limit, until Redis is tried again.
 func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
-	if err := l.refusePaused(ctx); err != nil {
-		return nil, err
-	}
 	for {
 		p, err := l.wait(ctx)
 		if l.fallback == nil || !errors.Is(err, ErrUnavailable) {
 			return p, err
 		}
-		p, err = l.acquireFallback(ctx)
+		l.mu.Lock()
+		retryAt := l.outage.retryAt
+		l.mu.Unlock()
+		bounded, cancel := context.WithDeadline(ctx, retryAt)
+		p, err = l.fallback.acquire(bounded)
+		cancel()
 		if err == nil || ctx.Err() != nil {
 			return p, err
 		}
 	}
-}
-
-// refusePaused refuses a caller whose deadline comes before the end of a pause that this process
-// knows of.
-func (l *line) refusePaused(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && end.Before(l.paused) {
-		return fmt.Errorf("%w until %s, and the call's limit ends before that", hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
-	}
-	return nil
-}
-
-// acquireFallback waits for a slot of this process's part of the limit, until Redis is
-// tried again.
-func (l *line) acquireFallback(ctx context.Context) (hotelstays.Permit, error) {
-	l.mu.Lock()
-	retryAt := l.outage.retryAt
-	l.mu.Unlock()
-	bounded, cancel := context.WithDeadline(ctx, retryAt)
-	defer cancel()
-	return l.fallback.acquire(bounded)
 }
 
 // wait waits in line for a slot.
@@ -154,43 +126,45 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	granted := make(chan grant, 1)
 	l.mu.Lock()
-	if time.Now().Before(l.outage.retryAt) {
-		err := l.outage.err
+	if err := l.refusal(ctx); err != nil {
 		l.mu.Unlock()
 		return nil, err
 	}
-	w := &waiter{done: make(chan struct{})}
-	place := l.waiters.PushBack(w)
-	l.wake()
+	waiter := l.waiters.PushBack(granted)
+	l.schedule()
 	l.mu.Unlock()
 
 	select {
-	case <-w.done:
-		return w.permit, w.err
+	case g := <-granted:
+		return g.permit, g.err
 	case <-ctx.Done():
 	}
 
 	l.mu.Lock()
-	select {
-	case <-w.done: // at the same moment
-	default:
-		l.waiters.Remove(place)
-		l.wake()
-	}
+	l.waiters.Remove(waiter)
+	l.schedule()
 	l.mu.Unlock()
-	if w.permit != nil {
-		w.permit.Done(hotelstays.PermitResult{})
+	select {
+	case g := <-granted: // at the same moment
+		if g.permit != nil {
+			g.permit.Done(hotelstays.PermitResult{})
+		}
+	default:
 	}
 	return nil, ctx.Err()
 }
 
-// reportBy schedules a report. l.mu is held.
-func (l *line) reportBy(at time.Time) {
-	if l.report.at.IsZero() || at.Before(l.report.at) {
-		l.report.at = at
-		l.wake()
+// refusal returns why a caller need not wait, or nil. l.mu is held.
+func (l *line) refusal(ctx context.Context) error {
+	switch end, ok := ctx.Deadline(); {
+	case ok && end.Before(l.paused):
+		return fmt.Errorf("%w until %s, and the call's limit ends before that", hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
+	case time.Now().Before(l.outage.retryAt):
+		return l.outage.err
 	}
+	return nil
 }
 
 func (l *line) pause(until time.Time) {
@@ -202,142 +176,112 @@ func (l *line) pause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.paused) {
-		l.paused, l.report.pause = until, true
+		l.paused = until
 		l.reportBy(now)
 	}
 }
 
-// wake starts the goroutine, or makes it look again. l.mu is held.
-func (l *line) wake() {
-	if !l.running {
-		l.running = true
-		go l.run()
-		return
-	}
-	select {
-	case l.bell <- struct{}{}:
-	default:
-	}
+// reportBy bounds the time until the next turn. l.mu is held.
+func (l *line) reportBy(at time.Time) {
+	l.reportAt = sooner(l.reportAt, at)
+	l.schedule()
 }
 
-// run takes turns while there is something to do.
-func (l *line) run() {
-	for {
-		l.mu.Lock()
-		now := time.Now()
-		at, due := l.due(now)
-		if at.IsZero() {
-			l.running = false
-			l.mu.Unlock()
-			return
-		}
-		if !due {
-			l.mu.Unlock()
-			l.sleep(at.Sub(now))
-			continue
-		}
-		t := l.begin(now)
-		l.mu.Unlock()
-		r, err := l.take(t)
-		l.mu.Lock()
-		if err != nil {
-			l.fail(t, err)
-		} else {
-			l.apply(t, r)
-		}
-		l.mu.Unlock()
-		if err == nil {
-			l.limiter.checkOnce.Do(l.limiter.checkEviction)
-		}
-	}
-}
-
-func (l *line) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.bell:
-	}
-}
-
-// due returns when the next turn is, and whether that is now; the zero time if none is
-// needed. l.mu is held.
-func (l *line) due(now time.Time) (at time.Time, due bool) {
-	l.dropExpired(now)
-	sooner := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
-	}
-	waiting := l.waiters.Len()
+// schedule begins the next turn, or sets the timer for it. l.mu is held.
+func (l *line) schedule() {
+	now := time.Now()
+	at := l.due(now)
 	switch {
-	case waiting > 0 && !l.report.pause && now.Before(l.paused):
-		sooner(l.paused)
-	case waiting == 0 && l.place.tickets > 0, waiting > l.place.tickets && (l.place.tickets == 0 || l.place.tickets < l.place.maxTickets):
-		sooner(now)
-	case waiting > 0:
-		sooner(l.place.servedAt)
+	case l.taking: // the end of that turn schedules the next
+	case at.IsZero():
+		l.timer.Stop()
+	case at.After(now):
+		l.timer.Reset(at.Sub(now))
+	default:
+		l.taking = true
+		go l.takeTurn()
 	}
-	if !l.report.at.IsZero() {
-		sooner(l.report.at)
-	}
-	if len(l.granted) > 0 {
-		sooner(l.renewAt)
-	}
-	if !l.outage.lostAt.IsZero() {
-		sooner(now)
-	}
-	if !at.IsZero() && at.Before(l.outage.retryAt) {
-		at = l.outage.retryAt
-	}
-	return at, !at.After(now)
 }
 
-// dropExpired drops reports that no longer matter, because the leases have ended. l.mu is
-// held.
-func (l *line) dropExpired(now time.Time) {
-	if l.outage.err != nil && now.Sub(l.outage.since) > l.limiter.opts.Lease {
-		l.report.arrived, l.report.unused = nil, nil
+// due returns when the next turn is, or the zero time if none is needed. l.mu is held.
+func (l *line) due(now time.Time) time.Time {
+	at := l.reportAt
+	if len(l.out) > 0 {
+		at = sooner(at, l.renewAt)
 	}
-	if now.Sub(l.outage.lostAt) > l.limiter.opts.Lease {
-		l.outage.lostAt = time.Time{}
+	waiting, tickets := l.waiters.Len(), l.place.tickets
+	switch {
+	case waiting > 0 && now.Before(l.paused):
+		at = sooner(at, l.paused)
+	case waiting == 0 && tickets > 0, waiting > tickets && tickets < l.place.maxTickets: // to return tickets, or get some
+		at = now
+	case waiting > 0:
+		at = sooner(at, l.place.servedAt)
 	}
-	if now.After(l.paused) {
-		l.report.pause = false
+	if retryAt := l.outage.retryAt; retryAt.Before(l.outage.until) || !at.IsZero() {
+		at = later(at, retryAt)
 	}
-	if len(l.report.arrived)+len(l.report.unused) == 0 && !l.report.pause {
-		l.report.at = time.Time{}
+	return at
+}
+
+// sooner returns the earlier time. A zero time is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// takeTurn takes the turn that schedule has begun.
+func (l *line) takeTurn() {
+	l.mu.Lock()
+	t := l.begin(time.Now())
+	l.mu.Unlock()
+	r, err := l.take(t)
+	l.mu.Lock()
+	if err != nil {
+		l.fail(t, err)
+	} else {
+		l.apply(r)
+	}
+	l.taking = false
+	l.schedule()
+	l.mu.Unlock()
+	if err == nil && !l.limiter.checked.Swap(true) {
+		l.limiter.checkEviction()
 	}
 }
 
 // begin collects what the next turn reports and asks for. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{number: l.turns, first: l.next, began: now, refused: -time.Microsecond, arrived: l.report.arrived, unused: l.report.unused}
-	if l.report.refusal {
-		t.refused = now.Sub(l.refused)
-	}
+	t := turn{report: l.report, number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
+	l.report, l.reportAt = report{}, time.Time{}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
-	if l.report.pause {
-		t.pause = l.paused.Sub(now)
-	}
-	l.report = report{}
 	if l.outage.err != nil && l.fallback != nil {
 		// Others may continue alone until they find Redis again.
-		t.pause = max(t.pause, l.restAfterOutage())
+		t.rest = max(t.rest, l.restAfterOutage())
 	}
-	if len(l.granted) > 0 && !now.Before(l.renewAt) {
-		for number, p := range l.granted {
-			if p.sent.IsZero() {
-				t.held = append(t.held, number)
-				continue
-			}
-			t.arrived = append(t.arrived, arrival{number, p.sent.Add(l.travelTime(now))})
-			delete(l.granted, number)
+	if now.Before(l.renewAt) {
+		return t
+	}
+	l.renewAt = now.Add(renewPause)
+	for number, p := range l.out {
+		if p.sent.IsZero() {
+			t.held = append(t.held, number)
+			continue
 		}
+		t.arrived = append(t.arrived, arrival{number, p.sent.Add(l.transit.travelTime(now))})
+		delete(l.out, number)
 	}
 	return t
 }
@@ -349,59 +293,56 @@ func (l *line) restAfterOutage() time.Duration {
 }
 
 // apply takes over a reply. l.mu is held.
-func (l *line) apply(t turn, r reply) {
+func (l *line) apply(r reply) {
 	now := time.Now()
-	l.outage, l.place = outage{}, place{r.tickets, r.maxTickets, now.Add(r.wait)}
-	if r.refused >= 0 && !l.report.refusal {
-		l.refused = now.Add(-r.refused)
+	l.outage = outage{}
+	l.place = place{r.tickets, r.maxTickets, now.Add(r.wait)}
+	l.transit.busy = 10 * r.maxTickets
+	if r.refused >= 0 {
+		l.transit.refused = later(l.transit.refused, now.Add(-r.refused))
 	}
-	if len(t.held) > 0 || len(l.granted) == 0 {
+	if len(l.out) == 0 {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
-		number := l.next
+		p := &permit{line: l, number: l.next}
 		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
-			l.report.unused = append(l.report.unused, number)
-			l.report.at = now
+			l.report.unused = append(l.report.unused, p.number)
+			l.reportAt = now
 			continue
 		}
-		p := &permit{line: l, number: number}
-		l.granted[number] = p
-		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.permit = p
-		close(w.done)
+		l.out[p.number] = p
+		l.serve(grant{permit: p})
 	}
 }
 
 // fail keeps what was not reported, and ends the waits with an error. l.mu is held.
 func (l *line) fail(t turn, err error) {
 	now := time.Now()
-	l.report.arrived, l.report.unused = append(t.arrived, l.report.arrived...), append(t.unused, l.report.unused...)
-	if t.pause > 0 {
-		l.report.pause = true
+	if l.outage.err == nil && l.fallback != nil {
+		l.fallback.pause(now.Add(l.window())) // what the fleet has just sent still counts
 	}
-	l.report.at = now
-	l.report.refusal = l.report.refusal || t.refused >= 0
-	if t.want > 0 {
-		l.outage.lostAt = now // the next turn returns what this one was granted, or may still be granted
+	if l.outage.err == nil || t.want > 0 { // a later turn returns what may have been granted
+		l.outage.until = now.Add(l.limiter.opts.Lease)
 	}
-	if errors.Is(err, redis.ErrClosed) { // for good: the leases end what is out
-		l.report.arrived, l.report.unused, l.report.pause, l.outage.lostAt = nil, nil, false, time.Time{}
+	l.outage.until = later(l.outage.until, l.paused)
+	if errors.Is(err, redis.ErrClosed) { // for good
+		l.outage.until = now
 	}
-	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; check Redis, or set FallbackProcesses",
-		l.op, ErrUnavailable, err)
 	l.outage.retryAt = now.Add(retryPause)
+	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; "+
+		"check Redis, or set FallbackProcesses", l.op, ErrUnavailable, err)
 	l.place.tickets = 0
-	if l.outage.since.IsZero() {
-		l.outage.since = now
-		if l.fallback != nil {
-			l.fallback.pause(now.Add(l.window())) // what the fleet has just sent still counts
-		}
-	}
+	l.report.arrived = append(t.arrived, l.report.arrived...)
+	l.report.unused = append(t.unused, l.report.unused...)
+	l.report.refused = later(t.refused, l.report.refused)
 	for l.waiters.Len() > 0 {
-		w := l.waiters.Remove(l.waiters.Front()).(*waiter)
-		w.err = l.outage.err
-		close(w.done)
+		l.serve(grant{err: l.outage.err})
 	}
+}
+
+// serve ends the wait of the caller in front. l.mu is held.
+func (l *line) serve(g grant) {
+	l.waiters.Remove(l.waiters.Front()).(chan grant) <- g
 }

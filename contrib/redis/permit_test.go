@@ -11,36 +11,28 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-func TestSlotComesBackAWindowAfterItsRequestLeft(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, key, limit)
-		time.Sleep(3 * time.Second) // they dial
-		for _, permit := range held {
-			leave(permit)
-		}
-		assert.Equal(t, soon, took(t, b, limit))
-		assert.Equal(t, soon, took(t, b, 1))
-		time.Sleep(full)
-		assert.Zero(t, took(t, a, limit))
-	})
-}
-
-// The arrival that an answer proves decides when the slot is free.
-func TestSlotComesBackAWindowAfterItsRequestArrived(t *testing.T) {
+// A slot is free again a window and the margin after its request arrived, as its answer proves.
+func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 	for name, c := range map[string]struct {
+		margin   time.Duration
+		dial     time.Duration // until the request leaves
 		answered time.Duration // after the request left
 		arrived  time.Duration // as the answer proves
 		back     time.Duration
 	}{
-		"on the way for long":     {400 * ms, 300 * ms, 300*ms + full},
-		"before it left":          {400 * ms, -time.Hour, full}, // the service's clock is not the client's
-		"answered after a second": {1500 * ms, 700 * ms, 700*ms + full},
-		"sooner than was thought": {1500 * ms, 10 * ms, 1500*ms + reportPause},
+		"on the way for long":        {0, 0, 400 * ms, 300 * ms, 300*ms + full},
+		"on the way, another margin": {200 * ms, 0, 400 * ms, 300 * ms, 300*ms + window + 200*ms},
+		"left late":                  {0, 3 * time.Second, 0, 0, full},
+		"before it left":             {0, 0, 400 * ms, -time.Hour, full}, // the service's clock is not the client's
+		"answered after a second":    {0, 0, 1500 * ms, 700 * ms, 700*ms + full},
+		"sooner than was thought":    {0, 0, 1500 * ms, 10 * ms, 1500*ms + reportPause},
 	} {
 		t.Run(name, func(t *testing.T) {
-			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+			twoProcesses(t, RateLimiterOptions{Margin: c.margin}, func(t *testing.T, _ *mini, a, b *process) {
+				held := a.hold(t, key, limit)
+				time.Sleep(c.dial)
 				start := time.Now()
-				for _, permit := range a.hold(t, key, limit) {
+				for _, permit := range held {
 					permit.Sent()
 					time.AfterFunc(c.answered, func() { permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived)}) })
 				}
@@ -78,26 +70,16 @@ func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-func TestMarginIsAddedToTheWindow(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms}, func(t *testing.T, _ *mini, a, b *process) {
-		a.take(t, key, limit)
-		assert.Equal(t, window+200*ms-reportPause, took(t, b, 1))
-	})
-}
-
 // A live process keeps the slot of a request that takes long to leave.
 func TestSlotOfALivingProcessIsKept(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		slow := a.hold(t, key, 1)
-		held := a.hold(t, key, limit-1)
-		time.Sleep(time.Minute)
-		for _, permit := range held {
-			leave(permit)
-		}
-		time.Sleep(time.Minute)
+		held := a.hold(t, key, limit)
+		time.Sleep(20 * time.Second)
+		leave(held[1:]...)
+		time.Sleep(20 * time.Second)
 		assert.Zero(t, took(t, b, limit-1))
 		assert.Equal(t, soon, took(t, b, 1), "the fifth is still out")
-		leave(slow[0])
+		leave(held[0])
 	})
 }
 
@@ -125,38 +107,31 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 }
 
 // All processes learn of a 429, and its effect halves each minute.
-func TestRefusalFades(t *testing.T) {
+func TestEffectOfA429Fades(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		a.link.latency.Store(int64(100 * ms))
-		b.link.latency.Store(int64(100 * ms))
-		time.Sleep(2 * time.Minute) // older proofs no longer count
-		permit := a.hold(t, key, 1)[0]
-		permit.Sent()
-		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
-		start := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer cancel()
 		for _, p := range []*process{a, b} {
-			for range limit {
-				go func() {
-					for ctx.Err() == nil {
-						if permit, err := p.Acquire(ctx, key); err == nil {
-							permit.Sent()
-							permit.Done(hotelstays.PermitResult{FirstByte: time.Now()})
-						}
-					}
-				}()
-			}
+			p.link.latency.Store(int64(100 * ms))
 		}
+		answer := func(p *process, limited bool) {
+			permit := p.hold(t, key, 1)[0]
+			permit.Sent()
+			permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: limited})
+		}
+		answer(a, true)
+		start := time.Now()
 		for minutes := range 3 {
-			time.Sleep(time.Until(start.Add(time.Duration(minutes)*time.Minute + 50*time.Second)))
+			for time.Since(start) < time.Duration(minutes)*time.Minute+50*time.Second {
+				answer(a, false)
+				answer(b, false)
+				time.Sleep(2 * time.Second)
+			}
 			for _, p := range []*process{a, b} {
 				l := p.line(key)
 				l.mu.Lock()
-				assert.Equal(t, window>>minutes, l.travelTime(time.Now()), "after %s", time.Since(start))
+				assert.Equal(t, window>>minutes, l.transit.travelTime(time.Now()), "after %s", time.Since(start))
 				l.mu.Unlock()
 			}
+			time.Sleep(5 * time.Second)
 		}
-		<-ctx.Done()
 	})
 }

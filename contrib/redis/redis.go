@@ -12,9 +12,6 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/hotelstays/hotelstays-go/keyring"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const defaultPrefix = "hotelstays"
@@ -40,8 +37,10 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	}
 }
 
-func runScript(ctx context.Context, client redis.UniversalClient, s *redis.Script, keys []string, args ...any) (any, error) {
-	return within(ctx, func(ctx context.Context) (any, error) { return s.Run(ctx, client, keys, args...).Result() })
+// runScript runs a script within ctx. read reads its reply.
+func runScript[T any](ctx context.Context, client redis.UniversalClient, s *redis.Script, read func(*redis.Cmd) (T, error),
+	keys []string, args ...any) (T, error) {
+	return within(ctx, func(ctx context.Context) (T, error) { return read(s.Run(ctx, client, keys, args...)) })
 }
 
 // newID returns a name that no other process has.
@@ -51,39 +50,25 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// problems collects what is wrong with the arguments of a constructor.
-type problems []error
-
-func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
-
-func (p *problems) err(constructor string) error {
-	if len(*p) == 0 {
-		return nil
+// invalid returns the error of a constructor with the problems of its arguments, or nil if
+// all of them are nil.
+func invalid(constructor string, problems ...error) error {
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("hotelstaysredis: %s: %w", constructor, err)
 	}
-	return fmt.Errorf("hotelstaysredis: %s: %w", constructor, errors.Join(*p...))
+	return nil
 }
 
-func (p *problems) checkClient(client redis.UniversalClient) {
+func checkClient(client redis.UniversalClient) error {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		p.add("the client is nil; pass one of github.com/redis/go-redis/v9")
+		return errors.New("the client is nil; pass one of github.com/redis/go-redis/v9")
 	}
+	return nil
 }
 
-func (p *problems) keyring(keys []types.Secret) *keyring.Ring {
-	ring, err := keyring.New(keys)
-	if err != nil {
-		*p = append(*p, err)
+func checkPrefix(prefix string) error {
+	if strings.ContainsAny(prefix, "{}") {
+		return fmt.Errorf("the Prefix %q must not contain braces: a cluster uses the text in braces to place a key", prefix)
 	}
-	return ring
-}
-
-// prefix returns the prefix to use.
-func (p *problems) prefix(given string) string {
-	if strings.ContainsAny(given, "{}") {
-		p.add("Prefix %q must not contain braces: a cluster uses the text in braces to place a key", given)
-	}
-	if given == "" {
-		return defaultPrefix
-	}
-	return given
+	return nil
 }

@@ -30,52 +30,44 @@ func (s settings) at(srv *hotelstaystest.Server) settings {
 	return s
 }
 
-// runCaller calls two operations as fast as the fleet's rate limits let it.
+// calls are of operations that the service refuses, and counts.
+var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) error{
+	hotelstays.OpQueryOrders: func(ctx context.Context, c *hotelstays.Client) error {
+		_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
+		return err
+	},
+	hotelstays.OpCheckAvail: func(ctx context.Context, c *hotelstays.Client) error {
+		_, err := c.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
+		return err
+	},
+	hotelstays.OpBook: func(ctx context.Context, c *hotelstays.Client) error {
+		_, err := c.Book(ctx, &hotelstays.BookRequest{SessionID: "session", CustomerReferenceNo: "ref", RatePkgID: "offer",
+			Holder: types.Holder{FirstName: "First", LastName: "Last"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "First", LastName: "Last"}}})
+		return err
+	},
+}
+
+// runCaller calls its operations as fast as the fleet's rate limits let it, also when Redis
+// was unavailable.
 func runCaller(s settings) error {
 	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
-	client, err := s.limited(rdb)
+	client, err := s.connect(rdb)
 	if err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
-	for range s.Callers {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				_, _ = client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
-			}
-		})
-		wg.Go(func() {
-			for ctx.Err() == nil { // refused, and counted
-				_, _ = client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
-			}
-		})
-	}
-	wg.Wait()
-	return nil
-}
-
-// runBooker books as fast as the fleet's rate limit lets it, also when Redis was unavailable.
-func runBooker(s settings) error {
-	ctx := chaostest.UntilClosed()
-	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
-	defer rdb.Close()
-	client, err := s.limited(rdb)
-	if err != nil {
-		return err
-	}
-	req := &hotelstays.BookRequest{SessionID: "session", CustomerReferenceNo: "ref", RatePkgID: "offer", // refused, and counted
-		Holder: types.Holder{FirstName: "First", LastName: "Last"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "First", LastName: "Last"}}}
-	var wg sync.WaitGroup
-	for range s.Callers {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if _, err := client.Book(ctx, req); errors.Is(err, ErrUnavailable) {
-					time.Sleep(20 * time.Millisecond)
+	for _, op := range s.Operations {
+		for range s.Callers {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					if errors.Is(calls[op](ctx, client), ErrUnavailable) {
+						time.Sleep(20 * ms)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 	wg.Wait()
 	return nil
@@ -86,7 +78,7 @@ func runBooker(s settings) error {
 func runBurster(s settings) error {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
 	defer rdb.Close()
-	client, err := s.limited(rdb)
+	client, err := s.connect(rdb)
 	if err != nil {
 		return err
 	}
@@ -120,17 +112,6 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to 
 	return times, by
 }
 
-// used is the used share of a limit: a second divided by the mean time between a request
-// and the one that comes limit places later.
-func used(times []time.Time, limit int) float64 {
-	var sum time.Duration
-	rounds := len(times) - limit
-	for i := range max(0, rounds) {
-		sum += times[i+limit].Sub(times[i])
-	}
-	return float64(rounds) / sum.Seconds()
-}
-
 // spread returns the least and the most requests of the named processes.
 func spread(by map[string]int, names ...string) (least, most int) {
 	least = by[names[0]]
@@ -142,11 +123,12 @@ func spread(by map[string]int, names ...string) (least, most int) {
 
 // Four processes at full demand; one is killed and replaced.
 func TestServerProcessesShareTheRateLimits(t *testing.T) {
+	t.Parallel()
 	ran := watchMachine(t)
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{Countries: 1}, LedgerLimit: 1_000_000})
 	defer srv.Close()
 	s := sharedRedis(t).at(srv)
-	s.Role, s.Callers = "caller", 30
+	s.Role, s.Callers, s.Operations = "caller", 30, []hotelstays.Operation{hotelstays.OpQueryOrders, hotelstays.OpCheckAvail}
 	start := func(name string) *chaostest.Process {
 		s.Name = name
 		return startWorker(t, s)
@@ -174,9 +156,9 @@ func TestServerProcessesShareTheRateLimits(t *testing.T) {
 		assert.NoError(t, w.Close())
 	}
 
-	for _, op := range []hotelstaystest.Operation{hotelstays.OpQueryOrders, hotelstays.OpCheckAvail} {
+	for _, op := range s.Operations {
 		all, _ := arrivals(srv, op, begin, end)
-		used := used(all, hotelstays.Operation(op).RateLimit())
+		used := used(all, op.RateLimit())
 		_, before := arrivals(srv, op, begin, killed)
 		_, after := arrivals(srv, op, reborn, end)
 		t.Logf("%s: %.3f of the rate limit used; before the kill %v, after it %v", op, used, before, after)
@@ -222,6 +204,7 @@ func runReceiver(s settings) error {
 
 // Four processes get the same delivery at once, again and again until each answers 200.
 func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
+	t.Parallel()
 	s := sharedRedis(t)
 	s.Role, s.WebhookSecret = "receiver", "the signing secret of this test"
 	var urls []string
@@ -234,7 +217,7 @@ func TestServerWebhookIsHandledOnceByFourProcesses(t *testing.T) {
 	defer rdb.Close()
 	sender := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var answered sync.Map
-	for i := range 20 {
+	for i := range 10 {
 		id := fmt.Sprintf("event-%d", i)
 		body := fmt.Appendf(nil, `{"event":"order_paid","customerReferenceNo":"ref-%d","eventTime":%d}`, i, time.Now().Unix())
 		at := time.Now()

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -38,12 +37,11 @@ type settings struct {
 	URL, AppKey, AppSecret string
 	WebhookSecret          string
 	Callers                int
+	Operations             []hotelstays.Operation // that a caller calls
 	City                   string
 }
 
-var roles = map[string]func(settings) error{
-	"caller": runCaller, "booker": runBooker, "burster": runBurster, "receiver": runReceiver,
-}
+var roles = map[string]func(settings) error{"caller": runCaller, "burster": runBurster, "receiver": runReceiver}
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // it logs every refused dial
@@ -53,6 +51,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("HOTELSTAYS_REDIS_ADDR is not set: tests with the tag redis_server need the address of a Redis on loopback")
 		os.Exit(1)
 	}
+	_ = flag.Set("test.parallel", "16") // they mostly wait
 	goleak.VerifyTestMain(m)
 }
 
@@ -60,23 +59,19 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// client returns the client of a process of the fleet, which shares its token.
-func (s settings) client(rdb *redis.Client, opts ...hotelstays.Option) (*hotelstays.Client, error) {
+// connect returns a client that shares its token and its rate limits through Redis.
+func (s settings) connect(rdb *redis.Client) (*hotelstays.Client, error) {
 	tokens, err := NewTokenStore(rdb, TokenStoreOptions{Keys: []types.Secret{oldKey}, Prefix: s.Prefix})
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, hotelstays.WithTokenStore(tokens), hotelstays.WithHeader("User-Agent", s.Name), hotelstays.WithMaxAttempts(1))
-	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)}, opts...)
-}
-
-// limited returns a client that also shares its rate limits.
-func (s settings) limited(rdb *redis.Client) (*hotelstays.Client, error) {
 	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Prefix: s.Prefix})
 	if err != nil {
 		return nil, err
 	}
-	return s.client(rdb, hotelstays.WithRateLimiter(limiter))
+	return hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
+		hotelstays.WithTokenStore(tokens), hotelstays.WithRateLimiter(limiter),
+		hotelstays.WithHeader("User-Agent", s.Name), hotelstays.WithMaxAttempts(1))
 }
 
 // startWorker starts a process of the fleet, which ends with the test.
@@ -101,23 +96,27 @@ func sharedRedis(t *testing.T) settings {
 	return settings{Redis: os.Getenv("HOTELSTAYS_REDIS_ADDR"), Prefix: "test:" + t.Name() + ":" + newID()}
 }
 
-// settle waits until a limiter has reported everything. Its connection can then be closed.
-func settle(t *testing.T, r *RateLimiter) {
+// connectTo returns a client of a Redis, which ends with the test.
+func connectTo(t *testing.T, addr string) *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// limiterAt returns a process with a limiter on a Redis.
+func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	t.Helper()
-	silent := func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, l := range r.lines {
-			l.mu.Lock()
-			running := l.running
-			l.mu.Unlock()
-			if running {
-				return false
-			}
-		}
-		return true
-	}
-	require.Eventually(t, silent, 10*time.Second, 5*time.Millisecond)
+	limiter, err := NewRateLimiter(connectTo(t, addr), opts)
+	require.NoError(t, err)
+	p := &process{RateLimiter: limiter}
+	t.Cleanup(func() { settle(t, p) })
+	return p
+}
+
+// settle waits until a process has reported everything.
+func settle(t *testing.T, p *process) {
+	t.Helper()
+	require.Eventually(t, p.idle, 10*time.Second, 5*time.Millisecond)
 }
 
 // watchMachine returns a function that reports whether the machine ran all the time since.
@@ -177,10 +176,8 @@ func (s *server) start(t *testing.T) {
 	s.cmd = exec.Command("redis-server", append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.folder,
 		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(s.folder, "log")}, s.args...)...)
 	require.NoError(t, s.cmd.Start())
-	client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
-	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 20*time.Second, 20*time.Millisecond,
-		"process "+strconv.Itoa(s.cmd.Process.Pid))
+	client := connectTo(t, s.addr)
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 20*time.Second, 20*time.Millisecond)
 }
 
 func (s *server) stop() {

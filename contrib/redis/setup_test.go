@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,12 +19,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 )
 
-// portion returns full, or fewer cases under -short.
-func portion[T any](full, short T) T {
-	if testing.Short() {
-		return short
+const ms = time.Millisecond
+
+// amount returns typical, or full with HOTELSTAYS_LONG=1.
+func amount[T any](t *testing.T, full, typical T) T {
+	if os.Getenv("HOTELSTAYS_LONG") != "" {
+		return full
 	}
-	return full
+	t.Logf("%v; HOTELSTAYS_LONG=1 tries %v", typical, full)
+	return typical
 }
 
 // mini is a miniredis in a bubble, with its clock. Commands take no time except the latency
@@ -46,29 +50,6 @@ func withMini(t *testing.T, test func(t *testing.T, m *mini)) {
 	})
 }
 
-// link is the connection of one process to Redis.
-type link struct {
-	*redis.Client
-	mini     *mini
-	latency  atomic.Int64 // a time.Duration: one way, at most
-	losing   atomic.Int64 // percentage of lost replies
-	down     atomic.Bool  // nothing arrives
-	before   atomic.Pointer[func(cmd redis.Cmder)]
-	commands atomic.Int64
-}
-
-// connect returns the link of one more process.
-func (m *mini) connect() *link {
-	l := &link{mini: m, Client: redis.NewClient(&redis.Options{Dialer: m.dial, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})}
-	l.AddHook(l)
-	return l
-}
-
-func (m *mini) dial(context.Context, string, string) (net.Conn, error) { return m.Dial() }
-
-var errLost = errors.New("the connection is lost")
-
 // tick sets the server's clock by the bubble's.
 func (m *mini) tick() {
 	m.mu.Lock()
@@ -81,6 +62,33 @@ func (m *mini) tick() {
 	m.last = now
 }
 
+// link is the connection of one process to Redis.
+type link struct {
+	*redis.Client
+	mini     *mini                         // nil: a real Redis
+	latency  atomic.Int64                  // a time.Duration: one way, at most
+	losing   atomic.Int64                  // percentage of lost replies
+	down     atomic.Bool                   // nothing arrives
+	frozen   atomic.Pointer[chan struct{}] // commands wait for it, and are lost
+	before   atomic.Pointer[func(cmd redis.Cmder)]
+	commands atomic.Int64
+}
+
+func newLink(client *redis.Client, m *mini) *link {
+	l := &link{Client: client, mini: m}
+	client.AddHook(l)
+	return l
+}
+
+// connect returns the link of one more process.
+func (m *mini) connect() *link {
+	dial := func(context.Context, string, string) (net.Conn, error) { return m.Dial() }
+	return newLink(redis.NewClient(&redis.Options{Dialer: dial, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), m)
+}
+
+var errLost = errors.New("the connection is lost")
+
 func (l *link) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
@@ -90,66 +98,56 @@ func (l *link) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 func (l *link) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		l.commands.Add(1)
+		if thawed := l.frozen.Load(); thawed != nil {
+			<-*thawed
+			return lose(cmd)
+		}
 		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
 		if l.down.Load() {
-			cmd.SetErr(errLost)
-			return errLost
+			return lose(cmd)
 		}
 		if before := l.before.Load(); before != nil {
 			(*before)(cmd)
 		}
-		l.mini.tick()
+		if l.mini != nil {
+			l.mini.tick()
+		}
 		err := next(ctx, cmd)
 		time.Sleep(time.Duration(rand.N(l.latency.Load() + 1)))
 		if rand.Int64N(100) < l.losing.Load() {
-			cmd.SetErr(errLost)
-			return errLost
+			return lose(cmd)
 		}
 		return err
 	}
 }
 
-// gate is a hook of a client. It holds the commands of a frozen process, which are then lost.
-type gate struct{ frozen atomic.Pointer[chan struct{}] }
+func lose(cmd redis.Cmder) error {
+	cmd.SetErr(errLost)
+	return errLost
+}
 
-func (g *gate) freeze() (thaw func()) {
-	held := make(chan struct{})
-	g.frozen.Store(&held)
+// freeze makes commands wait.
+func (l *link) freeze() (thaw func()) {
+	thawed := make(chan struct{})
+	l.frozen.Store(&thawed)
 	return func() {
-		g.frozen.Store(nil)
-		close(held)
+		l.frozen.Store(nil)
+		close(thawed)
 	}
 }
 
-func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if held := g.frozen.Load(); held != nil {
-			<-*held
-			cmd.SetErr(errLost)
-			return errLost
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// fleetOf returns a fleet for a suite of storetest. Each of its processes has a client.
-func fleetOf[S any](connect func() *redis.Client, open func(*redis.Client) S) storetest.Fleet[S] {
-	gates := map[any]*gate{}
+// fleetOf returns a fleet for a suite of storetest. Each of its processes has a link.
+func fleetOf[S any](t *testing.T, connect func() *link, open func(*redis.Client) S) storetest.Fleet[S] {
+	links := map[any]*link{}
 	return storetest.Fleet[S]{
 		Open: func() S {
-			client, g := connect(), new(gate)
-			client.AddHook(g)
-			s := open(client)
-			gates[s] = g
+			l := connect()
+			t.Cleanup(func() { l.Close() })
+			s := open(l.Client)
+			links[s] = l
 			return s
 		},
-		Freeze: func(s S) func() { return gates[s].freeze() },
+		Freeze: func(s S) func() { return links[s].freeze() },
 	}
 }
 
@@ -157,12 +155,7 @@ func fleetOf[S any](connect func() *redis.Client, open func(*redis.Client) S) st
 func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
 	m := &mini{Miniredis: miniredis.NewMiniRedis()}
 	t.Cleanup(m.Close)
-	connect := func() *redis.Client {
-		l := m.connect()
-		t.Cleanup(func() { l.Close() })
-		return l.Client
-	}
-	fleet := fleetOf(connect, open)
+	fleet := fleetOf(t, m.connect, open)
 	fleet.SetBack = func(d time.Duration) { m.ahead.Add(-int64(d)) }
 	return fleet
 }

@@ -3,6 +3,7 @@
 package hotelstaysredis
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -58,29 +59,20 @@ var _ hotelstays.TokenLeaser = (*TokenStore)(nil)
 // NewTokenStore returns a store in the Redis of client. It opens no connection. Its error
 // names every invalid option.
 func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*TokenStore, error) {
-	var p problems
-	p.checkClient(client)
-	s := &TokenStore{
-		client:  client,
-		prefix:  p.prefix(opts.Prefix),
-		lease:   opts.FetchLease,
-		keyring: p.keyring(opts.Keys),
-		log:     opts.Logger,
-		leases:  make(map[string]string),
+	ring, err := keyring.New(opts.Keys)
+	problems := []error{checkClient(client), checkPrefix(opts.Prefix), err}
+	lease := cmp.Or(opts.FetchLease, defaultFetchLease)
+	if lease < minFetchLease {
+		problems = append(problems, fmt.Errorf("FetchLease is %s; it must be at least %s", lease, minFetchLease))
 	}
-	switch {
-	case s.lease == 0:
-		s.lease = defaultFetchLease
-	case s.lease < minFetchLease:
-		p.add("FetchLease is %s; it must be at least %s", s.lease, minFetchLease)
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if err := p.err("NewTokenStore"); err != nil {
+	if err := invalid("NewTokenStore", problems...); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &TokenStore{client: client, prefix: cmp.Or(opts.Prefix, defaultPrefix), lease: lease, keyring: ring, log: opts.Logger,
+		leases: make(map[string]string)}, nil
 }
 
 // redisKeys returns where a token is, and where the lease to fetch it is.
@@ -88,6 +80,11 @@ func (s *TokenStore) redisKeys(key string) (token, lease string) {
 	hash := sha256.Sum256([]byte(key))
 	tag := s.prefix + ":{" + hex.EncodeToString(hash[:16]) + "}"
 	return tag + ":token", tag + ":fetch"
+}
+
+// run runs a script that returns 1 for yes and 0 for no.
+func (s *TokenStore) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (bool, error) {
+	return runScript(ctx, s.client, script, (*redis.Cmd).Bool, keys, args...)
 }
 
 // Load returns the token under key, or a zero Token if there is none. A token that cannot be
@@ -137,31 +134,35 @@ return 1`)
 // Store stores t encrypted under key, until its Expiry if it has one. A process that has
 // lost its lease never overwrites the token of another.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
+	if err := s.store(ctx, key, t); err != nil {
+		return fmt.Errorf("hotelstaysredis: storing the token: %w", err)
+	}
+	return nil
+}
+
+func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) error {
 	if t.Value.IsZero() {
-		return errors.New("hotelstaysredis: storing the token: it is empty")
+		return errors.New("it is empty")
 	}
 	var life time.Duration // 0: no end
 	if !t.Expiry.IsZero() {
 		if life = time.Until(t.Expiry).Truncate(time.Millisecond); life <= 0 {
-			return errors.New("hotelstaysredis: storing the token: it has expired; compare the clocks of the processes")
+			return errors.New("it has expired; compare the clocks of the processes")
 		}
 	}
 	redisKey, lease := s.redisKeys(key)
+	sealed, err := s.keyring.SealToken(redisKey, t)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	leaseID := s.leases[key]
 	s.mu.Unlock()
-	sealed, err := s.keyring.SealToken(redisKey, t)
-	var stored any
-	if err == nil {
-		stored, err = runScript(ctx, s.client, storeToken, []string{redisKey, lease}, sealed, life.Milliseconds(), leaseID)
-	}
-	if err == nil && stored != int64(1) {
+	stored, err := s.run(ctx, storeToken, []string{redisKey, lease}, sealed, life.Milliseconds(), leaseID)
+	if err == nil && !stored {
 		err = errors.New("the lease ended during the fetch; a newer token of another process stays; is FetchLease too short?")
 	}
-	if err != nil {
-		return fmt.Errorf("hotelstaysredis: storing the token: %w", err)
-	}
-	return nil
+	return err
 }
 
 // compareAndDelete deletes a key if it still has the given value.
@@ -177,7 +178,7 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	redisKey, _ := s.redisKeys(key)
 	sealed, token, err := s.read(ctx, redisKey)
 	if err == nil && sealed != nil && token.Value.Equal(refused.Value) {
-		_, err = runScript(ctx, s.client, compareAndDelete, []string{redisKey}, sealed)
+		_, err = s.run(ctx, compareAndDelete, []string{redisKey}, sealed)
 	}
 	if err != nil {
 		return fmt.Errorf("hotelstaysredis: deleting the token: %w", err)
@@ -201,11 +202,11 @@ return 1`)
 func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), ok bool, err error) {
 	_, redisKey := s.redisKeys(key)
 	leaseID := newID()
-	granted, err := runScript(ctx, s.client, leaseFetch, []string{redisKey}, leaseID, s.lease.Milliseconds())
+	granted, err := s.run(ctx, leaseFetch, []string{redisKey}, leaseID, s.lease.Milliseconds())
 	if err != nil {
 		return nil, false, fmt.Errorf("hotelstaysredis: leasing the fetch of a token: %w", err)
 	}
-	if granted != int64(1) {
+	if !granted {
 		return nil, false, nil
 	}
 	s.mu.Lock()
@@ -227,7 +228,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = runScript(ctx, s.client, compareAndDelete, []string{redisKey}, leaseID) // else it ends by itself
+		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // else it ends by itself
 	}, true, nil
 }
 
@@ -247,7 +248,7 @@ func (s *TokenStore) renew(ctx context.Context, redisKey, leaseID string) {
 			return
 		case <-ticker.C:
 			once, cancel := context.WithTimeout(ctx, s.lease/3)
-			_, _ = runScript(once, s.client, renewLease, []string{redisKey}, leaseID, s.lease.Milliseconds())
+			_, _ = s.run(once, renewLease, []string{redisKey}, leaseID, s.lease.Milliseconds())
 			cancel()
 		}
 	}

@@ -3,13 +3,9 @@ package hotelstaysredis
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -76,11 +71,19 @@ func TestTokenStore(t *testing.T) {
 	}, storetest.InBubble())
 }
 
-func TestTokensOfEnvironments(t *testing.T) {
+// Each prefix has tokens of its own, also if one is copied to the key of another.
+func TestTokensOfPrefixes(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("token"))
-		assert.NotZero(t, mustLoad(t, newTokens(t, l, TokenStoreOptions{})))
-		assert.Zero(t, mustLoad(t, newTokens(t, l, TokenStoreOptions{Prefix: "test"})))
+		test := newTokens(t, l, TokenStoreOptions{Prefix: "test"})
+		assert.Zero(t, mustLoad(t, test))
+		stored, _ := s.redisKeys(tokenKey)
+		elsewhere, _ := test.redisKeys(tokenKey)
+		value, err := m.Get(stored)
+		require.NoError(t, err)
+		require.NoError(t, m.Set(elsewhere, value))
+		assert.Zero(t, mustLoad(t, test))
+		m.Del(elsewhere)
 		time.Sleep(time.Hour)
 		m.tick()
 		assert.Empty(t, m.Keys(), "Redis keeps a token no longer than it lives")
@@ -103,8 +106,9 @@ func TestNothingShowsInRedis(t *testing.T) {
 		for _, secret := range []string{"the-secret-token", "secret-token", "the-app-key", "ticket", "host.example", oldKey.Reveal()} {
 			assert.NotContains(t, dump, secret)
 		}
+		idle := newTokens(t, new(redis.Client), TokenStoreOptions{})
 		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
-			assert.NotContains(t, fmt.Sprintf(format, s), oldKey.Reveal())
+			assert.NotContains(t, fmt.Sprintf(format, idle), oldKey.Reveal())
 			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), oldKey.Reveal())
 		}
 		time.Sleep(time.Minute) // the limiter has reported
@@ -133,38 +137,6 @@ func TestKeysCanBeChanged(t *testing.T) {
 		assert.NotZero(t, mustLoad(t, turned))
 		mustStore(t, first, types.NewSecret("the next"))
 		assert.Equal(t, types.NewSecret("the next"), mustLoad(t, first).Value)
-	})
-}
-
-// A token that was copied to another key does not decrypt there.
-func TestTokenOfAnotherKey(t *testing.T) {
-	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
-		test := newTokens(t, l, TokenStoreOptions{Prefix: "test"})
-		mustStore(t, s, types.NewSecret("token"))
-		place, _ := s.redisKeys(tokenKey)
-		elsewhere, _ := test.redisKeys(tokenKey)
-		value, err := m.Get(place)
-		require.NoError(t, err)
-		require.NoError(t, m.Set(elsewhere, value))
-		assert.Zero(t, mustLoad(t, test))
-	})
-}
-
-func TestCompareAndDeleteBetweenLookAndDeletion(t *testing.T) {
-	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
-		refused := hotelstays.Token{Value: types.NewSecret("refused")}
-		mustStore(t, s, refused.Value)
-		other := newTokens(t, l, TokenStoreOptions{})
-		between := func(cmd redis.Cmder) {
-			if cmd.Name() == "evalsha" {
-				l.before.Store(nil)
-				mustStore(t, other, types.NewSecret("successor"))
-			}
-		}
-		l.before.Store(&between)
-		require.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, refused))
-		require.Nil(t, l.before.Load())
-		assert.Equal(t, types.NewSecret("successor"), mustLoad(t, s).Value)
 	})
 }
 
@@ -201,94 +173,6 @@ func TestTokenStoreOptions(t *testing.T) {
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{}), "empty")
 	late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "it has expired")
-}
-
-// fleetOfClients is a sandbox and clients that share tokens through Redis, each with its own
-// link.
-type fleetOfClients struct {
-	*hotelstaystest.Server
-	clients []*hotelstays.Client
-	links   []*link
-}
-
-func startClients(t *testing.T, m *mini, n int) *fleetOfClients {
-	f := &fleetOfClients{Server: hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: true})}
-	for range n {
-		l := m.connect()
-		client, err := hotelstays.New(f.URL,
-			hotelstays.TicketCredential{AppKey: f.AppKey, AppSecret: types.NewSecret(f.AppSecret), TTL: time.Hour},
-			hotelstays.WithHTTPClient(&http.Client{Transport: f.Client().Transport.(*http.Transport).Clone()}),
-			hotelstays.WithTokenStore(newTokens(t, l, TokenStoreOptions{})))
-		require.NoError(t, err)
-		f.clients, f.links = append(f.clients, client), append(f.links, l)
-	}
-	return f
-}
-
-func (f *fleetOfClients) end() {
-	for i, c := range f.clients {
-		c.CloseIdleConnections()
-		f.links[i].Close()
-	}
-	f.Close()
-}
-
-// callAll makes one call from each client at once.
-func (f *fleetOfClients) callAll(ctx context.Context) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(f.clients))
-	for i, c := range f.clients {
-		wg.Go(func() { _, errs[i] = c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{}) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// A fleet makes one Ticket call when it starts, when its token ages and when the token is
-// refused, however long the call takes.
-func TestFleetFetchesOnce(t *testing.T) {
-	withMini(t, func(t *testing.T, m *mini) {
-		f := startClients(t, m, portion(50, 10))
-		defer f.end()
-		slow := hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 12 * time.Second}
-
-		f.Inject(slow)
-		require.NoError(t, f.callAll(t.Context()))
-		assert.Equal(t, 1, f.Ledger().Count(hotelstays.OpTicket))
-
-		time.Sleep(56 * time.Minute)
-		f.Inject(slow)
-		for range 20 {
-			start := time.Now()
-			require.NoError(t, f.callAll(t.Context()))
-			assert.Zero(t, time.Since(start), "the old token serves")
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, 2, f.Ledger().Count(hotelstays.OpTicket))
-
-		f.RevokeTokens()
-		f.Inject(slow)
-		require.NoError(t, f.callAll(t.Context()))
-		assert.Equal(t, 3, f.Ledger().Count(hotelstays.OpTicket))
-	})
-}
-
-// If the process that fetches loses Redis, another takes over.
-func TestFleetOutlivesTheOneThatFetches(t *testing.T) {
-	withMini(t, func(t *testing.T, m *mini) {
-		f := startClients(t, m, 10)
-		defer f.end()
-		f.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second})
-		start := time.Now()
-		go func() { _, _ = f.clients[0].QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) }()
-		synctest.Wait()
-		f.links[0].down.Store(true)
-		rest := &fleetOfClients{Server: f.Server, clients: f.clients[1:]}
-		require.NoError(t, rest.callAll(t.Context()))
-		assert.LessOrEqual(t, time.Since(start), defaultFetchLease+200*ms)
-		assert.Equal(t, 2, f.Ledger().Count(hotelstays.OpTicket))
-		time.Sleep(time.Minute)
-	})
 }
 
 // go-redis sends a command again if the answer was lost: the same holder gets the lease.

@@ -10,7 +10,10 @@ import (
 
 // transit holds what the answers of this minute and of the one before proved.
 type transit struct {
-	began      time.Time
+	margin     time.Duration
+	busy       int       // so many proofs make a minute a busy one
+	refused    time.Time // the last 429, in any process
+	began      time.Time // this minute
 	this, last minute
 }
 
@@ -24,9 +27,9 @@ type minute struct {
 func (t *transit) rotate(now time.Time) {
 	switch age := now.Sub(t.began); {
 	case age >= 2*time.Minute:
-		*t = transit{began: now}
+		t.began, t.this, t.last = now, minute{}, minute{}
 	case age >= time.Minute:
-		*t = transit{began: t.began.Add(time.Minute), last: t.this}
+		t.began, t.this, t.last = t.began.Add(time.Minute), minute{}, t.this
 	}
 }
 
@@ -41,16 +44,45 @@ func (t *transit) learn(sent time.Time, r hotelstays.PermitResult, now time.Time
 	}
 }
 
-// longest is how long a request may travel. After a busy minute, one with at least busy
-// proofs, it is a quarter more than the longest proved time. Otherwise it is at least a
-// window, because a burst may be slower than what was seen. If answers prove nothing, it
-// is 0.
-func (t *transit) longest(busy int, now time.Time) time.Duration {
+// arrivedBy returns the latest time at which a request arrived. It is known if the answer
+// proves it, and an estimate otherwise.
+func (t *transit) arrivedBy(sent time.Time, r hotelstays.PermitResult, now time.Time) (by time.Time, known bool) {
+	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
+	if known {
+		by = later(by, sent.Add(t.caution(now)))
+	} else {
+		by = sent.Add(t.travelTime(now) - t.margin)
+	}
+	if !r.FirstByte.IsZero() && r.FirstByte.Before(by) {
+		by, known = r.FirstByte, true
+	}
+	return later(by, sent), known // the service's cost can exceed the round trip
+}
+
+// travelTime is how long a request counts as under way while no answer proves otherwise.
+func (t *transit) travelTime(now time.Time) time.Duration {
+	return max(t.margin, t.caution(now), t.longest(now))
+}
+
+// caution is how long a request counts as under way even if its answer says otherwise,
+// because a 429 proved the answers wrong: one window in the first minute after it, half as
+// long with each further minute.
+func (t *transit) caution(now time.Time) time.Duration {
+	if t.refused.IsZero() {
+		return 0
+	}
+	return window >> (now.Sub(t.refused) / time.Minute)
+}
+
+// longest is how long a request may travel. After a busy minute it is a quarter more than
+// the longest proved time. Otherwise it is at least a window, because a burst may be slower
+// than what was seen. If answers prove nothing, it is 0.
+func (t *transit) longest(now time.Time) time.Duration {
 	t.rotate(now)
 	longest := max(t.this.longest, t.last.longest)
 	longest = min(longest+longest/4, 5*window)
 	switch {
-	case t.last.proofs >= busy:
+	case t.last.proofs >= t.busy:
 		return longest
 	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
 		return 0

@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,14 +20,20 @@ var turnScript = redis.NewScript(turnSource)
 
 // turn is what one call reports and asks for.
 type turn struct {
-	number       int64 // Redis ignores a turn that arrives after a later one
-	want         int   // callers that wait
-	first        int64 // number of the first permit to be granted
-	began        time.Time
-	pause        time.Duration
-	refused      time.Duration // how long ago an unreported 429 came; negative: none
-	arrived      []arrival
-	unused, held []int64
+	report
+	number int64 // Redis ignores a turn that arrives after a later one
+	began  time.Time
+	want   int           // callers that wait
+	first  int64         // number of the first permit to be granted
+	rest   time.Duration // nobody is granted anything for so long
+	held   []int64       // permits whose lease begins again
+}
+
+// report is what Redis does not know yet. Permits have numbers.
+type report struct {
+	arrived []arrival
+	unused  []int64
+	refused time.Time // when a 429 came; zero: none
 }
 
 type reply struct {
@@ -45,49 +50,36 @@ func (l *line) take(t turn) (reply, error) {
 	end := time.Now().Add(opts.Timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
-	answer, err := runScript(ctx, l.limiter.client, turnScript, l.keys,
+	n, err := runScript(ctx, l.limiter.client, turnScript, (*redis.Cmd).Int64Slice, l.keys,
 		l.limiter.id, l.name, t.number, l.limit,
 		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
-		t.want, t.first, t.pause.Microseconds(), l.restAfterOutage().Microseconds(),
-		t.refused.Microseconds(), ages(t.arrived, t.began), numbers(t.unused), numbers(t.held))
+		t.want, t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
+		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.held))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
 	case err != nil:
 		return reply{}, err
+	case len(n) != 5:
+		return reply{}, fmt.Errorf("unexpected answer to turn.lua: %v", n)
 	}
-	return readReply(answer)
+	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-func readReply(answer any) (reply, error) {
-	parts, ok := answer.([]any)
-	var n [5]int64
-	if ok = ok && len(parts) == len(n); ok {
-		for i := range n {
-			number, isNumber := parts[i].(int64)
-			n[i], ok = number, ok && isNumber
-		}
+// refusedAgo is the age of the 429 in microseconds, or -1. Ages need no common clock. A
+// script that runs late takes them for later times, which is safe.
+func (t *turn) refusedAgo() int64 {
+	if t.refused.IsZero() {
+		return -1
 	}
-	if ok {
-		return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
-	}
-	return reply{}, fmt.Errorf("unexpected answer to turn.lua: %v", answer)
+	return t.began.Sub(t.refused).Microseconds()
 }
 
-// ages gives arrivals as ages, which need no common clock. A script that runs late takes
-// them for later arrivals, which is safe.
-func ages(arrived []arrival, now time.Time) string {
-	text := make([]string, len(arrived))
-	for i, a := range arrived {
-		text[i] = fmt.Sprintf("%d:%d", a.number, now.Sub(a.by).Microseconds())
+// ages returns the arrivals as number:age.
+func (t *turn) ages() string {
+	var text strings.Builder
+	for _, a := range t.arrived {
+		fmt.Fprintf(&text, "%d:%d ", a.number, t.began.Sub(a.by).Microseconds())
 	}
-	return strings.Join(text, ",")
-}
-
-func numbers(n []int64) string {
-	text := make([]string, len(n))
-	for i := range n {
-		text[i] = strconv.FormatInt(n[i], 10)
-	}
-	return strings.Join(text, ",")
+	return text.String()
 }

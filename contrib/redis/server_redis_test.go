@@ -1,0 +1,187 @@
+//go:build redis_server
+
+package hotelstaysredis
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestServerEventStore(t *testing.T) {
+	t.Parallel()
+	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
+		return fleetOf(t, serverLink(t), func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
+	})
+}
+
+func TestServerTokenStore(t *testing.T) {
+	t.Parallel()
+	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+		return fleetOf(t, serverLink(t), func(client *redis.Client) hotelstays.TokenLeaser {
+			return newTokens(t, client, TokenStoreOptions{FetchLease: minFetchLease})
+		})
+	})
+}
+
+// serverLink returns a function that connects to the common Redis.
+func serverLink(t *testing.T) func() *link {
+	return func() *link { return newLink(connectTo(t, sharedRedis(t).Redis), nil) }
+}
+
+// Two processes send before, during and after an outage.
+func TestServerIsStopped(t *testing.T) {
+	t.Parallel()
+	limit := hotelstays.OpQueryOrders.RateLimit()
+	for _, c := range []struct {
+		name           string
+		opts           RateLimiterOptions
+		least, most    int // requests while Redis is away
+		leastAfterward int
+	}{
+		{"refused", RateLimiterOptions{}, 0, 0, 3 * limit},
+		{"fallback", RateLimiterOptions{FallbackProcesses: 2}, limit, 4 * limit, 2 * limit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			own := startServer(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			sent := &traffic{key: budget(hotelstays.OpQueryOrders), callers: 20}
+			a, b := limiterAt(t, own.addr, c.opts), limiterAt(t, own.addr, c.opts)
+			var wg sync.WaitGroup
+			wg.Go(func() { sent.drive(ctx, a, b) })
+			time.Sleep(freshRest + time.Second)
+			own.stop()
+			stopped := time.Now()
+			time.Sleep(4 * time.Second)
+			own.start(t)
+			started := time.Now()
+			time.Sleep(6 * time.Second)
+			ended := time.Now()
+			cancel()
+			wg.Wait()
+
+			assert.GreaterOrEqual(t, between(sent.arrived, time.Time{}, stopped), limit/2)
+			alone := between(sent.arrived, stopped.Add(time.Second), started)
+			assert.GreaterOrEqual(t, alone, c.least, "while Redis was away")
+			assert.LessOrEqual(t, alone, c.most, "while Redis was away")
+			assert.GreaterOrEqual(t, between(sent.arrived, started, ended), c.leastAfterward)
+			sent.keptLimit(t, full)
+		})
+	}
+}
+
+// A Redis that restarts from its disk may not know the last requests.
+func TestServerStartsFromOldData(t *testing.T) {
+	t.Parallel()
+	own := startServer(t)
+	a, b, disk := limiterAt(t, own.addr, RateLimiterOptions{}), limiterAt(t, own.addr, RateLimiterOptions{}), connectTo(t, own.addr)
+	a.take(t, key, 1)
+	time.Sleep(full)
+	require.NoError(t, disk.Save(t.Context()).Err())
+	held := a.hold(t, key, limit)
+	sent := time.Now()
+	leave(held...)
+	settle(t, a)
+	own.stop()
+	own.start(t)
+	require.Equal(t, int64(1), disk.Exists(t.Context(), a.line(key).keys[0]).Val(), "there is a memory")
+	b.take(t, key, 1)
+	assert.GreaterOrEqual(t, time.Since(sent), window)
+}
+
+// Every script runs on a cluster, which refuses keys of several slots.
+func TestServerCluster(t *testing.T) {
+	t.Parallel()
+	own := startServer(t, "--cluster-enabled", "yes")
+	require.NoError(t, connectTo(t, own.addr).ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{own.addr}})
+	defer cluster.Close()
+	require.Eventually(t, func() bool { return cluster.Set(t.Context(), "ready", 1, 0).Err() == nil }, 20*time.Second, 50*ms)
+
+	limiter, err := NewRateLimiter(cluster, RateLimiterOptions{})
+	require.NoError(t, err)
+	p := &process{RateLimiter: limiter}
+	p.take(t, key, limit)
+	p.take(t, key, 1)
+	settle(t, p)
+
+	events := newEvents(t, cluster)
+	keys := []string{"one", "another"}
+	require.Equal(t, hotelstays.ClaimGranted, claim(t, events, keys...))
+	require.NoError(t, events.Release(t.Context(), keys))
+	require.Equal(t, hotelstays.ClaimGranted, claim(t, events, keys...))
+	require.NoError(t, events.Done(t.Context(), keys, time.Hour))
+	require.Equal(t, hotelstays.ClaimDone, claim(t, events, keys...))
+
+	tokens := newTokens(t, cluster, TokenStoreOptions{})
+	mustStore(t, tokens, types.NewSecret("token"))
+	require.Equal(t, "token", mustLoad(t, tokens).Value.Reveal())
+	release := mustLease(t, tokens)
+	release()
+	require.NoError(t, tokens.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("token")}))
+	require.Zero(t, mustLoad(t, tokens))
+}
+
+// A Redis that evicts keys with a time to live keeps the slots. The first use logs a warning.
+func TestServerEvictsKeys(t *testing.T) {
+	t.Parallel()
+	own := startServer(t, "--maxmemory", "8mb", "--maxmemory-policy", "volatile-lru")
+	rdb := connectTo(t, own.addr)
+	var log bytes.Buffer
+	book, slots := budget(hotelstays.OpBook), hotelstays.OpBook.RateLimit()
+	p := limiterAt(t, own.addr, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	p.take(t, book, 1)
+	time.Sleep(full)
+	start := time.Now()
+	p.take(t, book, slots)
+	settle(t, p)
+	require.NoError(t, rdb.Set(t.Context(), "evictable", 1, time.Hour).Err())
+	filler := make([]byte, 1<<20)
+	for i := 0; rdb.Set(t.Context(), fmt.Sprint("filler:", i), filler, 0).Err() == nil; i++ {
+		require.Less(t, i, 10, "the memory is full")
+	}
+	require.Zero(t, rdb.Exists(t.Context(), "evictable").Val(), "keys that end are evicted")
+	for i := range 10 {
+		require.NoError(t, rdb.Del(t.Context(), fmt.Sprint("filler:", i)).Err())
+	}
+	p.take(t, book, 1)
+	assert.GreaterOrEqual(t, time.Since(start), window)
+	assert.Equal(t, 1, bytes.Count(log.Bytes(), []byte("maxmemory-policy=volatile-lru")), log.String())
+}
+
+func TestServerPolicyIsChecked(t *testing.T) {
+	t.Parallel()
+	own := startServer(t)
+	admin := connectTo(t, own.addr)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "managed", "on", ">password", "~*", "+@all", "-config", "-info").Err())
+	for _, c := range []struct{ policy, user, password, logged string }{
+		{"noeviction", "", "", ""},
+		{"allkeys-lru", "", "", "Redis may evict keys"},
+		{"noeviction", "managed", "password", "cannot check"},
+	} {
+		require.NoError(t, admin.ConfigSet(t.Context(), "maxmemory-policy", c.policy).Err())
+		rdb := redis.NewClient(&redis.Options{Addr: own.addr, Username: c.user, Password: c.password})
+		defer rdb.Close()
+		var log bytes.Buffer
+		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		limiter.checkEviction()
+		assert.Equal(t, c.logged == "", log.Len() == 0, log.String())
+		assert.Contains(t, log.String(), c.logged)
+		assert.NotContains(t, log.String(), "password")
+	}
+}

@@ -1,0 +1,186 @@
+package hotelstaysredis
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// traffic is what callers send to a service, which counts arrivals over an exact rolling
+// second and refuses those above the limit.
+type traffic struct {
+	key     hotelstays.RateLimitKey
+	callers int     // of each process
+	dials   float64 // share of requests that leave up to 300 ms after their grant
+	cancels float64 // share of callers who give up after at most 900 ms
+	unused  float64 // share of permits that are not used
+	road
+
+	mu      sync.Mutex
+	granted map[*process][]time.Time
+	arrived []time.Time // requests that were not refused
+	refused []time.Time // when the others left
+	known   time.Time   // when the first 429 was known
+}
+
+// road is the way to the service. If it is zero, requests arrive at once, as their answers prove.
+type road struct {
+	proofless   bool          // answers have no Server-Cost-Milliseconds
+	near, far   time.Duration // one way, at least and at most
+	quick, slow time.Duration // until the answer, at least and at most
+}
+
+// drive lets the callers of every process send one request after another until ctx ends.
+func (tr *traffic) drive(ctx context.Context, fleet ...*process) {
+	var wg sync.WaitGroup
+	for _, p := range fleet {
+		for range tr.callers {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					tr.call(ctx, p)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// driveFor is drive for a time.
+func (tr *traffic) driveFor(d time.Duration, fleet ...*process) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	tr.drive(ctx, fleet...)
+}
+
+// call gets a slot and uses it.
+func (tr *traffic) call(ctx context.Context, p *process) {
+	patience := time.Hour
+	if rand.Float64() < tr.cancels {
+		patience = rand.N(900 * ms)
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	permit, err := p.Acquire(waiting, tr.key)
+	if err != nil {
+		if waiting.Err() == nil {
+			time.Sleep(rand.N(100 * ms))
+		}
+		return
+	}
+	tr.mu.Lock()
+	if tr.granted == nil {
+		tr.granted = make(map[*process][]time.Time)
+	}
+	tr.granted[p] = append(tr.granted[p], time.Now())
+	tr.mu.Unlock()
+	if rand.Float64() < tr.unused {
+		permit.Done(hotelstays.PermitResult{})
+		return
+	}
+	if rand.Float64() < tr.dials {
+		time.Sleep(rand.N(300 * ms))
+	}
+	tr.send(p, permit)
+}
+
+// send sends requests and receives their answers, one after another.
+func (tr *traffic) send(p *process, permits ...hotelstays.Permit) {
+	for _, permit := range permits {
+		permit.Sent()
+		left := time.Now()
+		time.Sleep(span(tr.near, tr.far))
+		arrived := time.Now()
+		limited := tr.refuses(left, arrived)
+		if !limited {
+			time.Sleep(span(tr.quick, tr.slow))
+		}
+		cost := time.Since(arrived).Truncate(ms)
+		time.Sleep(span(tr.near, tr.far))
+		result := hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: limited}
+		if !tr.proofless {
+			result.ArrivedBy = result.FirstByte.Add(-cost)
+		}
+		permit.Done(result)
+		if limited {
+			tr.mu.Lock()
+			if tr.known.IsZero() {
+				tr.known = time.Now()
+			}
+			tr.mu.Unlock()
+			p.Pause(tr.key, time.Now().Add(time.Second))
+		}
+	}
+}
+
+// refuses counts an arrival, and reports whether it is above the limit.
+func (tr *traffic) refuses(left, arrived time.Time) bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if between(tr.arrived, arrived.Add(1-window), arrived.Add(1)) >= tr.key.Operation.RateLimit() {
+		tr.refused = append(tr.refused, left)
+		return true
+	}
+	tr.arrived = append(tr.arrived, arrived)
+	return false
+}
+
+// keptLimit asserts that no span had more arrivals than the limit.
+func (tr *traffic) keptLimit(t *testing.T, span time.Duration) {
+	t.Helper()
+	assert.NotEmpty(t, tr.arrived)
+	assert.Empty(t, tr.refused)
+	assert.LessOrEqual(t, busiest(tr.arrived, span), tr.key.Operation.RateLimit(), "in %s", span)
+}
+
+// longestPause returns the longest time, from start to end, in which a process was granted nothing.
+func (tr *traffic) longestPause(p *process, start, end time.Time) (longest time.Duration) {
+	for _, at := range append(slices.Clone(tr.granted[p]), end) {
+		longest = max(longest, at.Sub(start))
+		start = at
+	}
+	return longest
+}
+
+// span returns a random duration.
+func span(from, to time.Duration) time.Duration { return from + rand.N(to-from+1) }
+
+// between counts the times of a half-open span.
+func between(times []time.Time, from, to time.Time) (n int) {
+	for _, at := range times {
+		if !at.Before(from) && at.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// busiest returns the largest number of times that share one half-open span.
+func busiest(times []time.Time, span time.Duration) int {
+	slices.SortFunc(times, time.Time.Compare)
+	most, from := 0, 0
+	for to := range times {
+		for times[to].Sub(times[from]) >= span {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}
+
+// used is the used share of a limit: a second divided by the mean time between a request
+// and the one that comes limit places later.
+func used(times []time.Time, limit int) float64 {
+	var sum time.Duration
+	rounds := len(times) - limit
+	for i := range max(0, rounds) {
+		sum += times[i+limit].Sub(times[i])
+	}
+	return float64(rounds) / sum.Seconds()
+}
