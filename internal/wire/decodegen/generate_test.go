@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -31,18 +32,10 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate(root, fset)
 	require.NoError(t, err)
 	require.Len(t, files, 2)
-	require.NoError(t, compare(moduleDir, files))
-
-	dir := t.TempDir()
-	assert.ErrorContains(t, compare(dir, files), "go generate", "there are no files")
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(wireFile)), 0o755))
-	require.NoError(t, write(dir, files))
-	require.NoError(t, compare(dir, files))
 	for name, text := range files {
-		stale := append([]byte("\n"), text...)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), stale, 0o644))
-		assert.ErrorContains(t, compare(dir, files), name)
-		require.NoError(t, write(dir, files))
+		current, err := os.ReadFile(filepath.Join(moduleDir, name))
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(text, current), "%s does not match the structs; run go generate ./internal/wire", name)
 	}
 }
 
