@@ -143,7 +143,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) err
 		page = "gone"
 	case co.Changed != nil:
 		page = "changed"
-	case len(co.Form.Errors) > 0 && r.Method == http.MethodPost:
+	case r.Method == http.MethodPost: // the form is wrong
 		status = http.StatusUnprocessableEntity
 	}
 	return s.render(w, status, page, co)

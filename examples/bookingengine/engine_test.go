@@ -56,8 +56,9 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			}
 			assert.Equal(s.t, address, s.post(checkoutOf(address)+"/book", guests()), "booking again leads back to the order")
 
-			time.Sleep(10 * time.Minute)
+			time.Sleep(30 * time.Minute)
 			s.shows(address, "Your booking is confirmed")
+			assert.NotContains(s.t, s.get(address), `class="notice bad"`)
 			assert.Len(s.t, s.srv.Ledger().OrdersFor(reference), 1)
 			assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
 			assert.Equal(s.t, http.StatusOK, s.send(http.MethodGet, address+"/voucher", nil).Code)

@@ -157,15 +157,12 @@ func (w *worker) search(ctx context.Context) (offer hotelstays.BookRequest, err 
 	if err != nil {
 		return offer, err
 	}
-	for _, hotel := range list.List {
-		for _, room := range hotel.Rooms {
-			for _, rate := range room.Rates {
-				return hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate,
-					CallbackURL: "https://fleet.example/hotel-events"}, nil
-			}
-		}
+	if len(list.List) == 0 {
+		return offer, errors.New("no hotel has an offer")
 	}
-	return offer, errors.New("no hotel has an offer")
+	rate := list.List[0].Rooms[0].Rates[0]
+	return hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate,
+		CallbackURL: "https://fleet.example/hotel-events"}, nil
 }
 
 // searchOn searches as fast as the rate limit allows.
