@@ -61,6 +61,23 @@ func callOf[Q, R any](method func(*hotelstays.Client, context.Context, *Q, ...ho
 	}}
 }
 
+// callWith is the call of an operation whose request encoding/json reads from its body.
+func callWith(operation, body, session string) apiCall {
+	method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(operation)
+	req := reflect.New(method.Type.In(2).Elem())
+	if err := json.Unmarshal([]byte(body), req.Interface()); err != nil {
+		panic(err)
+	}
+	if session != "" {
+		req.Elem().FieldByName("SessionID").SetString(session)
+	}
+	return apiCall{req.Interface(), func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error) {
+		results := method.Func.CallSlice([]reflect.Value{reflect.ValueOf(c), reflect.ValueOf(ctx), req, reflect.ValueOf(opts)})
+		err, _ := reflect.TypeAssert[error](results[1])
+		return results[0].Interface(), err
+	}}
+}
+
 // operation is the wire form of one operation.
 type operation struct {
 	name  string
@@ -70,7 +87,8 @@ type operation struct {
 	mutates bool
 	// hint is Timeout-Milliseconds of a call without a deadline.
 	hint string
-	// minimal has only what is required, full every field.
+	// minimal has only what is required, full every field. They are made of their bodies, unless the
+	// request has another form than its body.
 	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
@@ -443,13 +461,7 @@ func TestWireTableIsComplete(t *testing.T) {
 
 // operations is the whole API.
 func operations() []operation {
-	stay := struct {
-		in, out types.Date
-		rooms   []types.GuestPerRoom
-	}{"2026-12-24", "2026-12-27", []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{4, 11}}, {AdultCount: 1, ChildrenAges: []int{9}}}}
-	one := []types.GuestPerRoom{{AdultCount: 1}}
-
-	return []operation{
+	all := []operation{
 		{
 			name: "Ticket", path: "/api/auth/ticket", group: noToken,
 			minimal:     callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret("secret")}),
@@ -475,50 +487,33 @@ func operations() []operation {
 		},
 		{
 			name: "Destinations", path: "/api/search/destinations", group: withToken,
-			minimal:     callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 			minimalBody: `{}`,
-			full: callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: "dest-0",
-				Include: types.DestinationsIncludeDetails, FilterEmptyCities: new(true), MinHotelCount: new(3)}),
-			fullBody: `{"countryCode":"AE","parentDestinationId":"dest-0","include":"details","filterEmptyCities":true,"minHotelCount":3}`,
-			data:     `{"destinations":[` + destinationJSON + `]}`,
+			fullBody:    `{"countryCode":"AE","parentDestinationId":"dest-0","include":"details","filterEmptyCities":true,"minHotelCount":3}`,
+			data:        `{"destinations":[` + destinationJSON + `]}`,
 		},
 		{
 			name: "HotelsMetadata", path: "/api/search/hotelsMetadata", group: withToken,
-			minimal:     callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1"}),
 			minimalBody: `{"destinationId":"dest-1"}`,
-			full: callOf((*hotelstays.Client).HotelsMetadata, &hotelstays.HotelsMetadataRequest{DestinationID: "dest-1", CountryCode: "AE",
-				Page: &types.PageReq{PageNum: 2, PageSize: 100, Cursor: new(int64(17))}}),
-			fullBody: `{"destinationId":"dest-1","countryCode":"AE","page":{"pageNum":2,"pageSize":100,"cursor":17}}`,
+			fullBody:    `{"destinationId":"dest-1","countryCode":"AE","page":{"pageNum":2,"pageSize":100,"cursor":17}}`,
 			data: `{"hotelsMetadata":[{"hotelId":"h-1","platformHotelId":"P-1","destinationId":"dest-1",` +
 				`"name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},` +
 				`"latlngCoordinator":` + latlngJSON + `,"logoURL":"https://img.example.test/1.png"}],"page":{"total":41,"hasMore":true}}`,
 		},
 		{
 			name: "HotelStaticDetail", path: "/api/search/hotelStaticDetail", group: withToken,
-			minimal:     callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "h-1"}),
 			minimalBody: `{"hotelId":"h-1"}`,
-			full:        callOf((*hotelstays.Client).HotelStaticDetail, &hotelstays.HotelStaticDetailRequest{HotelID: "P-1"}),
 			fullBody:    `{"hotelId":"P-1"}`,
 			data:        `{"hotel":` + hotelJSON + `}`,
 		},
 		{
 			name: "HotelIDList", path: "/api/search/hotelIdList", group: withToken,
-			minimal:     callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{}),
 			minimalBody: `{}`,
-			full: callOf((*hotelstays.Client).HotelIDList, &hotelstays.HotelIDListRequest{HotelIDs: []int64{7, 9007199254740993},
-				RegionCode: 12, RegionName: "Region"}),
-			fullBody: `{"hotelIds":[7,9007199254740993],"regionCode":12,"regionName":"Region"}`,
-			data:     `{"hotelIdList":[{"hotelId":"7"},{"hotelId":"8"}]}`,
+			fullBody:    `{"hotelIds":[7,9007199254740993],"regionCode":12,"regionName":"Region"}`,
+			data:        `{"hotelIdList":[{"hotelId":"7"},{"hotelId":"8"}]}`,
 		},
 		{
 			name: "HotelList", path: "/api/search/hotelList", group: bookingFlow, hint: "59000",
-			minimal: callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationName: "City",
-				CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: one}),
 			minimalBody: `{"destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1}]}`,
-			full: callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{SessionID: "session-1", HotelIDs: []string{"P-1", "h-2"},
-				DestinationID: "dest-1", DestinationName: "City", CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: stay.rooms,
-				MaxRatesPerHotel: 1, CountryCode: "AE", ResidencyCode: "SA", NationalityCode: "CN", PageNum: 2, PageSize: 200,
-				Cursor: new(int64(5)), SortBy: types.SortDistanceAsc}),
 			fullSession: "session-1",
 			fullBody: `{"hotelIds":["P-1","h-2"],"destinationId":"dest-1","destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27",` +
 				`"roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}],"maxRatesPerHotel":1,"countryCode":"AE",` +
@@ -529,23 +524,17 @@ func operations() []operation {
 		},
 		{
 			name: "HotelRates", path: "/api/search/hotelRates", group: bookingFlow, hint: "59000",
-			minimal: callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-1", HotelID: "P-1",
-				CheckIn: stay.in, CheckOut: stay.out, RoomOccupancies: one}),
 			minimalSession: "session-1",
 			minimalBody:    `{"hotelId":"P-1","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1}]}`,
-			full: callOf((*hotelstays.Client).HotelRates, &hotelstays.HotelRatesRequest{SessionID: "session-2", HotelID: "P-1",
-				CheckIn: stay.in, CheckOut: stay.out, CountryCode: "AE", ResidencyCode: "SA", NationalityCode: "CN", RoomOccupancies: stay.rooms}),
-			fullSession: "session-2",
+			fullSession:    "session-2",
 			fullBody: `{"hotelId":"P-1","checkIn":"2026-12-24","checkOut":"2026-12-27","countryCode":"AE","residencyCode":"SA",` +
 				`"nationalityCode":"CN","roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}]}`,
 			data: `{"rooms":[` + roomJSON + `]}`,
 		},
 		{
 			name: "CheckAvail", path: "/api/search/checkAvail", group: bookingFlow, hint: "59000",
-			minimal:        callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-1", RatePkgID: "pkg-1"}),
 			minimalSession: "session-1",
 			minimalBody:    `{"ratePkgId":"pkg-1"}`,
-			full:           callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "session-2", RatePkgID: "pkg-2"}),
 			fullSession:    "session-2",
 			fullBody:       `{"ratePkgId":"pkg-2"}`,
 			data: `{"status":1,"roomRatePkg":` + pkgJSON + `,"exchangeRateSnapshot":{"date":"2026-11-20",` +
@@ -553,24 +542,9 @@ func operations() []operation {
 		},
 		{
 			name: "Book", path: "/api/trade/book", group: bookingFlow, mutates: true, hint: "119000",
-			minimal: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
-				RatePkgID: "pkg-1",
-				Holder:    types.Holder{FirstName: "Guest", LastName: "One"},
-				Guests:    []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}),
 			minimalSession: "session-1",
 			minimalBody: `{"customerReferenceNo":"ref-1","ratePkgId":"pkg-1","holder":{"firstName":"Guest","lastName":"One"},` +
 				`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One"}]}`,
-			full: callOf((*hotelstays.Client).Book, &hotelstays.BookRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1", RatePkgID: "pkg-1",
-				Holder: types.Holder{FirstName: "Guest", LastName: "One", Email: "guest.one@example.test",
-					Phone: &types.Phone{CountryCode: "AE", CountryNumber: 971, Number: "500000001"}},
-				Guests: []types.Guest{
-					{RoomIndex: 1, FirstName: "Guest", LastName: "One", NationalityCode: "AE", Age: new(14), IsChild: new(true),
-						Gender:      types.GenderFemale,
-						DateOfBirth: "2012-02-29", PassportNumber: types.NewSecret("P0000001")},
-					{RoomIndex: 2, FirstName: "Guest", LastName: "Two", NationalityCode: "SA", Age: new(4), IsChild: new(true), Gender: "m",
-						DateOfBirth: "2022-01-31", PassportNumber: types.NewSecret("P0000002")},
-				},
-				CallbackURL: "https://hooks.example.test/orders?a=1&b=2"}),
 			fullSession: "session-2",
 			fullBody: `{"customerReferenceNo":"ref-1","ratePkgId":"pkg-1","holder":{"firstName":"Guest","lastName":"One",` +
 				`"email":"guest.one@example.test","phone":{"countryCode":"AE","countryNumber":971,"number":"500000001"}},` +
@@ -581,17 +555,7 @@ func operations() []operation {
 		},
 		{
 			name: "QueryOrders", path: "/api/trade/queryOrders", group: withToken,
-			minimal:     callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{}),
 			minimalBody: `{}`,
-			full: callOf((*hotelstays.Client).QueryOrders, &hotelstays.QueryOrdersRequest{
-				CustomerReferenceNos: []string{"ref-1", "ref-2"}, SupplierReferenceNos: []string{"sup-1"},
-				CheckInTimeWindow:    &types.TimeWindow{Start: "a1", End: "a2"},
-				CheckOutTimeWindow:   &types.TimeWindow{Start: "b1", End: "b2"},
-				BookingTimeWindow:    &types.TimeWindow{Start: "c1", End: "c2"},
-				FreeCancelTimeWindow: &types.TimeWindow{Start: "d1", End: "d2"},
-				CancelledTimeWindow:  &types.TimeWindow{Start: "e1", End: "e2"},
-				StatusList:           []types.StatusFilter{{Raw: json.RawMessage(`1`)}, {Raw: json.RawMessage(`"confirmed"`)}},
-			}),
 			fullBody: `{"customerReferenceNos":["ref-1","ref-2"],"supplierReferenceNos":["sup-1"],"checkInTimeWindow":{"start":"a1","end":"a2"},` +
 				`"checkOutTimeWindow":{"start":"b1","end":"b2"},"bookingTimeWindow":{"start":"c1","end":"c2"},"freeCancelTimeWindow":{"start":"d1","end":"d2"},` +
 				`"cancelledTimeWindow":{"start":"e1","end":"e2"},"statusList":[1,"confirmed"]}`,
@@ -599,12 +563,8 @@ func operations() []operation {
 		},
 		{
 			name: "OrderVoucher", path: "/api/trade/orderVoucher", group: withToken,
-			minimal:     callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "plat-1"}),
 			minimalBody: `{"platformReferenceNo":"plat-1"}`,
-			full: callOf((*hotelstays.Client).OrderVoucher, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1",
-				PlatformReferenceNo: "plat-1",
-				SupplierReferenceNo: "sup-1", IncludeDocument: true}),
-			fullBody: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","includeDocument":true}`,
+			fullBody:    `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","includeDocument":true}`,
 			data: `{"customerReferenceNo":"ref-1","platformReferenceNo":"plat-1","supplierReferenceNo":"sup-1","status":"GENERATED","voucher":{` +
 				`"voucherNumber":"V-1","version":2,"issuedAt":"2026-11-20T10:05:00Z","contentType":"application/pdf","byteSize":5,` +
 				`"verifyUrl":"https://verify.example.test/V-1","downloadUrl":"https://files.example.test/V-1.pdf?sig=1","expiresIn":900,` +
@@ -613,17 +573,19 @@ func operations() []operation {
 		},
 		{
 			name: "Cancel", path: "/api/trade/cancel", group: bookingFlow, mutates: true, hint: "119000",
-			minimal: callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-1", CustomerReferenceNo: "ref-1",
-				SupplierReferenceNo: "sup-1"}),
 			minimalSession: "session-1",
 			minimalBody:    `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1"}`,
-			full: callOf((*hotelstays.Client).Cancel, &hotelstays.CancelRequest{SessionID: "session-2", CustomerReferenceNo: "ref-1",
-				SupplierReferenceNo: "sup-1", Reason: "plans changed"}),
-			fullSession: "session-2",
-			fullBody:    `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1","reason":"plans changed"}`,
-			data:        `{"serviceFee":{"currency":"EUR","amount":120.50},"status":5}`,
+			fullSession:    "session-2",
+			fullBody:       `{"customerReferenceNo":"ref-1","supplierReferenceNo":"sup-1","reason":"plans changed"}`,
+			data:           `{"serviceFee":{"currency":"EUR","amount":120.50},"status":5}`,
 		},
 	}
+	for i := range all {
+		if op := &all[i]; op.minimal.send == nil {
+			op.minimal, op.full = callWith(op.name, op.minimalBody, op.minimalSession), callWith(op.name, op.fullBody, op.fullSession)
+		}
+	}
+	return all
 }
 
 const (
