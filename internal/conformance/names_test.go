@@ -25,9 +25,7 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		problem string
 	}{
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orders":[]}}`, "data.orders comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{"orders":[],` + orders + `}}`, "data.orders comes twice"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"Orders":[]}}`, "data.orders comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{"ORDERS":[],` + orders + `}}`, "data.orders comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orderſ":[]}}`, "data.orders comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"\u004frders":[]}}`, "data.orders comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"\u006frders":[]}}`, "data.orders comes twice"},
@@ -36,22 +34,16 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{"orders":[{"customerReferenceNo":"ref-1","customerReferenceNo":"ref-2"}]}}`,
 			"data.orders[0].customerReferenceNo comes twice"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"data":{"orders":[]}}`, "data comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"Data":{"orders":[]}}`, "data comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"Data":null}`, "data comes in another letter case"},
 		{hotelstays.OpQueryOrders, `{"code":0,"DATA":{` + orders + `}}`, "data comes in another letter case"},
 
 		{hotelstays.OpBook, `{"code":0,"code":7,"data":{` + order + `}}`, "code comes twice"},
-		{hotelstays.OpBook, `{"code":7,"msg":"m","code":0}`, "code comes twice"},
 		{hotelstays.OpBook, `{"code":7,"msg":"m","Code":0}`, "code comes in another letter case"},
-		{hotelstays.OpBook, `{"CODE":7,"msg":"m"}`, "code comes in another letter case"},
 		{hotelstays.OpBook, `{"code":0,"msg":"m","msg":"n","data":{` + order + `}}`, "msg comes twice"},
-		{hotelstays.OpBook, `{"code":7,"data":{},"Data":{}}`, "data comes in another letter case"},
 		{hotelstays.OpBook, `{"code":7,"data":{},"data":{}}`, "data comes twice"},
 		{hotelstays.OpBook, `{"code":0,"data":{` + order + `,` + order + `}}`, "data.hotelOrder comes twice"},
 		{hotelstays.OpBook, `{"code":0,"data":{"hotelOrder":{"customerReferenceNo":"ref-1","hotel":{"hotelId":"1","hotelId":"2"}}}}`,
 			"data.hotelOrder.hotel.hotelId comes twice"},
-		{hotelstays.OpCancel, `{"code":0,"code":0,"data":{"status":3}}`, "code comes twice"},
-		{hotelstays.OpCancel, `{"code":0,"data":{"status":3},"dAta":{}}`, "data comes in another letter case"},
 		{hotelstays.OpCancel, `{"code":0,"data":{"status":3,"status":1}}`, "data.status comes twice"},
 
 		{hotelstays.OpCheckAvail, `{"code":0,"data":{"roomRatePkg":{"rate":{"netRate":{"amount":1,"amount":2}}}}}`,

@@ -115,35 +115,32 @@ func TestRequestIDOfWhatWasSent(t *testing.T) {
 	assert.Empty(t, r.RequestID, "nothing was sent")
 }
 
-// A ctx that is cancelled during a backoff is the error, beside that of the attempt.
-func TestCancelledBackoffKeepsTheError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel)
-		rt := roundTripper(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
-		c := newCall(rt, "http://127.0.0.1:1")
-		c.Policy = Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}
-		r := Send(ctx, c)
-		require.ErrorIs(t, r.Err, context.Canceled)
-		require.ErrorIs(t, r.Err, io.ErrUnexpectedEOF)
-		assert.True(t, r.Sent)
-	})
-}
-
-// A ctx that is cancelled during a backoff keeps the answer before it.
-func TestCancelledBackoffKeepsTheAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel)
-		rt := roundTripper(func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil })
-		c := newCall(rt, "http://127.0.0.1:1")
-		c.Policy = Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}
-		r := Send(ctx, c)
-		require.ErrorIs(t, r.Err, context.Canceled)
-		require.NotNil(t, r.Answer)
-		assert.Equal(t, 503, r.Answer.Status)
-		r.Answer.Release()
-	})
+// A ctx that is cancelled during a backoff is the error, beside the error or the answer of the
+// attempt before it.
+func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
+	for _, status := range []int{0, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Minute, cancel)
+			c := newCall(roundTripper(func(*http.Request) (*http.Response, error) {
+				if status == 0 {
+					return nil, io.ErrUnexpectedEOF
+				}
+				return reply(status, "busy"), nil
+			}), "http://127.0.0.1:1")
+			c.Policy = Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}
+			r := Send(ctx, c)
+			require.ErrorIs(t, r.Err, context.Canceled)
+			if status == 0 {
+				assert.ErrorIs(t, r.Err, io.ErrUnexpectedEOF)
+				assert.True(t, r.Sent)
+				return
+			}
+			require.NotNil(t, r.Answer)
+			assert.Equal(t, status, r.Answer.Status)
+			r.Answer.Release()
+		})
+	}
 }
 
 // Send leaves the Call as it was, so that it can be sent again.
