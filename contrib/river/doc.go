@@ -24,44 +24,18 @@
 //	          nobody calls Send within BookTimeout, a worker does, in any process, after
 //	          durable.ClockMargin, five seconds more.
 //	polling   The outcome is unknown, or the process died. A worker polls for the order with
-//	          StepRecovery and sleeps until the next poll is due.
+//	          StepRecovery and sleeps until the next poll is due, for ten minutes.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that completes the
 //	          job.
 //
-// A process may die at any point:
+// A process may die at any point. Before the first commit there is neither row nor job. Later
+// another process continues: after BookTimeout, or when River has rescued the job of a worker.
 //
-//	it dies                         then
-//	before the first commit         there is neither row nor job, and nothing was sent
-//	before Send                     the job is not marked, so nothing was sent; after
-//	                                BookTimeout a worker sends it
-//	in Send, or before its outcome  the job wakes after BookTimeout, and a worker polls for
-//	is stored                       ten minutes
-//	in a worker's poll, or in       the transaction is rolled back; River rescues the job
-//	OnOutcome
-//
-// # Who sends Book
-//
-// Whoever marks the job first: a call of Send, or a worker. A job is marked once, so a booking is
-// sent by one call. The request waits in the arguments of the job, encrypted, and the mark erases
-// it.
-//
-// A Book that would leave after its limit is not sent, also if the machine was suspended. A
-// process that is frozen at the very moment of sending can still send, and continue after the
-// recovery has ended, twelve minutes later. If it then gets an answer, Send returns it with
-// durable.ErrConflictingOutcome. If it gets none, the booking gets a new job, and OnOutcome may
-// receive BookingFound after BookingAbsent; or a later round polls for that order, too.
-//
-// # Outcomes
-//
-//	State          Err                                  meaning
-//	BookingFound   nil                                  the order exists
-//	BookingFound   a *hotelstays.ReferenceReusedError   an order exists under the reference,
-//	                                                    but not the expected one
-//	BookingAbsent  nil                                  the recovery found no order
-//	BookingAbsent  any other                            Book was refused, or nothing was sent
-//
-// Changes lists what the order has otherwise than BookRequest.Expect, such as a higher price.
-// The job keeps the list.
+// A job is marked once, whoever sends it, so a booking is sent by one call. A process that is frozen
+// at the very moment of sending can still send, and continue after the recovery has ended, twelve
+// minutes later. If it then gets an answer, Send returns it with durable.ErrConflictingOutcome. If
+// it gets none, the booking gets a new job, and OnOutcome may receive BookingFound after
+// BookingAbsent. In both cases a round that has begun since polls for that order, too.
 //
 // While no poll is answered, nothing is known and nothing ends: the job continues, with pauses
 // of up to an hour, and logs a warning each time. Abandon gives such a booking up, as does
@@ -71,11 +45,10 @@
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still
 // holds (CheckAvail). A new round is the same as the first one: BeginTx and Send. Keep the
-// reference: the service makes one order for a reference, even if the first
-// attempt arrives late. No round ends without an order before ten minutes after the last Book of
-// an earlier one that may have made an order, such as one whose job was cancelled. OnOutcome
-// must not call the service, because it runs in the
-// transaction that completes the job; let it mark the row for another loop.
+// reference: the service makes one order for a reference, even if the first attempt arrives late.
+// No round ends without an order before ten minutes after the last Book of an earlier one that may
+// have made an order, such as one whose job was cancelled. OnOutcome must not call the service,
+// because it runs in the transaction that completes the job; let it mark the row for another loop.
 //
 // # Failures
 //

@@ -45,37 +45,29 @@ func (b *Bookings) pollNow(ctx context.Context, name, reference string, transiti
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	for {
-		busy, err := b.tryPoll(ctx, reference, transition)
+		var busy bool
+		err := b.transact(ctx, func(tx pgx.Tx) error {
+			job, err := b.jobs.lockLatest(ctx, tx, reference, b.account)
+			if err != nil {
+				return err
+			}
+			next, err := transition(job.Args.Booking, time.Now())
+			if busy = job.running(); err != nil || busy {
+				return err
+			}
+			return b.jobs.store(ctx, tx, job, next)
+		})
 		switch {
 		case err != nil:
 			return fmt.Errorf("hotelstaysriver: %s: reference %q: %w", name, reference, err)
 		case !busy:
 			return nil
 		}
-		timer := time.NewTimer(wakePause)
 		select {
-		case <-timer.C:
+		case <-time.After(wakePause):
 		case <-ctx.Done():
-			timer.Stop()
 			return fmt.Errorf("hotelstaysriver: %s: reference %q: a worker still has it; call %s again later: %w",
 				name, reference, name, ctx.Err())
 		}
 	}
-}
-
-// tryPoll makes a job due, unless it is running.
-func (b *Bookings) tryPoll(ctx context.Context, reference string,
-	transition func(durable.Booking, time.Time) (durable.Booking, error)) (busy bool, err error) {
-	err = b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.lockLatest(ctx, tx, reference, b.account)
-		if err != nil {
-			return err
-		}
-		next, err := transition(job.Args.Booking, time.Now())
-		if busy = job.running(); err != nil || busy {
-			return err
-		}
-		return b.jobs.store(ctx, tx, job, next)
-	})
-	return busy, err
 }

@@ -66,27 +66,21 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect) ([]Warning, error) 
 		warnings = append(warnings, Warning{"SetMaxOpenConns", fmt.Sprint(n),
 			"under load, goroutines of this process wait for each other's writes until busy_timeout, and then fail; set it to 1, which is enough"})
 	}
-	return appendSkew(ctx, conn, dialect, warnings)
-}
-
-// maxSkew is how far the database's clock may be from the process's. Those of two processes then
-// differ by less than the five seconds that a proof of absence allows.
-const maxSkew = 2 * time.Second
-
-// appendSkew adds a warning if the clocks differ.
-func appendSkew(ctx context.Context, conn *sql.Conn, dialect Dialect, warnings []Warning) ([]Warning, error) {
-	var database int64
+	var clock int64
 	before := time.Now()
-	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&database); err != nil {
+	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&clock); err != nil {
 		return nil, fmt.Errorf("reading the clock: %w", err)
 	}
-	at := time.UnixMicro(database)
-	if at.Before(before.Add(-maxSkew)) || at.After(time.Now().Add(maxSkew)) {
+	if at := time.UnixMicro(clock); at.Before(before.Add(-maxSkew)) || at.After(time.Now().Add(maxSkew)) {
 		warnings = append(warnings, Warning{"the clock", at.UTC().Format(time.RFC3339Nano),
 			"it differs by more than 2s from this process's; a booking that exists can be taken for absent; synchronize the clocks"})
 	}
 	return warnings, nil
 }
+
+// maxSkew is how far the database's clock may be from the process's. Those of two processes then
+// differ by less than the five seconds that a proof of absence allows.
+const maxSkew = 2 * time.Second
 
 // schemaTables count the tables of versions that this connection finds, which are one or none.
 var schemaTables = map[Dialect]string{

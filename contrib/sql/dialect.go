@@ -79,7 +79,6 @@ var grammars = map[Dialect]grammar{
 }
 
 var (
-	nowMark      = regexp.MustCompile(`\{now\}`)
 	conflictMark = regexp.MustCompile(`\{conflict ([\w, ]+)\}`)
 	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
 )
@@ -109,7 +108,7 @@ var translations sync.Map
 
 func (d Dialect) translate(statement string) string {
 	g := grammars[d]
-	statement = nowMark.ReplaceAllLiteralString(statement, g.now)
+	statement = strings.ReplaceAll(statement, "{now}", g.now)
 	statement = conflictMark.ReplaceAllString(statement, g.conflict)
 	statement = proposedMark.ReplaceAllString(statement, g.proposed)
 	if d != PostgreSQL {

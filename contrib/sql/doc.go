@@ -6,15 +6,7 @@
 //
 // Each takes a *sql.DB and the Dialect of its database. The caller brings the driver, and
 // configures and closes the pool. Call Migrate when a version is deployed, and Check when a
-// process starts:
-//
-//	warnings, err := hotelstayssql.Check(ctx, db, hotelstayssql.PostgreSQL)
-//	if err != nil {
-//		return err
-//	}
-//	for _, w := range warnings {
-//		slog.Warn("the database is not durable", "setting", w)
-//	}
+// process starts.
 //
 // # The life of a booking in the Journal
 //
@@ -24,19 +16,11 @@
 //	          nobody calls Send within BookTimeout, Run does, in any process, after
 //	          durable.ClockMargin, five seconds more.
 //	polling   The outcome is unknown, or the process died. Run polls for the order, in any
-//	          process.
+//	          process, for ten minutes.
 //	ended     The outcome is known. OnOutcome stores it in the transaction that ends the entry.
 //
-// A process may die at any point:
-//
-//	it dies                         then
-//	before the first commit         there is neither row nor entry, and nothing was sent
-//	before Send                     the entry is not marked, so nothing was sent; after
-//	                                BookTimeout Run sends it
-//	in Send, or before its outcome  after BookTimeout Run polls, for ten minutes
-//	is stored
-//	in a poll or in OnOutcome       the transaction is rolled back; after the lease of a minute
-//	                                another process continues
+// A process may die at any point. Before the first commit there is neither row nor entry. Later
+// another process continues: after BookTimeout, or a minute after a poll that was under way.
 //
 // An entry is marked once, whoever sends it, so a booking is sent by one call. A mark cannot stop
 // a process, or a machine, that is frozen in the sending and continues after the polls have
@@ -55,8 +39,8 @@
 // service, because it runs in a transaction; let it mark the row for another loop.
 //
 // One poll asks for up to 100 bookings of the same market and user, and is split if the service
-// refuses it, or if its answer is unreadable. Only a poll for a single reference proves that there is no order, so the polls from
-// the tenth minute on are made one by one. No more than 100 entries are in memory for a search and for each worker.
+// refuses it, or if its answer is unreadable. Only a poll for a single reference proves that there
+// is no order, so the polls from the tenth minute on are made one by one.
 //
 // Entries that have ended stay in hotelstays_journal: with live = 2 if there is an order, and
 // with live = 0 otherwise. Delete old ones when you like, but not those of the last day, which
@@ -64,40 +48,37 @@
 //
 //	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970
 //
-// # Durability
+// # Durability and clocks
 //
-// A commit is as durable as the database makes it. Check returns a warning for each setting
-// with which a crash can lose commits:
+// A commit is as durable as the database makes it: look at the warnings of Check. A standby that
+// takes over may lack the last commits, unless replication is synchronous. Then an event may be
+// handled again, a token fetched twice, and a booking lost.
 //
-//	PostgreSQL  synchronous_commit, fsync and full_page_writes are on
-//	MySQL       innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 if there is a binary log;
-//	            innodb_doublewrite is ON
-//	SQLite      synchronous is FULL; journal_mode is WAL or DELETE
-//
-// A standby that takes over may lack the last commits, unless replication is synchronous.
-// Then an event may be handled again, a token fetched twice, and a booking lost.
-//
-// # Clocks
-//
-// Times are integers: microseconds since 1970, by the database's clock. The clocks of the
-// processes need not agree, except that a token's Expiry and the times of the Journal are the
-// processes': the proof of absence rests on clocks that differ by at most five seconds. A step of the
-// database's clock ends leases that much too early or too late. On SQLite the database's clock
-// is the machine's.
+// Times are integers: microseconds since 1970, by the database's clock. Those of the Journal, and a
+// token's Expiry, are by the processes' clocks, which must differ by at most five seconds: the
+// proof of absence rests on that. A step of the database's clock ends leases that much too early
+// or too late.
 //
 // # Transactions
 //
 // The package's own transactions are READ COMMITTED, whatever the default of the connections; on
 // SQLite they are serializable. They write before they read, and lock keys in one order. MariaDB
-// and MySQL can deadlock nevertheless; such a transaction is repeated. Keys are bytes in all
-// tables.
+// and MySQL can deadlock nevertheless; such a transaction is repeated.
 //
 // OnOutcome and the function of HandleTx must return the error of each statement. MariaDB and
 // MySQL undo the whole transaction at a deadlock, and a function that goes on would write outside
-// of it. What it has written is then undone, too, and the call fails. Within half a minute the
-// servers end the transaction of a process that is frozen, or whose machine has vanished. Until
-// then it keeps its locks: Run leaves that row out, and works on the others. On SQLite nobody else
-// can write.
+// of it. What it has written is then undone, too, and the call fails; one that returns the error is
+// called again. The servers end a transaction that is idle for half a minute, such as that of a
+// process that is frozen, or whose machine has vanished. Until then it keeps its locks: Run leaves
+// that row out, and works on the others. On SQLite nobody else can write.
+//
+// No function needs a second connection while it uses one, so a pool of one works. Between your
+// BeginTx and your Commit call only what takes your tx: on such a pool, and on SQLite, any other
+// function would wait for that transaction, until its ctx or busy_timeout ends.
+//
+// A pool must not hand out connections to replicas, because replicas lag.
+//
+// # SQLite
 //
 // SQLite has one writer at a time. Give each process a pool of one connection, whose users take
 // turns, and set busy_timeout, so that it waits for the other processes. Check has no warning
@@ -111,14 +92,9 @@
 //
 // All processes must run on one machine, because locks of network file systems are unreliable.
 //
-// No function needs a second connection while it uses one, so a pool of one works. Between your
-// BeginTx and your Commit call only what takes your tx. On such a pool, and on SQLite, any other
-// function would wait for that transaction, until its ctx or busy_timeout ends.
+// # MariaDB and MySQL
 //
-// A statement ends with its ctx, and in Run before the lease ends. Only the COMMIT of
-// go-sql-driver/mysql ignores its ctx: set readTimeout in the DSN, such as readTimeout=30s. Until
-// then a worker of Run can hang, while the others continue.
-//
-// A pool must not hand out connections to replicas, because replicas lag. On MariaDB and MySQL
-// autocommit must be on.
+// autocommit must be on, and binlog_format not STATEMENT. A statement ends with its ctx, but the
+// COMMIT of go-sql-driver/mysql ignores it: set readTimeout in the DSN, such as readTimeout=30s.
+// Until then a worker of Run can hang, while the others continue.
 package hotelstayssql

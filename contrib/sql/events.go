@@ -163,9 +163,7 @@ func (s *EventStore) Release(ctx context.Context, keys []string) error {
 // to the commit is lost, the next delivery finds out whether it happened. A duplicate at the
 // same time waits for the commit.
 //
-// fn must return the error of each statement. After a deadlock it is called again, because the
-// database may have undone the whole transaction. The server ends a transaction that is idle for
-// half a minute, except SQLite.
+// fn must return the error of each statement: see Transactions in the package documentation.
 //
 // It needs no lease: leave WebhookOptions.Store out. On SQLite no other process can write
 // while fn runs.

@@ -119,18 +119,6 @@ func ExampleJournal() {
 	_ = book
 }
 
-// A webhook ends the wait for the next poll.
-func ExampleJournal_Wake() {
-	receive := func(journal *hotelstayssql.Journal, secret types.Secret) (http.Handler, error) {
-		return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-			Secrets: []types.Secret{secret},
-		}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-			return journal.Wake(ctx, event.CustomerReferenceNo)
-		})
-	}
-	_ = receive
-}
-
 // The people on call look for bookings that no poll can settle.
 func ExampleJournal_List() {
 	report := func(ctx context.Context, journal *hotelstayssql.Journal) {

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,9 +45,7 @@ type JournalOptions struct {
 	// ctx lasts at most ten seconds after a Book, and at least fifteen after a
 	// poll of Run.
 	//
-	// It must return the error of each statement. After a deadlock it is called again, because
-	// the database may have undone the whole transaction. The server ends a transaction that is
-	// idle for half a minute, except SQLite.
+	// It must return the error of each statement: see Transactions in the package documentation.
 	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
 	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
@@ -75,7 +71,7 @@ type Journal struct {
 	client     *hotelstays.Client
 	opts       JournalOptions
 	keys       *keyring.Ring
-	delivering references    // whose OnOutcome this process has called, and that are not committed
+	delivering sync.Map      // references by a number: their OnOutcome was called, and is not committed
 	account    []byte        // the fingerprint of the client's recoveries
 	woken      chan struct{} // ends a pause of Run
 	fits       atomic.Bool   // the tables were seen to fit this program
@@ -329,31 +325,11 @@ func (j *Journal) deliver(ctx context.Context, tx *sql.Tx, outcome *hotelstays.B
 	return nil
 }
 
-// references is a set in which a reference can be several times.
-type references struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-// add adds a reference until the returned function is called.
-func (r *references) add(reference string) (remove func()) {
-	r.change(reference, 1)
-	return func() { r.change(reference, -1) }
-}
-
-func (r *references) change(reference string, n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.counts == nil {
-		r.counts = map[string]int{}
-	}
-	if r.counts[reference] += n; r.counts[reference] == 0 {
-		delete(r.counts, reference)
-	}
-}
-
-func (r *references) list() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.counts))
+// underway returns the references whose OnOutcome this process has called, and that are not committed.
+func (j *Journal) underway() (references []string) {
+	j.delivering.Range(func(_, reference any) bool {
+		references = append(references, reference.(string))
+		return true
+	})
+	return references
 }

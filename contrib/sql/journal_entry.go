@@ -152,7 +152,9 @@ func (j *Journal) store(ctx context.Context, e *entry, next durable.Booking, the
 	if then == nil {
 		err = j.db.inTx(ctx, update)
 	} else {
-		defer j.delivering.add(e.reference)()
+		id := newID()
+		j.delivering.Store(id, e.reference)
+		defer j.delivering.Delete(id)
 		err = j.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
 			if err := update(tx); err != nil {
 				return err

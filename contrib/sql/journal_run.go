@@ -98,7 +98,7 @@ func (j *Journal) stopped(running *sync.WaitGroup) error {
 	case <-ended:
 		return nil
 	case <-time.After(stopWithin):
-		return fmt.Errorf("hotelstayssql: Run has stopped, but OnOutcome has not returned for %q; let it end with its ctx", j.delivering.list())
+		return fmt.Errorf("hotelstayssql: Run has stopped, but OnOutcome has not returned for %q; let it end with its ctx", j.underway())
 	}
 }
 
@@ -158,21 +158,28 @@ func (j *Journal) wakeRun() {
 	}
 }
 
-// together names the polls that can be made together. It is zero for a poll of its own.
-type together struct {
-	possible        bool
-	market, userRef string
-}
+// shared is what bookings have in common that one poll asks for.
+type shared struct{ market, userRef string }
 
-func togetherOf(e *entry, now time.Time) together {
-	if !e.PollTogether(now) {
-		return together{}
+// jobsOf divides bookings among at most n workers. Bookings that one poll may ask for are one job.
+func jobsOf(due []*entry, now time.Time, n int) (jobs [][]*entry) {
+	polls := map[shared]int{} // the index of a job
+	for _, e := range due {
+		poll, alone := shared{e.Recovery.Market, e.Recovery.UserRef}, !e.PollTogether(now)
+		if i, found := polls[poll]; found && !alone {
+			jobs[i] = append(jobs[i], e)
+		} else if len(jobs) < n {
+			if !alone {
+				polls[poll] = len(jobs)
+			}
+			jobs = append(jobs, []*entry{e})
+		}
 	}
-	return together{true, e.Recovery.Market, e.Recovery.UserRef}
+	return jobs
 }
 
-// claim takes leases for at most n workers. Each gets a booking, or several that one poll asks
-// for.
+// claim takes leases for at most n workers. Each gets a job: a booking, or several that one poll
+// asks for.
 func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -189,40 +196,14 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 	if _, err := j.postpone(ctx, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
 		return nil, err
 	}
-	delivering := j.delivering.list() // an OnOutcome that hangs has one worker, and not another one a minute later
-	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(delivering, e.reference) })
-	claimed, err := j.postpone(ctx, choose(due, now, n), func(*entry) time.Time { return now.Add(lease) })
-	groups := map[together]int{} // the index of a job
-	for _, e := range claimed {
-		key := togetherOf(e, now)
-		if i, ok := groups[key]; ok {
-			jobs[i] = append(jobs[i], e)
-			continue
-		}
-		if key != (together{}) {
-			groups[key] = len(jobs)
-		}
-		jobs = append(jobs, []*entry{e})
+	underway := j.underway() // an OnOutcome that hangs has one worker, and not another one a minute later
+	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(underway, e.reference) })
+	jobs = jobsOf(due, now, n)
+	leased, err := j.postpone(ctx, slices.Concat(jobs...), func(*entry) time.Time { return now.Add(lease) })
+	for i := range jobs {
+		jobs[i] = slices.DeleteFunc(jobs[i], func(e *entry) bool { return !slices.Contains(leased, e) })
 	}
-	return jobs, err
-}
-
-// choose returns the first bookings that n workers can poll for.
-func choose(due []*entry, now time.Time, n int) (chosen []*entry) {
-	groups := map[together]bool{}
-	for _, e := range due {
-		key := togetherOf(e, now)
-		switch {
-		case groups[key]:
-		case n == 0:
-			continue
-		default:
-			n--
-			groups[key] = key != together{}
-		}
-		chosen = append(chosen, e)
-	}
-	return chosen
+	return slices.DeleteFunc(jobs, func(job []*entry) bool { return len(job) == 0 }), err
 }
 
 // work does what was claimed. After a failure the lease ends, and any worker continues.

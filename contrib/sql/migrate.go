@@ -20,7 +20,7 @@ type migration map[Dialect][]string
 // Keys are bytes, because MariaDB compares texts without case and trailing spaces. Times are
 // microseconds since 1970 by the database's clock.
 var migrations = []migration{
-	{ // 1: events and tokens
+	{ // 1: events, tokens and the journal
 		PostgreSQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_events (
 				event_key bytea PRIMARY KEY, store bigint NOT NULL, claim bigint NOT NULL,
@@ -29,6 +29,11 @@ var migrations = []migration{
 			`CREATE TABLE IF NOT EXISTS hotelstays_tokens (
 				token_key bytea PRIMARY KEY, sealed bytea, expires_at bigint NOT NULL,
 				lease bigint NOT NULL, lease_until bigint NOT NULL)`,
+			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
+				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, booking bytea NOT NULL, request bytea, PRIMARY KEY (account, reference))`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 		MySQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_events (
@@ -38,6 +43,11 @@ var migrations = []migration{
 			`CREATE TABLE IF NOT EXISTS hotelstays_tokens (
 				token_key varbinary(32) NOT NULL PRIMARY KEY, sealed mediumblob, expires_at bigint NOT NULL,
 				lease bigint NOT NULL, lease_until bigint NOT NULL) ENGINE = InnoDB`,
+			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
+				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, booking mediumblob NOT NULL, request mediumblob, PRIMARY KEY (account, reference),
+				KEY hotelstays_journal_due (account, live, due),
+				KEY hotelstays_journal_list (account, live, reference)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 		},
 		SQLite: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_events (
@@ -47,24 +57,6 @@ var migrations = []migration{
 			`CREATE TABLE IF NOT EXISTS hotelstays_tokens (
 				token_key blob NOT NULL PRIMARY KEY, sealed blob, expires_at integer NOT NULL,
 				lease integer NOT NULL, lease_until integer NOT NULL) WITHOUT ROWID`,
-		},
-	},
-	{ // 2: the journal
-		PostgreSQL: {
-			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
-				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
-				due bigint NOT NULL, booking bytea NOT NULL, request bytea, PRIMARY KEY (account, reference))`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_journal_due ON hotelstays_journal (account, live, due)`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
-		},
-		MySQL: {
-			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
-				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
-				due bigint NOT NULL, booking mediumblob NOT NULL, request mediumblob, PRIMARY KEY (account, reference),
-				KEY hotelstays_journal_due (account, live, due),
-				KEY hotelstays_journal_list (account, live, reference)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
-		},
-		SQLite: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_journal (
 				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
 				due integer NOT NULL, booking blob NOT NULL, request blob, PRIMARY KEY (account, reference))`,

@@ -36,13 +36,16 @@ func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 	}
 	onEach(t, func(t *testing.T, db *database) {
 		want := expected[db.dialect]
+		safe := db.DB
 		if db.dialect == hotelstayssql.SQLite {
-			db.SetMaxOpenConns(1)
+			safe = db.openWith(t, map[string]string{"synchronous": "full"})
 		}
-		warnings, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+		warnings, err := hotelstayssql.Check(t.Context(), safe, db.dialect)
 		require.NoError(t, err)
 		assert.Equal(t, want.safe, settings(t, warnings))
-		warnings, err = hotelstayssql.Check(t.Context(), db.openWith(t, want.settings), db.dialect)
+		harmful := db.openWith(t, want.settings)
+		harmful.SetMaxOpenConns(20)
+		warnings, err = hotelstayssql.Check(t.Context(), harmful, db.dialect)
 		require.NoError(t, err)
 		assert.Equal(t, want.warns, settings(t, warnings))
 		if db.dialect == hotelstayssql.MySQL {

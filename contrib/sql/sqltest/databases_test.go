@@ -36,8 +36,15 @@ type database struct {
 	driver, dsn string
 }
 
-// onEach runs a test on each database, with the tables.
+// onEach runs a test on each database, with the tables, in parallel with others.
 func onEach(t *testing.T, test func(t *testing.T, db *database)) {
+	t.Helper()
+	t.Parallel()
+	onEachAlone(t, test)
+}
+
+// onEachAlone is onEach for a test that no other may run beside.
+func onEachAlone(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	on(t, dialects, func(t *testing.T, db *database) {
 		db.createTables(t)
@@ -54,6 +61,15 @@ func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, 
 			test(t, create(t, dialect))
 		})
 	}
+}
+
+// inDatabase is for what all databases do in one way. It runs the rest of a test in parallel.
+func inDatabase(t *testing.T) *database {
+	t.Helper()
+	t.Parallel()
+	db := create(t, hotelstayssql.SQLite)
+	db.createTables(t)
+	return db
 }
 
 // createTables creates the tables, and one of the caller.
@@ -73,7 +89,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"
 		db.dsn = "file:" + filepath.Join(t.TempDir(), name) +
-			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)" // like the servers, which survive no crash of the machine
 	case hotelstayssql.PostgreSQL:
 		db.driver = "pgx"
 		db.dsn = os.Getenv(postgresVariable) + "&search_path=" + name
@@ -138,10 +154,20 @@ func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 func openPool(driver, dsn string) (*sql.DB, error) {
 	pool, err := sql.Open(driver, dsn)
 	if err == nil {
-		pool.SetMaxOpenConns(20)
-		pool.SetMaxIdleConns(20)
+		limit(pool, driver)
 	}
 	return pool, err
+}
+
+// limit limits a pool. On SQLite its users take turns, as Check asks for. So no function needs a
+// second connection while it has one.
+func limit(pool *sql.DB, driver string) {
+	connections := 20
+	if driver == "sqlite" {
+		connections = 1
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
 }
 
 // exec executes a statement with ? for parameters.

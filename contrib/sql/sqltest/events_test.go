@@ -54,61 +54,60 @@ func TestDoneNeverShortensARetention(t *testing.T) {
 }
 
 func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
-		keys := []string{"a", "b"}
-		_, err := s.Claim(t.Context(), keys, time.Minute)
-		require.NoError(t, err)
-		other := newEvents(t, db.DB, db.dialect)
-		require.NoError(t, other.Release(t.Context(), keys))
-		state, err := other.Claim(t.Context(), keys, time.Minute)
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.ClaimBusy, state)
-	})
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	keys := []string{"a", "b"}
+	_, err := s.Claim(t.Context(), keys, time.Minute)
+	require.NoError(t, err)
+	other := newEvents(t, db.DB, db.dialect)
+	require.NoError(t, other.Release(t.Context(), keys))
+	state, err := other.Claim(t.Context(), keys, time.Minute)
+	require.NoError(t, err)
+	assert.Equal(t, hotelstays.ClaimBusy, state)
 }
 
 // Between the search for expired keys and their removal another process can claim one.
 func TestRemovalLeavesANewClaim(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
-		db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
-		pool, link := db.process(t)
-		claimed := false
-		link.before = func(_ context.Context, statement string) error {
-			if claimed || !strings.HasPrefix(statement, "DELETE") {
-				return nil
-			}
-			claimed = true
-			state, err := s.Claim(t.Context(), []string{"old"}, time.Hour)
-			assert.NoError(t, err)
-			assert.Equal(t, hotelstays.ClaimGranted, state)
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
+	pool, link := db.process(t)
+	claimed := false
+	link.before = func(_ context.Context, statement string) error {
+		if claimed || !strings.HasPrefix(statement, "DELETE") {
 			return nil
 		}
-		pruner := newEvents(t, pool, db.dialect)
-		for n := 0; !claimed; n++ {
-			require.Less(t, n, 5000, "one event in fifty removes expired keys")
-			require.NoError(t, pruner.Done(t.Context(), []string{"key"}, time.Hour))
-		}
-		assert.EqualValues(t, 2, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
-	})
+		claimed = true
+		state, err := s.Claim(t.Context(), []string{"old"}, time.Hour)
+		assert.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimGranted, state)
+		return nil
+	}
+	pruner := newEvents(t, pool, db.dialect)
+	for n := 0; !claimed; n++ {
+		require.Less(t, n, 5000, "one event in fifty removes expired keys")
+		require.NoError(t, pruner.Done(t.Context(), []string{"key"}, time.Hour))
+	}
+	assert.EqualValues(t, 2, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
 }
 
 // Transactions that lock common keys in different orders would deadlock.
 func TestKeysAreLockedInOneOrder(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		pool, link := db.process(t)
-		s := newEvents(t, pool, db.dialect)
-		_, err := s.Claim(t.Context(), []string{"c", "a", "B", "c", "b"}, time.Minute)
-		require.NoError(t, err)
-		locked := ""
-		for _, s := range link.executed() {
-			if !strings.HasPrefix(s.text, "INSERT") {
-				continue
-			}
-			for _, arg := range s.args {
-				if key, ok := arg.Value.([]byte); ok {
-					locked += string(key)
-				}
+	db := inDatabase(t)
+	pool, link := db.process(t)
+	s := newEvents(t, pool, db.dialect)
+	_, err := s.Claim(t.Context(), []string{"c", "a", "B", "c", "b"}, time.Minute)
+	require.NoError(t, err)
+	locked := ""
+	for _, s := range link.executed() {
+		if !strings.HasPrefix(s.text, "INSERT") {
+			continue
+		}
+		for _, arg := range s.args {
+			if key, ok := arg.Value.([]byte); ok {
+				locked += string(key)
 			}
 		}
-		assert.Equal(t, "Babc", locked)
-	})
+	}
+	assert.Equal(t, "Babc", locked)
 }

@@ -94,25 +94,25 @@ func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 
 // A fleet may change from claims to HandleTx, one process after the other.
 func TestHandleTxBesideClaims(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
-		e := event("id", "body")
-		state, err := s.Claim(t.Context(), e.Keys(), time.Minute)
-		require.NoError(t, err)
-		require.Equal(t, hotelstays.ClaimGranted, state)
-		assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store out")
-		db.pass(t, "hotelstays_events", "expires_at", time.Minute)
-		require.NoError(t, s.HandleTx(t.Context(), e, insert(2)))
-		assert.EqualValues(t, 1, db.handled(t))
-		state, err = s.Claim(t.Context(), e.Keys()[1:], time.Minute)
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.ClaimDone, state)
-		require.NoError(t, s.Release(t.Context(), e.Keys()))
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	e := event("id", "body")
+	state, err := s.Claim(t.Context(), e.Keys(), time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, hotelstays.ClaimGranted, state)
+	assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store out")
+	db.pass(t, "hotelstays_events", "expires_at", time.Minute)
+	require.NoError(t, s.HandleTx(t.Context(), e, insert(2)))
+	assert.EqualValues(t, 1, db.handled(t))
+	state, err = s.Claim(t.Context(), e.Keys()[1:], time.Minute)
+	require.NoError(t, err)
+	assert.Equal(t, hotelstays.ClaimDone, state)
+	require.NoError(t, s.Release(t.Context(), e.Keys()))
 
-		done := event("done", "done")
-		require.NoError(t, s.Done(t.Context(), done.Keys(), time.Hour))
-		require.NoError(t, s.HandleTx(t.Context(), done, insert(3)))
-		assert.EqualValues(t, 1, db.handled(t))
-	})
+	done := event("done", "done")
+	require.NoError(t, s.Done(t.Context(), done.Keys(), time.Hour))
+	require.NoError(t, s.HandleTx(t.Context(), done, insert(3)))
+	assert.EqualValues(t, 1, db.handled(t))
 }
 
 // A connection is lost before a commit, or before its answer. Who repeats the call finds out.

@@ -65,7 +65,7 @@ func TestProcessesDie(t *testing.T) {
 	}
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
 		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
-	onEach(t, func(t *testing.T, db *database) {
+	onEachAlone(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil, *chaostest.Config(fleet.Seed))
 		fleet := fleet
 		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(p.partOf("engine")) }

@@ -118,14 +118,10 @@ func processOf(db *database, w *bookingstest.World[*sql.Tx]) *process {
 	return &process{w, w.Bookings.(*hotelstayssql.Journal), db}
 }
 
-// inSQLite runs the rest of a test in parallel, with a process whose statements all databases
-// execute in one way.
-func inSQLite(t *testing.T, change journalOptions, config ...hotelstaystest.Config) *process {
+// inProcess is inDatabase with a process.
+func inProcess(t *testing.T, change journalOptions) *process {
 	t.Helper()
-	t.Parallel()
-	db := create(t, hotelstayssql.SQLite)
-	db.createTables(t)
-	return newProcess(t, db, change, config...)
+	return newProcess(t, inDatabase(t), change)
 }
 
 // another returns another process with the same database and service.

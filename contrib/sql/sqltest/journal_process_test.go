@@ -47,7 +47,7 @@ func (m *mortal) perform(ctx context.Context) error {
 		return false
 	}
 	pool := sql.OpenDB(link)
-	pool.SetMaxOpenConns(20)
+	limit(pool, m.Driver)
 	client, err := m.Client(m)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 )
 
 func TestWakeEndsThePauseOfRun(t *testing.T) {
-	p := inSQLite(t, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour })
+	p := inProcess(t, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour })
 	p.SendUnknown("ref-1", bookingstest.BookMade)
 	p.Work()
 	p.Eventually("it is woken", func() bool {
@@ -64,7 +64,7 @@ func TestPollsForManyAreSplit(t *testing.T) {
 	} {
 		fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, many(7), -1
 		t.Run(name, func(t *testing.T) {
-			p := inSQLite(t, nil)
+			p := inProcess(t, nil)
 			const n = 20
 			p.fillBooked(n, nil)
 			p.Inject(fault)
@@ -78,7 +78,7 @@ func TestPollsForManyAreSplit(t *testing.T) {
 
 // Bookings of other users are polled for by these users.
 func TestPollsForManyKeepTheirUsers(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.fill(40, func(i int, booking *durable.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
 	p.Work()
 	p.notDue()
@@ -94,7 +94,7 @@ func TestPollsForManyKeepTheirUsers(t *testing.T) {
 
 // A worker takes one booking, and leaves the others to workers that are free.
 func TestWorkerTakesOneBooking(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.fill(3, func(_ int, booking *durable.Booking) { booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() })
 	slow, poll := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
 	stop := slow.Work()
@@ -106,7 +106,7 @@ func TestWorkerTakesOneBooking(t *testing.T) {
 
 // A poll of an earlier round does not end the round that has begun meanwhile.
 func TestPollOfAnEarlierRoundEndsNothing(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.SendUnknown("ref-1", bookingstest.BookLost)
 	p.BookElsewhere("ref-1")
 	slow, poll := p.hold("/queryOrders", nil)
@@ -125,7 +125,7 @@ func TestPollOfAnEarlierRoundEndsNothing(t *testing.T) {
 
 // A poll that proves absence does not end a booking that was woken meanwhile: its order may be there.
 func TestWakeDuringTheLastPoll(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.SendUnknown("ref-1", bookingstest.BookLost)
 	slow, poll := p.hold("/queryOrders", nil)
 	p.Fleet.Pass(time.Hour)
@@ -139,7 +139,7 @@ func TestWakeDuringTheLastPoll(t *testing.T) {
 
 // What a newer version has stored in a booking survives the writes of this one.
 func TestFieldsOfANewerVersion(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.SendUnknown("ref-1", bookingstest.BookMade)
 	text, err := json.Marshal(p.Fleet.Stored("ref-1"))
 	require.NoError(t, err)
@@ -160,9 +160,11 @@ func TestManyOpenBookings(t *testing.T) {
 	n := 2000
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		n = 100_000
+	} else if testing.Short() {
+		n = 500
 	}
 	t.Logf("%d open bookings", n)
-	onEach(t, func(t *testing.T, db *database) {
+	onEachAlone(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil, hotelstaystest.Config{LedgerLimit: 2000, RateLimits: map[hotelstaystest.Operation]int{}})
 		p.fill(n, nil)
 		runtime.GC()

@@ -61,7 +61,7 @@ func TestReferences(t *testing.T) {
 }
 
 func TestRequestsThatCannotBegin(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	alone := p.Request("alone")
 	alone.Guests = nil
 	for says, req := range map[string]*hotelstays.BookRequest{
@@ -107,7 +107,7 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 
 // The table shows neither guests nor passports. The request is erased when it is sent.
 func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.Begin("ref-1")
 	look := func() []byte {
 		booking, err := json.Marshal(p.Fleet.Stored("ref-1"))
@@ -139,7 +139,7 @@ func TestRowsEditedByHand(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := inSQLite(t, nil)
+			p := inProcess(t, nil)
 			p.Begin("ref-1")
 			text, err := json.Marshal(p.Fleet.Stored("ref-1"))
 			require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestRowsEditedByHand(t *testing.T) {
 
 // Rows that are unreadable, and more than Run reads at once, do not hide others from it.
 func TestManyRowsEditedByHand(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.fill(120, nil)
 	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?, due = 1`, []byte("{"))
 	p.SendUnknown("ref-1", bookingstest.BookMade)
@@ -223,7 +223,7 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 
 // List reads more rows than one statement returns.
 func TestListOfOpenBookings(t *testing.T) {
-	p := inSQLite(t, nil)
+	p := inProcess(t, nil)
 	p.fill(250, nil)
 	p.Begin("waiting")
 	p.Begin("ended")

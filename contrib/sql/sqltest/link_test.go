@@ -51,7 +51,7 @@ func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	l, err := newLink(d.Driver(), d.dsn)
 	require.NoError(t, err)
 	pool := sql.OpenDB(l)
-	pool.SetMaxOpenConns(20)
+	limit(pool, d.driver)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool, l
 }

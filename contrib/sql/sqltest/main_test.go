@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -52,6 +53,8 @@ func TestMain(m *testing.M) {
 		}
 	}
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are returned as well
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8") // they wait for polls and commits, mostly
 	goleak.VerifyTestMain(m)
 }
 

@@ -70,130 +70,93 @@ func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
 
 // A process is stopped while it fetches. Its late token never overwrites a newer one.
 func TestStoreAfterTheLeaseEnded(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		pool, link := db.process(t)
-		s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
-		require.NoError(t, err)
-		freeze := func(meanwhile func()) (release func()) {
-			release, ok, err := s.TryLease(t.Context(), tokenKey)
-			require.NoError(t, err)
-			require.True(t, ok)
-			thaw := link.freeze()
-			db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)
-			meanwhile()
-			thaw()
-			return release
-		}
-		release := freeze(func() {})
-		mustStore(t, s, "nobody came")
-		assert.Equal(t, "nobody came", mustLoad(t, s).Value.Reveal())
-		release()
-		release()
-
-		other := newTokens(t, db)
-		release = freeze(func() {
-			release, ok, err := other.TryLease(t.Context(), tokenKey)
-			require.NoError(t, err)
-			require.True(t, ok)
-			mustStore(t, other, "newer")
-			release()
-		})
-		late := hotelstays.Token{Value: types.NewSecret("older")}
-		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process has taken the lease")
-		assert.Equal(t, "newer", mustLoad(t, s).Value.Reveal())
-		release()
-		mustStore(t, s, "without a lease")
-		assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
-	})
-}
-
-// A process whose lease has ended does not renew the one of another, which died.
-func TestRenewalAfterTheLeaseEnded(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		second := func(o *hotelstayssql.TokenStoreOptions) { o.FetchLease = time.Second }
-		slow, third := newTokens(t, db, second), newTokens(t, db, second)
-		pool, link := db.process(t)
-		dies, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}, FetchLease: time.Second})
-		require.NoError(t, err)
-		release, ok, err := slow.TryLease(t.Context(), tokenKey)
+	db := inDatabase(t)
+	pool, link := db.process(t)
+	s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
+	require.NoError(t, err)
+	freeze := func(meanwhile func()) (release func()) {
+		release, ok, err := s.TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
 		require.True(t, ok)
-		defer release()
-		var died func()
-		require.Eventually(t, func() bool { // slow may have renewed its lease just now
-			db.pass(t, "hotelstays_tokens", "lease_until", time.Second)
-			if died, ok, err = dies.TryLease(t.Context(), tokenKey); err != nil {
-				assert.NoError(t, err)
-			}
-			return ok
-		}, patience, time.Millisecond)
 		thaw := link.freeze()
-		require.Eventually(t, func() bool {
-			release, ok, err := third.TryLease(t.Context(), tokenKey)
-			if ok {
-				release()
-			}
-			return assert.NoError(t, err) && ok
-		}, 10*time.Second, 50*time.Millisecond)
+		db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)
+		meanwhile()
 		thaw()
-		died()
+		return release
+	}
+	release := freeze(func() {})
+	mustStore(t, s, "nobody came")
+	assert.Equal(t, "nobody came", mustLoad(t, s).Value.Reveal())
+	release()
+	release()
+
+	other := newTokens(t, db)
+	release = freeze(func() {
+		release, ok, err := other.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		mustStore(t, other, "newer")
+		release()
 	})
+	late := hotelstays.Token{Value: types.NewSecret("older")}
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process has taken the lease")
+	assert.Equal(t, "newer", mustLoad(t, s).Value.Reveal())
+	release()
+	mustStore(t, s, "without a lease")
+	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
 }
 
 // Encryption keys can be changed without losing a token. A token that does not decrypt counts as
 // absent, is logged, and is overwritten.
 func TestKeysCanBeChanged(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		var log bytes.Buffer
-		with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
-			return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) {
-				o.Keys, o.Logger = keys, slog.New(slog.NewTextHandler(&log, nil))
-			})
-		}
-		newKey := types.NewSecret("a new key of thirty-two bytes...")
-		first, turned := with(key), with(newKey, key)
-		mustStore(t, first, "sealed with the old key")
-		assert.Equal(t, "sealed with the old key", mustLoad(t, turned).Value.Reveal())
-		assert.Empty(t, log.String())
-		mustStore(t, turned, "sealed with the new key")
-		assert.Zero(t, mustLoad(t, first))
-		assert.Regexp(t, `cannot decrypt.*it was encrypted with key [0-9a-f]{8}, which is not in Keys`, log.String())
-		for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
-			assert.NotContains(t, log.String(), secret)
-		}
-		assert.NoError(t, first.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("sealed with the new key")}))
-		assert.NotZero(t, mustLoad(t, turned))
-		mustStore(t, first, "the next one")
-		assert.Equal(t, "the next one", mustLoad(t, first).Value.Reveal())
-	})
+	db := inDatabase(t)
+	var log bytes.Buffer
+	with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
+		return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) {
+			o.Keys, o.Logger = keys, slog.New(slog.NewTextHandler(&log, nil))
+		})
+	}
+	newKey := types.NewSecret("a new key of thirty-two bytes...")
+	first, turned := with(key), with(newKey, key)
+	mustStore(t, first, "sealed with the old key")
+	assert.Equal(t, "sealed with the old key", mustLoad(t, turned).Value.Reveal())
+	assert.Empty(t, log.String())
+	mustStore(t, turned, "sealed with the new key")
+	assert.Zero(t, mustLoad(t, first))
+	assert.Regexp(t, `cannot decrypt.*it was encrypted with key [0-9a-f]{8}, which is not in Keys`, log.String())
+	for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
+		assert.NotContains(t, log.String(), secret)
+	}
+	assert.NoError(t, first.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("sealed with the new key")}))
+	assert.NotZero(t, mustLoad(t, turned))
+	mustStore(t, first, "the next one")
+	assert.Equal(t, "the next one", mustLoad(t, first).Value.Reveal())
 }
 
 // A token that was copied to another row does not decrypt there.
 func TestTokenOfAnotherRow(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		s := newTokens(t, db)
-		mustStore(t, s, "the-token")
-		var copied []byte
-		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sealed FROM hotelstays_tokens").Scan(&copied))
-		require.NoError(t, s.Store(t.Context(), "another key", hotelstays.Token{Value: types.NewSecret("the-other")}))
-		db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", copied)
-		token, err := s.Load(t.Context(), "another key")
-		require.NoError(t, err)
-		assert.Zero(t, token)
-	})
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "the-token")
+	var copied []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sealed FROM hotelstays_tokens").Scan(&copied))
+	require.NoError(t, s.Store(t.Context(), "another key", hotelstays.Token{Value: types.NewSecret("the-other")}))
+	db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", copied)
+	token, err := s.Load(t.Context(), "another key")
+	require.NoError(t, err)
+	assert.Zero(t, token)
 }
 
 func TestTokensShowNoSecret(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		s := newTokens(t, db)
-		mustStore(t, s, "the-secret-token")
-		var row, sealed []byte
-		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT token_key, sealed FROM hotelstays_tokens").Scan(&row, &sealed))
-		for _, secret := range []string{"secret-token", "the-app-key", "host.example", key.Reveal()} {
-			assert.NotContains(t, string(row)+string(sealed), secret)
-			assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
-		}
-	})
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "the-secret-token")
+	var row, sealed []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT token_key, sealed FROM hotelstays_tokens").Scan(&row, &sealed))
+	for _, secret := range []string{"secret-token", "the-app-key", "host.example", key.Reveal()} {
+		assert.NotContains(t, string(row)+string(sealed), secret)
+		assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
+	}
 }
 
 // fails returns the errors of all methods.

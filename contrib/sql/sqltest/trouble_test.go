@@ -144,57 +144,6 @@ func TestFullDiskForRun(t *testing.T) {
 	assert.Equal(t, 1, d.Row("ref-1").Ended)
 }
 
-// Nothing needs a second connection while it has one. A transaction of the caller has one, too.
-func TestPoolOfOneConnectionIsEnough(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		db.SetMaxOpenConns(1)
-		db.exec(t, bookingstest.Table)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		require.NoError(t, hotelstayssql.Migrate(ctx, db.DB, db.dialect))
-		_, err := hotelstayssql.Check(ctx, db.DB, db.dialect)
-		require.NoError(t, err)
-		p := newProcessIn(t, db, nil)
-		stop := p.Work()
-
-		p.Begin("ref-1")
-		_, err = p.Send(ctx, "ref-1")
-		require.NoError(t, err)
-		p.AddRow("ref-2")
-		_, err = p.Book(ctx, p.Request("ref-2"))
-		require.NoError(t, err)
-		events := newEvents(t, db.DB, db.dialect)
-		require.NoError(t, events.HandleTx(ctx, event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
-			return p.BeginTx(ctx, tx, p.Request("ref-3"))
-		}))
-		require.NoError(t, p.Abandon(ctx, "ref-3"))
-		stop()
-		p.SendUnknown("ref-4", bookingstest.BookMade)
-		for booking, err := range p.List(ctx) {
-			require.NoError(t, err)
-			require.NoError(t, p.Wake(ctx, booking.Recovery.CustomerReferenceNo))
-			require.NoError(t, p.Retry(ctx, booking.Recovery.CustomerReferenceNo))
-		}
-		p.Work()
-		p.HasState("ref-4", durable.EndingFound, time.Minute)
-
-		_, err = events.Claim(ctx, []string{"a", "b"}, time.Minute)
-		require.NoError(t, err)
-		require.NoError(t, events.Release(ctx, []string{"a"}))
-		db.fill(t, 500, 1)
-		for range 300 { // one in fifty removes expired keys
-			require.NoError(t, events.Done(ctx, []string{"a", "b"}, time.Hour))
-		}
-		tokens := newTokens(t, db)
-		release, ok, err := tokens.TryLease(ctx, tokenKey)
-		require.NoError(t, err)
-		require.True(t, ok)
-		mustStore(t, tokens, "token")
-		release()
-		require.NoError(t, tokens.CompareAndDelete(ctx, tokenKey, mustLoad(t, tokens)))
-	})
-}
-
 // An error names the call, and says what to do next.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
