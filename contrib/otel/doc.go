@@ -16,25 +16,8 @@
 // recorded, so WithTraceID and WithTraceIDFrom should give identifiers.
 //
 // Metrics have the operation, the server, and the kind of an error or the status of an
-// attempt as attributes, and no identifiers, so that the number of series is bounded.
-//
-// # Names
-//
-// README.md has the types, the units, and the kinds of errors.
-//
-//	spans     hotelstays.operation.name, or hotelstays.helper.name on that of a helper;
-//	          server.address, server.port, http.response.status_code, error.type,
-//	          hotelstays.attempts, hotelstays.request_id, hotelstays.trace_id,
-//	          hotelstays.code, hotelstays.no_token, hotelstays.response.size,
-//	          hotelstays.rate_limit.wait.duration, hotelstays.decode.duration,
-//	          hotelstays.first_hotel.duration
-//	events    hotelstays.attempt: hotelstays.attempt.number, hotelstays.attempt.duration,
-//	          hotelstays.attempt.sent, hotelstays.request_id, and http.response.status_code
-//	          or error.type
-//	metrics   hotelstays.client.call.duration, hotelstays.client.attempts,
-//	          hotelstays.client.rate_limit.wait.duration, hotelstays.client.decode.duration,
-//	          hotelstays.client.first_hotel.duration, hotelstays.client.response.size,
-//	          hotelstays.client.token.fetches, hotelstays.client.unknown_outcomes
+// attempt as attributes, and no identifiers, so that the number of series is bounded. README.md
+// lists all names, their types and units, and the kinds of errors.
 //
 // # Spans of the HTTP exchanges
 //

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,10 +16,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+var (
+	errCause    = errors.New("cause")
+	dial        = &net.OpError{Op: "dial", Err: errCause}
+	certificate = &tls.CertificateVerificationError{Err: errCause}
+)
+
+// Every kind is in the README, and in the span and the metric of a call.
 func TestErrorTypes(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code}
 	}
@@ -30,99 +35,100 @@ func TestErrorTypes(t *testing.T) {
 	noToken := func(err error) error {
 		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, NoToken: true, Err: err}
 	}
-	for _, tc := range []struct {
-		kind string
-		err  error
-	}{
-		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: noAnswer(context.DeadlineExceeded)}},
-		{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: api(hotelstays.OpBook, 504, 0)}},
-		{"timeout", noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
-		{"timeout", noAnswer(fmt.Errorf("%w before another attempt, after: %w", context.DeadlineExceeded,
-			api(hotelstays.OpDestinations, 503, 0)))},
-		{"canceled", noAnswer(context.Canceled)},
-		{"unauthorized", noToken(api(hotelstays.OpTicket, 401, types.CodeUnauthorized))},
-		{"timeout", noToken(noAnswer(context.DeadlineExceeded))},
-		{"unreadable_answer", noToken(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: cause})},
-		{"dial", noToken(noAnswer(&net.OpError{Op: "dial", Err: cause}))},
-		{"no_slot", noToken(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: cause})},
-		{"_OTHER", noToken(cause)},
-		{"certificate", noAnswer(&tls.CertificateVerificationError{Err: cause})},
-		{"dial", noAnswer(&net.OpError{Op: "dial", Err: cause})},
-		{"no_answer", noAnswer(&net.OpError{Op: "read", Err: cause})},
-		{"no_answer", noAnswer(cause)},
-		{"unreadable_answer", &hotelstays.DecodeError{Operation: hotelstays.OpDestinations, HTTPStatus: 200, Err: cause}},
-		{"parameter_refused", api(hotelstays.OpDestinations, 400, types.CodeParam)},
-		{"unauthorized", api(hotelstays.OpDestinations, 401, types.CodeUnauthorized)},
-		{"forbidden", api(hotelstays.OpDestinations, 403, 0)},
-		{"not_found", api(hotelstays.OpCancel, 404, types.CodeNotFound)},
-		{"rate_limited", api(hotelstays.OpDestinations, 429, types.CodeRateLimited)},
-		{"duplicate_booking", api(hotelstays.OpBook, 400, types.CodeDuplicateBooking)},
-		{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, types.CodeVoucherTooLarge)},
-		{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, types.CodeAmbiguousReference)},
-		{"rate_changed", api(hotelstays.OpBook, 400, types.CodeRateChanged)},
-		{"cancel_refused", api(hotelstays.OpCancel, 400, types.CodeParam)},
-		{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
-		{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
-		{"server_error", api(hotelstays.OpDestinations, 503, 0)},
-		{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
-		{"refused", api(hotelstays.OpDestinations, 307, 0)},
-		{"refused", api(hotelstays.OpBook, 200, 100009999)},
-		{"refused", api(hotelstays.OpBook, 418, 0)},
-		{"validation", &hotelstays.ValidationError{}}, // of helpers, from here on
-		{"reference_reused", &hotelstays.ReferenceReusedError{}},
-		{"incomplete_listing", &hotelstays.PageError{}},
-		{"batch", &hotelstays.BatchError{Err: cause}},
-		{"voucher", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherAltered}},
-		{"voucher_not_ready", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
-		{"no_voucher", &hotelstays.VoucherError{Err: hotelstays.ErrNoVoucher}},
-		{"_OTHER", cause},
-	} {
-		assert.Contains(t, string(readme), "`"+tc.kind+"`")
-		t.Run(fmt.Sprintf("%s %v", tc.kind, tc.err), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				info := hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Err: tc.err}
-				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
-				r.observer.CallEnd(ctx, info)
-				assert.Equal(t, tc.kind, r.last().attrs["error.type"])
-				assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+tc.kind+",hotelstays.operation.name=Destinations")
-			})
-		})
-	}
+	withRig(t, func(t *testing.T, r *rig) {
+		for _, c := range []struct {
+			kind string
+			err  error
+		}{
+			{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: noAnswer(context.DeadlineExceeded)}},
+			{"timeout", noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
+			{"canceled", noAnswer(context.Canceled)},
+			{"unauthorized", noToken(api(hotelstays.OpTicket, 401, types.CodeUnauthorized))},
+			{"timeout", noToken(noAnswer(context.DeadlineExceeded))},
+			{"unreadable_answer", noToken(&hotelstays.DecodeError{Operation: hotelstays.OpTicket, Err: errCause})},
+			{"dial", noToken(noAnswer(dial))},
+			{"no_slot", noToken(&hotelstays.TransportError{Operation: hotelstays.OpTicket, Err: errCause})},
+			{"_OTHER", noToken(errCause)},
+			{"certificate", noAnswer(certificate)},
+			{"dial", noAnswer(dial)},
+			{"no_answer", noAnswer(&net.OpError{Op: "read", Err: errCause})},
+			{"no_answer", noAnswer(errCause)},
+			{"_OTHER", errCause}, // such as a panic
+			// The SDK's own kinds:
+			{"unreadable_answer", &hotelstays.DecodeError{Operation: hotelstays.OpDestinations, HTTPStatus: 200, Err: errCause}},
+			{"parameter_refused", api(hotelstays.OpDestinations, 400, types.CodeParam)},
+			{"forbidden", api(hotelstays.OpDestinations, 403, 0)},
+			{"not_found", api(hotelstays.OpCancel, 404, types.CodeNotFound)},
+			{"rate_limited", api(hotelstays.OpDestinations, 429, types.CodeRateLimited)},
+			{"duplicate_booking", api(hotelstays.OpBook, 400, types.CodeDuplicateBooking)},
+			{"voucher_too_large", api(hotelstays.OpOrderVoucher, 400, types.CodeVoucherTooLarge)},
+			{"ambiguous_reference", api(hotelstays.OpOrderVoucher, 400, types.CodeAmbiguousReference)},
+			{"rate_changed", api(hotelstays.OpBook, 400, types.CodeRateChanged)},
+			{"cancel_refused", api(hotelstays.OpCancel, 400, types.CodeParam)},
+			{"invalid_scope", &hotelstays.APIError{Operation: hotelstays.OpOAuthToken, HTTPStatus: 400, Msg: "invalid_scope"}},
+			{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
+			{"server_error", api(hotelstays.OpDestinations, 503, 0)},
+			{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
+			{"refused", api(hotelstays.OpDestinations, 307, 0)},
+			{"validation", &hotelstays.ValidationError{}}, // of helpers, from here on
+			{"reference_reused", &hotelstays.ReferenceReusedError{}},
+			{"incomplete_listing", &hotelstays.PageError{}},
+			{"batch", &hotelstays.BatchError{Err: errCause}},
+			{"voucher", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherAltered}},
+			{"voucher_not_ready", &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
+			{"no_voucher", &hotelstays.VoucherError{Err: hotelstays.ErrNoVoucher}},
+		} {
+			assert.Contains(t, string(readme), "`"+c.kind+"`")
+			got := r.report(hotelstays.CallInfo{Operation: hotelstays.OpDestinations, Err: c.err})
+			assert.Equal(t, c.kind, got.attrs["error.type"], "%v", c.err)
+			assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+c.kind+",hotelstays.operation.name=Destinations")
+		}
+	})
+}
+
+func TestErrorTypesOfAttempts(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
+		for _, c := range []struct {
+			kind   any
+			status int
+			err    error
+		}{
+			{nil, 503, nil}, {"unreadable_answer", 200, errCause}, {"timeout", 0, context.DeadlineExceeded}, {"canceled", 0, context.Canceled},
+			{"dial", 0, dial}, {"certificate", 0, certificate}, {"no_answer", 0, errCause},
+		} {
+			got := r.report(hotelstays.CallInfo{Attempts: []hotelstays.AttemptInfo{{HTTPStatus: c.status, Err: c.err}}})
+			assert.Equal(t, c.kind, got.events[0].attrs["error.type"], "%d %v", c.status, c.err)
+		}
+	})
 }
 
 // If the failure came after the last answer, or before anything was sent, the limiter failed
 // and not the service.
-func TestErrorTypesOfALimiter(t *testing.T) {
-	cause := errors.New("cause")
-	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: cause}
-	for _, err := range []error{cause, &net.OpError{Op: "dial", Err: cause}, &tls.CertificateVerificationError{Err: cause}} {
-		for _, attempts := range [][]hotelstays.AttemptInfo{nil, {answered}, {unanswered, answered}} {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t)
-				ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL})
-				r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpDestinations, BaseURL: r.srv.URL, Attempts: attempts,
-					Err: &hotelstays.TransportError{Operation: hotelstays.OpDestinations, Attempts: len(attempts), Err: err}})
-				assert.Equal(t, "no_slot", r.last().attrs["error.type"], "%T after %d attempts", err, len(attempts))
-			})
+func TestErrorTypeOfALimiterThatFails(t *testing.T) {
+	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
+	withRig(t, func(t *testing.T, r *rig) {
+		for _, err := range []error{errCause, dial, certificate} {
+			for _, attempts := range [][]hotelstays.AttemptInfo{nil, {answered}, {unanswered, answered}} {
+				got := r.report(hotelstays.CallInfo{Attempts: attempts, Err: &hotelstays.TransportError{Attempts: len(attempts), Err: err}})
+				assert.Equal(t, "no_slot", got.attrs["error.type"], "%T after %d attempts", err, len(attempts))
+			}
 		}
-	}
+	})
 }
 
 // The code is that of the call itself, not of the call for its token.
 func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook} {
-			err := &hotelstays.APIError{Operation: op, HTTPStatus: 400, Code: 100000400}
-			ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpBook})
-			r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL, Err: err})
-			_, coded := r.last().attrs["hotelstays.code"]
-			assert.Equal(t, op == hotelstays.OpBook, coded)
+	withRig(t, func(t *testing.T, r *rig) {
+		for _, c := range []struct {
+			want any
+			err  hotelstays.APIError
+		}{
+			{int64(100000400), hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: 100000400}},
+			{nil, hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 400, Code: 100000400}},
+			{nil, hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}},
+		} {
+			got := r.report(hotelstays.CallInfo{Operation: hotelstays.OpBook, Err: &c.err})
+			assert.Equal(t, c.want, got.attrs["hotelstays.code"], "%v", c.err.HTTPStatus)
 		}
-		ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpBook})
-		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpBook, BaseURL: r.srv.URL,
-			Err: &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}})
-		assert.NotContains(t, r.last().attrs, "hotelstays.code", "an answer without one")
 	})
 }

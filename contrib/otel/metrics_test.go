@@ -2,30 +2,32 @@ package hotelstaysotel_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"os"
 	"strconv"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestMetricsOfAHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, hotelstays.WithMaxAttempts(1))
+func TestSpansAndMetricsOfAHistory(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
 		size := 0 // of the whole answers
 		slow := func(status int, retryAfter string) {
-			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Delay: 3 * time.Second,
-				Status: status, RetryAfter: retryAfter, Body: []byte(`{"code":1}`)})
-			size += len(`{"code":1}`)
+			const body = `{"code":1}`
+			r.inject(hotelstays.OpDestinations, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Delay: 3 * time.Second,
+				Status: status, RetryAfter: retryAfter, Body: []byte(body)})
+			size += len(body)
+			require.Error(t, r.destinations())
 		}
 		good := func() {
 			resp, err := r.client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithRawData())
@@ -34,70 +36,49 @@ func TestMetricsOfAHistory(t *testing.T) {
 		}
 		good() // fetches a token
 		slow(503, "")
-		require.Error(t, r.destinations())
 		slow(429, "2")
-		require.Error(t, r.destinations())
+		refused := r.last()
 		good() // waits for two seconds
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultCut, Delay: time.Second})
+		waited := r.last()
+		r.inject(hotelstays.OpDestinations, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Delay: time.Second})
 		require.Error(t, r.destinations())
 
+		assert.Equal(t, codes.Error, refused.status)
+		assert.Empty(t, refused.text)
+		assert.Equal(t, "rate_limited", refused.attrs["error.type"])
+		assert.Equal(t, int64(1), refused.attrs["hotelstays.code"])
+		assert.Equal(t, int64(429), refused.attrs["http.response.status_code"])
+		assert.Equal(t, 2.0, waited.attrs["hotelstays.rate_limit.wait.duration"])
+		assert.Equal(t, 2*time.Second, waited.duration)
+		assert.Equal(t, 0.0, waited.events[0].attrs["hotelstays.attempt.duration"])
+		const ticket, destinations = "hotelstays.operation.name=Ticket", "hotelstays.operation.name=Destinations"
 		got := r.collect()
 		assert.Equal(t, map[string]point{
-			"hotelstays.operation.name=Ticket":                               {1, 0},
-			"hotelstays.operation.name=Destinations":                         {2, 2},
-			"error.type=server_error,hotelstays.operation.name=Destinations": {1, 3},
-			"error.type=rate_limited,hotelstays.operation.name=Destinations": {1, 3},
-			"error.type=no_answer,hotelstays.operation.name=Destinations":    {1, 1},
+			ticket: {1, 0}, destinations: {2, 2},
+			"error.type=server_error," + destinations: {1, 3},
+			"error.type=rate_limited," + destinations: {1, 3},
+			"error.type=no_answer," + destinations:    {1, 1},
 		}, got["hotelstays.client.call.duration"])
+		assert.Equal(t, map[string]point{ticket: {1, 0}, destinations: {5, 2}}, got["hotelstays.client.rate_limit.wait.duration"])
+		assert.Equal(t, map[string]point{ticket: {1, 0}, destinations: {4, 0}}, got["hotelstays.client.decode.duration"], "one got no answer")
+		assert.Equal(t, point{4, float64(size)}, got["hotelstays.client.response.size"][destinations])
 		assert.Equal(t, map[string]point{
-			"hotelstays.operation.name=Ticket":       {1, 0},
-			"hotelstays.operation.name=Destinations": {5, 2},
-		}, got["hotelstays.client.rate_limit.wait.duration"])
-		assert.Equal(t, map[string]point{
-			"hotelstays.operation.name=Ticket":       {1, 0},
-			"hotelstays.operation.name=Destinations": {4, 0},
-		}, got["hotelstays.client.decode.duration"], "one call got no answer")
-		assert.Equal(t, point{4, float64(size)}, got["hotelstays.client.response.size"]["hotelstays.operation.name=Destinations"])
-		assert.Equal(t, map[string]point{
-			"hotelstays.operation.name=Ticket,http.response.status_code=200":       {sum: 1},
-			"hotelstays.operation.name=Destinations,http.response.status_code=200": {sum: 2},
-			"hotelstays.operation.name=Destinations,http.response.status_code=429": {sum: 1},
-			"hotelstays.operation.name=Destinations,http.response.status_code=503": {sum: 1},
-			"error.type=no_answer,hotelstays.operation.name=Destinations":          {sum: 1},
+			ticket + ",http.response.status_code=200":       {sum: 1},
+			destinations + ",http.response.status_code=200": {sum: 2},
+			destinations + ",http.response.status_code=429": {sum: 1},
+			destinations + ",http.response.status_code=503": {sum: 1},
+			"error.type=no_answer," + destinations:          {sum: 1},
 		}, got["hotelstays.client.attempts"])
-		assert.Equal(t, map[string]point{"hotelstays.operation.name=Ticket": {sum: 1}}, got["hotelstays.client.token.fetches"])
 		assert.NotContains(t, got, "hotelstays.client.unknown_outcomes")
-	})
-}
-
-func TestMetricsOfTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
-		require.NoError(t, r.destinations())
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 401})
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 403})
-		time.Sleep(time.Minute) // a token that is refused at once is kept
-		require.Error(t, r.destinations())
-		assert.Equal(t, map[string]point{
-			"hotelstays.operation.name=Ticket":                      {sum: 2},
-			"error.type=forbidden,hotelstays.operation.name=Ticket": {sum: 1},
-		}, r.collect()["hotelstays.client.token.fetches"])
-
-		ctx := r.observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL})
-		r.observer.CallEnd(ctx, hotelstays.CallInfo{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL})
-		assert.Equal(t, point{sum: 1}, r.collect()["hotelstays.client.token.fetches"]["hotelstays.operation.name=OAuthToken"])
-	})
+	}, hotelstays.WithMaxAttempts(1))
 }
 
 // Whatever callers and the service send, the attributes have few values.
 func TestSeriesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, hotelstays.WithMaxAttempts(1))
-		statuses := 1                                  // the ticket's
-		for status := 202; status < 600; status += 3 { // not 401, which is answered with a new token
-			r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: status,
+	withRig(t, func(t *testing.T, r *rig) {
+		statuses := 1                                   // the ticket's
+		for status := 202; status < 600; status += 15 { // not 401, which is answered with a new token
+			r.inject(hotelstays.OpQueryOrders, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: status,
 				Code: 100000000 + status, Msg: "message " + strconv.Itoa(status), RetryAfter: "0"})
 			_, err := r.client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{fmt.Sprint("ref-", status)}},
 				hotelstays.WithTraceID(fmt.Sprint("trace-", status)), hotelstays.WithUserRef(fmt.Sprint("user-", status)))
@@ -111,31 +92,71 @@ func TestSeriesAreBounded(t *testing.T) {
 			}
 			assert.LessOrEqual(t, len(points), most, name)
 			for attrs := range points {
-				assert.NotContains(t, attrs, "ref-")
-				assert.NotContains(t, attrs, "trace-")
-				assert.NotContains(t, attrs, "user-")
+				for _, part := range []string{"ref-", "trace-", "user-"} {
+					assert.NotContains(t, attrs, part)
+				}
 			}
 		}
-	})
+	}, hotelstays.WithMaxAttempts(1))
 }
 
-// Dashboards depend on the instruments and their units.
+// Dashboards depend on the instruments, their units and the attributes. The tables of the
+// README name all of them.
 func TestInstruments(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	withRig(t, func(t *testing.T, r *rig) {
 		req := r.bookRequest("ref-1")
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
+		r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400})
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
+		r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
+		_, err = r.client.Book(t.Context(), req, hotelstays.WithTraceID("trace-1"))
+		var unknown *hotelstays.OutcomeUnknownError
+		require.ErrorAs(t, err, &unknown)
+		spans := r.take()
+		lost := spans[len(spans)-1]
+		assert.Equal(t, with("Book", map[string]any{
+			"hotelstays.attempts":                 int64(1),
+			"hotelstays.request_id":               unknown.RequestID,
+			"hotelstays.trace_id":                 "trace-1",
+			"hotelstays.rate_limit.wait.duration": 0.0,
+			"error.type":                          "outcome_unknown",
+		}), lost.attrs, "nothing of an answer: there was none")
+		assert.Equal(t, "no_answer", lost.events[0].attrs["error.type"])
+
+		r.inject(hotelstays.OpHotelList, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second})
+		for _, err := range r.client.HotelListStream(t.Context(), &hotelstays.HotelListRequest{DestinationID: r.srv.CityID(0),
+			CheckIn: "2000-03-10", CheckOut: "2000-03-12", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}).Hotels() {
+			require.NoError(t, err)
+		}
+		assert.Equal(t, semconv.SchemaURL, r.spans.GetSpans()[0].InstrumentationScope.SchemaURL)
+		stream := r.last()
+		assert.Equal(t, 2.0, stream.attrs["hotelstays.first_hotel.duration"])
+
 		got := r.collect()
 		assert.Equal(t, map[string]point{"hotelstays.operation.name=Book": {sum: 1}}, got["hotelstays.client.unknown_outcomes"])
-		assert.Equal(t, uint64(1), got["hotelstays.client.call.duration"]["error.type=outcome_unknown,hotelstays.operation.name=Book"].count)
-		r.streamAfter(time.Second)
+		names := map[string]bool{}
+		for _, s := range append(spans, stream) {
+			for _, e := range append(s.events, event{attrs: s.attrs}) {
+				for key := range e.attrs {
+					names[key] = true
+				}
+			}
+		}
+		for _, points := range got {
+			for attrs := range points {
+				for attr := range strings.SplitSeq(attrs, ",") {
+					key, _, _ := strings.Cut(attr, "=")
+					names[key] = true
+				}
+			}
+		}
 		units := map[string]string{}
 		scope := r.export().ScopeMetrics[0]
 		assert.Equal(t, semconv.SchemaURL, scope.Scope.SchemaURL)
-		assert.Equal(t, semconv.SchemaURL, r.spans.GetSpans()[0].InstrumentationScope.SchemaURL)
 		for _, m := range scope.Metrics {
+			names[m.Name] = true
 			units[m.Name] = m.Unit
 			if data, ok := m.Data.(metricdata.Histogram[int64]); ok {
 				bounds := data.DataPoints[0].Bounds
@@ -153,6 +174,8 @@ func TestInstruments(t *testing.T) {
 			"hotelstays.client.token.fetches":            "{fetch}",
 			"hotelstays.client.unknown_outcomes":         "{outcome}",
 		}, units)
-		assert.Len(t, slices.Collect(maps.Keys(r.collect())), len(units))
+		for name := range names {
+			assert.Contains(t, string(page), "`"+name+"`")
+		}
 	})
 }

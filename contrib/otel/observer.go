@@ -96,7 +96,7 @@ func (o *observer) callStart(ctx context.Context, start hotelstays.CallStart) co
 
 func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	kind := errorType(info.Err, info.Attempts)
-	o.end(ctx, kind, func(span trace.Span) { setSpan(span, &info) })
+	o.end(ctx, kind, &info)
 	o.metrics.record(ctx, &info, kind)
 }
 
@@ -106,7 +106,7 @@ func (o *observer) helperStart(ctx context.Context, start hotelstays.CallStart) 
 }
 
 func (o *observer) helperEnd(ctx context.Context, info hotelstays.CallInfo) {
-	o.end(ctx, errorType(info.Err, nil), func(trace.Span) {})
+	o.end(ctx, errorType(info.Err, nil), nil)
 }
 
 // start starts a span. It stores the span in ctx under its own key, because the current span at the
@@ -117,14 +117,16 @@ func (o *observer) start(ctx context.Context, kind trace.SpanKind, name attribut
 	return context.WithValue(ctx, o, span)
 }
 
-// end ends the span of ctx. kind is the kind of its error, or "".
-func (o *observer) end(ctx context.Context, kind string, set func(trace.Span)) {
+// end ends the span of ctx. kind is the kind of its error, or "". call is nil for a helper.
+func (o *observer) end(ctx context.Context, kind string, call *hotelstays.CallInfo) {
 	span, ok := ctx.Value(o).(trace.Span)
 	if !ok {
 		return
 	}
 	if span.IsRecording() {
-		set(span)
+		if call != nil {
+			setSpan(span, call)
+		}
 		if kind != "" {
 			span.SetAttributes(semconv.ErrorTypeKey.String(kind))
 			span.SetStatus(codes.Error, "") // no description: an error text could quote the request

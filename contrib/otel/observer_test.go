@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,14 +27,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestOptionsRefuseNil(t *testing.T) {
-	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
-	assert.Zero(t, observer)
-	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
-		assert.ErrorContains(t, err, part)
-	}
-}
-
 // refusing is a meter provider whose meters make no histograms.
 type refusing struct{ metricnoop.MeterProvider }
 
@@ -43,45 +34,55 @@ func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refus
 
 type refusingMeter struct{ metricnoop.Meter }
 
-func (refusingMeter) Float64Histogram(name string, _ ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+func (refusingMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
 	return nil, assert.AnError
 }
 
-func TestRefusedInstrumentIsAnError(t *testing.T) {
-	observer, err := hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
+func TestNewRefuses(t *testing.T) {
+	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
+	assert.Zero(t, observer)
+	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
+		assert.ErrorContains(t, err, part)
+	}
+	observer, err = hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
 	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-// Without options the global providers are used, also those that are set later.
+// Without options the global providers are used, also those that are set later. Trace headers
+// are not sent, whatever the global propagator.
 func TestDefaultsAreTheGlobals(t *testing.T) {
 	defer otel.SetTracerProvider(otel.GetTracerProvider())
 	defer otel.SetMeterProvider(otel.GetMeterProvider())
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
+	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New()
 		require.NoError(t, err)
 		spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
 		otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(observer))
+		r.connect(hotelstays.WithObserver(observer))
 		require.NoError(t, r.destinations())
 		assert.Len(t, spans.GetSpans(), 2)
 		var out metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(t.Context(), &out))
 		assert.NotEmpty(t, out.ScopeMetrics)
+		for _, request := range r.srv.Ledger().Requests("") {
+			assert.Empty(t, request.Header.Get("Traceparent"))
+			assert.Empty(t, request.Header.Get("Baggage"))
+		}
 	})
 }
 
 // A provider that makes no spans does not end the caller's span.
 func TestNoSpansEndNoOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(tracenoop.NewTracerProvider()))
 		require.NoError(t, err)
-		client := r.newClient(ticketOf(r.srv), hotelstays.WithObserver(observer))
+		r.connect(hotelstays.WithObserver(observer))
 		ctx, own := r.tracers.Tracer("caller").Start(t.Context(), "own")
-		_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+		_, err = r.client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 		require.NoError(t, err)
 		assert.True(t, own.IsRecording())
 		assert.Empty(t, r.take())
@@ -103,37 +104,28 @@ func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResu
 
 // Samplers see the operation and the server. A missing port is the scheme's.
 func TestSamplersSeeTheServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for base, server := range map[string]map[string]any{
-			"https://Host.example/base/": {"server.address": "Host.example", "server.port": int64(443)},
-			"https://host.example:8443":  {"server.address": "host.example", "server.port": int64(8443)},
-			"http://localhost":           {"server.address": "localhost", "server.port": int64(80)},
-			"http://[::1]:8080":          {"server.address": "::1", "server.port": int64(8080)},
-		} {
-			sampler := &seen{Sampler: sdktrace.AlwaysSample()}
-			observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
-			require.NoError(t, err)
-			offline := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("offline") })
-			client, err := hotelstays.New(base, hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithObserver(observer),
-				hotelstays.WithMaxAttempts(1), hotelstays.WithHTTPClient(&http.Client{Transport: offline}))
-			require.NoError(t, err)
-			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-			require.Error(t, err)
-			server["hotelstays.operation.name"] = "Destinations"
-			assert.Equal(t, []map[string]any{server}, sampler.asked)
-		}
-	})
+	for base, server := range map[string]map[string]any{
+		"https://Host.example/base/": {"server.address": "Host.example", "server.port": int64(443)},
+		"https://host.example:8443":  {"server.address": "host.example", "server.port": int64(8443)},
+		"http://localhost":           {"server.address": "localhost", "server.port": int64(80)},
+		"http://[::1]:8080":          {"server.address": "::1", "server.port": int64(8080)},
+	} {
+		sampler := &seen{Sampler: sdktrace.AlwaysSample()}
+		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
+		require.NoError(t, err)
+		observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: base})
+		server["hotelstays.operation.name"] = "Destinations"
+		assert.Equal(t, []map[string]any{server}, sampler.asked)
+	}
 }
 
 // Each observer ends its own span, although CallEnd receives a ctx with another's.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
+	withRig(t, func(t *testing.T, r *rig) {
 		spans := tracetest.NewInMemoryExporter()
-		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))),
-			hotelstaysotel.WithMeterProvider(metricnoop.NewMeterProvider()))
+		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))))
 		require.NoError(t, err)
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithObserver(other))
+		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithObserver(other))
 		require.NoError(t, r.destinations())
 		for _, ended := range []tracetest.SpanStubs{r.spans.GetSpans(), spans.GetSpans()} {
 			require.Len(t, ended, 2, "the ticket's and the call's")
@@ -147,17 +139,13 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 // otelhttp below the client makes a client span of each attempt, and sends trace headers if it
 // is configured to. The call's span is internal.
 func TestChildSpansOfOtelHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		propagator := otelhttp.WithPropagators(propagation.TraceContext{})
+	withRig(t, func(t *testing.T, r *rig) {
 		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
-			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), propagator)
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), otelhttp.WithPropagators(propagation.TraceContext{}))
+		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
 		r.warm()
-		r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
-
+		r.inject(hotelstays.OpDestinations, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503})
 		require.NoError(t, r.destinations())
-
 		var got []span
 		for _, s := range r.take() {
 			got = append(got, span{name: s.name, parent: s.parent, kind: s.kind})
@@ -171,29 +159,15 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 
 // otelhttp passes httptrace events on, so a booking that never left is known not to have left.
 func TestOtelHTTPKeepsTheProof(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		offline := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("offline") }}
-		client := r.newClient(hotelstays.TokenCredential{Token: types.NewSecret("token")}, hotelstays.WithObserver(r.observer),
-			hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
-		_, err := client.Book(t.Context(), r.bookRequest("ref-1"))
-		var failed *hotelstays.TransportError
-		require.ErrorAs(t, err, &failed)
-		assert.False(t, failed.Sent)
+	withRig(t, func(t *testing.T, r *rig) {
+		req := r.bookRequest("ref-1")
+		offline := &http.Transport{DialContext: func(_ context.Context, _, _ string) (net.Conn, error) { return nil, errors.New("offline") }}
+		client, err := hotelstays.New(r.srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")},
+			hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
+		require.NoError(t, err)
+		_, err = client.Book(t.Context(), req)
+		assert.ErrorAs(t, err, new(*hotelstays.TransportError))
 		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		assert.Equal(t, false, r.last().events[0].attrs["hotelstays.attempt.sent"])
-	})
-}
-
-func TestNoTraceHeaders(t *testing.T) {
-	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
-	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.warm()
-		for _, request := range r.srv.Ledger().Requests("") {
-			assert.Empty(t, request.Header.Get("Traceparent"))
-			assert.Empty(t, request.Header.Get("Baggage"))
-		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -22,11 +21,14 @@ import (
 var private = []string{"Firstofguest", "Lastofguest", "Firstofholder", "Lastofholder", "holder@mail.example", "5550100",
 	"PASSPORT-77", "1984-07-06", "reference-55", "userref-33", "192.0.2.77", "toldreason"}
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func TestNothingPrivateIsExported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
 		tokens := map[string]bool{}
-		r := newRig(t)
-		r.client = r.newClient(ticketOf(r.srv), hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"),
+		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"),
 			hotelstays.WithClientIP("192.0.2.77"),
 			hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 				if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
@@ -49,8 +51,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 			{Kind: hotelstaystest.FaultCut},
 		}
 		for _, fault := range faults {
-			fault.Operation = hotelstays.OpBook
-			r.srv.Inject(fault)
+			r.inject(hotelstays.OpBook, fault)
 			_, err := r.client.Book(t.Context(), req)
 			require.Error(t, err)
 		}
@@ -61,7 +62,7 @@ func TestNothingPrivateIsExported(t *testing.T) {
 		time.Sleep(time.Hour)
 		for _, msg := range []string{string(quoting), ""} {
 			if msg != "" {
-				r.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 400, Msg: msg})
+				r.inject(hotelstays.OpCancel, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400, Msg: msg})
 			}
 			_, err = r.client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: req.SessionID, CustomerReferenceNo: req.CustomerReferenceNo,
 				SupplierReferenceNo: order.HotelOrder.SupplierReferenceNo, Reason: "toldreason"})

@@ -5,10 +5,9 @@ package hotelstaysotel_test
 
 import (
 	"maps"
-	"net/url"
-	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -38,40 +37,60 @@ type rig struct {
 	tracers  *sdktrace.TracerProvider
 	spans    *tracetest.InMemoryExporter
 	metrics  *sdkmetric.ManualReader
-	attrs    map[string]any // that every span has
 }
 
-func newRig(t *testing.T, opts ...hotelstays.Option) *rig {
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-	t.Cleanup(srv.Close)
-	r := &rig{t: t, srv: srv, spans: tracetest.NewInMemoryExporter(), metrics: sdkmetric.NewManualReader()}
-	r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))
-	var err error
-	r.observer, err = hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers), hotelstaysotel.WithMeterProvider(meters))
-	require.NoError(t, err)
-	r.client = r.newClient(ticketOf(srv), append(opts, hotelstays.WithObserver(r.observer))...)
+// server is what every span and every metric of a rig has.
+var server = map[string]any{"server.address": "127.0.0.1", "server.port": int64(80)}
 
-	u, err := url.Parse(srv.URL)
-	require.NoError(t, err)
-	port := int64(80)
-	if u.Port() != "" {
-		port, err = strconv.ParseInt(u.Port(), 10, 64)
+// withRig runs a test in a bubble.
+func withRig(t *testing.T, test func(t *testing.T, r *rig), opts ...hotelstays.Option) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
+		t.Cleanup(srv.Close)
+		r := &rig{t: t, srv: srv, spans: tracetest.NewInMemoryExporter(), metrics: sdkmetric.NewManualReader()}
+		r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
+		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))
+		var err error
+		r.observer, err = hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers), hotelstaysotel.WithMeterProvider(meters))
 		require.NoError(t, err)
-	}
-	r.attrs = map[string]any{"server.address": u.Hostname(), "server.port": port}
-	return r
+		r.connect(append(opts, hotelstays.WithObserver(r.observer))...)
+		test(t, r)
+	})
 }
 
-func (r *rig) newClient(cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
+// connect replaces the client.
+func (r *rig) connect(opts ...hotelstays.Option) {
+	cred := hotelstays.TicketCredential{AppKey: r.srv.AppKey, AppSecret: types.NewSecret(r.srv.AppSecret)}
 	client, err := hotelstays.New(r.srv.URL, cred, append([]hotelstays.Option{hotelstays.WithHTTPClient(r.srv.Client())}, opts...)...)
 	require.NoError(r.t, err)
 	r.t.Cleanup(client.CloseIdleConnections)
-	return client
+	r.client = client
 }
 
-func ticketOf(srv *hotelstaystest.Server) hotelstays.TicketCredential {
-	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+// destinations makes a call with a known trace id.
+func (r *rig) destinations() error {
+	_, err := r.client.Destinations(r.t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"))
+	return err
+}
+
+// warm fetches the token and drops the exports of that.
+func (r *rig) warm() {
+	require.NoError(r.t, r.destinations())
+	r.take()
+}
+
+// inject makes the next call of an operation fail.
+func (r *rig) inject(op hotelstays.Operation, fault hotelstaystest.Fault) {
+	fault.Operation = op
+	r.srv.Inject(fault)
+}
+
+// report reports a call that only the observer sees, and returns its span.
+func (r *rig) report(info hotelstays.CallInfo) span {
+	info.BaseURL = r.srv.URL
+	ctx := r.observer.CallStart(r.t.Context(), hotelstays.CallStart{Operation: info.Operation, BaseURL: r.srv.URL})
+	r.observer.CallEnd(ctx, info)
+	return r.last()
 }
 
 // bookRequest searches the sandbox and returns a request that books an offer.
@@ -134,12 +153,11 @@ func (r *rig) last() span {
 	return spans[len(spans)-1]
 }
 
-// want returns the attributes that every span has, and more.
-func (r *rig) want(op string, more map[string]any) map[string]any {
+// with returns the attributes that the span of an operation has, and more.
+func with(op string, more map[string]any) map[string]any {
 	attrs := map[string]any{"hotelstays.operation.name": op}
-	for _, from := range []map[string]any{r.attrs, more} {
-		maps.Copy(attrs, from)
-	}
+	maps.Copy(attrs, server)
+	maps.Copy(attrs, more)
 	return attrs
 }
 
@@ -166,8 +184,8 @@ func (r *rig) collect() map[string]map[string]point {
 		for _, m := range scope.Metrics {
 			points := map[string]point{}
 			add := func(set attribute.Set, p point) {
-				rest, server := set.Filter(func(kv attribute.KeyValue) bool { return !strings.HasPrefix(string(kv.Key), "server.") })
-				require.Equal(r.t, r.attrs, mapOf(server), m.Name)
+				rest, its := set.Filter(func(kv attribute.KeyValue) bool { return !strings.HasPrefix(string(kv.Key), "server.") })
+				require.Equal(r.t, server, mapOf(its), m.Name)
 				points[rest.Encoded(attribute.DefaultEncoder())] = p
 			}
 			switch data := m.Data.(type) {

@@ -84,13 +84,10 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 
 // serverAttributes returns the server. Spans have it from the start, for samplers.
 func serverAttributes(baseURL string) []attribute.KeyValue {
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		u = &url.URL{}
-	}
-	port, err := strconv.Atoi(u.Port())
+	u, _ := url.Parse(baseURL) // New has checked it
+	port, _ := strconv.Atoi(u.Port())
 	switch {
-	case err == nil:
+	case port != 0:
 	case u.Scheme == "https":
 		port = 443
 	default:
