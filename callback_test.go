@@ -26,7 +26,8 @@ func TestValidateCallbackURL(t *testing.T) {
 		assert.NoError(t, hotelstays.ValidateCallbackURL(raw), raw)
 	}
 	bad := []string{
-		"", " ", "https://hooks example.com/x", " https://hooks.example.com/x", "https://hooks.example.com/x ", "https://hooks.example.com/or ders",
+		"", " ", "https://hooks example.com/x", " https://hooks.example.com/x", "https://hooks.example.com/x ",
+		"https://hooks.example.com/or ders",
 		"https://hooks.example.com/x?a= b", "https://hooks.example.com\n/x", "https://127.0.0.1\\@hooks.example.com/x",
 		"https://hooks.example.com\\@127.0.0.1/x",
 		"https://boo\u212Aing.example/x", "https://\u0130nternational.example/x", // lower-cased, they are k and i
@@ -37,9 +38,10 @@ func TestValidateCallbackURL(t *testing.T) {
 		https://hooks.example.com:port/x https://hooks.example.com:65536/x https://8.8.8.8:99999999999999999999/x
 		https://hooks.example.com/%zz https://[::1/x`)...)
 	for _, hosts := range map[string]string{
-		"no host":           "%31%32%37.0.0.1 [not-an-address] hooks..example.com .example.com localhost.. hooks.internal.. .",
-		"loopback":          "127.0.0.1 127.255.255.254 127.0.0.1:8443 [::1] [0:0:0:0:0:0:0:1] 127.0.0.1.",
-		"private":           "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 192.168.255.255 [fc00::1] [fd12:3456:789a::1] [fec0::1]",
+		"no host":  "%31%32%37.0.0.1 [not-an-address] hooks..example.com .example.com localhost.. hooks.internal.. .",
+		"loopback": "127.0.0.1 127.255.255.254 127.0.0.1:8443 [::1] [0:0:0:0:0:0:0:1] 127.0.0.1.",
+		"private": "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 192.168.255.255 " +
+			"[fc00::1] [fd12:3456:789a::1] [fec0::1]",
 		"shared":            "100.64.0.0 100.64.0.1 100.100.100.200 100.127.255.255",
 		"link-local":        "169.254.169.254 169.254.0.1 [fe80::1] [febf::1]",
 		"of no single host": "0.0.0.0 0.1.2.3 192.0.0.192 [::] 255.255.255.255 224.0.0.1 [ff02::1] 240.0.0.1",

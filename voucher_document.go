@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"math"
@@ -48,40 +47,20 @@ func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
 	}
-	check := newDocumentCheck(v)
-	_, _ = check.Write(document) // never fails
-	return check.verdict(settings{})
+	sum := sha256.Sum256(document)
+	return verdict(v, int64(len(document)), sum[:], settings{})
 }
 
-type documentCheck struct {
-	voucher *types.Voucher
-	hash    hash.Hash
-	size    int64
-}
-
-func newDocumentCheck(v *types.Voucher) *documentCheck {
-	return &documentCheck{voucher: v, hash: sha256.New()}
-}
-
-func (d *documentCheck) Write(p []byte) (int, error) {
-	d.size += int64(len(p))
-	return d.hash.Write(p)
-}
-
-func (d *documentCheck) verdict(set settings) error {
-	v := d.voucher
-	if d.size == 0 || v.Signature == nil && d.size != v.ByteSize {
-		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", d.size, v.ByteSize)
-	}
-	if v.Signature == nil {
-		if set.unsignedVouchers {
-			return nil
-		}
-		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
-	}
-	got := hex.EncodeToString(d.hash.Sum(nil))
-	if subtle.ConstantTimeCompare([]byte(got), []byte(v.Signature.Digest)) != 1 {
-		return voucherError(v, ErrVoucherAltered, "the SHA-256 of its %d bytes is not the one that was signed", d.size)
+func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
+	switch {
+	case size == 0 || v.Signature == nil && size != v.ByteSize:
+		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", size, v.ByteSize)
+	case v.Signature == nil && !set.unsignedVouchers:
+		return unsignedVoucher(v)
+	case v.Signature == nil:
+		return nil
+	case subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum)), []byte(v.Signature.Digest)) != 1:
+		return voucherError(v, ErrVoucherAltered, "the SHA-256 of its %d bytes is not the one that was signed", size)
 	}
 	return nil
 }
@@ -164,28 +143,33 @@ func (s *settings) acceptable(v *types.Voucher) error {
 	case v.ByteSize > s.maxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
 		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxVoucherBytes)
 	case v.Signature == nil && !s.unsignedVouchers:
-		return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
+		return unsignedVoucher(v)
 	}
 	return nil
+}
+
+func unsignedVoucher(v *types.Voucher) error {
+	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
 }
 
 var errVoucherSize = errors.New("size not accepted")
 
 // copyDocument is a documentWriter. It reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
-	check := newDocumentCheck(v)
+	sum := sha256.New()
 	limit := set.maxVoucherBytes
 	if v.Signature == nil {
 		limit = v.ByteSize
 	}
 	document = io.LimitReader(document, min(limit, math.MaxInt64-1)+1)
-	if _, err := io.Copy(io.MultiWriter(w, check), document); err != nil {
-		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", check.size, v.ByteSize)
-	}
-	if check.size > set.maxVoucherBytes {
+	size, err := io.Copy(io.MultiWriter(w, sum), document)
+	switch {
+	case err != nil:
+		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", size, v.ByteSize)
+	case size > set.maxVoucherBytes:
 		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.maxVoucherBytes)
 	}
-	return check.verdict(set)
+	return verdict(v, size, sum.Sum(nil), set)
 }
 
 func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {

@@ -199,6 +199,7 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
 		types.VoucherFailed:       hotelstays.ErrNoVoucher,
 		types.VoucherCancelled:    hotelstays.ErrNoVoucher,
+		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // without one
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
 		asks := 0
@@ -315,7 +316,8 @@ func documentFaults() map[string]documentFault {
 	for link, text := range map[string]string{
 		"": "is not a URL", secret: "is not a URL", "https://:443" + secret: "is not a URL", "https://host.example/\x7f" + secret: "is not a URL",
 		"https://@host.example" + secret: "is not a URL", "http://user:pass@127.0.0.1" + secret: "is not a URL",
-		"http://host.example" + secret: "is not https", "http://127.0.0.1.example" + secret: "is not https", "ftp://127.0.0.1" + secret: "is not https",
+		"http://host.example" + secret: "is not https", "http://127.0.0.1.example" + secret: "is not https",
+		"ftp://127.0.0.1" + secret: "is not https",
 	} {
 		faults["the link "+link] = documentFault{change: func(v *types.Voucher) { v.DownloadURL = link }, text: "its link " + text, asks: 1,
 			unfetched: true}

@@ -312,7 +312,8 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		{`{"customerReferenceNo":"r","event":"order_on_fire","eventTime":1}`,
 			event{CustomerReferenceNo: "r", Kind: "order_on_fire", EventTime: 1}},
 		{`{"customerReferenceNo":"r","event":"order_created"}`, event{CustomerReferenceNo: "r", Kind: created}},
-		{"{ \"new\" : {\"n\":1.0,\"e\":1e2,\"u\":\"\\u00e9<>\"},\r\n\t\"customerReferenceNo\":\"r\",\"event\":\"order_created\",\"new\":[null]} \n",
+		{"{ \"new\" : {\"n\":1.0,\"e\":1e2,\"u\":\"\\u00e9<>\"},\r\n\t\"customerReferenceNo\":\"r\"," +
+			"\"event\":\"order_created\",\"new\":[null]} \n",
 			event{CustomerReferenceNo: "r", Kind: created}},
 		{`{"customerReferenceNo":"r","event":"order_created","eventTime":"soon","hotelConfirmNo":12}`,
 			event{CustomerReferenceNo: "r", HotelConfirmNo: "12", Kind: created}},
