@@ -210,6 +210,7 @@ func TestRecoverySchedule(t *testing.T) {
 			} else {
 				assert.Nil(t, outcome.Order)
 				assert.Empty(t, orders)
+				assert.Error(t, outcome.Err, "of the last poll, or of Book")
 			}
 			time.Sleep(time.Hour)
 			assert.Equal(t, tc.polls, w.polls(ended), "and none after the end")
