@@ -110,6 +110,7 @@ func TestVerifyWebhookRotation(t *testing.T) {
 		{"the only secret, among strangers", both[1:], []string{stranger, old, next, stranger}, true},
 		{"a secret that is gone", both[1:], []string{old}, false},
 		{"a stranger's", both, []string{stranger, stranger}, false},
+		{"of no secret", both, []string{hookMAC("", stamp, hookPaid)}, false},
 	} {
 		h := hookHeader("t=" + stamp + ",v1=" + strings.Join(row.v1, ",v1="))
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), h, hotelstays.WebhookOptions{Secrets: row.secrets})
