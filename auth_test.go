@@ -32,15 +32,16 @@ func TestNewFromEnv(t *testing.T) {
 		opts   []hotelstays.Option
 		faults []string
 	}{
-		"none":              {values: []string{"", "", ""}, faults: []string{key, secret, base}},
-		"no secret":         {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
-		"no base URL":       {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
-		"a wrong base URL":  {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
-		"a masked secret":   {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
-		"blanks":            {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
-		"line ends":         {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
-		"two lines":         {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
-		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"}, opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
+		"none":             {values: []string{"", "", ""}, faults: []string{key, secret, base}},
+		"no secret":        {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
+		"no base URL":      {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
+		"a wrong base URL": {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
+		"a masked secret":  {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
+		"blanks":           {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
+		"line ends":        {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
+		"two lines":        {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
+		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"},
+			opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set(t, tc.values...)

@@ -74,13 +74,14 @@ func TestNewCredentials(t *testing.T) {
 		cred   hotelstays.Credential
 		faults []string
 	}{
-		"none":                      {nil, []string{"cred"}},
-		"nil pointer":               {(*hotelstays.TicketCredential)(nil), []string{"cred"}},
-		"ticket":                    {ticket, nil},
-		"ticket by pointer":         {&ticket, nil},
-		"ticket without anything":   {hotelstays.TicketCredential{TTL: -1}, []string{"appKey", "appSecret", "ttl"}},
-		"oauth":                     {hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Lifetime: time.Hour}, nil},
-		"oauth without anything":    {hotelstays.OAuthCredential{Lifetime: -1, Scopes: []types.Scope{""}}, []string{"Lifetime", "client_id", "client_secret", "scope[0]"}},
+		"none":                    {nil, []string{"cred"}},
+		"nil pointer":             {(*hotelstays.TicketCredential)(nil), []string{"cred"}},
+		"ticket":                  {ticket, nil},
+		"ticket by pointer":       {&ticket, nil},
+		"ticket without anything": {hotelstays.TicketCredential{TTL: -1}, []string{"appKey", "appSecret", "ttl"}},
+		"oauth":                   {hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Lifetime: time.Hour}, nil},
+		"oauth without anything": {hotelstays.OAuthCredential{Lifetime: -1, Scopes: []types.Scope{""}},
+			[]string{"Lifetime", "client_id", "client_secret", "scope[0]"}},
 		"token":                     {bearerToken("t"), nil},
 		"empty token":               {bearerToken(""), []string{"Token"}},
 		"token from a log":          {bearerToken("[redacted]"), []string{"Token"}},
@@ -120,7 +121,8 @@ func TestWithCredential(t *testing.T) {
 	require.NoError(t, err)
 	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
 	require.NoError(t, err)
-	third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}, hotelstays.WithLanguage("de"))
+	third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key",
+		AppSecret: types.NewSecret("secret")}, hotelstays.WithLanguage("de"))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		client                  *hotelstays.Client
@@ -185,14 +187,18 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 
 func TestNewBaseURL(t *testing.T) {
 	good := []string{
-		"https://api.example.test", "https://api.example.test/", "https://api.example.test:8443/env/v2/", "https://api.example.test/api", "HTTPS://API.example.test",
+		"https://api.example.test", "https://api.example.test/", "https://api.example.test:8443/env/v2/",
+		"https://api.example.test/api", "HTTPS://API.example.test",
 		"http://localhost:8080", "http://LOCALHOST", "http://127.0.0.1:1/x", "http://127.9.9.9", "http://[::1]:8080", "https://10.0.0.1",
 	}
 	bad := []string{
 		"", " ", "api.example.test", "//api.example.test", "/env", "https://", "https:///env", "https://:443", "https:api.example.test",
-		"http://api.example.test", "http://10.0.0.1", "http://0.0.0.0", "http://[::]", "http://localhost.example.test", "http://127.0.0.1.example.test",
-		"ftp://api.example.test", "ws://localhost", "https://user@api.example.test", "https://user:pass@api.example.test", "http://localhost@api.example.test",
-		"https://api.example.test?x=1", "https://api.example.test/?", "https://api.example.test/#top", "https://api.example.test:port", "https://%zz", "https://a b",
+		"http://api.example.test", "http://10.0.0.1", "http://0.0.0.0", "http://[::]", "http://localhost.example.test",
+		"http://127.0.0.1.example.test",
+		"ftp://api.example.test", "ws://localhost", "https://user@api.example.test", "https://user:pass@api.example.test",
+		"http://localhost@api.example.test",
+		"https://api.example.test?x=1", "https://api.example.test/?", "https://api.example.test/#top",
+		"https://api.example.test:port", "https://%zz", "https://a b",
 	}
 	for _, base := range good {
 		client, err := hotelstays.New(base, bearerToken("t"))

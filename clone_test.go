@@ -35,13 +35,17 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 		"scopes of a credential": func() (change, use func()) {
 			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}
 			client := newClient(cred)
-			return func() { cred.ClientID, cred.Scopes[0] = "changed", "changed" }, func() { _, _ = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) }
+			return func() { cred.ClientID, cred.Scopes[0] = "changed", "changed" }, func() {
+				_,
+					_ = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
+			}
 		},
 		"a search": func() (change, use func()) {
 			req := edited(goodHotelList(), func(r *hotelstays.HotelListRequest) {
 				r.HotelIDs, r.RoomOccupancies[0].ChildrenAges = []string{"good"}, []int{7}
 			})
-			pages, batches, stream := client.HotelListPages(t.Context(), req), client.HotelListBatches(t.Context(), req), client.HotelListStream(t.Context(), req)
+			pages, batches, stream := client.HotelListPages(t.Context(), req), client.HotelListBatches(t.Context(),
+				req), client.HotelListStream(t.Context(), req)
 			change = func() {
 				req.HotelIDs[0], req.RoomOccupancies[0].AdultCount, req.RoomOccupancies[0].ChildrenAges[0] = "changed", 99, 99
 			}
@@ -75,7 +79,8 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	}
 
 	facts := hotelstays.ServiceFacts{
-		OrderStates:  hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}},
+		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4},
+			Cancelled: []types.OrderStatus{3}},
 		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7}},
 	}
 	states, codes, hosts := facts.OrderStates, facts.RefusalCodes, []string{"store.internal"}

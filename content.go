@@ -134,7 +134,8 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 // By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n pages under
 // way or unread, in the same order, as far as Total shows that they exist. HasMore decides whether
 // another page follows. Leaving the loop stops all calls.
-func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
+func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest,
+	opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
 		return failedSeq[*types.HotelMetadata](nilRequest(OpHotelsMetadata))
 	}
@@ -246,7 +247,8 @@ func (r *HotelStaticDetailResponse) meta() *ResponseMeta { return &r.Meta }
 
 // HotelStaticDetail returns a hotel. The service marks it as under development: in production, use
 // HotelsMetadata.
-func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest, opts ...CallOption) (*HotelStaticDetailResponse, error) {
+func (c *Client) HotelStaticDetail(ctx context.Context, req *HotelStaticDetailRequest,
+	opts ...CallOption) (*HotelStaticDetailResponse, error) {
 	return invoke(ctx, c, OpHotelStaticDetail, req, opts)
 }
 

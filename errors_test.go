@@ -36,13 +36,16 @@ import (
 
 // All sentinels, by their names without Err.
 var sentinels = map[string]error{
-	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden, "NotFound": hotelstays.ErrNotFound,
-	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking, "VoucherTooLarge": hotelstays.ErrVoucherTooLarge,
+	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden,
+	"NotFound":    hotelstays.ErrNotFound,
+	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking,
+	"VoucherTooLarge":    hotelstays.ErrVoucherTooLarge,
 	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged,
 	"CancelRefused": hotelstays.ErrCancelRefused, "InvalidScope": hotelstays.ErrInvalidScope, "UpstreamTimeout": hotelstays.ErrUpstreamTimeout,
 	"ProxyAuth": hotelstays.ErrProxyAuth, "VoucherNotReady": hotelstays.ErrVoucherNotReady, "NoVoucher": hotelstays.ErrNoVoucher,
 	"VoucherLinkExpired": hotelstays.ErrVoucherLinkExpired, "VoucherUnsigned": hotelstays.ErrVoucherUnsigned,
-	"VoucherAltered": hotelstays.ErrVoucherAltered, "WebhookSignature": hotelstays.ErrWebhookSignature, "WebhookTime": hotelstays.ErrWebhookTime,
+	"VoucherAltered": hotelstays.ErrVoucherAltered, "WebhookSignature": hotelstays.ErrWebhookSignature,
+	"WebhookTime": hotelstays.ErrWebhookTime,
 	"WebhookBody": hotelstays.ErrWebhookBody, "WebhookBusy": hotelstays.ErrWebhookBusy,
 }
 
@@ -166,8 +169,9 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
 		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second,
 		Header: http.Header{"Request-Id": {"service-1"}, "Retry-After": {"7"}}}, api)
-	assert.EqualError(t, err, `hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
-		`correct the request: the same one will be refused again; search again if the session is refused`)
+	assert.EqualError(t, err,
+		`hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
+			`correct the request: the same one will be refused again; search again if the session is refused`)
 }
 
 // The cause of an unknown outcome says nothing that would be true of it alone.
@@ -188,7 +192,8 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 		resp.Header.Set("Retry-After", "1")
 		return resp, nil
 	}
-	for status, body := range map[int]string{500: `{"code":100001111,"msg":"m"}`, 502: `{"code":100001003,"msg":"m"}`, 400: `{"code":0,"msg":"m"}`} {
+	for status, body := range map[int]string{500: `{"code":100001111,"msg":"m"}`, 502: `{"code":100001003,"msg":"m"}`,
+		400: `{"code":0,"msg":"m"}`} {
 		answers[body] = func(*http.Request) (*http.Response, error) { return reply(status, body), nil }
 	}
 	for name, answer := range answers {
@@ -226,6 +231,8 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		{hotelstays.OpDestinations, 404, `{"code":100000404,"msg":"gone"}`, "if the message does not help"},
 		{hotelstays.OpOrderVoucher, 404, "<html>", "check the base URL"},
 		{hotelstays.OpOrderVoucher, 404, `{"code":100000404}`, "check the reference"},
+		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL; if it is right, report this"},
+		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this with the request id"},
 	} {
 		answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(tc.status, tc.body), nil })
 		assert.ErrorContains(t, operationCalls[tc.op](t.Context(), clientThrough(t, answer)), tc.advice, "%s: HTTP %d", tc.op, tc.status)
@@ -429,22 +436,27 @@ func TestZeroErrors(t *testing.T) {
 // An error is a group of a log line, by the same names in all types and in the client's own lines. What
 // belongs to another request is not mixed in.
 func TestErrorsInALog(t *testing.T) {
-	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged, RequestID: "id-1", TraceID: "trace-1"}
-	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: types.CodeUnauthorized, RequestID: "id-2", TraceID: "trace-2"}
+	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
+		RequestID: "id-1", TraceID: "trace-1"}
+	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: types.CodeUnauthorized,
+		RequestID: "id-2", TraceID: "trace-2"}
 	late := &hotelstays.TransportError{Operation: hotelstays.OpBook, RequestID: "id-1", TraceID: "trace-1", Err: context.DeadlineExceeded}
 	seen := map[string]bool{}
 	for _, row := range []struct {
 		err  error
 		want map[string]any
 	}{
-		{refused, map[string]any{"kind": "rate_changed", "operation": "Book", "status": 400., "code": 100001111., "request_id": "id-1", "trace_id": "trace-1"}},
+		{refused, map[string]any{"kind": "rate_changed", "operation": "Book", "status": 400., "code": 100001111.,
+			"request_id": "id-1", "trace_id": "trace-1"}},
 		{late, map[string]any{"kind": "timeout", "operation": "Book", "request_id": "id-1", "trace_id": "trace-1"}},
 		{&hotelstays.TransportError{Operation: hotelstays.OpBook, NoToken: true, TraceID: "trace-1", Err: token},
-			map[string]any{"kind": "unauthorized", "operation": "Book", "status": 401., "code": 100000401., "request_id": "id-2", "trace_id": "trace-1",
+			map[string]any{"kind": "unauthorized", "operation": "Book", "status": 401., "code": 100000401.,
+				"request_id": "id-2", "trace_id": "trace-1",
 				"no_token": true}},
 		{&hotelstays.DecodeError{Operation: hotelstays.OpBook, HTTPStatus: 200, RequestID: "id-1", TraceID: "trace-1"},
 			map[string]any{"kind": "unreadable_answer", "operation": "Book", "status": 200., "request_id": "id-1", "trace_id": "trace-1"}},
-		{&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", RequestID: "id-1", Err: errors.Join(late, token)},
+		{&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", RequestID: "id-1",
+			Err: errors.Join(late, token)},
 			map[string]any{"kind": "outcome_unknown", "operation": "Book", "reference": "ref-1", "request_id": "id-1", "trace_id": "trace-1"}},
 		{&hotelstays.ValidationError{Func: "New"}, map[string]any{"kind": "validation", "operation": "New"}},
 		{&hotelstays.ReferenceReusedError{Order: &types.Order{CustomerReferenceNo: "ref-1"}},
@@ -562,7 +574,8 @@ func TestSentinelsAndKinds(t *testing.T) {
 		}
 		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
 	}
-	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"), &hotelstays.APIError{HTTPStatus: 500}}, zeroErrors...) {
+	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"),
+		&hotelstays.APIError{HTTPStatus: 500}}, zeroErrors...) {
 		maps.DeleteFunc(rest, func(_ string, kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
 	}
 	assert.Empty(t, rest)

@@ -37,7 +37,8 @@ type fakeSearcher struct {
 	optsErr     error
 }
 
-func (f *fakeSearcher) HotelListStream(_ context.Context, req *hotelstays.HotelListRequest, opts ...hotelstays.CallOption) *hotelstays.HotelListStream {
+func (f *fakeSearcher) HotelListStream(_ context.Context, req *hotelstays.HotelListRequest,
+	opts ...hotelstays.CallOption) *hotelstays.HotelListStream {
 	f.destination = req.DestinationID
 	f.opts, f.optsErr = hotelstays.CallOptionsOf(opts...)
 	found := func(yield func(*types.Hotel, error) bool) { yield(&types.Hotel{ID: "hotel-1"}, nil) }

@@ -24,7 +24,8 @@ func TestServiceFactsAsJSON(t *testing.T) {
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
 		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},"refusalCodes":{"Book":[100001112,7],"Cancel":[8]},"nullOrders":true}`: {
-			OrderStates:  hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5}, Cancelled: []types.OrderStatus{3}},
+			OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5},
+				Cancelled: []types.OrderStatus{3}},
 			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112, 7}, hotelstays.OpCancel: {8}},
 			NullOrders:   true,
 		},
@@ -51,7 +52,8 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 		return err
 	}
 	cancelAndRead := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
-		_, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r", SupplierReferenceNo: "s"}, opts...)
+		_, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "r",
+			SupplierReferenceNo: "s"}, opts...)
 		return err
 	}
 	book, cancel := operationCalls[hotelstays.OpBook], operationCalls[hotelstays.OpCancel]

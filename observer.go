@@ -94,7 +94,8 @@ type observation struct {
 	info      CallInfo
 }
 
-func observe(ctx context.Context, observers []Observer, start CallStart, traceID string, of func(Observer) observerFuncs) (context.Context, *observation) {
+func observe(ctx context.Context, observers []Observer, start CallStart, traceID string,
+	of func(Observer) observerFuncs) (context.Context, *observation) {
 	if len(observers) == 0 {
 		return ctx, nil
 	}

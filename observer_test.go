@@ -506,7 +506,8 @@ func TestObserverSeesHelpers(t *testing.T) {
 func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
-	client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
+	client := clientThrough(t,
+		&fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
 	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 	for range client.HotelListPages(t.Context(), search) {
 		break
@@ -527,7 +528,10 @@ func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 // An observer that panics does not keep the others from the end of the call.
 func TestObserverThatPanics(t *testing.T) {
 	log := &callLog{}
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{"orders":[]}}`), nil }),
+	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response,
+		error) {
+		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+	}),
 		hotelstays.WithObserver(log.observer()), hotelstays.WithObserver(hotelstays.Observer{
 			CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))
 	assert.PanicsWithValue(t, "observer", func() { _, _ = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) })

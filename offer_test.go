@@ -129,7 +129,8 @@ func TestCompareOrder(t *testing.T) {
 	ordered := func() *types.Order {
 		room := func(index int) types.OrderRoom {
 			o := seenOffer()
-			return types.OrderRoom{RatePkgID: o.RatePkgID, RefundableMode: o.RefundableMode, RefundableUntil: o.RefundableUntil, CancelFees: o.CancelFees,
+			return types.OrderRoom{RatePkgID: o.RatePkgID, RefundableMode: o.RefundableMode,
+				RefundableUntil: o.RefundableUntil, CancelFees: o.CancelFees,
 				Rate: o.Rate, TotalRate: o.TotalRate, IncludesPackaging: o.IncludesPackaging, Board: o.Board, Tax: o.Tax, RoomIndex: index}
 		}
 		return &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: *usd("120.5"), GrossRate: usd("150"),

@@ -79,5 +79,6 @@ var operations = map[Operation]*operation{
 	OpBook:              {path: "/api/trade/book", timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
 	OpQueryOrders:       {path: "/api/trade/queryOrders", timeout: 30 * time.Second, lenient: true},
 	OpOrderVoucher:      {path: "/api/trade/orderVoucher", timeout: 60 * time.Second},
-	OpCancel:            {path: "/api/trade/cancel", timeout: 120 * time.Second, bookingFlow: true, noData: true, mutates: true, lenient: true},
+	OpCancel: {path: "/api/trade/cancel", timeout: 120 * time.Second, bookingFlow: true, noData: true,
+		mutates: true, lenient: true},
 }

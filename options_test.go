@@ -123,7 +123,8 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithClientIP", hotelstays.WithClientIP("192.0.2.1"), api, "calls of the API"},
 		{"WithTraceID", hotelstays.WithTraceID("trace"), api, "calls of the API"},
 		{"WithRequestID", hotelstays.WithRequestID(func(context.Context) string { return "id" }), api, "calls of the API"},
-		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1" }), api, "calls of the API"},
+		{"WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1" }),
+			api, "calls of the API"},
 		{"WithServiceFacts", sandboxStates, []string{"Book", "Cancel", "QueryOrders", "Do", "ValidateBook", "BookAndRecover", "RecoverBooking",
 			"StepRecovery", "FindOrder", "AwaitOrder", "CancelAndRead"}, "Book, Cancel, QueryOrders and Do"},
 		{"WithMaxAttempts", hotelstays.WithMaxAttempts(1), api, "calls of the API"},
@@ -134,11 +135,13 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithCurrency", hotelstays.WithCurrency("EUR"), flow, inFlow},
 		{"WithTestFlags", hotelstays.WithTestFlags(map[string]string{"a": "1"}), flow, inFlow},
 		{"WithRawData", hotelstays.WithRawData(), without(api, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder",
-			"AwaitOrder", "ValidateBook", "BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher"), "methods that return a response"},
+			"AwaitOrder", "ValidateBook", "BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher",
+			"OpenVoucher"), "methods that return a response"},
 		{"WithParallelism", hotelstays.WithParallelism(2), []string{"WalkDestinations", "HotelsMetadataAll", "HotelListBatches"},
 			"WalkDestinations, HotelsMetadataAll and HotelListBatches"},
 		{"WithBatchSize", hotelstays.WithBatchSize(2), []string{"HotelListBatches"}, "HotelListBatches"},
-		{"WithWakeup", hotelstays.WithWakeup(make(chan struct{})), []string{"AwaitOrder", "AwaitVoucher", "ValidateBook", "BookAndRecover", "RecoverBooking"},
+		{"WithWakeup", hotelstays.WithWakeup(make(chan struct{})),
+			[]string{"AwaitOrder", "AwaitVoucher", "ValidateBook", "BookAndRecover", "RecoverBooking"},
 			"AwaitOrder, AwaitVoucher, BookAndRecover and RecoverBooking"},
 		{"WithSaveRecovery", hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil }),
 			[]string{"ValidateBook", "BookAndRecover", "RecoverBooking"}, "BookAndRecover and RecoverBooking"},
@@ -175,7 +178,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 func TestCallOptionsOf(t *testing.T) {
 	wakeup := make(chan struct{})
 	facts := hotelstays.ServiceFacts{NullOrders: true}
-	got, err := hotelstays.CallOptionsOf(hotelstays.WithLanguage("ar"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user"),
+	got, err := hotelstays.CallOptionsOf(hotelstays.WithLanguage("ar"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user 1"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithCurrency("KWD"), hotelstays.WithTraceID("trace"),
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": ""}), hotelstays.WithHeader("X-Zone", "a"), hotelstays.WithHeader("x-key", "b"),
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }),
@@ -191,7 +194,8 @@ func TestCallOptionsOf(t *testing.T) {
 	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(t.Context(), time.Time{}),
 		got.SaveRecovery(t.Context(), nil)})
 	got.RequestID, got.ClientRequestTimestamp, got.SaveRecovery = nil, nil, nil
-	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user", ClientIP: "192.0.2.1", Currency: "KWD", TraceID: "trace",
+	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user 1", ClientIP: "192.0.2.1",
+		Currency: "KWD", TraceID: "trace",
 		TestFlags: map[string]string{"a": "1", "b": ""}, Header: http.Header{"X-Zone": {"a"}, "X-Key": {"b"}}, Timeout: time.Second,
 		MaxAttempts: 2, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4, Wakeup: wakeup, UnsignedVouchers: true,
 		MaxVoucherBytes: 5}, got)
@@ -225,7 +229,8 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
 		append(traced, hotelstays.WithMaxVoucherBytes(1<<20))...)
 	require.NoError(t, err)
-	resp, err := client.AwaitVoucher(t.Context(), voucherRef, append(traced, hotelstays.WithWakeup(make(chan struct{})), hotelstays.WithRawData())...)
+	resp, err := client.AwaitVoucher(t.Context(), voucherRef,
+		append(traced, hotelstays.WithWakeup(make(chan struct{})), hotelstays.WithRawData())...)
 	require.NoError(t, err)
 	assert.NotEmpty(t, resp.Meta.RawData)
 	require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, io.Discard, hotelstays.WithTimeout(7*time.Second)))
@@ -345,14 +350,17 @@ func TestHeadersThatTheClientSets(t *testing.T) {
 	for name, instead := range map[string]string{
 		"trace-id": "use WithTraceID", "Language": "use WithLanguage", "Market": "use WithMarket", "User-Ref": "use WithUserRef",
 		"IP": "use WithClientIP", "Currency": "use WithCurrency", "Test": "use WithTestFlags", "REQUEST-ID": "use WithRequestID",
-		"Client-Request-Timestamp": "use WithClientRequestTimestamp", "Timeout-Milliseconds": "use WithTimeout", "Session-Id": "use the SessionID",
+		"Client-Request-Timestamp": "use WithClientRequestTimestamp", "Timeout-Milliseconds": "use WithTimeout",
+		"Session-Id":    "use the SessionID",
 		"Authorization": "use a Credential", "Content-Type": "client alone", "Accept": "client alone", "Host": "client alone",
 		"X-Idempotency-Key": "client alone", "Content-Encoding": "client alone", "Range": "client alone", "If-None-Match": "client alone",
 		"If-Modified-Since": "client alone", "If-Match": "client alone", "If-Unmodified-Since": "client alone", "If-Range": "client alone",
 		"Proxy-Connection": "client alone", "HTTP2-Settings": "client alone", "X-HTTP-Method-Override": "client alone",
-		"Proxy-Authorization": "use the URL of the proxy", "Cookie": "use a Jar", "": "not the name", "X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
+		"Proxy-Authorization": "use the URL of the proxy", "Cookie": "use a Jar", "": "not the name",
+		"X Zone": "not the name", "X-Zone:": "not the name", "X-Zöne": "not the name",
 	} {
-		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), hotelstays.WithHeader(name, "SECRET"))
+		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")),
+			hotelstays.WithHeader(name, "SECRET"))
 		assert.Equal(t, []string{"WithHeader"}, faultPaths(t, err), name)
 		assert.ErrorContains(t, err, instead)
 		assert.NotContains(t, err.Error(), "SECRET")

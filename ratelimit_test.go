@@ -265,7 +265,8 @@ func (limiterFunc) Pause(hotelstays.RateLimitKey, time.Time) {}
 // ever below.
 func TestDocumentedRateLimitsHold(t *testing.T) {
 	duration := time.Duration(howMany(t, "seconds", 20, 3, 3)) * time.Second
-	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpCheckAvail, hotelstays.OpQueryOrders, hotelstays.OpDestinations} {
+	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpCheckAvail, hotelstays.OpQueryOrders,
+		hotelstays.OpDestinations} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, LedgerLimit: 10})
 			defer srv.Close()

@@ -306,7 +306,8 @@ func TestValidationOfText(t *testing.T) {
 			r.DestinationID, r.DestinationName, r.HotelIDs = "\xe9", "M\xe1laga", []string{"a", "\xff"}
 		}), faultsIn("destinationId", "destinationName", "hotelIds[1]")},
 		{"HotelList: other scripts", list(func(r *listReq) { r.DestinationName = "Málaga دبي \ufffd" }), accepted},
-		{"QueryOrders: Latin-1", &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"a", "\xff"}, SupplierReferenceNos: []string{"\xff"}},
+		{"QueryOrders: Latin-1", &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"a", "\xff"},
+			SupplierReferenceNos: []string{"\xff"}},
 			faultsIn("customerReferenceNos[1]", "supplierReferenceNos[0]")},
 		{"OrderVoucher: Latin-1",
 			&hotelstays.OrderVoucherRequest{CustomerReferenceNo: "\xff", PlatformReferenceNo: "\xff", SupplierReferenceNo: "\xff"},

@@ -174,9 +174,11 @@ var oddValues = []string{
 	`null`, `true`, `false`, `nul`, `nullx`, `True`,
 	`0`, `-0`, `-`, `1`, `-1`, `01`, `-01`, `1.`, `.5`, `+1`, `1.5`, `-0.0`, `1e3`, `1E+2`, `1e-2`, `1e`, `1e+`, `0x1`, `NaN`, `1_0`,
 	`2147483648`, `999999999999999999`, `1000000000000000000`, `9223372036854775807`, `9223372036854775808`, `-9223372036854775808`,
-	`-9223372036854775809`, `1e308`, `1e309`, `-1e400`, `1e-400`, `1e999999999999`, `0.1000000000000000055511151231257827021181583404541015625`,
+	`-9223372036854775809`, `1e308`, `1e309`, `-1e400`, `1e-400`, `1e999999999999`,
+	`0.1000000000000000055511151231257827021181583404541015625`,
 	`""`, `"x"`, `"12"`, `"1.50"`, `"null"`, `"a\"b\\c\/d\b\f\n\r\t"`, `"\u00e9\u0000\uffff"`, `"\ud83d\ude00"`, `"\uD83D\uDE00"`, `"\ud83d"`,
-	`"\ude00"`, `"\ud83d\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`, `"\u12"`, `"\u12g4"`, `"\x"`, `"\`, `"`, `"é漢😀"`, "\"a\xffb\"", "\"\xed\xa0\x80\"", "\"a\x01b\"",
+	`"\ude00"`, `"\ud83d\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`, `"\u12"`, `"\u12g4"`, `"\x"`, `"\`, `"`, `"é漢😀"`,
+	"\"a\xffb\"", "\"\xed\xa0\x80\"", "\"a\x01b\"",
 	"\"a\nb\"", `'x'`, `"` + strings.Repeat("long ", 30) + `"`,
 	`{}`, `{"a":1}`, `{"a":null}`, `{"a":1,"a":2}`, `{"a":1,"b":"2"}`, `{"":[]}`, `{"en":"a","EN":"b"}`, `{"\u0065n":"a"}`, `{"amount":"1"}`,
 	`{"a" : [ 1 , { } ] }`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1`, "{\"a\xff\":1}", `{"ſtatuſ":1}`,
@@ -262,7 +264,8 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 		data := strings.TrimSuffix(strings.TrimPrefix(string(d.body), `{"code":0,"msg":"success","data":`), "}")
 		parts := []string{`"data":` + data, `"data":null`, `"data":{}`, `"data":[]`, `"data":1`, `"Data":` + data, `"code":0`, `"code":7`,
 			`"code":-0`, `"code":null`,
-			`"code":"0"`, `"code":0.0`, `"CODE":0`, `"code":99999999999999999999`, `"msg":"m"`, `"msg":null`, `"msg":5`, `"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
+			`"code":"0"`, `"code":0.0`, `"CODE":0`, `"code":99999999999999999999`, `"msg":"m"`, `"msg":null`, `"msg":5`,
+			`"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
 		for _, a := range parts {
 			d.with(`{` + a + `}`).agreeWhole(t)
 			for _, b := range parts {
@@ -385,7 +388,8 @@ func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 		require.NoError(t, err)
 		order := offer.Book(t, client, "ref-1")
 		time.Sleep(time.Hour)
-		_, err = client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)})
+		_, err = client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: srv.ClientID,
+			ClientSecret: types.NewSecret(srv.ClientSecret)})
 		require.NoError(t, err)
 		_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails})
 		require.NoError(t, err)
