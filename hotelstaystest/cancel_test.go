@@ -5,6 +5,8 @@ package hotelstaystest
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,52 +61,43 @@ func TestCancelRefusals(t *testing.T) {
 func TestCancelFees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{NoRateLimits: true, CancelCutoff: AtOnce, Catalog: Catalog{RatesPerRoom: 3}})
-		u := login(t, s)
-		// Every refund mode, cancelled before, at and after its deadline: three days before checkIn, at 18:00.
-		modes := []string{"full", "partial", "no"}
-		type made struct{ ref, mode, supplier, total, night string }
-		var orders []made
-		for i, mode := range slices.Concat(modes, modes, modes[:1]) {
-			r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
-			for _, p := range r.list("list", i, "rooms", 0, "rates") {
-				if p := p.(object); p["refundableMode"] == mode {
-					ref := fmt.Sprint("ref", i)
-					o := u.session(r.str("basic", "sessionId")).must(bookPath, booking(ref, p["ratePkgId"].(string), nil))
-					orders = append(orders, made{ref, mode, o.str("hotelOrder", "supplierReferenceNo"), o.str("hotelOrder", "netRate", "amount"), ""})
-				}
+		began := time.Now()
+		minor := func(amount string) int { return must(strconv.Atoi(strings.Replace(amount, ".", "", 1))) }
+		var u *user
+		const nights, deadline = 3, 6*24*time.Hour + 18*time.Hour // three days before checkIn, at 18:00
+		for i, tc := range []struct {
+			at   time.Duration
+			mode string
+			fee  func(total int) int
+		}{
+			{0, "full", func(int) int { return 0 }},
+			{0, "partial", func(total int) int { return total / nights }},
+			{0, "no", func(total int) int { return total }},
+			{deadline, "full", func(int) int { return 0 }},
+			{deadline + 1, "full", func(total int) int { return total / nights }},
+			{deadline + 1, "partial", func(total int) int { return total / 2 }},
+		} {
+			s.Advance(began.Add(tc.at).Sub(s.Now()))
+			u = login(t, s)
+			r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-13"}))
+			in := u.session(r.str("basic", "sessionId"))
+			rates := r.list("list", i, "rooms", 0, "rates")
+			of := slices.IndexFunc(rates, func(p any) bool { return p.(object)["refundableMode"] == tc.mode })
+			ref := fmt.Sprint("ref", i)
+			order := in.must(bookPath, booking(ref, rates[of].(object)["ratePkgId"].(string), nil))
+			total := order.str("hotelOrder", "netRate", "amount")
+			body := with(cancellation(ref, order), object{"reason": "plans changed"})
+			if got, want := minor(in.must(cancelPath, body).str("serviceFee", "amount")), tc.fee(minor(total)); got != want {
+				t.Errorf("%s after %v: cancelling an order of %s costs %d, want %d", tc.mode, tc.at, total, got, want)
+			}
+			in.refused(cancelPath, body, 400, codeCancelRefused, "already cancelled")
+			r = u.must(queryPath, object{"customerReferenceNos": []string{ref}})
+			if r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||
+				minor(r.str("orders", 0, "refundedPrice", "amount")) != minor(total)-tc.fee(minor(total)) ||
+				len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1 {
+				t.Errorf("%s", r.body)
 			}
 		}
-		in, _ := u.find(nil)
-		cancel := func(o made) string {
-			body := object{"customerReferenceNo": o.ref, "supplierReferenceNo": o.supplier, "reason": "plans changed"}
-			return in.must(cancelPath, body).str("serviceFee", "amount")
-		}
-		if fee := cancel(orders[0]); fee != "0.00" {
-			t.Errorf("free cancellation costs %s", fee)
-		}
-		if fee := cancel(orders[2]); fee != orders[2].total {
-			t.Errorf("a non-refundable order of %s costs %s", orders[2].total, fee)
-		}
-		early := cancel(orders[1])
-		time.Sleep(6*24*time.Hour + 18*time.Hour)
-		in.token = u.ticket(s.AppKey, s.AppSecret)
-		if fee := cancel(orders[6]); fee != "0.00" {
-			t.Errorf("a cancellation at the deadline costs %s", fee)
-		}
-		time.Sleep(time.Nanosecond) // the deadline has passed
-		for _, i := range []int{3, 4} {
-			if fee := cancel(orders[i]); fee == "0.00" || fee == orders[i].total || fee == early {
-				t.Errorf("late cancellation of a %s order costs %s of %s", orders[i].mode, fee, orders[i].total)
-			}
-		}
-		u.token = in.token
-		r := u.must(queryPath, object{"customerReferenceNos": []string{"ref0"}})
-		if r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||
-			r.str("orders", 0, "refundedPrice", "amount") != orders[0].total || len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1 {
-			t.Errorf("%s", r.body)
-		}
-		again := object{"customerReferenceNo": "ref0", "supplierReferenceNo": orders[0].supplier}
-		in.refused(cancelPath, again, 400, codeCancelRefused, "already cancelled")
 		if n := len(s.Ledger().Cancellations()); n != 6 {
 			t.Errorf("the ledger has %d cancellations", n)
 		}
