@@ -184,7 +184,8 @@ func TestCallbackURLs(t *testing.T) {
 	}
 	strict := login(t, start(t, Config{Webhooks: WebhookConfig{StrictCallbacks: true}}))
 	in, ids := strict.find(nil)
-	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}), 400, types.CodeParam, "callbackUrl must be https")
+	to := object{"callbackUrl": "http://127.0.0.1:1/hook"}
+	in.refused(bookPath, booking("a", ids[0], to), 400, types.CodeParam, "callbackUrl must be https")
 
 	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)

@@ -73,7 +73,8 @@ func TestSeed(t *testing.T) {
 		for range 8 {
 			suppliers = append(suppliers, u.must(listPath, search(s, object{"pageSize": 1})).at("list", 0, "id"))
 		}
-		if platform := r.at("hotelsMetadata", 0, "platformHotelId"); len(slices.Compact(slices.Clone(suppliers))) == 1 || platform != s.HotelIDs(1)[0] {
+		platform := r.at("hotelsMetadata", 0, "platformHotelId")
+		if len(slices.Compact(slices.Clone(suppliers))) == 1 || platform != s.HotelIDs(1)[0] {
 			t.Errorf("a hotel is %v in each of eight sessions, and platform-wide %v", suppliers, platform)
 		}
 		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})

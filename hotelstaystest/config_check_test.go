@@ -70,5 +70,6 @@ func TestInvalidConfigs(t *testing.T) {
 		}
 	}
 	all := &Config{LedgerLimit: -1, HTTP1Only: true, CancelCutoff: -time.Second}
-	panics(t, "http1Only needs tls; without TLS there is no HTTP/2; cancelCutoff must be positive, not -1s; ledgerLimit must be", func() { NewServer(all) })
+	const faults = "http1Only needs tls; without TLS there is no HTTP/2; cancelCutoff must be positive, not -1s; ledgerLimit must be"
+	panics(t, faults, func() { NewServer(all) })
 }

@@ -19,7 +19,8 @@ func TestConfigIsItsJSON(t *testing.T) {
 		OAuthClients: []OAuthClient{{"id", "secret", []types.Scope{types.ScopeContentRead}}}, TicketScopes: []types.Scope{types.ScopeContentRead},
 		Markets: []string{"AE"}, UserRefs: map[string][]types.Scope{"u": {types.ScopeContentRead}}, TokenLifetime: time.Minute,
 		SessionLifetime: 90 * time.Second, NoRateLimits: true, RateLimits: map[Operation]int{types.OpBook: 3}, VisibilityBand: true,
-		EmptyReason: &types.EmptyReason{Code: "NO", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "A", Reason: "off"}}}, Notices: []string{"note"}, RequiredGuestFields: []string{"gender"},
+		EmptyReason: &types.EmptyReason{Code: "NO", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "A", Reason: "off"}}},
+		Notices:     []string{"note"}, RequiredGuestFields: []string{"gender"},
 		ConfirmAfter: Never, LateVisibility: time.Nanosecond, CancelRule: CancelForbiddenByContract, CancelCutoff: AtOnce,
 		VoucherDelay: time.Hour, VoucherLinkLifetime: time.Second, VoucherSize: 1, UnsignedVouchers: true,
 		Webhooks: WebhookConfig{
@@ -38,7 +39,8 @@ func TestConfigIsItsJSON(t *testing.T) {
 			t.Errorf("%s is not tried", whole.Type().Field(i).Name)
 		}
 	}
-	for name, c := range map[string]Config{"whole": config, "empty": {}, "no retries": {Webhooks: WebhookConfig{RetryDelays: []time.Duration{}}}} {
+	noRetries := Config{Webhooks: WebhookConfig{RetryDelays: []time.Duration{}}}
+	for name, c := range map[string]Config{"whole": config, "empty": {}, "no retries": noRetries} {
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,8 @@ func TestControlOrders(t *testing.T) {
 			{"/amend", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 2 }},
 			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
 			{"/voucher/fail", "", "confirmed", "FAILED", nil},
-			{"/visibility", `{"after":"1h"}`, "confirmed", "FAILED", func(o orderDetails) bool { return o.VisibleAt.Equal(time.Now().Add(time.Hour)) }},
+			{"/visibility", `{"after":"1h"}`, "confirmed", "FAILED",
+				func(o orderDetails) bool { return o.VisibleAt.Equal(time.Now().Add(time.Hour)) }},
 			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED",
 				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
 			{"/status", `{"status":4}`, "pending", "FAILED", nil},
@@ -382,7 +383,8 @@ func TestControlEntries(t *testing.T) {
 			}
 		}
 		slices.Sort(kinds)
-		if text := strings.Join(kinds, " "); text != "clock faults order request request request" || got.Last != s.Ledger().LastSeq() || got.Dropped != 0 {
+		text := strings.Join(kinds, " ")
+		if text != "clock faults order request request request" || got.Last != s.Ledger().LastSeq() || got.Dropped != 0 {
 			t.Errorf("%s; the last is %d", text, got.Last)
 		}
 	})

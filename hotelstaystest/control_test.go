@@ -416,7 +416,8 @@ func (l *listening) follow(t *testing.T) {
 // Who imports the sandbox in a test links no templates, nothing of the program, and of other
 // modules only what package types needs.
 func TestSandboxLinksNoTemplates(t *testing.T) {
-	needed := []string{"github.com/hotelstays/hotelstays-go/hotelstaystest", "github.com/hotelstays/hotelstays-go/types", "github.com/shopspring/decimal"}
+	const module = "github.com/hotelstays/hotelstays-go/"
+	needed := []string{module + "hotelstaystest", module + "types", "github.com/shopspring/decimal"}
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,8 @@ func TestSeenIDsAreBounded(t *testing.T) {
 func TestRequestsAreForgotten(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, LedgerLimit: 1})
 	u := login(t, s)
-	if r, err := u.header("Request-Id", strings.Repeat("x", 2*maxHeader)).send(destinationsPath, "{}"); err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge {
+	long := u.header("Request-Id", strings.Repeat("x", 2*maxHeader))
+	if r, err := long.send(destinationsPath, "{}"); err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("long headers: %v %v", r, err)
 	}
 	before := liveHeap()

@@ -26,7 +26,8 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		}
 		time.Sleep(600*time.Millisecond - 1) // a nanosecond too early
 		r := cancel()
-		if r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" || r.header.Get("X-RateLimit-Remaining") != "0" {
+		if r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" ||
+			r.header.Get("X-RateLimit-Remaining") != "0" {
 			t.Fatalf("the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
 		}
 		time.Sleep(time.Nanosecond)

@@ -121,8 +121,10 @@ func TestHotelListOrder(t *testing.T) {
 
 func TestEmptyAndIncompleteResults(t *testing.T) {
 	reason := login(t, start(t, Config{
-		EmptyReason: &types.EmptyReason{Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}}},
-		Notices:     []string{"never shown"},
+		EmptyReason: &types.EmptyReason{
+			Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}},
+		},
+		Notices: []string{"never shown"},
 	}))
 	r := reason.must(listPath, search(reason.s, nil))
 	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||

@@ -62,7 +62,8 @@ func TestTriggersForLater(t *testing.T) {
 		s, _ := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
 		u := login(t, s)
 		in, ids := u.find(nil)
-		tested := in.header("Test", "sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop,skip=1; sandbox.later=Cancel:cut,commit")
+		tested := in.header("Test",
+			"sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop,skip=1; sandbox.later=Cancel:cut,commit")
 		order := tested.must(bookPath, booking("ref", ids[0], object{"callbackUrl": hook}))
 		other := in.must(bookPath, booking("other", ids[len(ids)-1], object{"callbackUrl": hook}))
 		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }

@@ -69,7 +69,8 @@ func TestFullRequestsAreTaken(t *testing.T) {
 				t.Errorf("%s: the client sent\n%q, the sandbox takes\n%q", op.name, sent.fields, want)
 			}
 			if booked, ok := reflect.TypeAssert[*hotelstays.BookResponse](got[0]); ok && booked != nil {
-				values["SupplierReferenceNo"], values["PlatformReferenceNo"] = booked.HotelOrder.SupplierReferenceNo, booked.HotelOrder.PlatformReferenceNo
+				values["SupplierReferenceNo"] = booked.HotelOrder.SupplierReferenceNo
+				values["PlatformReferenceNo"] = booked.HotelOrder.PlatformReferenceNo
 			}
 		}
 	})

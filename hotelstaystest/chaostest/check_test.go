@@ -131,6 +131,7 @@ func TestCheck(t *testing.T) {
 func TestCheckNeedsAllRequests(t *testing.T) {
 	s := newService(t, hotelstaystest.Config{LedgerLimit: 1})
 	first, second := s.book(t.Context(), "a", "One"), s.book(t.Context(), "b", "Two")
-	err := chaostest.Check(s.Ledger(), map[string]int{"a": 1, "b": 1}, []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}})
+	stored := []chaostest.Outcome{{"a", 1, first, time.Now()}, {"b", 1, second, time.Now()}}
+	err := chaostest.Check(s.Ledger(), map[string]int{"a": 1, "b": 1}, stored)
 	assert.EqualError(t, err, "chaostest: the ledger has 1 of 2 Books: start the sandbox with a higher LedgerLimit")
 }

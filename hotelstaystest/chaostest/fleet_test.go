@@ -202,7 +202,9 @@ func TestFleetHoldsProcesses(t *testing.T) {
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
 	require.NoError(t, f.Survive(t.Context()))
-	for _, held := range []string{`process (\d) is frozen until 1.5s`, `process (\d) is frozen until all bookings`, `a handler of process (\d) blocks`} {
+	for _, held := range []string{
+		`process (\d) is frozen until 1.5s`, `process (\d) is frozen until all bookings`, `a handler of process (\d) blocks`,
+	} {
 		found := regexp.MustCompile(held).FindStringSubmatchIndex(log)
 		require.NotNil(t, found, log)
 		process := "process " + log[found[2]:found[3]]

@@ -46,10 +46,12 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"the expiry that Claim stores, its unit, the clock it is compared with; does Claim replace the expiry of an expired claim?", claimEnds},
 	{"done keys stay done for the retention", "Done marks all keys as done, for at least retention",
 		"Done: does the lease of the claim still end the key?", doneForRetention},
-	{"Done marks all keys for every process", "Done marks all keys as done", "the loop over keys in Done, and where the state is stored", doneMarksAll},
+	{"Done marks all keys for every process", "Done marks all keys as done",
+		"the loop over keys in Done, and where the state is stored", doneMarksAll},
 	{"Done counts without a claim", "Done marks all keys as done, also if their claim has expired or another caller has claimed them",
 		"Done: does it update only keys that are claimed, or only its own claims?", doneWithoutClaim},
-	{"Release ends the claims of all keys", "Release ends the claims of all keys", "Release: its loop over keys, and which rows it deletes", releaseEnds},
+	{"Release ends the claims of all keys", "Release ends the claims of all keys",
+		"Release: its loop over keys, and which rows it deletes", releaseEnds},
 	{"done keys are not released", "keys that are done stay done", "Release: does it look at the state of a key?", doneIsNotReleased},
 	{"Done at the moment of Release wins", "keys that are done stay done",
 		"Release: it must compare and delete in one step, not read and then delete", doneBeatsRelease},
@@ -60,7 +62,8 @@ var eventPromises = []promise[hotelstays.EventStore]{
 		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
 	{"a clock that is set back loses nothing", "claims and done keys stay if a server's clock is set back",
 		"how expired keys are found, and what the store takes for a key from the future", eventsAfterSetBack},
-	{"methods return when ctx ends", "methods must return when ctx ends", "what the methods wait for: a lock, a connection, a retry", eventsReturn},
+	{"methods return when ctx ends", "methods must return when ctx ends",
+		"what the methods wait for: a lock, a connection, a retry", eventsReturn},
 }
 
 // claim claims keys and wants a state.
@@ -296,7 +299,8 @@ func noKeyTwice(c *eventCase) {
 }
 
 // claimOnce claims some of the keys, and ends its claim.
-func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32, finished *[6]atomic.Bool) error {
+func claimOnce(ctx context.Context, s hotelstays.EventStore, all []string, mine []int, holders *[6]atomic.Int32,
+	finished *[6]atomic.Bool) error {
 	names := make([]string, len(mine))
 	wasDone := false
 	for i, k := range mine {

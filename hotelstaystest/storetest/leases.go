@@ -39,8 +39,10 @@ const (
 
 var leasePromises = []promise[hotelstays.TokenLeaser]{
 	{"one caller has the lease", saysOneLease, "TryLease: does it look for a lease, in its own process as well?", oneLease},
-	{"release gives the lease to the next caller", saysUntil, "release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
-	{"each key has its own lease", "TryLease leases the fetch of the token under key", "how the key of the lease is made from that of the token", leasesPerKey},
+	{"release gives the lease to the next caller", saysUntil,
+		"release: does it delete the lease, of its own key, in the store?", releaseGivesOn},
+	{"each key has its own lease", "TryLease leases the fetch of the token under key",
+		"how the key of the lease is made from that of the token", leasesPerKey},
 	{"a lease leaves the token alone", "one process renews the token, and the others continue with the old one",
 		"whether lease and token share a row", leaseLeavesToken},
 	{"of many callers at once one has the lease", saysOneLease, "TryLease: it must look and lease in one step", oneOfManyLeases},

@@ -53,9 +53,11 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"waiting callers use most of the limit", saysAcquire, "whether slots are lost, or callers are woken too late", limitIsUsed},
 	{"every waiting caller gets a slot", saysAcquire, "how waiting callers are woken", everyCallerServed},
 	{"a permit that was not sent is free at once", saysUnsent, "Done without Sent", unsentIsFree},
-	{"a caller that waits gets a permit that was not sent", saysUnsent, "Done without Sent: does it wake a caller, in every process?", unsentWakes},
+	{"a caller that waits gets a permit that was not sent", saysUnsent,
+		"Done without Sent: does it wake a caller, in every process?", unsentWakes},
 	{"Pause grants nothing until its end", saysPause, "Pause: the times it compares, and slots that are free", pauseHolds},
-	{"Pause holds callers that wait", saysPause, "Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
+	{"Pause holds callers that wait", saysPause,
+		"Acquire: does a caller that waits look at the pause again before it is granted a slot?", pauseHoldsWaiting},
 	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
 	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
 	{"Pause holds its key alone", saysPause, "the key of the pause", pauseOfOne},
@@ -64,7 +66,8 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
 	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and give back what it has?", endedTakesNone},
-	{"a caller that gives up takes no slot", saysAcquire, "Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
+	{"a caller that gives up takes no slot", saysAcquire,
+		"Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
 	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
 	{"slots of a dead process come back", "a limiter that processes share must free the slots of a process that dies",
 		"the lease of a granted slot", deadSlotsComeBack},
@@ -81,8 +84,8 @@ func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitK
 	return permit
 }
 
-func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, limit time.Duration) (hotelstays.Permit, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, d time.Duration) (hotelstays.Permit, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return l.Acquire(ctx, key)
 }

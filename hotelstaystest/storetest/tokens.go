@@ -36,7 +36,8 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
 	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and leave what is there?", laterReplaces},
 	{"a token without an expiry stays", "Expiry: zero means unknown", "Store and Load with a zero Expiry", tokenWithoutExpiryStays},
-	{"a token is there until its expiry", saysStored, "the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
+	{"a token is there until its expiry", saysStored,
+		"the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
 	{"an expired token is never loaded", saysStored, "Store with an Expiry in the past: an error is fine", pastExpiry},
 	{"keys differ in any byte", "keys are compared byte by byte",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
@@ -47,8 +48,10 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: is a missing row an error?", deletesNothing},
 	{"CompareAndDelete never deletes a successor", saysRefused + "; a successor that is stored meanwhile stays",
 		"CompareAndDelete: it must compare and delete in one step", successorStays},
-	{"callers at once load whole tokens", "methods must be safe for concurrent use", "whether Store writes value and expiry in one step", wholeTokens},
-	{"methods return when ctx ends", "methods must return when ctx ends", "what the methods wait for: a lock, a connection, a retry", tokensReturn},
+	{"callers at once load whole tokens", "methods must be safe for concurrent use",
+		"whether Store writes value and expiry in one step", wholeTokens},
+	{"methods return when ctx ends", "methods must return when ctx ends",
+		"what the methods wait for: a lock, a connection, a retry", tokensReturn},
 }
 
 // newToken returns a token that is valid for an hour.
@@ -99,7 +102,8 @@ func loadWithoutToken(c *tokenCase) {
 
 func loadReturnsStored(c *tokenCase) {
 	s := c.Open()
-	for _, value := range []string{"short", strings.Repeat("long", 2000), `"quoted" 'and' \escaped; --`, "trailing==", "CASE", "case", "%5B$1?{}[]*"} {
+	for _, value := range []string{"short", strings.Repeat("long", 2000),
+		`"quoted" 'and' \escaped; --`, "trailing==", "CASE", "case", "%5B$1?{}[]*"} {
 		k, want := key(), newToken(value)
 		store(c, s, k, want)
 		wantToken(c, s, k, want)
