@@ -306,37 +306,33 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	}
 }
 
-// A retry lets other events pass, and one whose order's next event is out already waits for none.
-func TestReorderOfRetry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := answering(500, 200)
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: AtOnce})
-		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 3})
-		login(t, s).bookWithCallback("ref", hook)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if got := rc.events(); got != "created paid modified created" {
-			t.Errorf("got %s", got)
-		}
-	})
-}
-
-// A retry that is held until the next event lets further events follow.
-func TestReorderOfLastRetry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := answering(500, 200)
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
-		s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: 1})
-		login(t, s).bookWithCallback("ref", hook)
-		time.Sleep(2 * time.Second)
-		s.SendWebhook("ref", types.EventOrderPaid)
-		synctest.Wait()
-		s.SendWebhook("ref", types.EventOrderModified)
-		synctest.Wait()
-		if got := rc.events(); got != "created paid created modified" {
-			t.Errorf("got %s", got)
-		}
-	})
+// A retry lets other events pass. If it is to be held back, it waits for the order's next event,
+// unless that is out already.
+func TestReorderOfRetries(t *testing.T) {
+	for _, tc := range []struct {
+		confirm time.Duration
+		skip    int
+		sent    []types.EventKind
+		want    string
+	}{
+		{AtOnce, 3, nil, "created paid modified created"},
+		{Never, 1, []types.EventKind{types.EventOrderPaid, types.EventOrderModified}, "created paid created modified"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			rc := answering(500, 200)
+			s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: tc.confirm})
+			s.Inject(Fault{Operation: OpWebhook, Kind: FaultReorder, Skip: tc.skip})
+			login(t, s).bookWithCallback("ref", hook)
+			time.Sleep(2 * time.Second)
+			for _, event := range tc.sent {
+				s.SendWebhook("ref", event)
+				synctest.Wait()
+			}
+			if got := rc.events(); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
 }
 
 func TestDuplicatesAreConcurrent(t *testing.T) {
