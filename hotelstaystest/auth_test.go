@@ -110,6 +110,7 @@ func TestOAuthTopLevel(t *testing.T) {
 	if r := u.post(oauthPath, body); r.status != 400 || json.Unmarshal(r.body, &bad) != nil || bad.Error != "invalid_scope" {
 		t.Errorf("failure is HTTP %d %s", r.status, r.body)
 	}
+	u.refused(ticketPath, "{}", 400, types.CodeParam, "appKey")
 }
 
 func TestTicketScopes(t *testing.T) {

@@ -21,7 +21,9 @@ func TestWrongType(t *testing.T) {
 		"data.list.0.rating": `{"code":0,"data":{"list":[{"rating":"of the wrong type","id":"x"}]}}`,
 		"data.list.0.id":     `{"code":0,"data":{"list":[{"rating":4.5,"id":{"unexpected":true}}]}}`,
 		"data.list.5.id":     string(body),
+		"data.list.x.id":     string(body),
 		"data.none.id":       string(body),
+		"code.none":          string(body),
 	} {
 		var got, wanted any
 		err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted))
