@@ -370,7 +370,8 @@ func TestPolledWhileBookMayRun(t *testing.T) {
 	assert.Zero(t, next.Recovery.EndedAt)
 	assert.Zero(t, next.Recovery.Polls)
 	assert.Equal(t, after(bookedBy), next.Due)
-	_, final = woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: &handed}, nil)
+	_, final = woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound,
+		Order: order, Recovery: &handed}, nil)
 	assert.Equal(t, order, final.Order, "an order that is there counts at once")
 }
 

@@ -22,7 +22,8 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", PassportNumber: types.NewSecret("P1234567")}, {RoomIndex: 2}}}
 	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
 	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithLanguage("fr"),
-		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"), hotelstays.WithTimeout(time.Minute),
+		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"),
+		hotelstays.WithTimeout(time.Minute),
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithMaxAttempts(1)}
 	sealed, err := b.SealRequest(ring, req, opts...)
 	require.NoError(t, err)

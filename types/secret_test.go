@@ -36,14 +36,16 @@ func secretHolders() map[string]any {
 	return map[string]any{
 		"value": s, "pointer": &s, "list": []Secret{s}, "list of pointers": []*Secret{&s}, "map": map[string]Secret{"k": s},
 		"struct": holder, "pointer to a struct": &holder, "list of structs": []any{holder, &holder},
-		"unexported": inner{s}, "pointers to unexported": []*inner{{s}}, "guest": Guest{PassportNumber: s}, "guests": []*Guest{{PassportNumber: s}},
+		"unexported": inner{s}, "pointers to unexported": []*inner{{s}}, "guest": Guest{PassportNumber: s},
+		"guests": []*Guest{{PassportNumber: s}},
 	}
 }
 
 // shown fails if a text has the canary in any of the forms that fmt prints.
 func shown(t *testing.T, what, text string) {
 	t.Helper()
-	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary), fmt.Sprintf("% x", canary), fmt.Sprint([]byte(canary)[:4])[1:14]} {
+	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary),
+		fmt.Sprintf("% x", canary), fmt.Sprint([]byte(canary)[:4])[1:14]} {
 		assert.NotContains(t, text, form, what)
 	}
 }

@@ -64,7 +64,9 @@ var stages = map[string]stage{
 		return clientThrough(t, saying(`{}`), hotelstays.WithRateLimiter(causeLimiter{}))
 	}},
 	"token": {false, func(t *testing.T) *hotelstays.Client {
-		return clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) }), ticketPair("secret"))
+		return clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			return nil, untilEnd(r.Context(), false)
+		}), ticketPair("secret"))
 	}},
 	"request": {true, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {

@@ -18,7 +18,8 @@ import (
 // A document is saved only of a voucher that is generated, and of the order that
 // was asked for.
 func TestSaveVoucherOfTheRightOrder(t *testing.T) {
-	const voucher = `"voucher":{"voucherNumber":"v","version":1,"byteSize":3,"signature":{"digest":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},"content":{"base64":"YWJj"}}`
+	const voucher = `"voucher":{"voucherNumber":"v","version":1,"byteSize":3,` +
+		`"signature":{"digest":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},"content":{"base64":"YWJj"}}`
 	cases := []struct {
 		answer string
 		err    error
@@ -53,7 +54,8 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 		`"platformReferenceNo":"p","supplierReferenceNo":"other"`: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v","downloadUrl":"https://host.example/v"}`+
+			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v",`+
+				`"downloadUrl":"https://host.example/v"}`+
 				","+answer+"}}"))
 			path := filepath.Join(t.TempDir(), "voucher.pdf")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

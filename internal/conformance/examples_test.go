@@ -19,7 +19,8 @@ import (
 var optionTypes = []string{"Option", "CallOption", "SharedOption"}
 
 // plumbing are the methods that the standard library calls.
-var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
+var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format", "LogValue", "MarshalJSON",
+	"UnmarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
 
 func TestEveryCallHasAnExample(t *testing.T) {

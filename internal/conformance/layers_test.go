@@ -34,7 +34,9 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 
 	fset := token.NewFileSet()
 	fileOf := func(p token.Pos) string { return filepath.Base(fset.Position(p).Filename) }
-	files := slices.DeleteFunc(sources(t, fset, "../../*.go"), func(f *ast.File) bool { return strings.HasSuffix(fileOf(f.Pos()), "_test.go") })
+	files := slices.DeleteFunc(sources(t, fset, "../../*.go"), func(f *ast.File) bool {
+		return strings.HasSuffix(fileOf(f.Pos()), "_test.go")
+	})
 	for _, file := range files {
 		assert.Contains(t, place, fileOf(file.Pos()), "CONTRIBUTING.md does not place it")
 	}
@@ -43,7 +45,9 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 		path, file, _ := strings.Cut(line, "=")
 		compiled[path] = file
 	}
-	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })}
+	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(compiled[path])
+	})}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	pkg, err := config.Check("root", fset, files, info)
 	require.NoError(t, err)

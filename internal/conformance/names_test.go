@@ -99,7 +99,8 @@ func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
 			}
 		}
 	}
-	answer.body = `{"Msg":"n","code":0,"msg":"m","MSG":7,"data":{"HotelOrder":null,"hotelOrder":{"customerReferenceNo":"ref-1","Status":"x","STATUS":5}}}`
+	answer.body = `{"Msg":"n","code":0,"msg":"m","MSG":7,"data":{"HotelOrder":null,` +
+		`"hotelOrder":{"customerReferenceNo":"ref-1","Status":"x","STATUS":5}}}`
 	resp, err := client.Book(t.Context(), bookWithPassport())
 	require.NoError(t, err)
 	assert.Equal(t, &types.Order{CustomerReferenceNo: "ref-1"}, resp.HotelOrder)

@@ -105,9 +105,11 @@ func TestOpenPlacesHaveNoField(t *testing.T) {
 		{hotelstays.DestinationsResponse{}, "destinations"},
 		{hotelstays.HotelStaticDetailResponse{}, "hotel"},
 		{hotelstays.HotelIDListRequest{}, "hotelIds regionCode regionName"},
-		{hotelstays.HotelListRequest{}, "hotelIds destinationId destinationName checkIn checkOut roomOccupancies maxRatesPerHotel countryCode residencyCode nationalityCode pageNum pageSize cursor sortBy"},
+		{hotelstays.HotelListRequest{}, "hotelIds destinationId destinationName checkIn checkOut roomOccupancies " +
+			"maxRatesPerHotel countryCode residencyCode nationalityCode pageNum pageSize cursor sortBy"},
 		{hotelstays.HotelListResponse{}, "list basic total hasMore"},
-		{hotelstays.QueryOrdersRequest{}, "customerReferenceNos supplierReferenceNos checkInTimeWindow checkOutTimeWindow bookingTimeWindow freeCancelTimeWindow cancelledTimeWindow statusList"},
+		{hotelstays.QueryOrdersRequest{}, "customerReferenceNos supplierReferenceNos " +
+			"checkInTimeWindow checkOutTimeWindow bookingTimeWindow freeCancelTimeWindow cancelledTimeWindow statusList"},
 		{hotelstays.QueryOrdersResponse{}, "orders"},
 		{hotelstays.CancelRequest{}, "customerReferenceNo supplierReferenceNo reason"},
 		{types.PageResp{}, "total hasMore"},

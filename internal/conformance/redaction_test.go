@@ -246,7 +246,8 @@ func TestRedactionTexts(t *testing.T) {
 		header: map[string]string{"Request-Id": "service-1"}}
 	_, err = clientThrough(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(canarySecret)},
 		hotelstays.WithTraceID("trace-1"))
-	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401, "no pair key/[redacted]"), request id service-1; `+
+	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401,`+
+		` "no pair key/[redacted]"), request id service-1; `+
 		`check that the credential is active and belongs to this environment`)
 }
 
@@ -313,7 +314,8 @@ func (e echo) RoundTrip(r *http.Request) (*http.Response, error) {
 var echoes = map[string]func([]string) string{
 	"in msg": func(s []string) string { return `{"code":100000400,"msg":"refused: ` + strings.Join(s, ", ") + `"}` },
 	"in msg of a success": func(s []string) string {
-		return `{"code":0,"msg":"for ` + strings.Join(s, ", ") + `","data":{"ticket":"CANARY-new","access_token":"CANARY-new","hotelOrder":{"status":1}}}`
+		return `{"code":0,"msg":"for ` + strings.Join(s, ", ") + `","data":{"ticket":"CANARY-new",` +
+			`"access_token":"CANARY-new","hotelOrder":{"status":1}}}`
 	},
 	"in msg that is an object": func(s []string) string {
 		return `{"code":7,"msg":{"appSecret":"` + strings.Join(s, `","b":"`) + `"}}`
@@ -426,7 +428,8 @@ func TestRedactionOfRawData(t *testing.T) {
 				ClientSecret: types.NewSecret(canaryClient)}, hotelstays.WithRawData())
 			require.NoError(t, err)
 			assert.Equal(t, canaryToken, resp.AccessToken.Reveal())
-			assert.JSONEq(t, `{"access_token":"[redacted]","refresh_token":"[redacted]","id_token":"[redacted]","token":"[redacted]","expires_in":3600}`, string(resp.Meta.RawData))
+			assert.JSONEq(t, `{"access_token":"[redacted]","refresh_token":"[redacted]","id_token":"[redacted]",`+
+				`"token":"[redacted]","expires_in":3600}`, string(resp.Meta.RawData))
 			checkNoLeak(t, "response", resp)
 		})
 	}
@@ -434,7 +437,8 @@ func TestRedactionOfRawData(t *testing.T) {
 
 // The value of a secret's field is masked in a page, whatever sent it.
 func TestRedactionOfKeysOnAPage(t *testing.T) {
-	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: "appSecret":"` + canaryRefresh + `","Refresh_Token":"` + canaryRefresh + `"`}).
+	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: "appSecret":"` + canaryRefresh + `",` +
+		`"Refresh_Token":"` + canaryRefresh + `"`}).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	assert.ErrorContains(t, err, "proxy: ")
 	checkNoLeak(t, "error", err)
@@ -511,10 +515,13 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 	bodies := []string{
 		`{"code":0,"data":{"hotelOrder":` + order + `,"orders":[` + order + `],"status":"GENERATED",` + link + `}}`,
 		`{"code":0,"data":{"orders":[` + order + `],"list":[{"name":"CANARY"},{"name":"CANARY"}],"x":`,
-		`{"code":0,"data":{"orders":["CANARY"],"list":"CANARY","hotelsMetadata":"CANARY","rooms":"CANARY","destinations":"CANARY","hotel":"CANARY","hotelIdList":"CANARY","ticket":["CANARY"]}}`,
+		`{"code":0,"data":{"orders":["CANARY"],"list":"CANARY","hotelsMetadata":"CANARY","rooms":"CANARY",` +
+			`"destinations":"CANARY","hotel":"CANARY","hotelIdList":"CANARY","ticket":["CANARY"]}}`,
 		`{"code":0,"data":{"orders":[` + order + `,` + order[:len(order)-1] + `,` + holder + `}],"hotelOrder":"CANARY","hotelOrder":"CANARY"}}`,
-		`{"data":` + order + `}`, `{"message":"CANARY","5550199":"CANARY"}`, `[` + order + `]`, `"CANARY"`, "\ufeff{" + holder + "}", `)]}'` + order,
-		`{"code":"CANARY","data":` + order + `}`, `{"code":0,"data":"CANARY"}`, `{"code":0,"data":{"orders":[` + order + `],"Orders":["CANARY"]}}`,
+		`{"data":` + order + `}`, `{"message":"CANARY","5550199":"CANARY"}`, `[` + order + `]`, `"CANARY"`,
+		"\ufeff{" + holder + "}", `)]}'` + order,
+		`{"code":"CANARY","data":` + order + `}`, `{"code":0,"data":"CANARY"}`, `{"code":0,"data":{"orders":[` + order + `],` +
+			`"Orders":["CANARY"]}}`,
 	}
 	calls := maps.Clone(operationCalls)
 	calls["stream"] = func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (err error) {
@@ -543,14 +550,16 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 		assert.Greater(t, failed, 4*len(bodies), op)
 	}
 	_, err := bookAnswered(t, "K4R9Q2W7", 200, bodies[0])
-	assert.ErrorContains(t, err, "{code:number,data:{hotelOrder:{holder:{firstName:string,email:string,phone:{number:string,countryNumber:number}},status:number")
+	assert.ErrorContains(t, err, "{code:number,data:{hotelOrder:{holder:{firstName:string,email:string,"+
+		"phone:{number:string,countryNumber:number}},status:number")
 	_, err = bookAnswered(t, "K4R9Q2W7", 502, "<html>Bad gateway</html>")
 	assert.ErrorContains(t, err, "<html>Bad gateway</html>")
 }
 
 // A token that was just read is as secret as one that was sent.
 func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
-	c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK","data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
+	c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK",` +
+		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
 		header: map[string]string{"Session-Id": "of opaque-LEAK"}})
 	ticket, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
 	require.NoError(t, err)
@@ -665,7 +674,8 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	c := clientWith(t, answers, ticketPair(canarySecret), hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
-		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command, beginning with: '[redacted] of [redacted]'"`)
+		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command,`+
+			` beginning with: '[redacted] of [redacted]'"`)
 	}
 	checkNoLeak(t, "log", log.String())
 }

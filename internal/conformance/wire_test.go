@@ -358,7 +358,8 @@ func TestWireBodies(t *testing.T) {
 		},
 		{
 			"HotelList",
-			`{"destinationId":"d","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1,"childrenAges":[0]}],"cursor":0}`,
+			`{"destinationId":"d","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1,` +
+				`"childrenAges":[0]}],"cursor":0}`,
 			`{"list":[],"basic":{"sessionId":"s"}}`,
 			callOf((*hotelstays.Client).HotelList, &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 				RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1, ChildrenAges: []int{0}}}, Cursor: new(int64(0))}),
@@ -516,7 +517,8 @@ func operations() []operation {
 			minimalBody: `{"destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27","roomOccupancies":[{"adultCount":1}]}`,
 			fullSession: "session-1",
 			fullBody: `{"hotelIds":["P-1","h-2"],"destinationId":"dest-1","destinationName":"City","checkIn":"2026-12-24","checkOut":"2026-12-27",` +
-				`"roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}],"maxRatesPerHotel":1,"countryCode":"AE",` +
+				`"roomOccupancies":[{"adultCount":2,"childrenAges":[4,11]},{"adultCount":1,"childrenAges":[9]}],` +
+				`"maxRatesPerHotel":1,"countryCode":"AE",` +
 				`"residencyCode":"SA","nationalityCode":"CN","pageNum":2,"pageSize":200,"cursor":5,"sortBy":"distance-asc"}`,
 			data: `{"list":[` + hotelJSON + `],"basic":{"destination":` + destinationJSON + `,"sessionId":"session-1",` +
 				`"statusRemark":"Some properties are missing.","notices":["the expansion was capped"],` +
@@ -549,15 +551,18 @@ func operations() []operation {
 			fullBody: `{"customerReferenceNo":"ref-1","ratePkgId":"pkg-1","holder":{"firstName":"Guest","lastName":"One",` +
 				`"email":"guest.one@example.test","phone":{"countryCode":"AE","countryNumber":971,"number":"500000001"}},` +
 				`"callbackUrl":"https://hooks.example.test/orders?a=1&b=2","guests":[` +
-				`{"roomIndex":1,"firstName":"Guest","lastName":"One","nationalityCode":"AE","age":14,"isChild":true,"gender":"FEMALE","dateOfBirth":"2012-02-29","passportNumber":"P0000001"},` +
-				`{"roomIndex":2,"firstName":"Guest","lastName":"Two","nationalityCode":"SA","age":4,"isChild":true,"gender":"m","dateOfBirth":"2022-01-31","passportNumber":"P0000002"}]}`,
+				`{"roomIndex":1,"firstName":"Guest","lastName":"One","nationalityCode":"AE","age":14,"isChild":true,` +
+				`"gender":"FEMALE","dateOfBirth":"2012-02-29","passportNumber":"P0000001"},` +
+				`{"roomIndex":2,"firstName":"Guest","lastName":"Two","nationalityCode":"SA","age":4,"isChild":true,"gender":"m",` +
+				`"dateOfBirth":"2022-01-31","passportNumber":"P0000002"}]}`,
 			data: `{"hotelOrder":` + orderJSON + `}`,
 		},
 		{
 			name: "QueryOrders", path: "/api/trade/queryOrders", group: withToken,
 			minimalBody: `{}`,
 			fullBody: `{"customerReferenceNos":["ref-1","ref-2"],"supplierReferenceNos":["sup-1"],"checkInTimeWindow":{"start":"a1","end":"a2"},` +
-				`"checkOutTimeWindow":{"start":"b1","end":"b2"},"bookingTimeWindow":{"start":"c1","end":"c2"},"freeCancelTimeWindow":{"start":"d1","end":"d2"},` +
+				`"checkOutTimeWindow":{"start":"b1","end":"b2"},"bookingTimeWindow":{"start":"c1","end":"c2"},` +
+				`"freeCancelTimeWindow":{"start":"d1","end":"d2"},` +
 				`"cancelledTimeWindow":{"start":"e1","end":"e2"},"statusList":[1,"confirmed"]}`,
 			data: `{"orders":[` + orderJSON + `,` + orderJSON + `]}`,
 		},
@@ -593,7 +598,8 @@ const (
 
 	destinationJSON = `{"id":"dest-1","type":6,"name":{"en":"City","zh":"城市","ar":"مدينة"},` +
 		`"nameFull":{"en":"City, Region","zh":"地区城市","ar":"مدينة، منطقة"},"countryCode":"AE",` +
-		`"coordinates":{"centerLat":25.2,"centerLng":55.3,"boundingPolygon":{"type":"MultiPolygon","coordinates":[[[[55.1,25.1],[55.2,25.2]]]]}},` +
+		`"coordinates":{"centerLat":25.2,"centerLng":55.3,` +
+		`"boundingPolygon":{"type":"MultiPolygon","coordinates":[[[[55.1,25.1],[55.2,25.2]]]]}},` +
 		`"extra":{"cityName":{"en":"City","zh":"城市","ar":"مدينة"},"provinceName":{"en":"Region","zh":"地区","ar":"منطقة"},` +
 		`"continentName":{"en":"Continent","zh":"大陆","ar":"قارة"},"hotelCount":12},` +
 		`"countryName":{"en":"Country","zh":"国家","ar":"بلد"},"destinationName":{"en":"City","zh":"城市","ar":"مدينة"},` +
@@ -604,19 +610,24 @@ const (
 
 	// offerJSON has the fields that an offer and the room of an order share.
 	offerJSON = `"ratePkgId":"pkg-1","refundableMode":"partial","refundableUntil":"2026-12-20T18:00:00Z",` +
-		`"cancelFees":[{"until":"2026-12-20T18:00:00Z","fee":{"currency":"EUR","amount":0.00}},{"until":"2026-12-23T18:00:00Z","fee":{"currency":"EUR","amount":120.50}}],` +
+		`"cancelFees":[{"until":"2026-12-20T18:00:00Z","fee":{"currency":"EUR","amount":0.00}},` +
+		`{"until":"2026-12-23T18:00:00Z","fee":{"currency":"EUR","amount":120.50}}],` +
 		`"originalRoomNaming":{"id":"DBL","name":"Double Room","supplier":44},"rate":` + rateJSON + `,"totalRate":` + rateJSON + `,` +
 		`"rateComment":"No smoking.","includesPackaging":true,"checkIn":"2026-12-24","checkOut":"2026-12-27",` +
-		`"board":{"boardId":"HB","boardName":{"en":"Half board","zh":"半膳","ar":"نصف إقامة"},"boardDesc":{"en":"Two meals","zh":"两餐","ar":"وجبتان"}},` +
-		`"tax":{"total":{"currency":"EUR","amount":31.00},"items":[{"taxType":"city","taxName":"City tax","amount":{"currency":"EUR","amount":31.00},"desc":"for each night"}]}`
+		`"board":{"boardId":"HB","boardName":{"en":"Half board","zh":"半膳","ar":"نصف إقامة"},` +
+		`"boardDesc":{"en":"Two meals","zh":"两餐","ar":"وجبتان"}},` +
+		`"tax":{"total":{"currency":"EUR","amount":31.00},"items":[{"taxType":"city","taxName":"City tax",` +
+		`"amount":{"currency":"EUR","amount":31.00},"desc":"for each night"}]}`
 
 	pkgJSON = `{` + offerJSON + `}`
 
-	roomTypeJSON = `"roomTypeId":"rt-1","roomTypeName":{"en":"Double","zh":"双人间","ar":"غرفة مزدوجة"},"hotelId":"h-1","rates":[` + pkgJSON + `]`
+	roomTypeJSON = `"roomTypeId":"rt-1","roomTypeName":{"en":"Double","zh":"双人间","ar":"غرفة مزدوجة"},` +
+		`"hotelId":"h-1","rates":[` + pkgJSON + `]`
 
 	roomJSON = `{` + roomTypeJSON + `}`
 
-	hotelJSON = `{"id":"h-1","platformHotelId":"P-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
+	hotelJSON = `{"id":"h-1","platformHotelId":"P-1","destinationId":"dest-1",` +
+		`"name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
 		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON +
 		`,"logoURL":"https://img.example.test/1.png",` +
 		`"minPrice":{"currency":"EUR","amount":2150.50},"minPricesByCurrency":[{"currency":"KWD","amount":700.125}],"isAvailable":true,` +
@@ -628,8 +639,10 @@ const (
 		`"platformReferenceNo":"plat-1","customerReferenceNo":"ref-1","commissionableRate":{"currency":"EUR","amount":2000},` +
 		`"netRate":{"currency":"EUR","amount":2150.50},"grossRate":{"currency":"EUR","amount":2400.1},"respectGrossRate":true,` +
 		`"cancelTime":"2026-11-21T10:00:00Z","cancelReason":"plans changed","refundedPrice":{"currency":"EUR","amount":120.50},"supplier":44,` +
-		`"supplierReferenceNo":"sup-1","hotel":{"hotelId":"h-1","destinationId":"dest-1","name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
+		`"supplierReferenceNo":"sup-1","hotel":{"hotelId":"h-1","destinationId":"dest-1",` +
+		`"name":{"en":"Hotel","zh":"酒店","ar":"فندق"},"rating":4.5,` +
 		`"address":{"en":"Street 1","zh":"一号街","ar":"شارع 1"},"latlngCoordinator":` + latlngJSON +
 		`,"logoURL":"https://img.example.test/1.png"},` +
-		`"rooms":[{` + roomTypeJSON + `,` + offerJSON + `,"roomIndex":1,"guests":[{"passportNumber":"0001","any":[1]}],"refundInfo":[{"any":2}]}]}`
+		`"rooms":[{` + roomTypeJSON + `,` + offerJSON + `,"roomIndex":1,"guests":[{"passportNumber":"0001","any":[1]}],` +
+		`"refundInfo":[{"any":2}]}]}`
 )

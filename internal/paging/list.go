@@ -78,7 +78,8 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 // PagesAhead is Pages with up to parallelism pages under way or unread, of size items each.
 // Info.Total decides which pages are fetched early. PagesAhead returns once every fetch has
 // ended.
-func PagesAhead[P any](ctx context.Context, first, size, parallelism int, fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
+func PagesAhead[P any](ctx context.Context, first, size, parallelism int,
+	fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		a := ahead[P]{parallelism: parallelism, size: size, fetch: func(num int) (P, Info, error) { return fetch(ctx, num) }}

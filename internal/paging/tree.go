@@ -13,7 +13,8 @@ import (
 // node without an id is yielded, but not followed. Up to parallelism calls are under way
 // while fewer answers than that wait for the loop. An error is yielded once and ends the
 // walk. Tree returns once every call has ended.
-func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error), below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
+func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
+	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		t := &tree[Q, N]{

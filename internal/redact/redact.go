@@ -191,7 +191,8 @@ func readJSON(text string) (decoded string, size int) {
 
 // secretKeys matches JSON keys of secrets with their values, even if the text ends within
 // one.
-var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|appSecret|client_secret|passportNumber)"\s*:\s*)` +
+var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|` +
+	`appSecret|client_secret|passportNumber)"\s*:\s*)` +
 	`(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|\{[^}]*\}?|[^\s",}]+)`)
 
 // Keys redacts the values of JSON keys that name secrets.

@@ -39,7 +39,8 @@ var writings = map[string]func(string) string{
 	"URL base64": strings.NewReplacer("+", "-", "/", "_").Replace,
 }
 
-var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25", "a&amp;b", "%%%", "n&e 7", "Pä77"}
+var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25",
+	"a&amp;b", "%%%", "n&e 7", "Pä77"}
 
 func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	for how, write := range writings {

@@ -164,7 +164,8 @@ func (c *Cache) start(ctx context.Context, renewed *entry) {
 		defer c.finish(f)
 		f.authorization, f.err = c.obtain(ctx, renewed)
 		if renewed != nil && f.err != nil {
-			c.Log.LogAttrs(ctx, slog.LevelWarn, "token renewal failed; the old token is still in use", slog.String(transport.LogError, f.err.Error()))
+			c.Log.LogAttrs(ctx, slog.LevelWarn, "token renewal failed; the old token is still in use",
+				slog.String(transport.LogError, f.err.Error()))
 		}
 	}()
 }

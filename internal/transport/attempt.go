@@ -132,7 +132,8 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	return r.read(ctx, resp)
 }
 
-var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w", context.DeadlineExceeded)
+var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w",
+	context.DeadlineExceeded)
 
 // overslept reports whether the deadline of ctx has passed by the wall clock. ctx does not count
 // while a machine is suspended, and by then another may have taken a booking for absent.

@@ -20,7 +20,8 @@ func TestSplitter(t *testing.T) {
 			[]string{`{"a":"]}"}`, `[[1],{}]`, `"x\"y"`, `7`, `null`}, `{"data":{"list":[{"a":"]}"}]}}`},
 		{"white space", "{ \"data\" : {\n\"list\" : [ 1 , {} ] } } ", []string{`1`, `{}`}, "{ \"data\" : {\n\"list\" : [ 1 ] } } "},
 		{"an empty list", `{"data":{"list":[]}}`, nil, `{"data":{"list":[]}}`},
-		{"a list elsewhere", `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`, nil, `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`},
+		{"a list elsewhere", `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`, nil,
+			`{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`},
 		{"a list behind data", `{"data":{},"x":{"list":[1]}}`, nil, `{"data":{},"x":{"list":[1]}}`},
 		{"data elsewhere", `{"x":{"data":{}},"data":{"list":[1,2]}}`, []string{`1`, `2`}, `{"x":{"data":{}},"data":{"list":[1]}}`},
 		{"a list elsewhere first", `{"data":{"x":{"list":[]},"list":[1,2]}}`, []string{`1`, `2`}, `{"data":{"x":{"list":[]},"list":[1]}}`},
@@ -36,7 +37,8 @@ func TestSplitter(t *testing.T) {
 		{"a colon", `{"data":{"list":[1,:2,3]}}`, []string{`1`}, `{"data":{"list":[1,:2,3]}}`},
 		{"another bracket", `{"data":{"list":[1,2},3]}}`, []string{`1`, `2`}, `{"data":{"list":[1},3]}}`},
 		{"no end", `{"data":{"list":[1,2,{"a":`, []string{`1`, `2`}, `{"data":{"list":[1,{"a":`},
-		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`}, `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`},
+		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`},
+			`{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`},
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
@@ -81,7 +83,8 @@ func TestSplitterCompletesWhatWasFound(t *testing.T) {
 	require.NoError(t, err)
 	env := Envelope{Mismatches: Mismatches{at("data.list[0].id", "data.list[1].id", "data.list[2].id", "data.basic"), 4}}
 	s.Complete(&env, nil)
-	assert.Equal(t, Mismatches{at("data.list[0].id", "data.list[3].id", "data.list[4].id", "data.basic", "data.list[1].id", "data.list[2].id"), 144},
+	assert.Equal(t, Mismatches{at("data.list[0].id", "data.list[3].id", "data.list[4].id", "data.basic",
+		"data.list[1].id", "data.list[2].id"), 144},
 		env.Mismatches)
 	mismatches := &MismatchError{Mismatches{at(make([]string, maxListed)...), maxListed}}
 	s.Complete(new(Envelope), mismatches)

@@ -79,7 +79,8 @@ func TestCompare(t *testing.T) {
 		"compatible":                 {next: "a\nb\n", released: "a\n"},
 		"breaking":                   {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
 		"breaking, as announced":     {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
-		"announced by another entry": {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
+		"announced by another entry": {next: "a\nb\n", released: "a\nc\n",
+			changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
