@@ -27,7 +27,7 @@ const serve = "serve"
 
 func main() {
 	testing.Init() // for the benchmarks
-	quick := flag.Bool("quick", false, "a short look, of half a minute")
+	quick := flag.Bool("quick", false, "a short look, of a minute or two")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

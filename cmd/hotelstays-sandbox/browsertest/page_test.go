@@ -184,22 +184,6 @@ func TestKeyboard(t *testing.T) {
 	assert.Equal(t, "Sell out", focused)
 }
 
-// The newest requests are shown, and the others can be reached.
-func TestManyRequests(t *testing.T) {
-	srv := startSandbox(t, hotelstaystest.Config{LedgerLimit: 100, NoRateLimits: true})
-	for range 120 {
-		resp, err := srv.Client().Post(srv.URL+"/api/auth/ticket", "application/json", strings.NewReader(`{"appKey":"nobody"}`))
-		require.NoError(t, err)
-		resp.Body.Close()
-	}
-	p := openPage(t, srv, browsertest.Screens[0], "")
-	p.WaitFor("#journal .note", "120 requests since the start; the oldest 20 were dropped")
-	p.WaitFor(".journal .n", "120")
-	p.Click(".pages a")
-	p.WaitFor(".journal .n", "70")
-	p.Check("many")
-}
-
 // Texts of clients are shown, and run nothing.
 func TestNoScriptRuns(t *testing.T) {
 	const script = `"><script>window.ran = true</script><img src=x onerror="window.ran = true">`
