@@ -286,11 +286,6 @@ func (e *engine) update(ctx context.Context, reference string, how func(*order))
 	}
 }
 
-// openVoucher returns the order's current voucher, verified.
-func (e *engine) openVoucher(ctx context.Context, o order) (*hotelstays.VoucherDocument, error) {
-	return e.client.OpenVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
-}
-
 // cancel starts a cancellation, once, and returns at once.
 func (e *engine) cancel(ctx context.Context, reference, reason string) error {
 	var req *hotelstays.CancelRequest

@@ -98,10 +98,10 @@ func statusOf(o order, states hotelstays.OrderStates) status {
 
 // kept describes the cost of a cancellation.
 func kept(m *types.Money) string {
-	if m == nil {
+	switch {
+	case m == nil:
 		return "What it costs follows from the cancellation terms below."
-	}
-	if amount, err := m.Decimal(); err == nil && amount.IsZero() {
+	case fee(*m) == "free":
 		return "It costs you nothing."
 	}
 	return "The hotel keeps " + price(*m) + "."

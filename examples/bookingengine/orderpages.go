@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
 // streamPause is the pause after which a stream looks for a change of the order, which any
@@ -66,7 +68,8 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	if o.Booked == nil {
 		return errNoOrder
 	}
-	document, err := s.engine.openVoucher(r.Context(), o)
+	ask := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo}
+	document, err := s.engine.client.OpenVoucher(r.Context(), ask)
 	if err != nil {
 		return err
 	}
