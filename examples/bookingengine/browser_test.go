@@ -21,6 +21,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // screens are both sizes, and both colour schemes.
@@ -196,7 +197,10 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			require.NoError(t, p.site.engine.db.change(t.Context(), reference, func(o *order) { o.Since = o.Since.Add(-patient) }))
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
 			p.check("finding out")
-			p.site.srv.ClearFaults() // the end waits for an answer
+			p.site.srv.ClearFaults()
+			p.site.srv.SendWebhook(reference, types.EventOrderCreated)
+			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
+			p.site.engine.endSends() // whose next poll is half a minute away
 
 			_, choose, offer := p.site.rooms(60)
 			p.site.srv.CloseRate(offer.Get("offer"))
