@@ -134,7 +134,7 @@ func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client,
 	return &other, nil
 }
 
-// credential validates cred, and returns a copy that the caller cannot change.
+// credential validates cred, and returns a copy.
 func (v *validation) credential(cred Credential) Credential {
 	if isNil(cred) {
 		v.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
@@ -160,8 +160,7 @@ func (c *Client) newTokenCache() *token.Cache {
 	return cache
 }
 
-// refusesCredential reports whether the service itself refused to issue a token. Asking
-// again does not change that.
+// refusesCredential reports whether the service itself refused to issue a token.
 func refusesCredential(err error) bool {
 	var api *APIError
 	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
@@ -345,15 +344,13 @@ func (x *exchange) end() {
 	x.watch.end(x.err)
 }
 
-// errPanicked is what an observer receives when a RoundTripper panics, or the loop over a
-// stream.
+// errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
 var errPanicked = errors.New("hotelstays: the call panicked")
 
 // maxTokenWait bounds the wait for a token's slot: enough for the first tickets of 1,500 accounts.
 const maxTokenWait = 5 * time.Minute
 
-// limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no
-// deadline.
+// limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no deadline.
 func (x *exchange) limitTime() {
 	deadline, bounded := x.ctx.Deadline()
 	if x.set.timeout == 0 && bounded {
@@ -418,7 +415,6 @@ func (x *exchange) call() *transport.Call {
 	return &x.sending
 }
 
-// header returns what all attempts send.
 func (x *exchange) header() http.Header {
 	h := make(http.Header)
 	values := make([]string, 0, 4+headerCount) // one allocation for all of them

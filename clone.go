@@ -4,8 +4,7 @@ package hotelstays
 
 import "reflect"
 
-// clone returns a deep copy of a request or a value of the wire. Maps are shared: no request has
-// one.
+// clone returns a deep copy of a request or a value of the wire. Maps are shared: no request has one.
 func clone[T any](v *T) *T {
 	if v == nil {
 		return nil
@@ -15,7 +14,7 @@ func clone[T any](v *T) *T {
 	return &c
 }
 
-// unshare copies all that v refers to.
+// unshare copies what v refers to.
 func unshare(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

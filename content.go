@@ -1,5 +1,4 @@
-// Content: destinations and the hotel catalogue, without prices and dates. Callers may cache
-// it.
+// Content: destinations and the hotel catalogue, without prices and dates. Callers may cache it.
 
 package hotelstays
 
@@ -47,8 +46,8 @@ type DestinationsResponse struct {
 
 func (r *DestinationsResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Destinations returns the top-level places of a country, or the places directly below a
-// place. WalkDestinations returns the whole tree.
+// Destinations returns the top-level places of a country, or those directly below a place.
+// WalkDestinations returns the whole tree.
 func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) (*DestinationsResponse, error) {
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
@@ -120,8 +119,7 @@ type HotelsMetadataResponse struct {
 
 func (r *HotelsMetadataResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelsMetadata returns a page of a destination's catalogue. Use PlatformHotelID as the key
-// of a stored hotel.
+// HotelsMetadata returns a page of a destination's catalogue. The key of a hotel is PlatformHotelID.
 func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest, opts ...CallOption) (*HotelsMetadataResponse, error) {
 	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
@@ -200,7 +198,8 @@ func (e *PageError) Error() string {
 	if e.Repeats {
 		what = "repeats an earlier one"
 	}
-	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s although more was promised (request id %s); start again from page 1",
+	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s"+
+		" although more was promised (request id %s); start again from page 1",
 		e.Operation, e.PageNum, what, e.RequestID)
 }
 
@@ -276,8 +275,8 @@ type HotelIDListResponse struct {
 
 func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the
-// client. Its rate limit is undocumented, and the client applies none.
+// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client.
+// Its rate limit is undocumented, and the client applies none.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

@@ -31,8 +31,8 @@
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
 //
-// HotelListStream hands out hotels before the page has arrived. WalkDestinations and
-// HotelsMetadataAll read the whole catalogue. Do calls an operation that has no method.
+// HotelListStream hands out hotels before the page has arrived. WalkDestinations and HotelsMetadataAll
+// read the whole catalogue. Do calls an operation that has no method.
 //
 // # Sessions
 //
@@ -120,9 +120,9 @@
 // minute if it is not enveloped. Each attempt has a new Request-Id ([WithRequestID]); all of them share
 // the Trace-Id ([WithTraceIDFrom]).
 //
-// In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a
-// time-out, and a call that is answered gives 1 back. First attempts, waits after a 429 and the
-// polls of a recovery are always made.
+// In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a time-out,
+// and a call that is answered gives 1 back. First attempts, waits after a 429 and the polls of a
+// recovery are always made.
 //
 // After an unknown outcome, an [*OutcomeUnknownError], do not send it again: QueryOrders shows what
 // happened.
@@ -148,11 +148,9 @@
 // A call ends with its ctx or after [WithTimeout]. With neither, it has the limit of its
 // operation, which the constants ([OpBook]) name.
 //
-// The client's own call for a token has this limit from its slot of the rate limit on: with
-// many accounts it waits for the slot up to five minutes.
-//
-// A helper or an iterator makes several calls; only ctx limits all of them. HotelList,
-// HotelRates, CheckAvail, Book and Cancel send the remaining time to the service.
+// The client's own call for a token has this limit from its slot of the rate limit on, for which it
+// waits up to five minutes. Only ctx limits all calls of a helper or an iterator. HotelList, HotelRates,
+// CheckAvail, Book and Cancel send the remaining time to the service.
 //
 // # Rate limits
 //

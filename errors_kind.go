@@ -16,16 +16,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may
-// grow. There are four sorts:
-//
-//   - the kind of an error type, to find by errors.As
-//   - the kind of a sentinel, to find by errors.Is: KindParam is that of ErrParam
-//   - KindCanceled and KindTimeout, which are context.Canceled and context.DeadlineExceeded
-//   - KindServerError and KindRefused, which are every *APIError without a sentinel, and KindOther
-//
-// The sentinels of a *WebhookError share KindWebhook, and ErrVoucherAltered, ErrVoucherLinkExpired
-// and ErrVoucherUnsigned share KindVoucher.
+// ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses: that of an error
+// type, of a sentinel, of the end of a ctx (KindCanceled, KindTimeout), of an *APIError without a
+// sentinel (KindServerError, KindRefused), or KindOther. The list may grow. The sentinels of a
+// *WebhookError share KindWebhook, and ErrVoucherAltered, ErrVoucherLinkExpired and ErrVoucherUnsigned
+// share KindVoucher.
 type ErrorKind string
 
 // The kinds that KindOf returns.
@@ -126,7 +121,7 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// chain yields err and all that it wraps, outermost first.
+// chain yields err and what it wraps, outermost first.
 func chain(err error) iter.Seq[error] {
 	return func(yield func(error) bool) { walk(err, yield) }
 }

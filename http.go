@@ -15,8 +15,7 @@ import (
 
 const minTLS = tls.VersionTLS12
 
-// defaultTransport looks http.DefaultTransport up for each request, because mocks replace
-// it.
+// defaultTransport looks http.DefaultTransport up for each request, because mocks replace it.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -1,5 +1,4 @@
-// The price check: comparing the offer that the traveller saw with the current one, or with
-// the order.
+// The price check: comparing the offer that the traveller saw with the current one, or the order.
 
 package hotelstays
 

@@ -42,8 +42,8 @@ type CallOptions struct {
 	MaxVoucherBytes        int64
 }
 
-// CallOptionsOf returns what opts ask for. Its error is a *ValidationError with all invalid
-// options. Whether a method takes them is checked by the method alone.
+// CallOptionsOf returns what opts ask for. Its error is a *ValidationError with all invalid options.
+// Whether a method takes them, it checks itself.
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
@@ -202,8 +202,8 @@ func applyAll[O any](f *faults, opts []O, apply func(O)) {
 	}
 }
 
-// collect returns the options of a method, with a fault for each that has no effect there.
-// row is that of the operation whose options the method takes, or nil.
+// collect returns the options of a method, with a fault for each that has no effect there. row is that
+// of the operation whose options it takes, or nil.
 func collect(method Operation, row *operation, opts []CallOption) settings {
 	if len(opts) == 0 { // else set would be allocated for all calls
 		return settings{method: method}
@@ -219,8 +219,7 @@ func collect(method Operation, row *operation, opts []CallOption) settings {
 	return *set
 }
 
-// to returns those of a helper's options that op takes, as the option of a call that the
-// helper makes. Faults stay among them.
+// to returns those of a helper's options that op takes, as the option of a call of it. Faults stay.
 func (s settings) to(op Operation) CallOption {
 	for o := range optionCount {
 		if !optionRules[o].takers.have(op, operations[op]) {
@@ -305,12 +304,11 @@ func rangeProblem[N int | int64](n, most N) string {
 	return ""
 }
 
-// WithTraceID sets the id that correlates a group of requests. By default every call has that
-// of WithTraceIDFrom, or a new one. The attempts of a call share it.
+// WithTraceID sets the id that correlates a group of requests. By default each call has that of
+// WithTraceIDFrom, or a new one.
 func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
-// WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData, for fields that
-// the types lack. Tokens in it are redacted.
+// WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData. Tokens in it are redacted.
 func WithRawData() CallOption {
 	return callOptionFor(optionRawData, "", func(s *settings) { s.rawData = true })
 }

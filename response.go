@@ -76,14 +76,14 @@ type callAnswer struct {
 	result    transport.Result
 }
 
-// received stores the result, whose token is a secret of the call from then on.
+// received stores the result; its token is a secret of the call from then on.
 func (a *callAnswer) received(r transport.Result) {
 	a.result = r
 	a.secrets = append(a.secrets, tokenOf(r.Authorization))
 }
 
-// read decodes the answer or returns the typed error. The outcome of an operation that
-// mutates is unknown unless the answer is definite or nothing was sent.
+// read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
+// unless the answer is definite or nothing was sent.
 func (a *callAnswer) read(into any, meta *ResponseMeta, check func() error) error {
 	definite, err := a.decode(into, meta, check)
 	if err == nil {
@@ -99,8 +99,7 @@ func (a *callAnswer) read(into any, meta *ResponseMeta, check func() error) erro
 	return unknown
 }
 
-// decode returns the error of the call, and whether there is no doubt about what the service
-// did.
+// decode returns the error of the call, and whether there is no doubt about what the service did.
 func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if a.result.Answer == nil || a.result.Err != nil {
 		return a.noAnswer()
@@ -151,8 +150,8 @@ func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
 
-// decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports
-// whether it is no error. The standard's error text becomes env's message.
+// decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports whether
+// it is no error. An error's text becomes env's message.
 func (a *callAnswer) decodeBare(into any, env *wire.Envelope) bool {
 	var refusal struct {
 		Error            json.RawMessage `json:"error"`
@@ -187,7 +186,6 @@ func (a *callAnswer) noAnswer() (definite bool, err failure) {
 	return !sent, a.transportError(sent, cause)
 }
 
-// unread is the error of an answer whose reading ended with ctx.
 func (a *callAnswer) unread(err error) *TransportError {
 	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.result.Answer.Status, err))
 }
@@ -366,10 +364,8 @@ func (a *callAnswer) sessionID() string {
 	return id
 }
 
-// scrub takes the call's secrets out of a text that the service wrote.
 func (a *callAnswer) scrub(text string) string { return a.secrets.Text(text) }
 
-// scrubAttempt also takes out the token of an attempt.
 func (a *callAnswer) scrubAttempt(text, authorization string) string {
 	return redact.Set{tokenOf(authorization)}.Text(a.scrub(text))
 }
@@ -384,8 +380,8 @@ func (a *callAnswer) scrubError(err error) error {
 	return err
 }
 
-// decodeTarget is the one seam to the generated code: zz_decode.go gives each response a decode
-// method. The build tag hotelstays_stdjson leaves that file out.
+// decodeTarget is the one seam to the generated code: zz_decode.go, which the build tag
+// hotelstays_stdjson leaves out, gives each response a decode method.
 func decodeTarget(into any, internStrings bool) wire.Target {
 	t := wire.Target{Into: into, InternStrings: internStrings}
 	if v, ok := into.(interface{ decode(*wire.Lexer) }); ok {
