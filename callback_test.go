@@ -16,13 +16,13 @@ import (
 )
 
 func TestValidateCallbackURL(t *testing.T) {
-	good := strings.Fields(`
+	good := strings.FieldsSeq(`
 		https://hooks.example.com https://hooks.example.com:8443/orders?x=1&y=2#z HTTPS://HOOKS.EXAMPLE.COM/
 		https://hooks.example.com./orders https://hooks_1.Example.com/x%20y https://hooks.example.com:65535/x
 		https://xn--bcher-kva.example/x https://internal.example.com/x https://local.example.com/x https://localhost.example.com/x
 		https://10.example.com/x https://8.8.8.8/x https://100.63.255.255/x https://100.128.0.1/x https://172.15.0.1/x https://172.32.0.1/x
 		https://[2a00:1450:4001:81b::200e]/x https://[2001:1::1]/x https://[::ffff:8.8.8.8]/x`)
-	for _, raw := range good {
+	for raw := range good {
 		assert.NoError(t, hotelstays.ValidateCallbackURL(raw), raw)
 	}
 	bad := []string{
