@@ -31,7 +31,10 @@ func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 
 func TestOptionsThatAreRefused(t *testing.T) {
 	for want, o := range map[string]options{
-		`"extra"`: {bookings: 1, workers: 1}, "-bookings 0": {workers: 1}, "-workers 0": {bookings: 1}, "-kills -1": {bookings: 1, workers: 1, kills: -1},
+		`"extra"`:     {bookings: 1, workers: 1},
+		"-bookings 0": {workers: 1},
+		"-workers 0":  {bookings: 1},
+		"-kills -1":   {bookings: 1, workers: 1, kills: -1},
 	} {
 		var args []string
 		if want == `"extra"` {

@@ -99,7 +99,9 @@ func run(ctx context.Context, city string) error {
 
 // findOffer returns an offer of a hotel as it is now, or nil if none can be cancelled free of charge
 // for another day.
-func findOffer(ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel) (*types.RoomRatePkg, error) {
+func findOffer(
+	ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel,
+) (*types.RoomRatePkg, error) {
 	step("HotelRates: every offer of %s", hotel.Name)
 	rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: search.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),

@@ -210,7 +210,8 @@ func TestRecipes(t *testing.T) {
 	check(t, receiveWebhooks())
 	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
 	answer := httptest.NewRecorder()
-	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events", signingSecret.Reveal(), time.Now(), "evt-1", body))
+	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events",
+		signingSecret.Reveal(), time.Now(), "evt-1", body))
 	want(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
 
 	check(t, serveAccounts(client))

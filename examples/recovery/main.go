@@ -61,7 +61,8 @@ func direct() error {
 	}
 	start := func() (*exec.Cmd, error) {
 		cmd := exec.Command(self, "engine", filepath.Join(dir, "recovery.json"), srv.CityName(0))
-		cmd.Env = append(os.Environ(), "HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
+		cmd.Env = append(os.Environ(),
+			"HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		return cmd, cmd.Start()
 	}
