@@ -73,12 +73,12 @@ func TestCompare(t *testing.T) {
 		next, released, changelog string
 		want                      string // of the error
 	}{
-		"as written":                 {next: "a\nb\n"},
-		"a new name":                 {next: "a\n", want: "+b\n"},
-		"a name that is gone":        {next: "a\nb\nc\n", want: "-c\n"},
-		"compatible":                 {next: "a\nb\n", released: "a\n"},
-		"breaking":                   {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
-		"breaking, as announced":     {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
+		"as written":             {next: "a\nb\n"},
+		"a new name":             {next: "a\n", want: "+b\n"},
+		"a name that is gone":    {next: "a\nb\nc\n", want: "-c\n"},
+		"compatible":             {next: "a\nb\n", released: "a\n"},
+		"breaking":               {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
+		"breaking, as announced": {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
 		"announced by another entry": {next: "a\nb\n", released: "a\nc\n",
 			changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
 	} {
