@@ -37,7 +37,8 @@ func unconnectedConfig(t *testing.T) Config {
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return Config{Client: client, Pool: pool, Keys: testKeys, OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
+	return Config{Client: client, Pool: pool, Keys: testKeys,
+		OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {

@@ -36,7 +36,8 @@ func (b *Bookings) finish(ctx context.Context, id int64, final func(*lockedJob) 
 			return err
 		}
 		if err := b.cfg.OnOutcome(ctx, tx, outcome); err != nil {
-			return &onOutcomeError{fmt.Errorf("hotelstaysriver: OnOutcome of reference %q, which is %s: %w", next.Recovery.CustomerReferenceNo, next.Ending, err)}
+			return &onOutcomeError{fmt.Errorf("hotelstaysriver: OnOutcome of reference %q, which is %s: %w",
+				next.Recovery.CustomerReferenceNo, next.Ending, err)}
 		}
 		return nil
 	})

@@ -56,7 +56,8 @@ func TestOnOutcomeFails(t *testing.T) {
 			j := w.job("ref-1")
 			assert.Equal(t, "completed", j.State)
 			var quoted bool
-			require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT coalesce(errors::text, '') LIKE '%OnOutcome panicked%' FROM river_job`).Scan(&quoted))
+			require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT
+				coalesce(errors::text, '') LIKE '%OnOutcome panicked%' FROM river_job`).Scan(&quoted))
 			assert.False(t, quoted, "a panic's text may quote anything")
 			if attempt == 0 {
 				assert.Equal(t, 3, j.Errors, "River keeps a record")

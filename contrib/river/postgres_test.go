@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -87,23 +86,17 @@ func openPool(ctx context.Context, schema string, settings map[string]string) (*
 
 // caller is how the caller of the package uses the database.
 func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
-	numbered := func(statement string) string {
-		for i := 1; strings.Contains(statement, "?"); i++ {
-			statement = strings.Replace(statement, "?", fmt.Sprint("$", i), 1)
-		}
-		return statement
-	}
 	return bookingstest.Database[pgx.Tx]{
 		InTx: func(ctx context.Context, f func(pgx.Tx) error) error { return pgx.BeginFunc(ctx, pool, f) },
 		Exec: func(ctx context.Context, tx pgx.Tx, statement string, args ...any) (int64, error) {
-			tag, err := tx.Exec(ctx, numbered(statement), args...)
+			tag, err := tx.Exec(ctx, bookingstest.Numbered(statement), args...)
 			return tag.RowsAffected(), err
 		},
 		QueryRow: func(ctx context.Context, query string, args ...any) interface{ Scan(...any) error } {
-			return pool.QueryRow(ctx, numbered(query), args...)
+			return pool.QueryRow(ctx, bookingstest.Numbered(query), args...)
 		},
 		Query: func(ctx context.Context, query string, args ...any) (bookingstest.Rows, error) {
-			return pool.Query(ctx, numbered(query), args...)
+			return pool.Query(ctx, bookingstest.Numbered(query), args...)
 		},
 	}
 }

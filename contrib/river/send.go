@@ -41,7 +41,8 @@ import (
 //	any other, without an outcome              the database failed, or the request does not
 //	                                           decrypt. Nothing was sent by this call: a worker
 //	                                           will send it, or find no order if it is marked
-func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+func (b *Bookings) Send(ctx context.Context, customerReferenceNo string,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
@@ -54,7 +55,8 @@ func (b *Bookings) Send(ctx context.Context, customerReferenceNo string, opts ..
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
 // of their own to commit before. Its results are those of Send, and the errors of BeginTx.
-func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if err := b.check(req, opts); err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: Book: %w", err)
 	}

@@ -41,7 +41,8 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 }
 
 // pollNow makes a job due by a transition. If a worker runs the job, it waits.
-func (b *Bookings) pollNow(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
+func (b *Bookings) pollNow(ctx context.Context, name, reference string,
+	transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	for {

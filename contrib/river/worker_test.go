@@ -23,7 +23,8 @@ import (
 func TestNextRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for attempt, pause := range map[int]time.Duration{
-			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, countedFailures: 5 * time.Minute, 1 << 15: 5 * time.Minute,
+			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second,
+			10: 5 * time.Minute, countedFailures: 5 * time.Minute, 1 << 15: 5 * time.Minute,
 		} {
 			job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
 			assert.Equal(t, time.Now().Add(pause), (&worker{}).NextRetry(job), "attempt %d", attempt)

@@ -287,7 +287,8 @@ func (d database) advice(err error) string {
 	case busy.MatchString(err.Error()):
 		return "; another transaction is writing: set busy_timeout, and call this outside of other transactions"
 	case errors.Is(err, context.DeadlineExceeded) && pool.InUse > 0 && pool.InUse == pool.MaxOpenConnections:
-		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or, but not on SQLite, raise SetMaxOpenConns", pool.InUse)
+		return fmt.Sprintf("; all connections of the pool (%d) are in use: commit before this call, or, but not on SQLite, "+
+			"raise SetMaxOpenConns", pool.InUse)
 	}
 	return ""
 }

@@ -79,7 +79,8 @@ var errRollback = errors.New("nothing to commit")
 
 // take writes all keys that are free or expired, and returns ClaimGranted if these are all.
 // It writes first, and so waits for other transactions with the keys.
-func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool, span time.Duration) (hotelstays.ClaimState, error) {
+func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool,
+	span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span, `
 		store = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new store} ELSE hotelstays_events.store END,
 		claim = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new claim} ELSE hotelstays_events.claim END,
@@ -97,7 +98,8 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 		args = append(args, key)
 	}
 	var own, doneOthers int
-	err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT COUNT(CASE WHEN claim = ? THEN 1 END), COUNT(CASE WHEN claim <> ? AND done = 1 THEN 1 END)
+	err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT
+		COUNT(CASE WHEN claim = ? THEN 1 END), COUNT(CASE WHEN claim <> ? AND done = 1 THEN 1 END)
 		FROM hotelstays_events WHERE event_key IN (`+list("?", len(keys))+`)`), args...).Scan(&own, &doneOthers)
 	switch {
 	case err != nil:
@@ -111,7 +113,8 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 }
 
 // upsert inserts keys, or assigns to those that exist.
-func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool, span time.Duration, assign string) error {
+func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool,
+	span time.Duration, assign string) error {
 	var args []any
 	doneNumber := 0
 	if done {
@@ -204,7 +207,8 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 
 // withKeys calls fn in a transaction with the keys sorted: transactions that lock common keys
 // in one order do not deadlock.
-func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error, keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
+func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, func(*sql.Tx) error) error,
+	keys []string, span time.Duration, fn func(*sql.Tx, [][]byte) error) error {
 	if span < time.Microsecond {
 		return fmt.Errorf("%s is shorter than a microsecond", span)
 	}

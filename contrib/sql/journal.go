@@ -181,7 +181,8 @@ func (j *Journal) Send(ctx context.Context, customerReferenceNo string, opts ...
 
 // Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
 // of their own to commit before. Its results are those of Send, and the errors of BeginTx.
-func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if err := j.check(req, opts); err != nil {
 		return nil, fmt.Errorf("hotelstayssql: Book: %w", err)
 	}

@@ -64,7 +64,8 @@ func (j *Journal) Abandon(ctx context.Context, customerReferenceNo string) error
 	return j.command(ctx, "Abandon", customerReferenceNo, durable.Booking.Abandon)
 }
 
-func (j *Journal) command(ctx context.Context, name, reference string, transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
+func (j *Journal) command(ctx context.Context, name, reference string,
+	transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
 	e, err := j.read(ctx, reference)
 	if err == nil {
 		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {

@@ -104,8 +104,8 @@ type unreadableError struct {
 }
 
 func (e *unreadableError) Error() string {
-	return fmt.Sprintf("the row of reference %q in hotelstays_journal was changed by hand: %v; correct its booking, or ask the service for the order and delete the row",
-		e.reference, e.why)
+	return fmt.Sprintf("the row of reference %q in hotelstays_journal was changed by hand: %v; "+
+		"correct its booking, or ask the service for the order and delete the row", e.reference, e.why)
 }
 
 // scan reads a row. A row that makes no sense is an *unreadableError.

@@ -113,8 +113,8 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	case err != nil:
 		j.opts.Logger.WarnContext(ctx, "cannot look for bookings of other accounts", slog.String("error", err.Error()))
 	case n > 0:
-		j.opts.Logger.InfoContext(ctx, "bookings of another base URL or credential are open; this process leaves them to a journal with a client of those",
-			slog.Int("bookings", n))
+		j.opts.Logger.InfoContext(ctx, "bookings of another base URL or credential are open; "+
+			"this process leaves them to a journal with a client of those", slog.Int("bookings", n))
 	}
 }
 
@@ -132,7 +132,8 @@ func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 			continue
 		}
 		var open int
-		err = j.db.QueryRowContext(ctx, j.db.dialect.sql(`SELECT COUNT(*) FROM hotelstays_journal WHERE account = ? AND live = 1`), account).Scan(&open)
+		err = j.db.QueryRowContext(ctx, j.db.dialect.sql(
+			`SELECT COUNT(*) FROM hotelstays_journal WHERE account = ? AND live = 1`), account).Scan(&open)
 		if err != nil {
 			return n, err
 		}
@@ -233,7 +234,8 @@ func (j *Journal) step(ctx context.Context, e *entry) error {
 	}
 	_, err := j.Send(ctx, e.reference)
 	_, unknown := errors.AsType[*hotelstays.OutcomeUnknownError](err)
-	if unknown || errors.Is(err, durable.ErrAlreadyStarted) || errors.Is(err, durable.ErrAlreadyBooked) || errors.Is(err, durable.ErrNotBegun) {
+	if unknown || errors.Is(err, durable.ErrAlreadyStarted) || errors.Is(err, durable.ErrAlreadyBooked) ||
+		errors.Is(err, durable.ErrNotBegun) {
 		return nil // it is handed over, or the caller was faster
 	}
 	return err

@@ -80,7 +80,8 @@ func (e *SchemaError) Error() string {
 	case e.Found < e.Known:
 		return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program needs %d; call Migrate", e.Found, e.Known)
 	}
-	return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program knows up to %d; build it with a newer contrib/sql", e.Found, e.Known)
+	return fmt.Sprintf("hotelstayssql: the tables have version %d, and this program knows up to %d; "+
+		"build it with a newer contrib/sql", e.Found, e.Known)
 }
 
 // Migrate creates or updates the tables, whose names begin with hotelstays_. Call it when a

@@ -202,7 +202,8 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = s.db.exec(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease) // else it ends by itself
+		// If that fails, it ends by itself.
+		_, _ = s.db.exec(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease)
 	}), true, nil
 }
 
@@ -210,7 +211,8 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 func (s *TokenStore) take(ctx context.Context, row []byte, lease int64) (bool, error) {
 	var holder int64
 	err := s.db.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until) VALUES (?, 0, ?, {now} + ?)
+		if _, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until)
+			VALUES (?, 0, ?, {now} + ?)
 			{conflict token_key}
 			lease = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease} ELSE hotelstays_tokens.lease END,
 			lease_until = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease_until} ELSE hotelstays_tokens.lease_until END`,

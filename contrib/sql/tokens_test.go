@@ -14,7 +14,8 @@ import (
 
 func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
 	_, err := NewTokenStore(nil, "", TokenStoreOptions{FetchLease: time.Millisecond})
-	for _, fault := range []string{"hotelstayssql: NewTokenStore: ", "the database is nil", "the dialect", "keys is empty", "FetchLease is 1ms"} {
+	for _, fault := range []string{"hotelstayssql: NewTokenStore: ", "the database is nil",
+		"the dialect", "keys is empty", "FetchLease is 1ms"} {
 		assert.ErrorContains(t, err, fault)
 	}
 	db := sql.OpenDB(&fake{})

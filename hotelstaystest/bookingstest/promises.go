@@ -39,7 +39,6 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "Send stores nothing because of options that it refuses", test: optionsRefused[Tx]},
 		{says: "a lost answer is found, a lost request is absent, and booked again", test: lostAnswers[Tx], database: true},
 		{says: "an order of another stay is reused", test: orderOfAnotherStay[Tx]},
-		{says: "what is rolled back is not begun", test: rolledBack[Tx]},
 		{says: "a reference begins once", test: beginsOnce[Tx], database: true},
 		{says: "one of many Sends sends", test: sentOnce[Tx], database: true},
 		{says: "workers send what nobody sends", test: workersSend[Tx], database: true},
@@ -47,8 +46,8 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "Send needs the key of BeginTx", test: keyOfBeginTx[Tx]},
 		{says: "an unverified booking does not end", test: unverified[Tx]},
 		{says: "Wake makes a worker poll", test: wake[Tx], config: lateOrders},
-		{says: "a poll while Book is under way finds the order", test: foundWhileBooking[Tx]},
-		{says: "a poll while Book is under way proves nothing", test: nothingProvenWhileBooking[Tx],
+		{says: "while Book is under way a poll finds the order, and Abandon is refused", test: foundWhileBooking[Tx]},
+		{says: "while Book is under way a poll proves nothing", test: nothingProvenWhileBooking[Tx],
 			config: hotelstaystest.Config{LateVisibility: time.Hour}},
 		{says: "a Book that is frozen until its booking is absent finds the order", test: frozenFindsOrder[Tx], config: lateOrders},
 		{says: "a Book that is frozen until its booking is absent gets no answer", test: frozenGetsNoAnswer[Tx], config: lateOrders},
@@ -58,7 +57,6 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "a round after one that was given up finds its order", test: roundAfterGivenUp[Tx], config: lateOrders},
 		{says: "a worker that is stopped in a poll returns its booking", test: stoppedInPoll[Tx]},
 		{says: "Abandon ends, and Retry opens again", test: abandonAndRetry[Tx]},
-		{says: "Abandon is refused while Book is under way", test: abandonWhileBooking[Tx]},
 		{says: "the cause of a ctx is no answer", test: causeOfCtx[Tx]},
 		{says: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
 	}
@@ -166,21 +164,15 @@ func orderOfAnotherStay[Tx any](w *World[Tx]) {
 	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
 }
 
-func rolledBack[Tx any](w *World[Tx]) {
-	_, err := w.Send(w.Context(), "ref-1")
-	require.ErrorIs(w, err, durable.ErrNotBegun)
-	assert.ErrorContains(w, err, `"ref-1": nothing was sent`)
+func beginsOnce[Tx any](w *World[Tx]) {
 	failure := errors.New("rolled back")
 	require.ErrorIs(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
 		require.NoError(w, w.BeginTx(w.Context(), tx, w.Request("ref-1")))
 		return failure
 	}), failure)
-	_, err = w.Send(w.Context(), "ref-1")
+	_, err := w.Send(w.Context(), "ref-1")
 	require.ErrorIs(w, err, durable.ErrNotBegun)
-	assert.Zero(w, w.books())
-}
-
-func beginsOnce[Tx any](w *World[Tx]) {
+	assert.ErrorContains(w, err, `"ref-1": nothing was sent`)
 	refused := func(want error) {
 		w.Helper()
 		require.ErrorIs(w, w.BeginAlone(w.Request("ref-1")), want)
@@ -192,7 +184,7 @@ func beginsOnce[Tx any](w *World[Tx]) {
 	assert.Zero(w, w.books())
 	w.MustSend("ref-1")
 	refused(durable.ErrAlreadyBooked) // another round would send Book again
-	_, err := w.Send(w.Context(), "ref-1")
+	_, err = w.Send(w.Context(), "ref-1")
 	require.ErrorIs(w, err, durable.ErrAlreadyBooked)
 	assert.Equal(w, 1, w.books())
 	assert.Equal(w, 1, w.Row("ref-1").Ended)
@@ -220,14 +212,13 @@ func sentOnce[Tx any](w *World[Tx]) {
 }
 
 func workersSend[Tx any](w *World[Tx]) {
-	w = w.Another(func(o *Options[Tx]) { o.BookTimeout = 5 * time.Second }) // which the lost request waits for
-	want := map[string]durable.Ending{"booked": durable.EndingFound, "refused": durable.EndingFailed,
-		"made": durable.EndingFound, "lost": durable.EndingAbsent}
-	for reference := range want {
+	references := []string{"booked", "refused", "made", "lost"}
+	endings := []durable.Ending{durable.EndingFound, durable.EndingFailed, durable.EndingFound, durable.EndingAbsent}
+	for _, reference := range references {
 		w.Begin(reference)
 	}
-	for reference, fault := range map[string]hotelstaystest.Fault{"refused": BookRefused, "made": BookMade, "lost": BookLost} {
-		fault.Reference = reference
+	for i, fault := range []hotelstaystest.Fault{BookRefused, BookMade, BookLost} {
+		fault.Reference = references[i+1]
 		w.Inject(fault)
 	}
 	w.Work()
@@ -236,13 +227,17 @@ func workersSend[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "booked"))
 	assert.Zero(w, w.books(), "Send may still come")
 	w.Fleet.Pass(w.Options.BookTimeout + durable.ClockMargin)
-	for reference, ending := range want {
-		w.HasState(reference, ending, time.Minute)
+	for i, reference := range references {
+		step := time.Duration(0)
+		if reference == "lost" { // the others are not under way any more
+			step = time.Minute
+		}
+		w.HasState(reference, endings[i], step)
 		assert.Equal(w, 1, w.Row(reference).Ended, reference)
 		_, err := w.Send(w.Context(), reference)
-		require.ErrorIs(w, err, map[bool]error{true: durable.ErrAlreadyBooked, false: durable.ErrNotBegun}[ending.HasOrder()])
+		require.ErrorIs(w, err, map[bool]error{true: durable.ErrAlreadyBooked, false: durable.ErrNotBegun}[endings[i].HasOrder()])
 	}
-	assert.Equal(w, len(want), w.books())
+	assert.Equal(w, len(references), w.books())
 }
 
 func requestInFull[Tx any](w *World[Tx]) {
@@ -356,6 +351,7 @@ func (s *sending) loseAnswer(t testing.TB) {
 // A webhook may come before the answer of Book.
 func foundWhileBooking[Tx any](w *World[Tx]) {
 	sending := w.sendHeld("ref-1")
+	assert.ErrorContains(w, w.Abandon(w.Context(), "ref-1"), "may still be under way, until 2")
 	w.Work()
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.HasState("ref-1", durable.EndingFound, 0)
@@ -511,14 +507,6 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Retry(w.Context(), "never sent"))
 	w.HasState("never sent", durable.EndingAbsent, time.Minute)
 	assert.Equal(w, books, w.books())
-}
-
-// Its order could be lost.
-func abandonWhileBooking[Tx any](w *World[Tx]) {
-	sending := w.sendHeld("ref-1")
-	assert.ErrorContains(w, w.Abandon(w.Context(), "ref-1"), "may still be under way, until 2")
-	_, err := sending.end()
-	require.NoError(w, err)
 }
 
 // Whoever ends a ctx may give any error as the cause. It says nothing about the booking.

@@ -57,6 +57,14 @@ type Database[Tx any] struct {
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
 }
 
+// Numbered returns a statement with $1, $2 and so on for parameters, as PostgreSQL has them.
+func Numbered(statement string) string {
+	for i := 1; strings.Contains(statement, "?"); i++ {
+		statement = strings.Replace(statement, "?", fmt.Sprint("$", i), 1)
+	}
+	return statement
+}
+
 // Rows are the rows of a query.
 type Rows interface {
 	Next() bool

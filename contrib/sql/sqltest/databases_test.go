@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,8 +87,9 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	switch dialect {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"
+		// Like the servers, it survives no crash of the machine.
 		db.dsn = "file:" + filepath.Join(t.TempDir(), name) +
-			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)" // like the servers, which survive no crash of the machine
+			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 	case hotelstayssql.PostgreSQL:
 		db.driver = "pgx"
 		db.dsn = os.Getenv(postgresVariable) + "&search_path=" + name
@@ -186,9 +186,7 @@ func (d *database) number(t testing.TB, statement string, args ...any) (n int64)
 
 func (d *database) translate(statement string) string {
 	if d.dialect == hotelstayssql.PostgreSQL {
-		for i := 1; strings.Contains(statement, "?"); i++ {
-			statement = strings.Replace(statement, "?", fmt.Sprint("$", i), 1)
-		}
+		return bookingstest.Numbered(statement)
 	}
 	return statement
 }

@@ -74,7 +74,9 @@ func TestIdleTransactionsEndByTheServer(t *testing.T) {
 			require.NoError(t, of.QueryRowContext(t.Context(), read[db.dialect]).Scan(&value))
 			return value
 		}
-		connection := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: `SELECT pg_backend_pid()`, hotelstayssql.MySQL: `SELECT CONNECTION_ID()`}
+		connection := map[hotelstayssql.Dialect]string{
+			hotelstayssql.PostgreSQL: `SELECT pg_backend_pid()`, hotelstayssql.MySQL: `SELECT CONNECTION_ID()`,
+		}
 		before, id := setting(db), db.number(t, connection[db.dialect])
 		failure := errors.New("failed")
 		for _, want := range []error{failure, nil} {
@@ -92,7 +94,8 @@ func TestIdleTransactionsEndByTheServer(t *testing.T) {
 			return nil
 		}))
 		assert.Panics(t, func() {
-			_ = newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("other", "other"), func(context.Context, *sql.Tx) error { panic("a mistake") })
+			_ = newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("other", "other"),
+				func(context.Context, *sql.Tx) error { panic("a mistake") })
 		})
 		assert.Equal(t, before, setting(db))
 		assert.EqualValues(t, 2, db.number(t, `SELECT COUNT(*) FROM hotelstays_events`))
@@ -254,7 +257,8 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 				wg.Wait()
 			}
 			if db.dialect == hotelstayssql.PostgreSQL {
-				err := newEvents(t, db.openWith(t, c.settings), db.dialect).HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+				events := newEvents(t, db.openWith(t, c.settings), db.dialect)
+				err := events.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
 					var isolation string
 					require.NoError(t, tx.QueryRowContext(ctx, `SHOW transaction_isolation`).Scan(&isolation))
 					assert.Equal(t, "read committed", isolation)

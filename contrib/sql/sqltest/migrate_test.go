@@ -62,7 +62,8 @@ var tableCount = map[hotelstayssql.Dialect]string{
 
 func TestMigrateArguments(t *testing.T) {
 	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"), `the database is nil`)
-	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"), `the dialect is "oracle"; it must be PostgreSQL, MySQL or SQLite`)
+	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"),
+		`the dialect is "oracle"; it must be PostgreSQL, MySQL or SQLite`)
 	_, err := hotelstayssql.Check(t.Context(), nil, "")
 	assert.ErrorContains(t, err, `the dialect is ""`)
 }
