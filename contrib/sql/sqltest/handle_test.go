@@ -149,7 +149,7 @@ func TestLostCommitsOfEvents(t *testing.T) {
 
 const (
 	eventsAtOnce  = 16
-	callersAtOnce = 25
+	callersAtOnce = 10
 )
 
 // handleAll handles the same events as others do, each several times.
@@ -181,7 +181,7 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 func TestHandleTxInTwoProcesses(t *testing.T) {
 	for name, dies := range map[string]bool{"at once": false, "one of which dies": true} {
 		t.Run(name, func(t *testing.T) {
-			withEvents(t, func(t *testing.T, db *database, _ *hotelstayssql.EventStore) {
+			onEachAlone(t, func(t *testing.T, db *database) {
 				other := db.startHandler(t)
 				if dies {
 					require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
