@@ -794,10 +794,6 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
-type unreadable struct{}
-
-func (unreadable) Read([]byte) (int, error) { panic("read") }
-
 // Looking for secrets takes its time with text that is full of escapes. However much of
 // it comes, the caller gets its error: where all of it is looked through, this test runs
 // into the timeout of go test.

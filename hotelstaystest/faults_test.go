@@ -181,7 +181,7 @@ func TestFaultSelection(t *testing.T) {
 		fs.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
 		return draw(types.OpBook, 100)
 	}
-	if draws() != draws() {
+	if first := draws(); draws() != first {
 		t.Error("the draws of one seed differ")
 	}
 }

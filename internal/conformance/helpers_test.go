@@ -56,14 +56,11 @@ func hotelList() *hotelstays.HotelListRequest {
 }
 
 // operationCalls has the minimal call of every operation, and mutating those that change something.
-var (
-	operationCalls = map[hotelstays.Operation]testkit.Call{}
-	mutating       = map[hotelstays.Operation]bool{}
-)
-
-func init() {
+var operationCalls, mutating = func() (map[hotelstays.Operation]testkit.Call, map[hotelstays.Operation]bool) {
+	calls, mutating := map[hotelstays.Operation]testkit.Call{}, map[hotelstays.Operation]bool{}
 	for _, op := range operations() {
-		operationCalls[hotelstays.Operation(op.name)] = op.minimal.err
+		calls[hotelstays.Operation(op.name)] = op.minimal.err
 		mutating[hotelstays.Operation(op.name)] = op.mutates
 	}
-}
+	return calls, mutating
+}()
