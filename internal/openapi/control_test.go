@@ -1,6 +1,8 @@
 // Every operation of the service, and every route of the control API with good and bad input,
 // compared with the file that the sandbox serves.
 
+//lint:file-ignore SA1019 a deprecated operation is tested like any other
+
 package openapi
 
 import (
