@@ -23,7 +23,7 @@ func TestBlocksOfPagesAreCompiled(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == ".git" || entry.Name() == "testdata":
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata"):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".go" && filepath.Ext(path) != ".md":
 			return nil
