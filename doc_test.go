@@ -25,6 +25,22 @@ func TestManualTimeLimitsAndRateLimits(t *testing.T) {
 	}
 }
 
+// The manual names the operations that take the headers of the booking flow.
+func TestManualBookingFlow(t *testing.T) {
+	list := regexp.MustCompile(`HotelList, HotelRates, (?:\w+, )*\w+ and \w+`)
+	for _, file := range []string{"doc.go", "options.go", "hotelstaystest/doc.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lists := list.FindAllString(strings.ReplaceAll(string(text), "\n// ", " "), -1)
+		require.NotEmpty(t, lists, file)
+		for name, op := range operations {
+			for _, names := range lists {
+				assert.Equal(t, op.bookingFlow, strings.Contains(" "+names, " "+string(name)), "%s: %s, in the flow or not: %s", file, names, name)
+			}
+		}
+	}
+}
+
 // The listed codes decide which refusals of Book and Cancel are definite.
 func TestManualListedCodes(t *testing.T) {
 	text, err := os.ReadFile("doc.go")

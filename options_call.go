@@ -143,7 +143,7 @@ var (
 	withToken = takers{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
-	inBookingFlow = takers{"HotelList, HotelRates, CheckAvail, Book and Cancel", func(_ Operation, row *operation) bool {
+	inBookingFlow = takers{onlyMethods(bookingFlow()...).are, func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
 	}}
 	withFacts = takers{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
@@ -154,6 +154,12 @@ var (
 			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
 	}}
 )
+
+func bookingFlow() []Operation {
+	flow := maps.Clone(operations)
+	maps.DeleteFunc(flow, func(_ Operation, row *operation) bool { return !row.bookingFlow })
+	return slices.Sorted(maps.Keys(flow))
+}
 
 func onlyMethods(methods ...Operation) takers {
 	names := make([]string, len(methods))

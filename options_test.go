@@ -111,7 +111,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		}
 	}
 	documents := []string{"SaveVoucher", "OpenVoucher", "DownloadVoucher"}
-	const inFlow = "HotelList, HotelRates, CheckAvail, Book and Cancel"
+	const inFlow = "Book, Cancel, CheckAvail, HotelList and HotelRates"
 	const tokens = "calls that send a token; a recovery has that of its Book"
 	rows := []struct {
 		name  string

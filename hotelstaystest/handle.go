@@ -329,7 +329,7 @@ func (s *Server) checkHeaders(c *call) error {
 	if c.op.session == sessionNone {
 		for _, name := range []string{"Session-Id", "Currency", "Test", "Timeout-Milliseconds"} {
 			if len(c.header.Values(name)) > 0 {
-				return badRequest("%[2]s takes no header %[1]s; only HotelList, HotelRates, CheckAvail, Book and Cancel do", name, c.op.name)
+				return badRequest("%s takes no header %s; only these do: %s", c.op.name, name, strings.Join(bookingFlow(), ", "))
 			}
 		}
 	}

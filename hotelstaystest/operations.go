@@ -65,6 +65,16 @@ func operations() []*operation {
 	}
 }
 
+// bookingFlow returns the names of those that take the headers of the booking flow.
+func bookingFlow() (names []string) {
+	for _, op := range operations() {
+		if op.session != sessionNone {
+			names = append(names, string(op.name))
+		}
+	}
+	return names
+}
+
 func documented(op Operation) bool {
 	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }
