@@ -58,12 +58,17 @@ func TestFullRequestsAreTaken(t *testing.T) {
 			"SortBy": types.SortPriceAsc, "StatusList": []types.StatusFilter{{Raw: json.RawMessage("2")}},
 		}
 		for _, op := range operations() {
+			if _, ok := wireTypes[op.name]; !ok {
+				t.Errorf("wireTypes has no row for %s", op.name)
+				continue
+			}
 			call := reflect.ValueOf(client).MethodByName(string(op.name))
 			req := reflect.New(call.Type().In(1).Elem())
 			fill(req.Elem(), values)
 			got := call.Call([]reflect.Value{reflect.ValueOf(t.Context()), req})
 			if err, _ := reflect.TypeAssert[error](got[1]); err != nil {
 				t.Errorf("%s: %v", op.name, err)
+				continue
 			}
 			if want := fieldsOf(reflect.TypeOf(wireTypes[op.name].request)); !slices.Equal(sent.fields, want) {
 				t.Errorf("%s: the client sent\n%q, the sandbox takes\n%q", op.name, sent.fields, want)
@@ -192,6 +197,9 @@ var onesOwn = []string{
 func TestAnswersHaveTheFieldsOfTheClient(t *testing.T) {
 	used := map[string]bool{}
 	for _, op := range operations() {
+		if wireTypes[op.name].answer == nil {
+			continue // TestFullRequestsAreTaken says so
+		}
 		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op.name))
 		client, sandbox := fieldsOf(method.Type.Out(0)), fieldsOf(reflect.TypeOf(wireTypes[op.name].answer))
 		for _, field := range slices.Concat(client, sandbox) {

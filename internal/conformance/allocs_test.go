@@ -237,7 +237,7 @@ func TestPersonalAnswersShareNoTexts(t *testing.T) {
 		assert.Len(t, first, count, op.name)
 		for text := range first {
 			_, again := second[text]
-			assert.False(t, again, op.name)
+			assert.False(t, again, "%s is not impersonal, and keeps texts from one answer to the next", op.name)
 		}
 	}
 }

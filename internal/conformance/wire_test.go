@@ -320,7 +320,7 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	switch v.Kind() {
 	case reflect.Pointer:
-		require.False(t, v.IsNil(), path)
+		require.False(t, v.IsNil(), "the fixture lacks %s", path)
 		requireComplete(t, v.Elem(), path)
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -332,12 +332,12 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 			}
 		}
 	case reflect.Slice:
-		require.NotZero(t, v.Len(), path)
+		require.NotZero(t, v.Len(), "the fixture lacks %s", path)
 		for i := range v.Len() {
 			requireComplete(t, v.Index(i), path)
 		}
 	default:
-		require.False(t, v.IsZero(), path)
+		require.False(t, v.IsZero(), "the fixture lacks %s", path)
 	}
 }
 
