@@ -202,7 +202,7 @@ func TestHotelsMetadataAll(t *testing.T) {
 		noTotals    bool
 		hotels      int
 		calls       int
-		seconds     int
+		answers     int // how many of them come one after another
 	}{
 		{"the largest pages", nil, 1, true, 250, 3, 3},
 		{"the largest pages, from the second on", &types.PageReq{PageNum: 2}, 1, false, 150, 2, 2},
@@ -216,7 +216,8 @@ func TestHotelsMetadataAll(t *testing.T) {
 				srv, client := newSandbox(t, hotelstaystest.Config{
 					Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
 				})
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: time.Second,
+				const delay = 10 * time.Second // longer than a rate limit takes
+				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: delay,
 					Times: -1})
 				given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE", Page: tc.page}
 				list := client.HotelsMetadataAll(t.Context(), &given, hotelstays.WithParallelism(tc.parallelism))
@@ -225,7 +226,7 @@ func TestHotelsMetadataAll(t *testing.T) {
 					hotels, errs := collect(list)
 					assert.Empty(t, errs)
 					assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstays.OpHotelsMetadata)-before)
-					assert.Equal(t, time.Duration(tc.seconds)*time.Second, time.Since(start))
+					assert.Equal(t, time.Duration(tc.answers)*delay, time.Since(start))
 					got := []string{}
 					for _, hotel := range hotels {
 						got = append(got, hotel.PlatformHotelID)
