@@ -148,6 +148,13 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithUnsignedVouchers", hotelstays.WithUnsignedVouchers(), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
 		{"WithMaxVoucherBytes", hotelstays.WithMaxVoucherBytes(1), documents, "SaveVoucher, OpenVoucher and DownloadVoucher"},
 	}
+	for field := range reflect.TypeFor[hotelstays.CallOptions]().Fields() {
+		rowed := false
+		for _, row := range rows {
+			rowed = rowed || row.name == "With"+field.Name
+		}
+		assert.True(t, rowed, "no row has With%s", field.Name)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		for _, row := range rows {

@@ -2,6 +2,8 @@ package durable_test
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +37,10 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	asked, err := hotelstays.CallOptionsOf(gotOpts...)
 	require.NoError(t, err)
 	assert.Equal(t, want, asked)
+	for field, value := range reflect.ValueOf(want).Fields() { // none is lost
+		assert.True(t, !value.IsZero() || refusedOptions["With"+field.Name] != nil || slices.Contains(ofOtherMethods, field.Name),
+			"a Book may have the option %s: store or refuse it", field.Name)
+	}
 	assert.Equal(t, "P1234567", got.Guests[0].PassportNumber.Reveal())
 	got.Guests[0].PassportNumber = req.Guests[0].PassportNumber
 	assert.Equal(t, req, got)
@@ -50,9 +56,9 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	assert.ErrorContains(t, err, "moved from another place")
 }
 
-func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
-	ring, req := new(keyring.Ring), &hotelstays.BookRequest{}
-	for name, opt := range map[string]hotelstays.CallOption{
+// refusedOptions are those that a booking cannot be stored with. ofOtherMethods no Book takes.
+var (
+	refusedOptions = map[string]hotelstays.CallOption{
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),
 		"WithClientRequestTimestamp": hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "now" }),
 		"WithServiceFacts":           hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}),
@@ -60,7 +66,13 @@ func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
 		"WithHeader":                 hotelstays.WithHeader("X-Gateway", "key"),
 		"WithWakeup":                 hotelstays.WithWakeup(make(chan struct{})),
 		"WithSaveRecovery":           hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return nil }),
-	} {
+	}
+	ofOtherMethods = []string{"Parallelism", "BatchSize", "UnsignedVouchers", "MaxVoucherBytes"}
+)
+
+func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
+	ring, req := new(keyring.Ring), &hotelstays.BookRequest{}
+	for name, opt := range refusedOptions {
 		_, err := waiting.SealRequest(ring, req, opt)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
