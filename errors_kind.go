@@ -157,7 +157,7 @@ func (s *sentinel) kind() ErrorKind { return s.of }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
-// What errors.Is finds. An *APIError matches at most one of the first thirteen, by a documented code,
+// What errors.Is finds. An *APIError matches at most one of those above ErrVoucherNotReady, by a documented code,
 // or else by the HTTP status. Every 400 of Cancel is ErrCancelRefused.
 var (
 	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
