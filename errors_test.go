@@ -286,7 +286,8 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer",
 			true},
 		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
-			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: context deadline exceeded (sent, no whole", true},
+			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: context deadline exceeded (sent, no whole",
+			true},
 		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole",
 			true},
 	} {
@@ -389,7 +390,8 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 		return err
 	}
 	for body, call := range map[string]func(*hotelstays.Client) error{
-		`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":` + string(text) + `,"customerReferenceNo":"ref-1","status":1,"checkIn":"2030-01-01"}}}`: func(c *hotelstays.Client) error {
+		`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":` + string(text) +
+			`,"customerReferenceNo":"ref-1","status":1,"checkIn":"2030-01-01"}}}`: func(c *hotelstays.Client) error {
 			req := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "p"}, Session: "s"}.Request("ref-1")
 			req.Expect = &types.RoomRatePkg{CheckIn: "2030-05-01"}
 			_, err := c.Book(t.Context(), req)

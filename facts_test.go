@@ -23,7 +23,8 @@ func TestServiceFactsAsJSON(t *testing.T) {
 	for text, facts := range map[string]hotelstays.ServiceFacts{
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
-		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},"refusalCodes":{"Book":[100001112,7],"Cancel":[8]},"nullOrders":true}`: {
+		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},` +
+			`"refusalCodes":{"Book":[100001112,7],"Cancel":[8]},"nullOrders":true}`: {
 			OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5},
 				Cancelled: []types.OrderStatus{3}},
 			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112, 7}, hotelstays.OpCancel: {8}},

@@ -82,7 +82,8 @@ func TestRefusingProxyIsNamed(t *testing.T) {
 		hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)
 	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
-	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407: the proxy asks for authentication (nothing was carried out")
+	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407: "+
+		"the proxy asks for authentication (nothing was carried out")
 	assert.ErrorContains(t, err, "check the credentials of the proxy")
 	assert.Equal(t, hotelstays.KindProxyAuth, hotelstays.KindOf(err))
 	assert.NotContains(t, err.Error(), "password")

@@ -94,7 +94,8 @@ func direct() error {
 		return fmt.Errorf("the second engine: %w", err)
 	}
 	ledger := srv.Ledger()
-	fmt.Printf("sandbox:  %d Book requests, the first was refused, and %d order exists\n", ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
+	fmt.Printf("sandbox:  %d Book requests, the first was refused, and %d order exists\n",
+		ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
 		return errors.New("there should be one order")
 	}
