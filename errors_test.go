@@ -286,8 +286,8 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 		"closed before answer": {pipes(says("")), "CheckAvail: the connection was closed before an answer came: EOF (sent, no whole answer",
 			true},
 		"stalled in the answer": {pipes(func(c net.Conn) { says(half)(c); stall(c) }),
-			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: context deadline exceeded (sent, no whole",
-			true},
+			"CheckAvail: the answer (HTTP 200) broke off after 8 bytes: the call's own limit of 1s passed: " +
+				"context deadline exceeded (sent, no whole", true},
 		"closed in the answer": {pipes(says(half)), "CheckAvail: the answer (HTTP 200) broke off after 8 bytes: unexpected EOF (sent, no whole",
 			true},
 	} {
