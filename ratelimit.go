@@ -160,6 +160,6 @@ func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	return l, nil
 }
 
-func (l *callLimiter) Sent()                         { l.permit.Sent() }
-func (l *callLimiter) Done(r transport.PermitResult) { l.permit.Done(PermitResult(r)) }
-func (l *callLimiter) Pause(until time.Time)         { l.limiter.Pause(l.key, until) }
+func (l *callLimiter) Sent()                   { l.permit.Sent() }
+func (l *callLimiter) Done(r ratelimit.Result) { l.permit.Done(PermitResult(r)) }
+func (l *callLimiter) Pause(until time.Time)   { l.limiter.Pause(l.key, until) }

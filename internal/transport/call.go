@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // Call describes one operation with its finished body. Send does not change it.
@@ -71,14 +73,7 @@ type RateLimiter interface {
 // leaves; Done exactly once, last.
 type Permit interface {
 	Sent()
-	Done(PermitResult)
-}
-
-// PermitResult is what the answer proves about its request. Without an answer it is zero.
-type PermitResult struct {
-	ArrivedBy   time.Time // the latest time at which the request arrived; zero: unknown
-	FirstByte   time.Time // of the answer
-	RateLimited bool      // the answer is a 429
+	Done(ratelimit.Result)
 }
 
 // TokenSource supplies tokens.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,7 +111,7 @@ func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {
 // recording is a rate limiter that grants all and records its calls.
 type recording struct {
 	sent, done atomic.Int64
-	results    []PermitResult
+	results    []ratelimit.Result
 	pauses     []time.Time
 }
 
@@ -124,7 +126,7 @@ type permit recording
 
 func (p *permit) Sent() { p.sent.Add(1) }
 
-func (p *permit) Done(r PermitResult) {
+func (p *permit) Done(r ratelimit.Result) {
 	p.done.Add(1)
 	p.results = append(p.results, r)
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // ErrNoConnection is part of the error of an attempt that got no connection.
@@ -92,11 +94,11 @@ func (t *trace) markSent() {
 // result is what the answer proves: the request arrived before its first byte, and before
 // the time that the service worked on it. The header counts whole milliseconds and may be
 // rounded up, so its last one proves nothing.
-func (t *trace) result(resp *http.Response) PermitResult {
+func (t *trace) result(resp *http.Response) ratelimit.Result {
 	if resp == nil {
-		return PermitResult{}
+		return ratelimit.Result{}
 	}
-	r := PermitResult{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
+	r := ratelimit.Result{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
 	if r.FirstByte.IsZero() { // the transport reports no events
 		r.FirstByte = time.Now()
 	}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // A request that provably never left is resent, also when it would change something.
@@ -213,10 +215,10 @@ func TestPermitResult(t *testing.T) {
 					}
 					return time.Now().Add(d)
 				}
-				want := PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				want := ratelimit.Result{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
 				limit := &recording{}
 				do(t, c.rt, "http://127.0.0.1:1", func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
-				assert.Equal(t, []PermitResult{want}, limit.results)
+				assert.Equal(t, []ratelimit.Result{want}, limit.results)
 			})
 		})
 	}
@@ -237,7 +239,7 @@ func TestFirstByteIsTheTransports(t *testing.T) {
 			resp.Header.Set("Server-Cost-Milliseconds", "1")
 			return resp, nil
 		}), "http://127.0.0.1:1", func(c *Call) { c.RateLimiter = limit })
-		assert.Equal(t, []PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
+		assert.Equal(t, []ratelimit.Result{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
 	})
 }
 
