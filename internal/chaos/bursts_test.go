@@ -91,7 +91,7 @@ func sandboxProgram(t *testing.T) func(*testing.T) sandboxAddress {
 	binary := filepath.Join(t.TempDir(), "sandbox")
 	out, err := exec.Command("go", "build", "-o", binary, "github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	settings := regexp.MustCompile(`(?s)its name +([^\n]+)\n.*HOTELSTAYS_BASE_URL=(\S+) HOTELSTAYS_APP_KEY=(\S+) HOTELSTAYS_APP_SECRET=(\S+)`)
+	settings := regexp.MustCompile(`(?s)_BASE_URL='(.+?)'.*_APP_KEY='(.+?)'.*_APP_SECRET='(.+?)'.*-destination '(.+?)'`)
 	return func(t *testing.T) sandboxAddress {
 		cmd := exec.CommandContext(t.Context(), binary, "-listen", "127.0.0.1:0")
 		stdout, err := cmd.StdoutPipe()
@@ -106,6 +106,6 @@ func sandboxProgram(t *testing.T) func(*testing.T) sandboxAddress {
 		require.NoError(t, err)
 		m := settings.FindSubmatch(said[:n])
 		require.NotNil(t, m, "%s", said[:n])
-		return sandboxAddress{string(m[2]), string(m[3]), string(m[4]), string(m[1])}
+		return sandboxAddress{string(m[1]), string(m[2]), string(m[3]), string(m[4])}
 	}
 }
