@@ -238,26 +238,24 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 // is refused.
 func TestOAuthLifetime(t *testing.T) {
 	for _, lifetime := range []time.Duration{0, 30 * time.Minute} {
-		t.Run(lifetime.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newAuthWorld(t, 0)
-				c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-					Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: lifetime})
-				defer w.end(c)
-				callAll(t.Context(), c, 10)
-				time.Sleep(40 * time.Minute)
-				failed := callAll(t.Context(), c, 10)
-				assert.Empty(t, failed)
-				want := 1
-				if lifetime > 0 {
-					want = 2
-				}
-				assert.Equal(t, want, w.Ledger().Count(hotelstays.OpOAuthToken))
-				time.Sleep(time.Hour) // the sandbox's token life ends: it refuses
-				failed = callAll(t.Context(), c, 10)
-				assert.Empty(t, failed)
-				assert.Equal(t, want+1, w.Ledger().Count(hotelstays.OpOAuthToken))
-			})
+		inBubble(t, lifetime.String(), func(t *testing.T) {
+			w := newAuthWorld(t, 0)
+			c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
+				Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: lifetime})
+			defer w.end(c)
+			callAll(t.Context(), c, 10)
+			time.Sleep(40 * time.Minute)
+			failed := callAll(t.Context(), c, 10)
+			assert.Empty(t, failed)
+			want := 1
+			if lifetime > 0 {
+				want = 2
+			}
+			assert.Equal(t, want, w.Ledger().Count(hotelstays.OpOAuthToken))
+			time.Sleep(time.Hour) // the sandbox's token life ends: it refuses
+			failed = callAll(t.Context(), c, 10)
+			assert.Empty(t, failed)
+			assert.Equal(t, want+1, w.Ledger().Count(hotelstays.OpOAuthToken))
 		})
 	}
 }

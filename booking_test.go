@@ -92,8 +92,7 @@ func TestBookRefusals(t *testing.T) {
 			_, moved := client.Book(t.Context(), moving.Request("ref-3"))
 			assert.ErrorIs(t, moved, hotelstays.ErrRateChanged)
 			for _, err := range []error{duplicate, moved} {
-				var api *hotelstays.APIError
-				require.ErrorAs(t, err, &api)
+				api := errorAs[*hotelstays.APIError](t, err)
 				assert.Equal(t, status, api.HTTPStatus)
 				assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 			}

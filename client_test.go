@@ -62,8 +62,7 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 		"WithObserver", "WithRateLimiter", "WithTimeout", "WithTokenStore", "WithTraceIDFrom",
 		"appKey", "appSecret", "baseURL", "opts", "ttl",
 	}, faultPaths(t, err))
-	var invalid *hotelstays.ValidationError
-	require.ErrorAs(t, err, &invalid)
+	invalid := errorAs[*hotelstays.ValidationError](t, err)
 	assert.Equal(t, "New", invalid.Func)
 }
 
@@ -277,8 +276,7 @@ func TestUnusableClientOrContext(t *testing.T) {
 func TestTransportThatReturnsNothing(t *testing.T) {
 	for name, resp := range map[string]*http.Response{"nothing": nil, "no body": {StatusCode: 200, Header: http.Header{}}} {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }))
-		var unknown *hotelstays.OutcomeUnknownError
-		assert.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), client), &unknown, name)
+		assert.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), client), new(*hotelstays.OutcomeUnknownError), name)
 	}
 }
 
@@ -322,8 +320,7 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 		failures = append(failures, err)
 	}
 	for _, err := range batches {
-		var batch *hotelstays.BatchError
-		assert.ErrorAs(t, err, &batch)
+		assert.ErrorAs(t, err, new(*hotelstays.BatchError))
 		failures = append(failures, err)
 	}
 	require.Len(t, failures, 5, "one of each walk, and one of each batch")
@@ -350,8 +347,7 @@ func TestLimiterWithoutPermits(t *testing.T) {
 		err := operationCalls[hotelstays.OpBook](t.Context(), client)
 		assert.ErrorContains(t, err, "waiting for the rate limit: dial: store is down")
 		assert.NotContains(t, err.Error(), "base URL")
-		var failed *hotelstays.TransportError
-		require.ErrorAs(t, err, &failed)
+		failed := errorAs[*hotelstays.TransportError](t, err)
 		assert.False(t, failed.Sent)
 		assert.Zero(t, failed.Attempts)
 	})
@@ -432,11 +428,9 @@ func TestTimeoutOfCallClientAndCtx(t *testing.T) {
 			assert.Equal(t, tc.want, time.Since(start), tc.name)
 			assert.ErrorContains(t, err, strings.Replace(tc.says, "%s", tc.want.String(), 1), tc.name)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			var unknown *hotelstays.OutcomeUnknownError
-			require.ErrorAs(t, err, &unknown)
+			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
-			var failed *hotelstays.TransportError
-			require.ErrorAs(t, err, &failed)
+			failed := errorAs[*hotelstays.TransportError](t, err)
 			assert.True(t, failed.Sent)
 			assert.Equal(t, 1, failed.Attempts)
 		})
@@ -475,8 +469,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 				assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
 				return
 			}
-			var api *hotelstays.APIError
-			require.ErrorAs(t, err, &api)
+			api := errorAs[*hotelstays.APIError](t, err)
 			assert.Equal(t, after, api.RetryAfter)
 			assert.Zero(t, time.Since(start))
 			_, err = client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(48*time.Hour))
@@ -761,8 +754,7 @@ func checkNeverLeft(t *testing.T, row retryRow) {
 				hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
 			require.NoError(t, err)
 			err = call(t.Context(), client)
-			var failed *hotelstays.TransportError
-			require.ErrorAs(t, err, &failed, op)
+			failed := errorAs[*hotelstays.TransportError](t, err, op)
 			assert.False(t, failed.Sent)
 			assert.Equal(t, 4, failed.Attempts)
 			assert.Equal(t, 4, dials)
@@ -782,8 +774,7 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 		assert.NotContains(t, err.Error(), "safe to call again")
 	}
 	if policy == "refused" {
-		var api *hotelstays.APIError
-		assert.ErrorAs(t, err, &api, op)
+		assert.ErrorAs(t, err, new(*hotelstays.APIError), op)
 	}
 }
 

@@ -97,36 +97,34 @@ func TestWalkDestinations(t *testing.T) {
 		{"a country and the parent that it overrides", hotelstaystest.Catalog{},
 			hotelstays.DestinationsRequest{CountryCode: "CN", ParentDestinationID: "x"}, 2 + 8},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.Config{Catalog: tc.catalog})
-				given := tc.req
-				walk := client.WalkDestinations(t.Context(), &given)
-				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
-				places, errs := collect(walk)
-				assert.Empty(t, errs)
-				assert.Len(t, places, tc.places)
-				assert.Equal(t, tc.req, given, "the caller's request stays as it is")
-				assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstays.OpDestinations), "one call for each place, and the first")
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client := newSandbox(t, hotelstaystest.Config{Catalog: tc.catalog})
+			given := tc.req
+			walk := client.WalkDestinations(t.Context(), &given)
+			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			places, errs := collect(walk)
+			assert.Empty(t, errs)
+			assert.Len(t, places, tc.places)
+			assert.Equal(t, tc.req, given, "the caller's request stays as it is")
+			assert.Equal(t, tc.places+1, srv.Ledger().Count(hotelstays.OpDestinations), "one call for each place, and the first")
 
-				seen := map[string]bool{}
-				for _, place := range places {
-					assert.False(t, seen[place.ID], "each place once")
-					seen[place.ID] = true
-					if tc.req.CountryCode != "" {
-						assert.Equal(t, tc.req.CountryCode, place.CountryCode)
-					}
-					if place.Type == types.DestinationCity {
-						assert.True(t, seen[place.ParentDestinationID], "parents come first")
-					}
+			seen := map[string]bool{}
+			for _, place := range places {
+				assert.False(t, seen[place.ID], "each place once")
+				seen[place.ID] = true
+				if tc.req.CountryCode != "" {
+					assert.Equal(t, tc.req.CountryCode, place.CountryCode)
 				}
-				again, _ := collect(walk)
-				assert.Equal(t, places, again, "ranging again walks again")
+				if place.Type == types.DestinationCity {
+					assert.True(t, seen[place.ParentDestinationID], "parents come first")
+				}
+			}
+			again, _ := collect(walk)
+			assert.Equal(t, places, again, "ranging again walks again")
 
-				parallel, errs := collect(client.WalkDestinations(t.Context(), &given, hotelstays.WithParallelism(7)))
-				assert.Empty(t, errs)
-				assert.ElementsMatch(t, places, parallel)
-			})
+			parallel, errs := collect(client.WalkDestinations(t.Context(), &given, hotelstays.WithParallelism(7)))
+			assert.Empty(t, errs)
+			assert.ElementsMatch(t, places, parallel)
 		})
 	}
 }
@@ -160,26 +158,24 @@ func TestIteratorsEnd(t *testing.T) {
 			return untyped(c.HotelListPages(t.Context(), search))
 		}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t)
-				seq := tc.seq(t, srv, client)
-				assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client := newSandbox(t)
+			seq := tc.seq(t, srv, client)
+			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
 
-				for _, err := range seq {
-					require.NoError(t, err)
-					break
-				}
-				assert.Equal(t, 1, srv.Ledger().Count(tc.op), "nothing is called after the loop")
+			for _, err := range seq {
+				require.NoError(t, err)
+				break
+			}
+			assert.Equal(t, 1, srv.Ledger().Count(tc.op), "nothing is called after the loop")
 
-				srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
-				before := srv.Ledger().Count(tc.op)
-				values, errs := collect(seq)
-				assert.NotEmpty(t, values, "what came before the error is yielded")
-				require.Len(t, errs, 1)
-				assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
-				assert.Equal(t, 2, srv.Ledger().Count(tc.op)-before, "nothing is called after the error")
-			})
+			srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
+			before := srv.Ledger().Count(tc.op)
+			values, errs := collect(seq)
+			assert.NotEmpty(t, values, "what came before the error is yielded")
+			require.Len(t, errs, 1)
+			assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
+			assert.Equal(t, 2, srv.Ledger().Count(tc.op)-before, "nothing is called after the error")
 		})
 	}
 }
@@ -211,29 +207,27 @@ func TestHotelsMetadataAll(t *testing.T) {
 		{"five at a time behind the first", &types.PageReq{PageSize: 20}, 5, false, 250, 13, 1 + 3},
 		{"five at a time, without totals", &types.PageReq{PageSize: 20}, 5, true, 250, 13, 13},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, client := newSandbox(t, hotelstaystest.Config{
-					Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
-				})
-				const delay = 10 * time.Second // longer than a rate limit takes
-				srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: delay,
-					Times: -1})
-				given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE", Page: tc.page}
-				list := client.HotelsMetadataAll(t.Context(), &given, hotelstays.WithParallelism(tc.parallelism))
-				for range 2 { // ranging again reads again
-					before, start := srv.Ledger().Count(hotelstays.OpHotelsMetadata), time.Now()
-					hotels, errs := collect(list)
-					assert.Empty(t, errs)
-					assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstays.OpHotelsMetadata)-before)
-					assert.Equal(t, time.Duration(tc.answers)*delay, time.Since(start))
-					got := []string{}
-					for _, hotel := range hotels {
-						got = append(got, hotel.PlatformHotelID)
-					}
-					assert.Equal(t, srv.HotelIDs(250)[250-tc.hotels:], got)
-				}
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client := newSandbox(t, hotelstaystest.Config{
+				Variants: hotelstaystest.Variants{NoTotals: tc.noTotals}, Catalog: hotelstaystest.Catalog{HotelsPerCity: 250, UnmatchedEvery: -1},
 			})
+			const delay = 10 * time.Second // longer than a rate limit takes
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelsMetadata, Kind: hotelstaystest.FaultDelay, Delay: delay,
+				Times: -1})
+			given := hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), CountryCode: "AE", Page: tc.page}
+			list := client.HotelsMetadataAll(t.Context(), &given, hotelstays.WithParallelism(tc.parallelism))
+			for range 2 { // ranging again reads again
+				before, start := srv.Ledger().Count(hotelstays.OpHotelsMetadata), time.Now()
+				hotels, errs := collect(list)
+				assert.Empty(t, errs)
+				assert.Equal(t, tc.calls, srv.Ledger().Count(hotelstays.OpHotelsMetadata)-before)
+				assert.Equal(t, time.Duration(tc.answers)*delay, time.Since(start))
+				got := []string{}
+				for _, hotel := range hotels {
+					got = append(got, hotel.PlatformHotelID)
+				}
+				assert.Equal(t, srv.HotelIDs(250)[250-tc.hotels:], got)
+			}
 		})
 	}
 }
@@ -271,8 +265,7 @@ func TestIteratorsRefuse(t *testing.T) {
 	} {
 		_, errs := collect(seq)
 		if assert.Len(t, errs, 1, name) {
-			var invalid *hotelstays.ValidationError
-			assert.ErrorAs(t, errs[0], &invalid, name)
+			assert.ErrorAs(t, errs[0], new(*hotelstays.ValidationError), name)
 		}
 	}
 	assert.Zero(t, script.calls)
@@ -369,13 +362,11 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 				switch {
 				case tc.broken != 0:
 					require.Len(t, errs, 1)
-					var broken *hotelstays.PageError
-					require.ErrorAs(t, errs[0], &broken)
+					broken := errorAs[*hotelstays.PageError](t, errs[0])
 					assert.Equal(t, tc.broken, broken.PageNum)
 				case tc.failed:
 					require.Len(t, errs, 1)
-					var refused *hotelstays.APIError
-					require.ErrorAs(t, errs[0], &refused)
+					require.ErrorAs(t, errs[0], new(*hotelstays.APIError))
 				default:
 					assert.Empty(t, errs)
 				}

@@ -145,8 +145,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 				var into struct{ Rooms []int }
 				_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: &into, Idempotent: idempotent})
 				require.Error(t, err)
-				var unknown *hotelstays.OutcomeUnknownError
-				assert.Equal(t, row.unknown && !idempotent, errors.As(err, &unknown), "%d %s", row.status, row.body)
+				assert.Equal(t, row.unknown && !idempotent, errors.As(err, new(*hotelstays.OutcomeUnknownError)), "%d %s", row.status, row.body)
 				want := row.writes
 				if idempotent {
 					want = row.reads
@@ -193,8 +192,7 @@ func TestDoRefusesBadInput(t *testing.T) {
 	} {
 		_, err := clientWith(t, noSend{t}, bearerToken("token")).Do(t.Context(), row.req, row.opts...)
 		assert.Equal(t, []string{row.path}, faultPaths(t, err), "%+v", row.req)
-		var invalid *hotelstays.ValidationError
-		require.ErrorAs(t, err, &invalid)
+		invalid := errorAs[*hotelstays.ValidationError](t, err)
 		assert.Equal(t, "Do", invalid.Func)
 	}
 }
@@ -203,8 +201,7 @@ func TestDoRefusesBadInput(t *testing.T) {
 func TestDoOfDataThatDoesNotFit(t *testing.T) {
 	_, err := clientWith(t, saying(`{"code":0,"data":"the token is token-1234567890"}`), bearerToken("token-1234567890")).
 		Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: new(quoting), Idempotent: true})
-	var unreadable *hotelstays.DecodeError
-	require.ErrorAs(t, err, &unreadable)
+	unreadable := errorAs[*hotelstays.DecodeError](t, err)
 	assert.NotContains(t, err.Error()+unreadable.Err.Error(), "token-1234567890")
 }
 

@@ -164,8 +164,7 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	rt := &fixedAnswer{status: 400, body: `{"code":100000400,"msg":"pageSize"}`,
 		header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
 	_, err := sendCheckAvail(t, clientThrough(t, rt))
-	var api *hotelstays.APIError
-	require.ErrorAs(t, err, &api)
+	api := errorAs[*hotelstays.APIError](t, err)
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",
 		RequestID: "service-1", TraceID: "trace-1", RetryAfter: 7 * time.Second,
 		Header: http.Header{"Request-Id": {"service-1"}, "Retry-After": {"7"}}}, api)
@@ -179,28 +178,20 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 	refusals := []error{hotelstays.ErrParam, hotelstays.ErrUnauthorized, hotelstays.ErrForbidden, hotelstays.ErrNotFound,
 		hotelstays.ErrRateLimited, hotelstays.ErrDuplicateBooking, hotelstays.ErrRateChanged, hotelstays.ErrCancelRefused}
 	answers := map[string]transportFunc{
-		"broken":  func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"garbage": func(*http.Request) (*http.Response, error) { return reply(200, "<html>"), nil },
+		"broken":               func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"garbage":              answering(200, "<html>"),
+		"503 with Retry-After": answering(503, "<html>", "Retry-After", "1"),
+		"500, a listed code":   answering(500, `{"code":100001111,"msg":"m"}`),
+		"502, a listed code":   answering(502, `{"code":100001003,"msg":"m"}`),
+		"400, no code":         answering(400, `{"code":0,"msg":"m"}`),
 	}
-	for _, status := range []string{"400", "401", "403", "404", "429", "500", "504"} {
-		answers[status] = func(*http.Request) (*http.Response, error) {
-			return reply(int(status[0]-'0')*100+int(status[2]-'0')+10*int(status[1]-'0'), "<html>"), nil
-		}
-	}
-	answers["503 with Retry-After"] = func(*http.Request) (*http.Response, error) {
-		resp := reply(503, "<html>")
-		resp.Header.Set("Retry-After", "1")
-		return resp, nil
-	}
-	for status, body := range map[int]string{500: `{"code":100001111,"msg":"m"}`, 502: `{"code":100001003,"msg":"m"}`,
-		400: `{"code":0,"msg":"m"}`} {
-		answers[body] = func(*http.Request) (*http.Response, error) { return reply(status, body), nil }
+	for _, status := range []int{400, 401, 403, 404, 429, 500, 504} {
+		answers[strconv.Itoa(status)] = answering(status, "<html>")
 	}
 	for name, answer := range answers {
 		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
 			err := operationCalls[op](t.Context(), clientThrough(t, answer))
-			var unknown *hotelstays.OutcomeUnknownError
-			require.ErrorAs(t, err, &unknown, name)
+			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err, name)
 			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "also when it is taken out of its error")
 			for _, refusal := range refusals {
 				assert.NotErrorIs(t, err, refusal, "%s of %s", name, op)
@@ -234,8 +225,8 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL; if it is right, report this"},
 		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this with the request id"},
 	} {
-		answer := transportFunc(func(*http.Request) (*http.Response, error) { return reply(tc.status, tc.body), nil })
-		assert.ErrorContains(t, operationCalls[tc.op](t.Context(), clientThrough(t, answer)), tc.advice, "%s: HTTP %d", tc.op, tc.status)
+		err := operationCalls[tc.op](t.Context(), clientThrough(t, answering(tc.status, tc.body)))
+		assert.ErrorContains(t, err, tc.advice, "%s: HTTP %d", tc.op, tc.status)
 	}
 }
 
@@ -296,11 +287,8 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			if !row.sent {
 				base = "https://127.0.0.1:1"
 			}
-			client, err := hotelstays.New(base, bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: row.rt}),
-				hotelstays.WithMaxAttempts(1), hotelstays.WithTimeout(time.Second))
-			require.NoError(t, err)
-			defer client.CloseIdleConnections()
-			err = operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
+			client := clientAt(t, base, bearerToken("token"), row.rt, hotelstays.WithMaxAttempts(1), hotelstays.WithTimeout(time.Second))
+			err := operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
 			require.ErrorContains(t, err, row.text, name)
 			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
 			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "WithHTTPClient"), name)
@@ -311,30 +299,22 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 // An error has the rate limit figures that its answer has. A remaining 0 is a figure, and a
 // missing one is not 0.
 func TestErrorHasTheRateLimit(t *testing.T) {
-	names := []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 	for _, row := range []struct {
-		values []string
-		want   *hotelstays.RateLimit
+		limit, remaining, reset string
+		want                    *hotelstays.RateLimit
 	}{
-		{[]string{"10", "0", "1"}, &hotelstays.RateLimit{Limit: 10, Reset: time.Second}},
-		{[]string{"10", "7", "1"}, &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second}},
-		{[]string{"10", "", "1"}, nil},
-		{[]string{"10", "-1", "1"}, nil},
-		{[]string{"1.5", "7", "1"}, nil},
-		{[]string{"10", "7", "9999999999"}, nil},
-		{[]string{"", "", ""}, nil},
+		{"10", "0", "1", &hotelstays.RateLimit{Limit: 10, Reset: time.Second}},
+		{"10", "7", "1", &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second}},
+		{"10", "", "1", nil},
+		{"10", "-1", "1", nil},
+		{"1.5", "7", "1", nil},
+		{"10", "7", "9999999999", nil},
+		{"", "", "", nil},
 	} {
 		for _, httpStatus := range []int{400, 429, 503} {
-			_, err := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-				resp := reply(httpStatus, `{"code":7}`)
-				for i, name := range names {
-					resp.Header.Set(name, row.values[i])
-				}
-				return resp, nil
-			})).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-			var refused *hotelstays.APIError
-			require.ErrorAs(t, err, &refused)
-			assert.Equal(t, row.want, refused.RateLimit, "%v", row.values)
+			err := operationCalls[hotelstays.OpQueryOrders](t.Context(), clientThrough(t, answering(httpStatus, `{"code":7}`,
+				"X-RateLimit-Limit", row.limit, "X-RateLimit-Remaining", row.remaining, "X-RateLimit-Reset", row.reset)))
+			assert.Equal(t, row.want, errorAs[*hotelstays.APIError](t, err).RateLimit, "%v", row)
 		}
 	}
 }
@@ -406,7 +386,7 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 		`{"code":8,"msg":` + string(text) + `}`:                                                 save,
 		`{"code":0,"data":` + string(text) + `}`:                                                save,
 	} {
-		err := call(clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil })))
+		err := call(clientThrough(t, saying(body)))
 		require.Error(t, err, body)
 		assert.Equal(t, -1, strings.IndexFunc(err.Error(), func(r rune) bool { return !strconv.IsPrint(r) }), "%s: %q", body, err)
 	}
@@ -609,21 +589,18 @@ func inSource(t *testing.T, pattern string) (matches [][]string) {
 
 // A 401 of the call is no part of the error of the token that could not be fetched.
 func TestRefusedTokenAfterA401(t *testing.T) {
-	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func() func(*http.Request) (*http.Response, error) {
-			tickets := 0
-			return func(r *http.Request) (*http.Response, error) {
-				if !strings.HasSuffix(r.URL.Path, "ticket") {
-					return reply(401, `{"code":100000401,"msg":"ended"}`), nil
-				}
-				if tickets++; tickets == 1 {
-					return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
-				}
-				return reply(401, `{"code":100000401,"msg":"key suspended"}`), nil
-			}
-		}())}))
-	require.NoError(t, err)
-	_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+	tickets := 0
+	cred := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
+	client := clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "ticket") {
+			return reply(401, `{"code":100000401,"msg":"ended"}`), nil
+		}
+		if tickets++; tickets == 1 {
+			return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
+		}
+		return reply(401, `{"code":100000401,"msg":"key suspended"}`), nil
+	}), cred)
+	err := operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
 	require.ErrorContains(t, err, "hotelstays: QueryOrders: not sent, no token: Ticket: credential refused")
 	assert.Equal(t, 1, strings.Count(err.Error(), "check that the credential"))
 	assert.NotContains(t, err.Error(), "safe to call again")

@@ -85,8 +85,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 				tc.call(t.Context(), clientThrough(t, answer), tc.facts),
 				tc.call(t.Context(), clientThrough(t, answer, refusing(hotelstays.OpBook, 8)), tc.facts),
 			} {
-				var refusal *hotelstays.APIError
-				require.ErrorAs(t, err, &refusal)
+				refusal := errorAs[*hotelstays.APIError](t, err)
 				assert.Equal(t, own, refusal.Code)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) == hotelstays.KindRefused, "%v", err)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) != hotelstays.KindOutcomeUnknown, "%v", err)

@@ -6,7 +6,11 @@ package hotelstays_test
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -26,7 +30,7 @@ type (
 
 var (
 	newSandbox, newClient, ticketOf, bearerToken = testkit.NewSandbox, testkit.NewClient, testkit.TicketOf, testkit.BearerToken
-	clientThrough, clientWith, reply, saying     = testkit.ClientThrough, testkit.ClientWith, testkit.Reply, testkit.Saying
+	clientThrough, clientWith, saying            = testkit.ClientThrough, testkit.ClientWith, testkit.Saying
 	twoAdults, findOffer, status, members        = testkit.TwoAdults, testkit.FindOffer, testkit.Status, testkit.Members
 	howMany, portionOf                           = testkit.HowMany, testkit.PortionOf
 )
@@ -50,4 +54,34 @@ func calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req
 		_, err := method(client, ctx, req, opts...)
 		return err
 	}
+}
+
+// reply is an answer with header fields, name and value in turn.
+func reply(status int, body string, header ...string) *http.Response {
+	resp := testkit.Reply(status, body)
+	for field := range slices.Chunk(header, 2) {
+		resp.Header.Set(field[0], field[1])
+	}
+	return resp
+}
+
+// answering answers each request with such a reply.
+func answering(status int, body string, header ...string) transportFunc {
+	return func(*http.Request) (*http.Response, error) { return reply(status, body, header...), nil }
+}
+
+// clientAt is a client with no other options.
+func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
+	t.Helper()
+	client, err := hotelstays.New(url, cred, append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))...)
+	require.NoError(t, err)
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+// errorAs requires that err is or wraps an E, and returns it.
+func errorAs[E error](t testing.TB, err error, what ...any) (found E) {
+	t.Helper()
+	require.ErrorAs(t, err, &found, what...)
+	return found
 }

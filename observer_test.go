@@ -131,38 +131,36 @@ func TestObserverInfo(t *testing.T) {
 		{"no answer in time", hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour}, time.Minute, 1, 0, time.Minute,
 			time.Minute},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv, _ := newSandbox(t)
-				log := &callLog{}
-				client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithTimeout(tc.timeout))
-				_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-				require.NoError(t, err)
-				tc.fault.Operation = hotelstays.OpDestinations
-				srv.Inject(tc.fault)
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, _ := newSandbox(t)
+			log := &callLog{}
+			client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()), hotelstays.WithTimeout(tc.timeout))
+			_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+			require.NoError(t, err)
+			tc.fault.Operation = hotelstays.OpDestinations
+			srv.Inject(tc.fault)
 
-				resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"),
-					hotelstays.WithRawData())
+			resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-1"),
+				hotelstays.WithRawData())
 
-				info := log.ends[len(log.ends)-1]
-				assert.Equal(t, hotelstays.OpDestinations, info.Operation)
-				assert.Equal(t, err, info.Err)
-				assert.Len(t, info.Attempts, tc.attempts)
-				assert.Equal(t, tc.status, info.HTTPStatus)
-				assert.Equal(t, "trace-1", info.TraceID)
-				assert.GreaterOrEqual(t, info.Duration, tc.least)
-				assert.LessOrEqual(t, info.Duration, tc.most)
-				requests := srv.Ledger().Requests(hotelstays.OpDestinations)
-				require.Len(t, requests, tc.attempts)
-				assert.Equal(t, requests[tc.attempts-1].RequestID, info.RequestID)
-				if err == nil {
-					assert.Equal(t, len(`{"code":0,"msg":"success","data":`+string(resp.Meta.RawData)+`}`), info.Bytes)
-				} else if tc.status == 0 {
-					assert.Zero(t, info.Bytes)
-				} else {
-					assert.NotZero(t, info.Bytes)
-				}
-			})
+			info := log.ends[len(log.ends)-1]
+			assert.Equal(t, hotelstays.OpDestinations, info.Operation)
+			assert.Equal(t, err, info.Err)
+			assert.Len(t, info.Attempts, tc.attempts)
+			assert.Equal(t, tc.status, info.HTTPStatus)
+			assert.Equal(t, "trace-1", info.TraceID)
+			assert.GreaterOrEqual(t, info.Duration, tc.least)
+			assert.LessOrEqual(t, info.Duration, tc.most)
+			requests := srv.Ledger().Requests(hotelstays.OpDestinations)
+			require.Len(t, requests, tc.attempts)
+			assert.Equal(t, requests[tc.attempts-1].RequestID, info.RequestID)
+			if err == nil {
+				assert.Equal(t, len(`{"code":0,"msg":"success","data":`+string(resp.Meta.RawData)+`}`), info.Bytes)
+			} else if tc.status == 0 {
+				assert.Zero(t, info.Bytes)
+			} else {
+				assert.NotZero(t, info.Bytes)
+			}
 		})
 	}
 }
@@ -324,8 +322,7 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 		_, noVoucher := client.AwaitVoucher(t.Context(), nil)
 		_, cancel := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{})
 		for _, err := range []error{invalid, wrongOption, nothing, booking, order, voucher, noVoucher, cancel} {
-			var refused *hotelstays.ValidationError
-			assert.ErrorAs(t, err, &refused)
+			assert.ErrorAs(t, err, new(*hotelstays.ValidationError))
 		}
 		client.HotelListPages(t.Context(), searchCity(srv))
 		assert.Empty(t, log.starts)
@@ -371,8 +368,7 @@ func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.
 	req.Guests[0].PassportNumber = types.NewSecret("XY123456789")
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 	_, err := client.Book(t.Context(), req)
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, err, &unknown)
+	require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 }
 
 // Without WithLogger nothing is written anywhere, go-retryablehttp included.

@@ -171,8 +171,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 				}
 				assert.Equal(t, faults, faultPaths(t, call(t.Context(), client, nil, row.opt)), "%s, %s", method, row.name)
 				if misplaced.Path != "" {
-					var invalid *hotelstays.ValidationError
-					require.ErrorAs(t, call(t.Context(), client, row.opt), &invalid, "%s, %s", method, row.name)
+					invalid := errorAs[*hotelstays.ValidationError](t, call(t.Context(), client, row.opt), "%s, %s", method, row.name)
 					assert.Equal(t, []hotelstays.FieldError{misplaced}, invalid.Fields)
 				}
 			}
@@ -396,38 +395,35 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 		"panicking id":   {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},
 		"panicking time": {hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { panic("boom") }), 0, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sent := 0
-				client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-					sent++
-					resp := reply(429, `{"code":100000429}`)
-					resp.Header.Set("Retry-After", "0")
-					return resp, nil
-				}), row.opt, hotelstays.WithMaxAttempts(4))
-				start, calls := time.Now(), 2*hotelstays.OpBook.RateLimit()
-				if row.sent > 0 {
-					calls = 1
+		inBubble(t, name, func(t *testing.T) {
+			sent := 0
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				sent++
+				resp := reply(429, `{"code":100000429}`)
+				resp.Header.Set("Retry-After", "0")
+				return resp, nil
+			}), row.opt, hotelstays.WithMaxAttempts(4))
+			start, calls := time.Now(), 2*hotelstays.OpBook.RateLimit()
+			if row.sent > 0 {
+				calls = 1
+			}
+			for range calls {
+				if row.problem == "" {
+					assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
+					continue
 				}
-				for range calls {
-					if row.problem == "" {
-						assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
-						continue
-					}
-					err := operationCalls[hotelstays.OpBook](t.Context(), client)
-					var failed *hotelstays.TransportError
-					require.ErrorAs(t, err, &failed)
-					assert.ErrorContains(t, err, row.problem)
-					assert.NotContains(t, err.Error(), "safe to call again", "it would fail again")
-					assert.False(t, failed.Sent)
-					assert.Equal(t, row.sent, failed.Attempts)
-					assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-				}
-				assert.Equal(t, row.sent, sent)
-				if row.sent == 0 {
-					assert.Zero(t, time.Since(start), "nothing held a slot")
-				}
-			})
+				err := operationCalls[hotelstays.OpBook](t.Context(), client)
+				failed := errorAs[*hotelstays.TransportError](t, err)
+				assert.ErrorContains(t, err, row.problem)
+				assert.NotContains(t, err.Error(), "safe to call again", "it would fail again")
+				assert.False(t, failed.Sent)
+				assert.Equal(t, row.sent, failed.Attempts)
+				assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+			}
+			assert.Equal(t, row.sent, sent)
+			if row.sent == 0 {
+				assert.Zero(t, time.Since(start), "nothing held a slot")
+			}
 		})
 	}
 }

@@ -44,40 +44,38 @@ func accountsOf(t *testing.T, srv *hotelstaystest.Server, n int, opts ...hotelst
 // The queue for the tickets counts neither as the ticket's time nor against other accounts.
 func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 150)} {
-		t.Run(fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-				defer srv.Close()
-				clients := accountsOf(t, srv, accounts)
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-				defer cancel()
-				search := searchCity(srv)
-				search.PageSize = 1
-				start := time.Now()
-				_, err := clients[0].HotelList(ctx, search)
-				assert.NoError(t, err)
-				var wg sync.WaitGroup
-				for _, client := range clients[1:] {
-					wg.Go(func() {
-						_, err := client.HotelList(ctx, search)
-						assert.NoError(t, err)
-					})
-				}
-				synctest.Wait()
-				waiting := time.Now()
-				_, err = clients[0].HotelList(ctx, search)
-				assert.NoError(t, err)
-				assert.Less(t, time.Since(waiting), 100*ms, "who has a ticket does not wait for those who have none")
-				wg.Wait()
-				took := time.Since(start)
-				t.Logf("%d tickets in %s", srv.Ledger().TicketsIssued(), took)
-				assert.Equal(t, accounts, srv.Ledger().TicketsIssued())
-				assert.LessOrEqual(t, took, time.Duration(accounts/5)*1010*ms+time.Second)
-				for _, op := range []hotelstaystest.Operation{hotelstays.OpTicket, hotelstays.OpHotelList} {
-					assert.Zero(t, srv.Ledger().RateLimited(op), op)
-				}
-				clients[0].CloseIdleConnections()
-			})
+		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
+			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
+			defer srv.Close()
+			clients := accountsOf(t, srv, accounts)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			search := searchCity(srv)
+			search.PageSize = 1
+			start := time.Now()
+			_, err := clients[0].HotelList(ctx, search)
+			assert.NoError(t, err)
+			var wg sync.WaitGroup
+			for _, client := range clients[1:] {
+				wg.Go(func() {
+					_, err := client.HotelList(ctx, search)
+					assert.NoError(t, err)
+				})
+			}
+			synctest.Wait()
+			waiting := time.Now()
+			_, err = clients[0].HotelList(ctx, search)
+			assert.NoError(t, err)
+			assert.Less(t, time.Since(waiting), 100*ms, "who has a ticket does not wait for those who have none")
+			wg.Wait()
+			took := time.Since(start)
+			t.Logf("%d tickets in %s", srv.Ledger().TicketsIssued(), took)
+			assert.Equal(t, accounts, srv.Ledger().TicketsIssued())
+			assert.LessOrEqual(t, took, time.Duration(accounts/5)*1010*ms+time.Second)
+			for _, op := range []hotelstaystest.Operation{hotelstays.OpTicket, hotelstays.OpHotelList} {
+				assert.Zero(t, srv.Ledger().RateLimited(op), op)
+			}
+			clients[0].CloseIdleConnections()
 		})
 	}
 }
@@ -97,8 +95,7 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 		_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
 		assert.ErrorContains(t, err, "the call's own limit of 20s passed")
 		assert.Equal(t, hotelstays.KindTimeout, hotelstays.KindOf(err))
-		var transport *hotelstays.TransportError
-		require.ErrorAs(t, err, &transport)
+		transport := errorAs[*hotelstays.TransportError](t, err)
 		assert.True(t, transport.NoToken)
 		assert.Equal(t, 80*time.Second, time.Since(start))
 		client.CloseIdleConnections()

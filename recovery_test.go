@@ -312,9 +312,8 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 			assert.Equal(t, tc.polls, w.polls(w.bookEnded(t)))
 			require.NotNil(t, outcome)
 			assert.Equal(t, tc.state, outcome.State)
-			var unknown *hotelstays.OutcomeUnknownError
 			known := tc.state == hotelstays.BookingFound || tc.state == hotelstays.BookingAbsent
-			assert.Equal(t, !known, errors.As(err, &unknown), "%v", err)
+			assert.Equal(t, !known, errors.As(err, new(*hotelstays.OutcomeUnknownError)), "%v", err)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -496,9 +495,8 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 		w := newRecoveryWorld(t)
 		start := time.Now()
 		recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
-		var invalid *hotelstays.ValidationError
 		_, err := w.client.RecoverBooking(t.Context(), recovery, hotelstays.WithCurrency("EUR"))
-		assert.ErrorAs(t, err, &invalid)
+		assert.ErrorAs(t, err, new(*hotelstays.ValidationError))
 		_, err = w.client.RecoverBooking(t.Context(), w.client.NewBookingRecovery(w.offer.Request("\xff")))
 		assert.Equal(t, []string{"recovery.customerReferenceNo"}, faultPaths(t, err))
 		assert.Equal(t, start, time.Now())
@@ -506,9 +504,8 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 		recovery.EndedAt, recovery.NextPoll = start, start.Add(time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		var unknown *hotelstays.OutcomeUnknownError
 		outcome, err := w.client.StepRecovery(ctx, recovery)
-		assert.ErrorAs(t, err, &unknown)
+		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 		assert.Empty(t, w.Ledger().Requests(hotelstays.OpQueryOrders))
@@ -825,12 +822,11 @@ func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
-			var unknown *hotelstays.OutcomeUnknownError
 			var refusal *hotelstays.APIError
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 			require.ErrorAs(t, outcome.Err, &refusal)
 			assert.Equal(t, 100009999, refusal.Code)
-			require.ErrorAs(t, err, &unknown)
+			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			require.ErrorAs(t, err, &refusal)
 			assert.Equal(t, 100009999, refusal.Code)
 			assert.NotEmpty(t, unknown.RequestID)
@@ -894,20 +890,17 @@ func TestRefusalCodes(t *testing.T) {
 					assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
 					return
 				}
-				var refusal *hotelstays.APIError
-				require.ErrorAs(t, outcome.Err, &refusal, "it may still be the truth")
+				refusal := errorAs[*hotelstays.APIError](t, outcome.Err, "it may still be the truth")
 				assert.Equal(t, tc.book.Code, refusal.Code)
 				assert.ErrorContains(t, outcome.Err, "QueryOrders", "and so may be why it could not be checked")
 				return
 			}
 			assert.Nil(t, outcome)
-			var api *hotelstays.APIError
-			require.ErrorAs(t, err, &api)
+			api := errorAs[*hotelstays.APIError](t, err)
 			assert.Equal(t, tc.book.Code, api.Code)
 			assert.Equal(t, hotelstays.OpBook, api.Operation)
 			assert.NotContains(t, err.Error(), "unknown", "it is believed")
-			var unknown *hotelstays.OutcomeUnknownError
-			assert.NotErrorAs(t, err, &unknown)
+			assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 			assert.Empty(t, w.Ledger().Orders())
 		})
 	}
@@ -983,8 +976,7 @@ func TestReferenceReused(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
-				var reused *hotelstays.ReferenceReusedError
-				require.ErrorAs(t, err, &reused)
+				reused := errorAs[*hotelstays.ReferenceReusedError](t, err)
 				assert.Equal(t, tc.what, reused.What)
 				assert.Equal(t, made.PlatformReferenceNo, reused.Order.PlatformReferenceNo)
 				for _, part := range []string{tc.what, "ref-1", made.PlatformReferenceNo} {

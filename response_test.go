@@ -236,10 +236,8 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 func TestDecodeBookWithoutOrder(t *testing.T) {
 	for _, data := range []string{`{}`, `{"hotelOrder":null}`, `{"hotelOrder":[]}`, `{"hotelOrder":"plat-1"}`, `{"order":{"status":1}}`} {
 		_, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`}))
-		var unknown *hotelstays.OutcomeUnknownError
-		require.ErrorAs(t, err, &unknown, data)
-		var decode *hotelstays.DecodeError
-		require.ErrorAs(t, err, &decode, data)
+		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError), data)
+		decode := errorAs[*hotelstays.DecodeError](t, err, data)
 		assert.Contains(t, decode.Err.Error(), "data.hotelOrder", data)
 	}
 }
@@ -250,8 +248,7 @@ func TestDecodeTicketWithoutTicket(t *testing.T) {
 		c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`})
 		resp, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("s")})
 		assert.Nil(t, resp, data)
-		var decode *hotelstays.DecodeError
-		require.ErrorAs(t, err, &decode, data)
+		require.ErrorAs(t, err, new(*hotelstays.DecodeError), data)
 		assert.Contains(t, err.Error(), "data.ticket", data)
 	}
 }
@@ -289,8 +286,7 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 	for _, announced := range []bool{true, false} {
 		large := &fixedAnswer{status: 502, body: body, announced: announced}
 		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
-		var decode *hotelstays.DecodeError
-		require.ErrorAs(t, err, &decode)
+		decode := errorAs[*hotelstays.DecodeError](t, err)
 		assert.Contains(t, err.Error(), "limit of response bytes")
 		assert.Equal(t, large.requestID(t), decode.RequestID)
 		assert.Equal(t, 502, decode.HTTPStatus, "the status is known")
@@ -330,8 +326,7 @@ func (f failingTransport) RoundTrip(*http.Request) (*http.Response, error) { ret
 func TestDecodeNothingLeft(t *testing.T) {
 	never := func(t *testing.T, err error) {
 		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-		var failed *hotelstays.TransportError
-		require.ErrorAs(t, err, &failed)
+		failed := errorAs[*hotelstays.TransportError](t, err)
 		assert.False(t, failed.Sent)
 	}
 	t.Run("no connection", func(t *testing.T) {
@@ -396,8 +391,7 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 				rt.body = `{"code":"CANARY","data":{"status":1}}`
 			}
 			err := operationCalls[row.op](t.Context(), clientThrough(t, rt))
-			var decode *hotelstays.DecodeError
-			require.ErrorAs(t, err, &decode)
+			decode := errorAs[*hotelstays.DecodeError](t, err)
 			assert.Equal(t, row.want, decode.Err.Error())
 			assert.Contains(t, err.Error(), row.want)
 			assert.Equal(t, 200, decode.HTTPStatus)
@@ -525,14 +519,12 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 			`"orders":[` + strings.Repeat(`{"status":"open"},`, 100) + `"one"]`} {
 			rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{` + members + `}}`}
 			_, err := clientThrough(t, rt).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-			var unread *hotelstays.DecodeError
-			assert.ErrorAs(t, err, &unread, "fewer orders must not look like none: %s", members)
+			assert.ErrorAs(t, err, new(*hotelstays.DecodeError), "fewer orders must not look like none: %s", members)
 		}
 	})
 	t.Run("an order without any reference", func(t *testing.T) {
 		_, err := sendBook(t, clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"hotelOrder":{"status":1}}}`}))
-		var unknown *hotelstays.OutcomeUnknownError
-		assert.ErrorAs(t, err, &unknown)
+		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 	})
 }
 
@@ -761,8 +753,7 @@ func TestOAuthAnswerForms(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			resp, err := ask(row.status, row.body)
 			assert.Nil(t, resp)
-			var api *hotelstays.APIError
-			require.ErrorAs(t, err, &api)
+			api := errorAs[*hotelstays.APIError](t, err)
 			assert.Equal(t, row.status, api.HTTPStatus)
 			assert.ElementsMatch(t, row.want, matchedSentinels(err))
 			assert.Equal(t, row.msg, api.Msg)
@@ -773,8 +764,7 @@ func TestOAuthAnswerForms(t *testing.T) {
 		htmlPage, ``} {
 		resp, err := ask(200, body)
 		assert.Nil(t, resp, body)
-		var decode *hotelstays.DecodeError
-		require.ErrorAs(t, err, &decode, body)
+		require.ErrorAs(t, err, new(*hotelstays.DecodeError), body)
 	}
 }
 
@@ -912,8 +902,7 @@ func TestCtxThatEndsWhileDecoding(t *testing.T) {
 			}))
 			err := operationCalls[op](ctx, client)
 			require.ErrorIs(t, err, context.Canceled)
-			var failed *hotelstays.TransportError
-			require.ErrorAs(t, err, &failed)
+			failed := errorAs[*hotelstays.TransportError](t, err)
 			assert.True(t, failed.Sent)
 			assert.Equal(t, 1, failed.Attempts)
 			assert.Contains(t, err.Error(), fmt.Sprintf("the answer (HTTP %d) was not read to its end", status))
@@ -937,12 +926,10 @@ func TestCtxThatEndsInABackoff(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer time.AfterFunc(10*time.Second, cancel).Stop()
 			err := operationCalls[op](ctx, client)
-			var failed *hotelstays.TransportError
-			require.ErrorAs(t, err, &failed)
+			failed := errorAs[*hotelstays.TransportError](t, err)
 			assert.False(t, failed.Sent)
 			assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(err), "nothing is in doubt")
-			var refused *hotelstays.APIError
-			require.ErrorAs(t, err, &refused)
+			refused := errorAs[*hotelstays.APIError](t, err)
 			assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
 			assert.Equal(t, body == long, refused.Code == 0)
 			require.ErrorContains(t, err, "before another attempt")

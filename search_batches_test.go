@@ -49,8 +49,7 @@ func pricedIDs(t *testing.T, pages []*hotelstays.HotelListResponse) []string {
 func failedIDs(t *testing.T, errs []error) (ids []string) {
 	t.Helper()
 	for _, err := range errs {
-		var batch *hotelstays.BatchError
-		require.ErrorAs(t, err, &batch)
+		batch := errorAs[*hotelstays.BatchError](t, err)
 		ids = append(ids, batch.HotelIDs...)
 	}
 	return ids
@@ -147,8 +146,7 @@ func TestHotelListBatchesFailure(t *testing.T) {
 			srv.Inject(tc.fault)
 			pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
 			require.Len(t, errs, 1)
-			var api *hotelstays.APIError
-			require.ErrorAs(t, errs[0], &api)
+			api := errorAs[*hotelstays.APIError](t, errs[0])
 			assert.Equal(t, tc.fault.Status, api.HTTPStatus)
 			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
 

@@ -339,8 +339,7 @@ func TestStreamThatBreaksOff(t *testing.T) {
 			assert.Len(t, got.hotels, row.hotels)
 			assert.False(t, got.complete)
 			assert.Equal(t, row.hotels == 0, got.resp == nil, "of a failed attempt nothing is left")
-			var broken *hotelstays.TransportError
-			require.ErrorAs(t, got.err, &broken)
+			broken := errorAs[*hotelstays.TransportError](t, got.err)
 			assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
 			assert.ErrorContains(t, got.err, row.text)
 			assert.True(t, broken.Sent)
@@ -387,8 +386,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 				}
 			}
 			assert.Equal(t, 1, hotels)
-			var broken *hotelstays.TransportError
-			require.ErrorAs(t, end, &broken)
+			require.ErrorAs(t, end, new(*hotelstays.TransportError))
 			assert.ErrorIs(t, end, row.is)
 			assert.ErrorContains(t, end, "hotels handed out: 1")
 		})

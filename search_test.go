@@ -69,8 +69,7 @@ func TestHotelListSessionOfTheHeader(t *testing.T) {
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			return reply(200, `{"code":0,"data":`+data+`}`), nil
 		}))
-		var unreadable *hotelstays.DecodeError
-		assert.Equal(t, missing, errors.As(operationCalls[hotelstays.OpHotelList](t.Context(), client), &unreadable), data)
+		assert.Equal(t, missing, errors.As(operationCalls[hotelstays.OpHotelList](t.Context(), client), new(*hotelstays.DecodeError)), data)
 	}
 }
 
@@ -187,8 +186,7 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 					return
 				}
 				require.Len(t, errs, 1)
-				var broken *hotelstays.PageError
-				require.ErrorAs(t, errs[0], &broken)
+				broken := errorAs[*hotelstays.PageError](t, errs[0])
 				assert.Equal(t, tc.calls, broken.PageNum)
 				assert.Equal(t, tc.repeats, broken.Repeats)
 				assert.Contains(t, listing, string(broken.Operation))

@@ -113,20 +113,18 @@ func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 			return token
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log, written, _ := logOf(t, slog.LevelWarn)
-				store := &damagingStore{newMemoryStore(), damage}
-				w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
-				other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithLogger(log))
-				defer w.end(other)
-				for _, c := range []*hotelstays.Client{w.client, other} {
-					require.Empty(t, callAll(t.Context(), c, 1))
-				}
-				assert.Equal(t, 2, w.Ledger().TicketsIssued())
-				assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no call is refused for its token")
-				assert.Contains(t, written.String(), "token store failed")
-			})
+		inBubble(t, name, func(t *testing.T) {
+			log, written, _ := logOf(t, slog.LevelWarn)
+			store := &damagingStore{newMemoryStore(), damage}
+			w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
+			other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithLogger(log))
+			defer w.end(other)
+			for _, c := range []*hotelstays.Client{w.client, other} {
+				require.Empty(t, callAll(t.Context(), c, 1))
+			}
+			assert.Equal(t, 2, w.Ledger().TicketsIssued())
+			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no call is refused for its token")
+			assert.Contains(t, written.String(), "token store failed")
 		})
 	}
 }

@@ -43,8 +43,7 @@ func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // *ValidationError.
 func faultPaths(t *testing.T, err error) []string {
 	t.Helper()
-	var invalid *hotelstays.ValidationError
-	require.ErrorAs(t, err, &invalid)
+	invalid := errorAs[*hotelstays.ValidationError](t, err)
 	var paths []string
 	for _, f := range invalid.Fields {
 		paths = append(paths, f.Path)

@@ -185,8 +185,7 @@ func TestVerifyVoucher(t *testing.T) {
 	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, nil), hotelstays.ErrNoVoucher)
 	assert.Error(t, hotelstays.VerifyVoucher(nil, &types.Voucher{}))
 
-	var failed *hotelstays.VoucherError
-	require.ErrorAs(t, hotelstays.VerifyVoucher(nil, v), &failed)
+	failed := errorAs[*hotelstays.VoucherError](t, hotelstays.VerifyVoucher(nil, v))
 	assert.Equal(t, "V1", failed.VoucherNumber)
 	assert.Equal(t, 1, failed.Version)
 	assert.ErrorContains(t, failed, `"V1" version 1`)
@@ -339,8 +338,7 @@ func redirecting(status int, to string) func(*http.Request) (*http.Response, err
 
 func (f *documentFault) check(t *testing.T, err error, service *voucherService) {
 	t.Helper()
-	var failed *hotelstays.VoucherError
-	require.ErrorAs(t, err, &failed)
+	failed := errorAs[*hotelstays.VoucherError](t, err)
 	assert.Equal(t, "V1", failed.VoucherNumber)
 	if f.is != nil {
 		assert.ErrorIs(t, err, f.is)
@@ -662,8 +660,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
 			dir := t.TempDir()
 			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-			var voucher *hotelstays.VoucherError
-			require.ErrorAs(t, err, &voucher)
+			voucher := errorAs[*hotelstays.VoucherError](t, err)
 			assert.ErrorIs(t, err, hotelstays.ErrVoucherNotReady)
 			assert.Equal(t, types.VoucherPending, voucher.Status)
 			assert.ErrorContains(t, err, "PENDING")

@@ -70,8 +70,7 @@ func hookOptions() hotelstays.WebhookOptions {
 // of the delivery.
 func hookRefused(t *testing.T, err, condition error, what string) {
 	t.Helper()
-	var refused *hotelstays.WebhookError
-	require.ErrorAs(t, err, &refused, what)
+	require.ErrorAs(t, err, new(*hotelstays.WebhookError), what)
 	assert.ErrorIs(t, err, condition, what)
 	assert.NotContains(t, err.Error(), "CANARY", what)
 	assert.NotContains(t, err.Error(), "ref-1", what)
@@ -356,8 +355,7 @@ func FuzzWebhookSignature(f *testing.F) {
 		header = strings.NewReplacer("NOW", now, "MAC", hookMAC(hookSecret, now, hookPaid)).Replace(header)
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), hookHeader(header), hookOptions())
 		if err != nil {
-			var refused *hotelstays.WebhookError
-			if event != nil || !errors.As(err, &refused) || errors.Is(err, hotelstays.ErrWebhookBody) {
+			if event != nil || !errors.As(err, new(*hotelstays.WebhookError)) || errors.Is(err, hotelstays.ErrWebhookBody) {
 				t.Fatalf("%q: %v, %v", header, event, err)
 			}
 			if strings.Contains(err.Error(), "CANARY") {
@@ -398,8 +396,7 @@ func FuzzWebhookBody(f *testing.F) {
 			t.Fatal("the body was written to")
 		}
 		if err != nil {
-			var refused *hotelstays.WebhookError
-			if event != nil || !errors.As(err, &refused) || !errors.Is(err, hotelstays.ErrWebhookBody) {
+			if event != nil || !errors.As(err, new(*hotelstays.WebhookError)) || !errors.Is(err, hotelstays.ErrWebhookBody) {
 				t.Fatalf("%q: %v, %v", body, event, err)
 			}
 			if strings.Contains(err.Error(), "CANARY") {
