@@ -217,18 +217,12 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 			hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{types.ScopeBookingRead}},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
-				client, err := hotelstays.New("http://127.0.0.1", cred, hotelstays.WithMaxAttempts(1),
-					hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
-						asked++
-						return reply(status, body), nil
-					})}))
-				require.NoError(t, err)
+				answer := &fixedAnswer{status: status, body: body}
+				client := clientWith(t, answer, cred)
 				for range 4 {
-					_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
-					require.Error(t, err)
+					require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 				}
-				assert.Equal(t, 4, asked, "HTTP %d to %T", status, cred)
+				assert.Len(t, answer.sent, 4, "HTTP %d to %T", status, cred)
 			})
 		}
 	}
@@ -285,8 +279,7 @@ func TestTokenAnswersAreSmall(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
 		body := head + strings.Repeat("x", size-len(head)-len(tail)) + tail
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, body), nil }),
-			hotelstays.WithMaxResponseBytes(1<<30))
+		client := clientThrough(t, saying(body), hotelstays.WithMaxResponseBytes(1<<30))
 		for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpOAuthToken} {
 			err := operationCalls[op](t.Context(), client, hotelstays.WithRawData())
 			if size == 1<<20 {

@@ -110,10 +110,8 @@ func TestCallbackToLoopback(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.base+" "+row.callback, func(t *testing.T) {
 			counted := &countedRequests{}
-			c, err := hotelstays.New(row.base, bearerToken("t"), hotelstays.WithHTTPClient(&http.Client{Transport: counted}),
-				hotelstays.WithMaxAttempts(1))
-			require.NoError(t, err)
-			_, err = c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
+			c := clientAt(t, row.base, bearerToken("t"), counted, hotelstays.WithMaxAttempts(1))
+			_, err := c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
 			if row.ok {
 				assert.Equal(t, 1, counted.sent)
 				return

@@ -107,17 +107,12 @@ func TestWithCredential(t *testing.T) {
 	var sent []*http.Request
 	observed, store := 0, newMemoryStore()
 	log, _, _ := logOf(t, slog.LevelInfo)
-	base, err := hotelstays.New("https://api.example.test", bearerToken("first"),
-		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-			sent = append(sent, r)
-			if strings.HasSuffix(r.URL.Path, "ticket") {
-				return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
-			}
-			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
-		})}), hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
+	base := clientAt(t, "https://api.example.test", bearerToken("first"), transportFunc(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r)
+		return reply(200, `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`), nil
+	}), hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
 		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithHeader("User-Agent", "agent"),
 		hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
-	require.NoError(t, err)
 	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
 	require.NoError(t, err)
 	third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key",
@@ -150,10 +145,7 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 			if broken {
 				return nil, errors.New("broken")
 			}
-			if strings.HasSuffix(r.URL.Path, "ticket") {
-				return reply(200, `{"code":0,"data":{"ticket":"ticket-1"}}`), nil
-			}
-			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+			return reply(200, `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`), nil
 		}), hotelstays.WithRateLimiter(noRateLimits{}))
 		heap := func() int {
 			var m runtime.MemStats
@@ -283,19 +275,17 @@ func TestTransportThatReturnsNothing(t *testing.T) {
 // A panic of the transport reaches the caller, gives the slot back, and is no
 // success to an observer; where the token is fetched it is an error.
 func TestTransportThatPanics(t *testing.T) {
+	panics := transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })
 	synctest.Test(t, func(t *testing.T) {
 		ends := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") }),
-			hotelstays.WithObserver(ends.observer()))
+		client := clientThrough(t, panics, hotelstays.WithObserver(ends.observer()))
 		for range 25 { // more than the rate limit of Book
 			assert.PanicsWithValue(t, "boom", func() { _ = operationCalls[hotelstays.OpBook](t.Context(), client) })
 		}
 		require.Len(t, ends.ends, 25)
 		assert.Error(t, ends.ends[0].Err)
 	})
-	ticket, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })}))
-	require.NoError(t, err)
+	ticket := clientWith(t, panics, hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")})
 	assert.ErrorContains(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), ticket), "panicked with a value of type string")
 }
 
@@ -334,15 +324,12 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 
 // A limiter may grant without a permit; what it waits for is named.
 func TestLimiterWithoutPermits(t *testing.T) {
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{}}`), nil }),
-		hotelstays.WithRateLimiter(nilLimiter{}))
-	assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
-	client = clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(200, `{"code":0,"data":{}}`), nil }),
-		hotelstays.WithRateLimiter(nilPermits{}))
-	assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client), "a nil pointer is no permit, too")
-
+	for _, limiter := range []hotelstays.RateLimiter{limiterFunc(func() error { return nil }), nilPermits{}} { // a nil pointer is no permit, too
+		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
+		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+	}
 	down := &net.OpError{Op: "dial", Err: errors.New("store is down")} // of the limiter's own server
-	client = clientThrough(t, nil, hotelstays.WithRateLimiter(nilLimiter{err: down}), hotelstays.WithMaxAttempts(4))
+	client := clientThrough(t, nil, hotelstays.WithRateLimiter(limiterFunc(func() error { return down })), hotelstays.WithMaxAttempts(4))
 	synctest.Test(t, func(t *testing.T) {
 		err := operationCalls[hotelstays.OpBook](t.Context(), client)
 		assert.ErrorContains(t, err, "waiting for the rate limit: dial: store is down")
@@ -351,15 +338,6 @@ func TestLimiterWithoutPermits(t *testing.T) {
 		assert.False(t, failed.Sent)
 		assert.Zero(t, failed.Attempts)
 	})
-}
-
-type nilLimiter struct {
-	noRateLimits
-	err error
-}
-
-func (l nilLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	return nil, l.err
 }
 
 // nilPermits is a limiter whose permits are nil pointers.
@@ -746,14 +724,9 @@ func checkNeverLeft(t *testing.T, row retryRow) {
 	synctest.Test(t, func(t *testing.T) {
 		for op, call := range operationCalls {
 			dials := 0
-			tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-				dials++
-				return nil, errors.New("no route")
-			}}
-			client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-				hotelstays.WithHTTPClient(&http.Client{Transport: tr}))
-			require.NoError(t, err)
-			err = call(t.Context(), client)
+			client := clientAt(t, "http://127.0.0.1:1", bearerToken("token"), &http.Transport{
+				DialContext: func(context.Context, string, string) (net.Conn, error) { dials++; return nil, errors.New("no route") }})
+			err := call(t.Context(), client)
 			failed := errorAs[*hotelstays.TransportError](t, err, op)
 			assert.False(t, failed.Sent)
 			assert.Equal(t, 4, failed.Attempts)

@@ -78,10 +78,7 @@ func TestRefusingProxyIsNamed(t *testing.T) {
 		}()
 		return client, nil
 	}
-	client, err := hotelstays.New("https://host.example", hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithMaxAttempts(1))
-	require.NoError(t, err)
-	_, err = client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
+	err := operationCalls[hotelstays.OpCheckAvail](t.Context(), clientWith(t, tr, bearerToken("token")))
 	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407: "+
 		"the proxy asks for authentication (nothing was carried out")
 	assert.ErrorContains(t, err, "check the credentials of the proxy")

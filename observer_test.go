@@ -217,8 +217,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) { return reply(503, ""), nil }),
-			hotelstays.WithObserver(log.observer()))
+		client := clientThrough(t, answering(503, ""), hotelstays.WithObserver(log.observer()))
 		const limit, window = 10, 1010 * time.Millisecond
 		for range limit + 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
@@ -293,11 +292,8 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // hold them.
 func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	log := &callLog{}
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		resp := reply(200, `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`)
-		resp.Header = http.Header{"Request-Id": {"request-s"}, "Trace-Id": {"trace-s"}}
-		return resp, nil
-	}), hotelstays.WithObserver(log.observer()))
+	client := clientThrough(t, answering(200, `{"code":0,"data":{"list":[]}}`, "Request-Id", "request-s", "Trace-Id", "trace-s"),
+		hotelstays.WithObserver(log.observer()))
 	resp, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTraceID("trace-c"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
@@ -426,12 +422,8 @@ func TestLogOfATokensLifetime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var buf bytes.Buffer
-			rt := transportFunc(func(*http.Request) (*http.Response, error) {
-				return reply(200, `{"code":0,"data":{"access_token":"token"}}`), nil
-			})
-			client, err := hotelstays.New("http://127.0.0.1:1", cred, hotelstays.WithHTTPClient(&http.Client{Transport: rt}),
+			client := clientWith(t, saying(`{"code":0,"data":{"access_token":"token"}}`), cred,
 				hotelstays.WithLogger(slog.New(slog.NewTextHandler(&buf, nil))))
-			require.NoError(t, err)
 			require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 			assert.Contains(t, buf.String(), `msg="token fetched"`+want+"\n")
 		})
@@ -475,8 +467,7 @@ func TestObserverSeesHelpers(t *testing.T) {
 	for method, call := range optionCalls(t) {
 		synctest.Test(t, func(t *testing.T) {
 			calls, helpers := &callLog{}, &callLog{}
-			refuse := transportFunc(func(*http.Request) (*http.Response, error) { return reply(403, `{"code":7}`), nil })
-			client := clientThrough(t, refuse, hotelstays.WithObserver(calls.observer()),
+			client := clientThrough(t, answering(403, `{"code":7}`), hotelstays.WithObserver(calls.observer()),
 				hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end}))
 			err := call(t.Context(), client)
 			isOperation := operationCalls[hotelstays.Operation(method)] != nil
@@ -504,12 +495,11 @@ func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
 	client := clientThrough(t,
 		&fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
-	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
-	for range client.HotelListPages(t.Context(), search) {
+	for range client.HotelListPages(t.Context(), anySearch()) {
 		break
 	}
 	assert.Panics(t, func() {
-		for range client.HotelListPages(t.Context(), search) {
+		for range client.HotelListPages(t.Context(), anySearch()) {
 			panic("the loop")
 		}
 	})
@@ -524,12 +514,8 @@ func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 // An observer that panics does not keep the others from the end of the call.
 func TestObserverThatPanics(t *testing.T) {
 	log := &callLog{}
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response,
-		error) {
-		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
-	}),
-		hotelstays.WithObserver(log.observer()), hotelstays.WithObserver(hotelstays.Observer{
-			CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))
+	client := clientThrough(t, saying(`{"code":0,"data":{"orders":[]}}`), hotelstays.WithObserver(log.observer()),
+		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))
 	assert.PanicsWithValue(t, "observer", func() { _, _ = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) })
 	assert.Len(t, log.ends, 1)
 }

@@ -29,7 +29,7 @@ import (
 
 // optionCalls has a call of each method that takes options and returns an error.
 func optionCalls(t *testing.T) map[string]operationCall {
-	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+	search := anySearch()
 	batches := edited(*search, func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(3) })
 	booking := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "session"}.Request("ref-1")
 	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}

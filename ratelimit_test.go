@@ -213,11 +213,7 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 // A caller whose deadline comes before the end of a pause gets its error at once.
 func TestPauseBeyondTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			resp := reply(http.StatusTooManyRequests, `{"code":100000429,"msg":"slower"}`)
-			resp.Header.Set("Retry-After", "3600")
-			return resp, nil
-		}), hotelstays.WithMaxAttempts(4))
+		client := clientThrough(t, answering(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "3600"), hotelstays.WithMaxAttempts(4))
 		call := operationCalls[hotelstays.OpHotelList]
 		require.ErrorIs(t, call(t.Context(), client), hotelstays.ErrRateLimited)
 		start := time.Now()

@@ -530,9 +530,7 @@ func TestRecoveryWhosePollsAreInvalid(t *testing.T) {
 func TestRecoveryIsOfOneAccount(t *testing.T) {
 	const url = "https://api.example.test"
 	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
-		c, err := hotelstays.New(url, cred, hotelstays.WithHTTPClient(&http.Client{Transport: noSend{t}}))
-		require.NoError(t, err)
-		return c
+		return clientAt(t, url, cred, noSend{t})
 	}
 	ticket := func(key string) hotelstays.Credential {
 		return hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret("secret")}

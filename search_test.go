@@ -18,7 +18,6 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // A search begins a session or continues its own, and HotelRates has the offers of the search.
@@ -51,13 +50,8 @@ func TestHotelListSessionOfTheHeader(t *testing.T) {
 		`{"list":[],"basic":null}`:                     "of the header",
 		`{"list":[]}`:                                  "of the header",
 	} {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			resp := reply(200, `{"code":0,"data":`+data+`}`)
-			resp.Header.Set("Session-Id", "of the header")
-			return resp, nil
-		}))
-		resp, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{HotelIDs: []string{"h"}, CheckIn: checkIn, CheckOut: checkOut,
-			RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}})
+		client := clientThrough(t, answering(200, `{"code":0,"data":`+data+`}`, "Session-Id", "of the header"))
+		resp, err := client.HotelList(t.Context(), anySearch())
 		require.NoError(t, err, data)
 		assert.Equal(t, want, resp.Basic.SessionID, data)
 	}
@@ -66,9 +60,7 @@ func TestHotelListSessionOfTheHeader(t *testing.T) {
 		`{"list":[],"basic":null}`:                          true,
 		`{"list":[]}`:                                       true,
 	} {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			return reply(200, `{"code":0,"data":`+data+`}`), nil
-		}))
+		client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
 		assert.Equal(t, missing, errors.As(operationCalls[hotelstays.OpHotelList](t.Context(), client), new(*hotelstays.DecodeError)), data)
 	}
 }

@@ -92,13 +92,7 @@ type closeCounter struct {
 
 func (c *closeCounter) Close() error { c.closed(); return c.ReadCloser.Close() }
 
-func serving(document []byte) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) { return reply(200, string(document)), nil }
-}
-
-func replying(status int) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) { return reply(status, "no"), nil }
-}
+func serving(document []byte) transportFunc { return answering(200, string(document)) }
 
 // serviceOf serves a voucher of voucherDoc, both as changed.
 func serviceOf(change func(*types.Voucher), serve func(*http.Request) (*http.Response, error)) *voucherService {
@@ -201,17 +195,12 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // without one
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
-		asks := 0
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			asks++
-			return reply(200, voucherAnswer(status, nil)), nil
-		}))
-		dir := t.TempDir()
-		v, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+		answer, dir := &fixedAnswer{status: 200, body: voucherAnswer(status, nil)}, t.TempDir()
+		v, err := clientThrough(t, answer).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
 		assert.ErrorIs(t, err, want)
 		assert.Nil(t, v)
 		assertFiles(t, dir)
-		assert.Equal(t, 1, asks)
+		assert.Len(t, answer.sent, 1)
 		assert.ErrorContains(t, err, `hotelstays: voucher of order "ref-1": there is no document`)
 		assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
 		assert.Equal(t, errors.Is(want, hotelstays.ErrVoucherNotReady), strings.Contains(err.Error(), "AwaitVoucher waits for it"))
@@ -295,7 +284,7 @@ func documentFaults() map[string]documentFault {
 			is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for _, status := range []int{401, 403, 404, 410} {
-		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: replying(status), is: hotelstays.ErrVoucherLinkExpired,
+		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
 			text: fmt.Sprintf("HTTP %d; call OrderVoucher for a new link", status), asks: 3}
 	}
 	for _, status := range []int{201, 206, 304, 400, 500, 503} { // the right bytes under the wrong status
@@ -330,9 +319,7 @@ func redirecting(status int, to string) func(*http.Request) (*http.Response, err
 		if strings.HasSuffix(r.URL.RawQuery, "&again") {
 			return reply(200, string(voucherDoc)), nil
 		}
-		resp := reply(status, string(voucherDoc))
-		resp.Header.Set("Location", to)
-		return resp, nil
+		return reply(status, string(voucherDoc), "Location", to), nil
 	}
 }
 
@@ -782,16 +769,14 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(err.Error(), "ref-1"), err)
 		return err
 	}
-	refused := save(transportFunc(func(*http.Request) (*http.Response, error) {
-		return reply(404, `{"code":100000404,"msg":"no such order"}`), nil
-	}))
+	refused := save(answering(404, `{"code":100000404,"msg":"no such order"}`))
 	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
 	var voucher *hotelstays.VoucherError
 	assert.NotErrorAs(t, refused, &voucher, "there is none")
 	assert.ErrorContains(t, refused,
 		`hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
 	assert.NotContains(t, log.String(), "again")
-	expired := save(serviceOf(nil, replying(410)))
+	expired := save(serviceOf(nil, answering(410, "no")))
 	assert.ErrorIs(t, expired, hotelstays.ErrVoucherLinkExpired)
 	require.ErrorAs(t, expired, &voucher)
 	assert.Equal(t, "ref-1", voucher.Reference)

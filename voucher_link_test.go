@@ -108,20 +108,15 @@ func TestDownloadVoucherLinks(t *testing.T) {
 				from = "https://first.example/doc"
 			}
 			var fetched []string
-			client, err := hotelstays.New(tc.base, bearerToken("token"), append(tc.opts, hotelstays.WithHTTPClient(&http.Client{
-				Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-					fetched = append(fetched, r.URL.Host)
-					if r.URL.Host != "first.example" {
-						return reply(200, string(voucherDoc)), nil
-					}
-					resp := reply(302, "")
-					resp.Header.Set("Location", tc.link)
-					return resp, nil
-				}),
-			}))...)
-			require.NoError(t, err)
+			client := clientAt(t, tc.base, bearerToken("token"), transportFunc(func(r *http.Request) (*http.Response, error) {
+				fetched = append(fetched, r.URL.Host)
+				if r.URL.Host != "first.example" {
+					return reply(200, string(voucherDoc)), nil
+				}
+				return reply(302, "", "Location", tc.link), nil
+			}), tc.opts...)
 			var w writeLog
-			err = client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, from), &w)
+			err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, from), &w)
 			assert.Equal(t, tc.fetched, err == nil, "%+v, redirected: %t: %v", tc, redirected, err)
 			assert.Equal(t, tc.fetched, w.Len() > 0, tc)
 			if !tc.fetched {
@@ -154,9 +149,7 @@ func TestDownloadVoucherRedirects(t *testing.T) {
 				if service.fetches > len(tc.codes) {
 					return reply(200, string(voucherDoc)), nil
 				}
-				resp := reply(tc.codes[service.fetches-1], "")
-				resp.Header.Set("Location", fmt.Sprintf(tc.to, service.fetches))
-				return resp, nil
+				return reply(tc.codes[service.fetches-1], "", "Location", fmt.Sprintf(tc.to, service.fetches)), nil
 			}
 			var w writeLog
 			err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), &w)
@@ -283,13 +276,11 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 				refused = err
 				return conn, err
 			}
-			client, err := hotelstays.New("https://example.com", bearerToken("token"),
-				append(tc.opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}))...)
-			require.NoError(t, err)
+			client := clientAt(t, "https://example.com", bearerToken("token"), transport, tc.opts...)
 			accepted.Store(0)
 			v := orderVoucher(t, client)
 			require.EqualValues(t, 1, accepted.Load())
-			err = client.DownloadVoucher(t.Context(), v, io.Discard)
+			err := client.DownloadVoucher(t.Context(), v, io.Discard)
 			assert.Equal(t, tc.ok, err == nil, err)
 			assert.Equal(t, tc.ok, refused == nil, "it did not even connect")
 			assert.Equal(t, tc.connections, accepted.Load())
@@ -345,9 +336,7 @@ func TestVoucherLinkStaysOut(t *testing.T) {
 			return resp, nil
 		},
 		"malformed location": func(r *http.Request) (*http.Response, error) {
-			resp := reply(302, "")
-			resp.Header.Set("Location", "http://[::1"+r.URL.RequestURI())
-			return resp, nil
+			return reply(302, "", "Location", "http://[::1"+r.URL.RequestURI()), nil
 		},
 		"the target of a redirect": func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/moved" {

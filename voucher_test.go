@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,17 +110,13 @@ func TestAwaitVoucherEndsWithAValue(t *testing.T) {
 
 // A status that nobody knows yet is the caller's to judge.
 func TestAwaitVoucherEndsOnAnUnknownStatus(t *testing.T) {
-	asks := 0
-	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		asks++
-		return reply(200, voucherAnswer("ARCHIVED", nil)), nil
-	}))
+	answer := &fixedAnswer{status: 200, body: voucherAnswer("ARCHIVED", nil)}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	resp, err := client.AwaitVoucher(ctx, voucherRef)
+	resp, err := clientThrough(t, answer).AwaitVoucher(ctx, voucherRef)
 	require.NoError(t, err)
 	assert.Equal(t, types.VoucherStatus("ARCHIVED"), resp.Status)
-	assert.Equal(t, 1, asks)
+	assert.Len(t, answer.sent, 1)
 }
 
 // The end of ctx returns what was seen last.
