@@ -71,7 +71,7 @@ func goodHotelRates() hotelstays.HotelRatesRequest {
 }
 
 func goodBook() hotelstays.BookRequest {
-	return hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref", RatePkgID: "pkg",
+	return hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg",
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
 }
