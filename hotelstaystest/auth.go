@@ -61,7 +61,17 @@ func (s *Server) findToken(text string) (tok token, ok bool) {
 	return tok, tok.Number > s.revoked.Load()
 }
 
-func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
+type ticketRequest struct {
+	AppKey    string `json:"appKey"`
+	AppSecret string `json:"appSecret"`
+	TTL       *int   `json:"ttl"`
+}
+
+type ticketResponse struct {
+	Ticket string `json:"ticket"`
+}
+
+func runTicket(s *Server, c *call, req *ticketRequest) (*ticketResponse, error) {
 	if req.AppKey == "" || req.AppSecret == "" {
 		return nil, badRequest("appKey and appSecret are required")
 	}
@@ -77,7 +87,7 @@ func runTicket(s *Server, c *call, req *ticketRequest) (any, error) {
 	}
 	ticket := s.newToken(token{Account: req.AppKey, Scopes: s.cfg.TicketScopes}, time.Duration(ttl)*time.Second)
 	s.ledger.tickets.Add(1)
-	return ticketResponse{Ticket: ticket}, nil
+	return &ticketResponse{Ticket: ticket}, nil
 }
 
 // mac signs text with the server's key. A signature is valid for one purpose only.
@@ -87,7 +97,26 @@ func (s *Server) mac(purpose, text string) []byte {
 	return h.Sum(nil)
 }
 
-func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
+type oauthRequest struct {
+	GrantType    string  `json:"grant_type"`
+	ClientID     string  `json:"client_id"`
+	ClientSecret string  `json:"client_secret"`
+	Scope        *string `json:"scope"`
+}
+
+type oauthResponse struct {
+	AccessToken string `json:"access_token"`
+	TokenType   string `json:"token_type"`
+	ExpiresIn   int64  `json:"expires_in"`
+	Scope       string `json:"scope"`
+}
+
+type oauthError struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+func runOAuthToken(s *Server, c *call, req *oauthRequest) (*oauthResponse, error) {
 	if req.GrantType != "client_credentials" {
 		return nil, badRequest("grant_type must be client_credentials, not %q", req.GrantType).as("unsupported_grant_type")
 	}
@@ -116,13 +145,9 @@ func runOAuthToken(s *Server, c *call, req *oauthRequest) (any, error) {
 	for i, scope := range scopes {
 		words[i] = string(scope)
 	}
-	resp := oauthResponse{
+	return &oauthResponse{
 		AccessToken: value, TokenType: "Bearer", ExpiresIn: int64(life / time.Second), Scope: strings.Join(words, " "),
-	}
-	if s.cfg.Variants.OAuthTopLevel {
-		return topLevel{resp}, nil
-	}
-	return resp, nil
+	}, nil
 }
 
 func (s *Server) authorize(c *call) error {

@@ -15,8 +15,25 @@ import (
 
 const maxPassport = 50 // characters
 
+type bookRequest struct {
+	CustomerReferenceNo string         `json:"customerReferenceNo"`
+	RatePkgID           string         `json:"ratePkgId"`
+	Holder              *holder        `json:"holder"`
+	Guests              []guestRequest `json:"guests"`
+	CallbackURL         string         `json:"callbackUrl"`
+}
+
+type guestRequest struct {
+	RoomIndex *int `json:"roomIndex"`
+	guest
+}
+
+type bookResponse struct {
+	HotelOrder *orderBody `json:"hotelOrder"`
+}
+
 // runBook makes an order, or returns the order that the reference already has.
-func runBook(s *Server, c *call, req *bookRequest) (any, error) {
+func runBook(s *Server, c *call, req *bookRequest) (*bookResponse, error) {
 	if err := s.checkBook(c, req); err != nil {
 		return nil, err
 	}
@@ -24,7 +41,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 	defer s.unlock()
 	if o := s.orders.byReference(c.account, req.CustomerReferenceNo); o != nil {
 		s.ledger.reused.Add(1)
-		return bookResponse{s.orderBody(o)}, nil
+		return &bookResponse{s.orderBody(o)}, nil
 	}
 	off, err := s.findOffer(req.RatePkgID, c.session)
 	if err != nil {
@@ -47,7 +64,7 @@ func runBook(s *Server, c *call, req *bookRequest) (any, error) {
 		return nil, s.businessFailure(types.CodeRateChanged, "ARI changed since the rate was last checked; call CheckAvail again")
 	}
 	o := s.orders.create(c, req, off, guests, content, now)
-	return bookResponse{s.orderBody(o)}, nil
+	return &bookResponse{s.orderBody(o)}, nil
 }
 
 // businessFailure is a refusal with the status of [Variants.BusinessFailureStatus].

@@ -30,7 +30,18 @@ func (r CancelRule) validate() error {
 	return nil
 }
 
-func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
+type cancelRequest struct {
+	CustomerReferenceNo string `json:"customerReferenceNo"`
+	SupplierReferenceNo string `json:"supplierReferenceNo"`
+	Reason              string `json:"reason"`
+}
+
+type cancelResponse struct {
+	ServiceFee money             `json:"serviceFee"`
+	Status     types.OrderStatus `json:"status"`
+}
+
+func runCancel(s *Server, c *call, req *cancelRequest) (*cancelResponse, error) {
 	if req.CustomerReferenceNo == "" || req.SupplierReferenceNo == "" {
 		return nil, badRequest("customerReferenceNo and supplierReferenceNo are required")
 	}
@@ -55,7 +66,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (any, error) {
 	s.ledger.cancelled(Cancellation{
 		CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef, Reason: req.Reason, At: now, ServiceFee: moneyString(fee),
 	})
-	return cancelResponse{ServiceFee: fee, Status: o.status()}, nil
+	return &cancelResponse{ServiceFee: fee, Status: o.status()}, nil
 }
 
 // refusedCancel returns why an order cannot be cancelled, or "".

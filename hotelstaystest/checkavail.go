@@ -4,9 +4,25 @@ package hotelstaystest
 
 import "strings"
 
+type checkAvailRequest struct {
+	RatePkgID string `json:"ratePkgId"`
+}
+
+type remarkBasic struct {
+	StatusRemark string `json:"statusRemark"`
+}
+
+type checkAvailResponse struct {
+	Status               int                   `json:"status"`
+	StatusRemark         string                `json:"statusRemark,omitempty"`
+	Basic                *remarkBasic          `json:"basic,omitempty"`
+	RoomRatePkg          *roomRatePkg          `json:"roomRatePkg,omitempty"`
+	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
+}
+
 // runCheckAvail answers an offer's present price. An offer that is gone is unavailable,
 // not an error.
-func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (any, error) {
+func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailResponse, error) {
 	if req.RatePkgID == "" {
 		return nil, badRequest("ratePkgId is required")
 	}

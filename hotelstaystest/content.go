@@ -8,7 +8,19 @@ import (
 	"time"
 )
 
-func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) {
+type destinationsRequest struct {
+	CountryCode         string `json:"countryCode"`
+	ParentDestinationID string `json:"parentDestinationId"`
+	Include             string `json:"include"`
+	FilterEmptyCities   *bool  `json:"filterEmptyCities"`
+	MinHotelCount       *int   `json:"minHotelCount"`
+}
+
+type destinationsResponse struct {
+	Destinations []destination `json:"destinations"`
+}
+
+func runDestinations(s *Server, c *call, req *destinationsRequest) (*destinationsResponse, error) {
 	if err := checkCountry("countryCode", req.CountryCode); err != nil {
 		return nil, err
 	}
@@ -20,7 +32,7 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (any, error) 
 	if least < 0 {
 		return nil, badRequest("minHotelCount cannot be negative")
 	}
-	resp := destinationsResponse{Destinations: []destination{}}
+	resp := &destinationsResponse{Destinations: []destination{}}
 	for _, p := range s.world.listed(req.CountryCode, req.ParentDestinationID) {
 		if p.kind == city {
 			if n := s.world.hotelCount(p); n < least || (filter && n == 0) {
@@ -138,7 +150,18 @@ func (w *world) hotelFacts(hotel int) hotelFacts {
 	}
 }
 
-func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, error) {
+type hotelsMetadataRequest struct {
+	DestinationID string       `json:"destinationId"`
+	CountryCode   string       `json:"countryCode"`
+	Page          *pageRequest `json:"page"`
+}
+
+type hotelsMetadataResponse struct {
+	HotelsMetadata []hotel      `json:"hotelsMetadata"`
+	Page           pageResponse `json:"page"`
+}
+
+func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (*hotelsMetadataResponse, error) {
 	if req.DestinationID == "" {
 		return nil, badRequest("destinationId is required")
 	}
@@ -150,7 +173,7 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (any, err
 	if pageSize < 1 || pageSize > 100 {
 		return nil, badRequest("page.pageSize must be between 1 and 100, not %d", pageSize)
 	}
-	resp := hotelsMetadataResponse{HotelsMetadata: []hotel{}}
+	resp := &hotelsMetadataResponse{HotelsMetadata: []hotel{}}
 	p, ok := s.world.findPlace(req.DestinationID)
 	if !ok || (req.CountryCode != "" && countries[s.world.country(p)].code != req.CountryCode) {
 		return resp, nil
@@ -183,14 +206,22 @@ func (s *Server) total(n int) int {
 	return n
 }
 
+type hotelStaticDetailRequest struct {
+	HotelID string `json:"hotelId"`
+}
+
+type hotelStaticDetailResponse struct {
+	Hotel *hotel `json:"hotel,omitempty"`
+}
+
 // runHotelStaticDetail prices the hotel for tomorrow night.
-func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (any, error) {
+func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (*hotelStaticDetailResponse, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
 	}
 	h, ok := s.world.findHotel(req.HotelID)
 	if !ok {
-		return hotelStaticDetailResponse{}, nil
+		return &hotelStaticDetailResponse{}, nil
 	}
 	today := s.clock.now().UTC().Truncate(24 * time.Hour)
 	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{adults: 2}}}
@@ -201,11 +232,25 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (an
 	for r := range s.world.size.RoomsPerHotel {
 		d.Rooms = append(d.Rooms, room{roomKind: s.world.roomKind(h, r, d.ID)})
 	}
-	return hotelStaticDetailResponse{Hotel: &d}, nil
+	return &hotelStaticDetailResponse{Hotel: &d}, nil
 }
 
-func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (any, error) {
-	resp := hotelIDListResponse{HotelIDList: []hotelIDItem{}}
+type hotelIDListRequest struct {
+	HotelIDs   []int  `json:"hotelIds"`
+	RegionCode *int   `json:"regionCode"`
+	RegionName string `json:"regionName"`
+}
+
+type hotelIDItem struct {
+	HotelID string `json:"hotelId"`
+}
+
+type hotelIDListResponse struct {
+	HotelIDList []hotelIDItem `json:"hotelIdList"`
+}
+
+func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (*hotelIDListResponse, error) {
+	resp := &hotelIDListResponse{HotelIDList: []hotelIDItem{}}
 	add := func(h int) {
 		id := s.world.platformID(h)
 		if id == "" {

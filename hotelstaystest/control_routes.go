@@ -3,8 +3,6 @@
 package hotelstaystest
 
 import (
-	_ "embed"
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -14,9 +12,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-//go:embed openapi.json
-var openAPI []byte
 
 var controlRoutes = []controlRoute{
 	{"GET", healthPath, nil, getHealth},
@@ -64,8 +59,6 @@ var controlRoutes = []controlRoute{
 }
 
 func getHealth(*controlCall) (any, error) { return map[string]string{"status": "ok"}, nil }
-
-func getOpenAPI(*controlCall) (any, error) { return json.RawMessage(openAPI), nil }
 
 // getConfig returns the configuration with its secrets masked.
 func getConfig(c *controlCall) (any, error) {

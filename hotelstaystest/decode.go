@@ -16,15 +16,17 @@ import (
 	"strings"
 )
 
-// decoded makes a runner of an operation's function.
-func decoded[Req any](fn func(*Server, *call, *Req) (any, error)) runner {
-	return func(s *Server, c *call, body []byte) (any, error) {
-		req := new(Req)
-		if err := decodeStrict(body, req); err != nil {
-			return nil, badRequest("%v", err)
-		}
-		return fn(s, c, req)
+// decoded is an operation's function, as a runner.
+type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
+
+func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }
+
+func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
+	req := new(Req)
+	if err := decodeStrict(body, req); err != nil {
+		return nil, badRequest("%v", err)
 	}
+	return fn(s, c, req)
 }
 
 // inputError is a refusal that names the field at fault. The field is empty for the whole body.

@@ -83,16 +83,14 @@ func failureAnswer(err error) *answer {
 	return a
 }
 
-// topLevel is a payload that is sent without the envelope.
-type topLevel struct{ value any }
-
-// successAnswer wraps data in the envelope. An *answer (a document) passes unchanged.
-func successAnswer(data any) *answer {
-	switch d := data.(type) {
-	case *answer:
-		return d
-	case topLevel:
-		return jsonAnswer(http.StatusOK, 0, d.value)
+// success wraps data in the envelope, unless it is OAuth's own form. An *answer (a document) passes
+// unchanged.
+func (c *call) success(data any) *answer {
+	if document, ok := data.(*answer); ok {
+		return document
+	}
+	if c.topLevel {
+		return jsonAnswer(http.StatusOK, 0, data)
 	}
 	return jsonAnswer(http.StatusOK, 0, envelope{Code: 0, Msg: "success", Data: data})
 }

@@ -74,7 +74,10 @@ const (
 	FaultDrop FaultKind = "drop"
 )
 
-// faultKinds are all of them. openapi.json describes each.
+// FaultKinds returns all kinds of fault.
+func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
+
+// openapi.json describes each.
 var faultKinds = []FaultKind{
 	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
 	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBody, FaultWrongSize,
@@ -122,7 +125,7 @@ func (f *Fault) validate() error {
 	switch {
 	case !slices.Contains(faultKinds, f.Kind):
 		return badField("kind", "unknown fault kind %q", f.Kind)
-	case !faulty(f.Operation):
+	case f.Operation != "" && !slices.Contains(Operations(), f.Operation):
 		return badField("operation", "fault %s: %q is not an operation", f.Kind, f.Operation)
 	case f.Operation == OpWebhook && !slices.Contains(webhookKinds, f.Kind):
 		return badField("kind", "fault %s does not act on webhooks", f.Kind)
@@ -151,14 +154,6 @@ func (f *Fault) validate() error {
 }
 
 var referenceOps = []Operation{types.OpBook, types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel, OpWebhook}
-
-func faulty(op Operation) bool {
-	switch op {
-	case "", OpVoucherDownload, OpVoucherVerify, OpWebhook:
-		return true
-	}
-	return documented(op)
-}
 
 // keepsAnswer reports whether the fault needs the true answer.
 func (f *Fault) keepsAnswer() bool {

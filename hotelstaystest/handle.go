@@ -47,6 +47,7 @@ type call struct {
 	requestID   string
 	traceID     string
 	gzip        bool
+	topLevel    bool        // answers have OAuth's own form, see [Variants.OAuthTopLevel]
 	limits      http.Header // about the rate limit
 	bodies      *bodies     // for the journal; nil: not kept
 	fault       *Fault      // that the request meets, or nil
@@ -75,6 +76,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		op = s.documentOperation(r.URL.Path)
 	}
 	c := &call{op: op, header: r.Header, host: r.Host, client: client, started: time.Now()}
+	c.topLevel = op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel
 	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request
@@ -254,16 +256,16 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 		}
 	}
 	if err != nil {
-		return s.refusal(c, err)
+		return c.refusal(err)
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Executed = true })
-	return successAnswer(data)
+	return c.success(data)
 }
 
-// refusal is the answer to an error, with [Variants.OAuthTopLevel] in OAuth's own form.
-func (s *Server) refusal(c *call, err error) *answer {
+// refusal is the answer to an error.
+func (c *call) refusal(err error) *answer {
 	var f *failure
-	if c.op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel && errors.As(err, &f) {
+	if c.topLevel && errors.As(err, &f) {
 		return jsonAnswer(f.status, f.code, oauthError{Error: cmp.Or(f.oauth, "invalid_request"), Description: f.msg})
 	}
 	return failureAnswer(err)
@@ -272,7 +274,7 @@ func (s *Server) refusal(c *call, err error) *answer {
 // check applies the rules that all operations share. It serves voucher documents and
 // returns them as data.
 func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
-	if c.op.run == nil {
+	if c.op.runner == nil {
 		return s.serveDocument(r, c)
 	}
 	if r.Method != http.MethodPost {

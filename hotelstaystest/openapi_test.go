@@ -18,8 +18,7 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 		}
 		Components struct {
 			Schemas struct {
-				FaultOperation struct{ Enum []Operation }
-				FaultKind      struct {
+				FaultKind struct {
 					OneOf []struct {
 						Enum        []FaultKind
 						Description string
@@ -28,7 +27,7 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(openAPI, &file); err != nil {
+	if err := json.Unmarshal(must(json.Marshal(must(getOpenAPI(nil)))), &file); err != nil {
 		t.Fatal(err)
 	}
 	line := func(method, path string, query []string) string {
@@ -66,15 +65,6 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	for _, one := range listed {
 		if !slices.Contains(served, one) {
 			t.Errorf("openapi.json lists %s, which is not served", one)
-		}
-	}
-	operationNames := []Operation{"", OpVoucherDownload, OpVoucherVerify, OpWebhook}
-	for _, op := range operations() {
-		operationNames = append(operationNames, op.name)
-	}
-	for _, name := range operationNames {
-		if !slices.Contains(file.Components.Schemas.FaultOperation.Enum, name) {
-			t.Errorf("FaultOperation does not list %q", name)
 		}
 	}
 	var described []FaultKind

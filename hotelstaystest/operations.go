@@ -33,36 +33,66 @@ const (
 )
 
 // runner decodes a request body and executes the operation.
-type runner func(s *Server, c *call, body []byte) (any, error)
+type runner interface {
+	run(s *Server, c *call, body []byte) (any, error)
+}
 
 type operation struct {
 	name    Operation
 	path    string
 	session sessionRule // unless sessionNone, Currency, Test and Timeout-Milliseconds are allowed too
 	scope   types.Scope // empty: takes no Authorization
-	run     runner
+	runner              // nil: a GET of a document
+	summary string      // for openapi.json
 }
 
 // operations is the table of the POST operations.
 func operations() []*operation {
 	return []*operation{
-		{types.OpTicket, "/api/auth/ticket", sessionNone, "", decoded(runTicket)},
-		{types.OpOAuthToken, "/api/v1/oauth/token", sessionNone, "", decoded(runOAuthToken)},
+		{types.OpTicket, "/api/auth/ticket", sessionNone, "", runs(runTicket),
+			"Issues a ticket for an appKey and its secret."},
+		{types.OpOAuthToken, "/api/v1/oauth/token", sessionNone, "", runs(runOAuthToken),
+			"Issues an access token for an OAuth client and its secret."},
 
-		{types.OpDestinations, "/api/search/destinations", sessionNone, types.ScopeContentRead, decoded(runDestinations)},
-		{types.OpHotelsMetadata, "/api/search/hotelsMetadata", sessionNone, types.ScopeContentRead, decoded(runHotelsMetadata)},
-		{types.OpHotelStaticDetail, "/api/search/hotelStaticDetail", sessionNone, types.ScopeContentRead, decoded(runHotelStaticDetail)},
-		{types.OpHotelIDList, "/api/search/hotelIdList", sessionNone, types.ScopeContentRead, decoded(runHotelIDList)},
+		{types.OpDestinations, "/api/search/destinations", sessionNone, types.ScopeContentRead, runs(runDestinations),
+			"Lists the destinations of a country, or those below another one."},
+		{types.OpHotelsMetadata, "/api/search/hotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata),
+			"Lists the hotels of a destination in pages, without prices."},
+		{types.OpHotelStaticDetail, "/api/search/hotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail),
+			"Describes one hotel. It is under development."},
+		{types.OpHotelIDList, "/api/search/hotelIdList", sessionNone, types.ScopeContentRead, runs(runHotelIDList),
+			"Lists hotel ids, as an older reference describes it."},
 
-		{types.OpHotelList, "/api/search/hotelList", sessionOptional, types.ScopeSearchRead, decoded(runHotelList)},
-		{types.OpHotelRates, "/api/search/hotelRates", sessionRequired, types.ScopeSearchRead, decoded(runHotelRates)},
-		{types.OpCheckAvail, "/api/search/checkAvail", sessionRequired, types.ScopeSearchRead, decoded(runCheckAvail)},
-		{types.OpBook, "/api/trade/book", sessionRequired, types.ScopeBookingWrite, decoded(runBook)},
+		{types.OpHotelList, "/api/search/hotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList),
+			"Searches hotels with their offers for some dates and rooms."},
+		{types.OpHotelRates, "/api/search/hotelRates", sessionRequired, types.ScopeSearchRead, runs(runHotelRates),
+			"Lists all offers of one hotel."},
+		{types.OpCheckAvail, "/api/search/checkAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail),
+			"Checks one offer: whether it still exists, and its present price."},
+		{types.OpBook, "/api/trade/book", sessionRequired, types.ScopeBookingWrite, runs(runBook),
+			"Books an offer, or returns the order of a customerReferenceNo that was used before."},
 
-		{types.OpQueryOrders, "/api/trade/queryOrders", sessionNone, types.ScopeBookingRead, decoded(runQueryOrders)},
-		{types.OpOrderVoucher, "/api/trade/orderVoucher", sessionNone, types.ScopeBookingRead, decoded(runOrderVoucher)},
-		{types.OpCancel, "/api/trade/cancel", sessionRequired, types.ScopeBookingCancel, decoded(runCancel)},
+		{types.OpQueryOrders, "/api/trade/queryOrders", sessionNone, types.ScopeBookingRead, runs(runQueryOrders),
+			"Lists the orders that match the filters."},
+		{types.OpOrderVoucher, "/api/trade/orderVoucher", sessionNone, types.ScopeBookingRead, runs(runOrderVoucher),
+			"Returns the status of an order's voucher, and where to download it."},
+		{types.OpCancel, "/api/trade/cancel", sessionRequired, types.ScopeBookingCancel, runs(runCancel),
+			"Cancels an order."},
 	}
+}
+
+// Operations returns all that a [Fault] can name: the operations of the API, and then those that
+// this package adds.
+func Operations() []Operation {
+	names := []Operation{}
+	for _, op := range operations() {
+		names = append(names, op.name)
+	}
+	return append(names, OpVoucherDownload, OpVoucherVerify, OpWebhook)
+}
+
+func documented(op Operation) bool {
+	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }
 
 // bookingFlow returns the names of those that take the headers of the booking flow.
@@ -73,8 +103,4 @@ func bookingFlow() (names []string) {
 		}
 	}
 	return names
-}
-
-func documented(op Operation) bool {
-	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }

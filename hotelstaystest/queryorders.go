@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type timeWindow struct {
@@ -13,14 +15,29 @@ type timeWindow struct {
 	End   string `json:"end"`
 }
 
-func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (any, error) {
+type queryOrdersRequest struct {
+	CustomerReferenceNos []string            `json:"customerReferenceNos"`
+	SupplierReferenceNos []string            `json:"supplierReferenceNos"`
+	CheckInTimeWindow    *timeWindow         `json:"checkInTimeWindow"`
+	CheckOutTimeWindow   *timeWindow         `json:"checkOutTimeWindow"`
+	BookingTimeWindow    *timeWindow         `json:"bookingTimeWindow"`
+	FreeCancelTimeWindow *timeWindow         `json:"freeCancelTimeWindow"`
+	CancelledTimeWindow  *timeWindow         `json:"cancelledTimeWindow"`
+	StatusList           []types.OrderStatus `json:"statusList"`
+}
+
+type queryOrdersResponse struct {
+	Orders []*orderBody `json:"orders"`
+}
+
+func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersResponse, error) {
 	keep, err := orderFilter(req)
 	if err != nil {
 		return nil, err
 	}
 	now := s.lock()
 	defer s.unlock()
-	var resp queryOrdersResponse
+	resp := new(queryOrdersResponse)
 	if !s.cfg.Variants.NullOrders {
 		resp.Orders = []*orderBody{}
 	}

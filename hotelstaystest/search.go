@@ -21,7 +21,31 @@ const (
 	maxCities    = 50   // cities of a destinationName
 )
 
-func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
+type hotelListRequest struct {
+	stayRequest
+	pageRequest
+	HotelIDs         []string `json:"hotelIds"`
+	DestinationID    string   `json:"destinationId"`
+	DestinationName  string   `json:"destinationName"`
+	MaxRatesPerHotel *int     `json:"maxRatesPerHotel"`
+	SortBy           string   `json:"sortBy"`
+}
+
+type searchBasic struct {
+	Destination  *destination       `json:"destination,omitempty"`
+	SessionID    string             `json:"sessionId"`
+	StatusRemark string             `json:"statusRemark,omitempty"`
+	Notices      []string           `json:"notices,omitempty"`
+	EmptyReason  *types.EmptyReason `json:"emptyReason,omitempty"`
+}
+
+type hotelListResponse struct {
+	List  []hotel     `json:"list"`
+	Basic searchBasic `json:"basic"`
+	pageResponse
+}
+
+func runHotelList(s *Server, c *call, req *hotelListRequest) (*hotelListResponse, error) {
 	st, err := req.read()
 	if err != nil {
 		return nil, err
@@ -33,7 +57,7 @@ func runHotelList(s *Server, c *call, req *hotelListRequest) (any, error) {
 	if c.session == "" {
 		c.session = s.newSession(c.account)
 	}
-	resp := hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
+	resp := &hotelListResponse{List: []hotel{}, Basic: searchBasic{SessionID: c.session}}
 	if reason := s.emptyReason(c); reason != nil {
 		resp.Basic.EmptyReason = reason
 		resp.Basic.StatusRemark = "The result is empty: " + string(reason.Code) + "."
@@ -293,7 +317,16 @@ func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit 
 	return rooms
 }
 
-func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
+type hotelRatesRequest struct {
+	stayRequest
+	HotelID string `json:"hotelId"`
+}
+
+type hotelRatesResponse struct {
+	Rooms []room `json:"rooms"`
+}
+
+func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (*hotelRatesResponse, error) {
 	if req.HotelID == "" {
 		return nil, badRequest("hotelId is required")
 	}
@@ -306,10 +339,10 @@ func runHotelRates(s *Server, c *call, req *hotelRatesRequest) (any, error) {
 	}
 	h, ok := s.world.findHotel(req.HotelID)
 	if !ok || c.currency.code == "" {
-		return hotelRatesResponse{Rooms: []room{}}, nil
+		return &hotelRatesResponse{Rooms: []room{}}, nil
 	}
 	supplier := s.world.supplierOf(h, saltOf(c.session))
-	return hotelRatesResponse{Rooms: s.rooms(h, supplier, sourceID(supplier, h), st, c, 0)}, nil
+	return &hotelRatesResponse{Rooms: s.rooms(h, supplier, sourceID(supplier, h), st, c, 0)}, nil
 }
 
 func (r *stayRequest) read() (stay, error) {

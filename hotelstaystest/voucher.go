@@ -50,7 +50,45 @@ func (st *orderStore) byVoucher(number string) *order {
 	return nil
 }
 
-func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) {
+type orderVoucherRequest struct {
+	references
+	IncludeDocument bool `json:"includeDocument"`
+}
+
+type orderVoucherResponse struct {
+	references
+	Status  string       `json:"status"`
+	Voucher *voucherBody `json:"voucher,omitempty"`
+}
+
+type voucherSignature struct {
+	Alg       string `json:"alg"`
+	KeyID     string `json:"keyId"`
+	Digest    string `json:"digest"`
+	Signature string `json:"signature"`
+	SignedAt  string `json:"signedAt"`
+}
+
+type voucherContent struct {
+	ContentType string `json:"contentType"`
+	ByteSize    int    `json:"byteSize"`
+	Base64      string `json:"base64"`
+}
+
+type voucherBody struct {
+	VoucherNumber string            `json:"voucherNumber"`
+	Version       int               `json:"version"`
+	IssuedAt      string            `json:"issuedAt"`
+	ContentType   string            `json:"contentType"`
+	ByteSize      int               `json:"byteSize"`
+	VerifyURL     string            `json:"verifyUrl"`
+	DownloadURL   string            `json:"downloadUrl"`
+	ExpiresIn     int               `json:"expiresIn"`
+	Signature     *voucherSignature `json:"signature,omitempty"`
+	Content       *voucherContent   `json:"content,omitempty"`
+}
+
+func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (*orderVoucherResponse, error) {
 	if req.references == (references{}) {
 		return nil, badRequest("customerReferenceNo, platformReferenceNo or supplierReferenceNo is required")
 	}
@@ -65,7 +103,7 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (any, error) 
 			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
 	}
 	o := found[0]
-	resp := orderVoucherResponse{references: references{o.customerRef, o.platformRef, o.supplierRef}, Status: o.voucherStatus(now)}
+	resp := &orderVoucherResponse{references: references{o.customerRef, o.platformRef, o.supplierRef}, Status: o.voucherStatus(now)}
 	if resp.Status != "GENERATED" {
 		return resp, nil
 	}

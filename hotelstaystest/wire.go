@@ -1,55 +1,14 @@
-// Request and response bodies. They share nothing with the client, so that mistakes in
-// the client's structs show.
+// What bodies share; the rest stands with its operation. The wire's structs have nothing of the
+// client's, so that mistakes there show. Pointers distinguish absent from zero.
 
 package hotelstaystest
 
-import (
-	"github.com/hotelstays/hotelstays-go/types"
-)
-
-// Requests. Pointers distinguish absent from zero.
-
-type ticketRequest struct {
-	AppKey    string `json:"appKey"`
-	AppSecret string `json:"appSecret"`
-	TTL       *int   `json:"ttl"`
-}
-
-type oauthRequest struct {
-	GrantType    string  `json:"grant_type"`
-	ClientID     string  `json:"client_id"`
-	ClientSecret string  `json:"client_secret"`
-	Scope        *string `json:"scope"`
-}
+import "github.com/hotelstays/hotelstays-go/types"
 
 type pageRequest struct {
 	PageNum  *int `json:"pageNum"`
 	PageSize *int `json:"pageSize"`
 	Cursor   *int `json:"cursor"`
-}
-
-type destinationsRequest struct {
-	CountryCode         string `json:"countryCode"`
-	ParentDestinationID string `json:"parentDestinationId"`
-	Include             string `json:"include"`
-	FilterEmptyCities   *bool  `json:"filterEmptyCities"`
-	MinHotelCount       *int   `json:"minHotelCount"`
-}
-
-type hotelsMetadataRequest struct {
-	DestinationID string       `json:"destinationId"`
-	CountryCode   string       `json:"countryCode"`
-	Page          *pageRequest `json:"page"`
-}
-
-type hotelStaticDetailRequest struct {
-	HotelID string `json:"hotelId"`
-}
-
-type hotelIDListRequest struct {
-	HotelIDs   []int  `json:"hotelIds"`
-	RegionCode *int   `json:"regionCode"`
-	RegionName string `json:"regionName"`
 }
 
 type occupancyRequest struct {
@@ -66,67 +25,11 @@ type stayRequest struct {
 	NationalityCode string             `json:"nationalityCode"`
 }
 
-type hotelListRequest struct {
-	stayRequest
-	pageRequest
-	HotelIDs         []string `json:"hotelIds"`
-	DestinationID    string   `json:"destinationId"`
-	DestinationName  string   `json:"destinationName"`
-	MaxRatesPerHotel *int     `json:"maxRatesPerHotel"`
-	SortBy           string   `json:"sortBy"`
-}
-
-type hotelRatesRequest struct {
-	stayRequest
-	HotelID string `json:"hotelId"`
-}
-
-type checkAvailRequest struct {
-	RatePkgID string `json:"ratePkgId"`
-}
-
-type bookRequest struct {
-	CustomerReferenceNo string         `json:"customerReferenceNo"`
-	RatePkgID           string         `json:"ratePkgId"`
-	Holder              *holder        `json:"holder"`
-	Guests              []guestRequest `json:"guests"`
-	CallbackURL         string         `json:"callbackUrl"`
-}
-
-type guestRequest struct {
-	RoomIndex *int `json:"roomIndex"`
-	guest
-}
-
-type queryOrdersRequest struct {
-	CustomerReferenceNos []string            `json:"customerReferenceNos"`
-	SupplierReferenceNos []string            `json:"supplierReferenceNos"`
-	CheckInTimeWindow    *timeWindow         `json:"checkInTimeWindow"`
-	CheckOutTimeWindow   *timeWindow         `json:"checkOutTimeWindow"`
-	BookingTimeWindow    *timeWindow         `json:"bookingTimeWindow"`
-	FreeCancelTimeWindow *timeWindow         `json:"freeCancelTimeWindow"`
-	CancelledTimeWindow  *timeWindow         `json:"cancelledTimeWindow"`
-	StatusList           []types.OrderStatus `json:"statusList"`
-}
-
 type references struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
 }
-
-type orderVoucherRequest struct {
-	references
-	IncludeDocument bool `json:"includeDocument"`
-}
-
-type cancelRequest struct {
-	CustomerReferenceNo string `json:"customerReferenceNo"`
-	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	Reason              string `json:"reason"`
-}
-
-// Shared values.
 
 type latlng struct {
 	Lat micro `json:"lat"`
@@ -272,86 +175,9 @@ type destination struct {
 	ParentDestinationName *i18n             `json:"parentDestinationName,omitempty"`
 }
 
-// Response payloads.
-
-type ticketResponse struct {
-	Ticket string `json:"ticket"`
-}
-
-type oauthResponse struct {
-	AccessToken string `json:"access_token"`
-	TokenType   string `json:"token_type"`
-	ExpiresIn   int64  `json:"expires_in"`
-	Scope       string `json:"scope"`
-}
-
-type oauthError struct {
-	Error       string `json:"error"`
-	Description string `json:"error_description"`
-}
-
-type destinationsResponse struct {
-	Destinations []destination `json:"destinations"`
-}
-
 type pageResponse struct {
 	Total   int  `json:"total"`
 	HasMore bool `json:"hasMore"`
-}
-
-type hotelsMetadataResponse struct {
-	HotelsMetadata []hotel      `json:"hotelsMetadata"`
-	Page           pageResponse `json:"page"`
-}
-
-type hotelStaticDetailResponse struct {
-	Hotel *hotel `json:"hotel,omitempty"`
-}
-
-type hotelIDItem struct {
-	HotelID string `json:"hotelId"`
-}
-
-type hotelIDListResponse struct {
-	HotelIDList []hotelIDItem `json:"hotelIdList"`
-}
-
-type searchBasic struct {
-	Destination  *destination       `json:"destination,omitempty"`
-	SessionID    string             `json:"sessionId"`
-	StatusRemark string             `json:"statusRemark,omitempty"`
-	Notices      []string           `json:"notices,omitempty"`
-	EmptyReason  *types.EmptyReason `json:"emptyReason,omitempty"`
-}
-
-type hotelListResponse struct {
-	List  []hotel     `json:"list"`
-	Basic searchBasic `json:"basic"`
-	pageResponse
-}
-
-type hotelRatesResponse struct {
-	Rooms []room `json:"rooms"`
-}
-
-type remarkBasic struct {
-	StatusRemark string `json:"statusRemark"`
-}
-
-type checkAvailResponse struct {
-	Status               int                   `json:"status"`
-	StatusRemark         string                `json:"statusRemark,omitempty"`
-	Basic                *remarkBasic          `json:"basic,omitempty"`
-	RoomRatePkg          *roomRatePkg          `json:"roomRatePkg,omitempty"`
-	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
-}
-
-type bookResponse struct {
-	HotelOrder *orderBody `json:"hotelOrder"`
-}
-
-type queryOrdersResponse struct {
-	Orders []*orderBody `json:"orders"`
 }
 
 type orderHotel struct {
@@ -408,42 +234,4 @@ type orderBody struct {
 	SupplierReferenceNo string      `json:"supplierReferenceNo"`
 	Hotel               *orderHotel `json:"hotel,omitempty"`
 	Rooms               []orderRoom `json:"rooms,omitempty"`
-}
-
-type voucherSignature struct {
-	Alg       string `json:"alg"`
-	KeyID     string `json:"keyId"`
-	Digest    string `json:"digest"`
-	Signature string `json:"signature"`
-	SignedAt  string `json:"signedAt"`
-}
-
-type voucherContent struct {
-	ContentType string `json:"contentType"`
-	ByteSize    int    `json:"byteSize"`
-	Base64      string `json:"base64"`
-}
-
-type voucherBody struct {
-	VoucherNumber string            `json:"voucherNumber"`
-	Version       int               `json:"version"`
-	IssuedAt      string            `json:"issuedAt"`
-	ContentType   string            `json:"contentType"`
-	ByteSize      int               `json:"byteSize"`
-	VerifyURL     string            `json:"verifyUrl"`
-	DownloadURL   string            `json:"downloadUrl"`
-	ExpiresIn     int               `json:"expiresIn"`
-	Signature     *voucherSignature `json:"signature,omitempty"`
-	Content       *voucherContent   `json:"content,omitempty"`
-}
-
-type orderVoucherResponse struct {
-	references
-	Status  string       `json:"status"`
-	Voucher *voucherBody `json:"voucher,omitempty"`
-}
-
-type cancelResponse struct {
-	ServiceFee money             `json:"serviceFee"`
-	Status     types.OrderStatus `json:"status"`
 }

@@ -146,11 +146,9 @@ type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) er
 // for tests of what surrounds an operation.
 func Calls() map[hotelstays.Operation]Call {
 	offer := Offer{Session: "session", RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
-	fields := map[string]any{ // those that an operation requires, by their names
-		"AppKey": "key", "AppSecret": types.NewSecret("secret"), "ClientID": "id", "ClientSecret": types.NewSecret("secret"),
-		"DestinationID": "place", "HotelID": "hotel", "RegionCode": int64(1),
-		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(),
-		"SessionID": offer.Session, "RatePkgID": offer.RatePkgID, "CustomerReferenceNo": "ref-1", "SupplierReferenceNo": "supplier-1",
+	fields := map[string]any{ // by their names; other required ones have a value for their type
+		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(), "DestinationID": "place", "RegionCode": int64(1),
+		"SessionID": offer.Session, "CustomerReferenceNo": "ref-1",
 		"Holder": offer.Request("").Holder, "Guests": offer.Request("").Guests,
 	}
 	calls := map[hotelstays.Operation]Call{}
@@ -158,8 +156,14 @@ func Calls() map[hotelstays.Operation]Call {
 		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
 		req := reflect.New(method.Type.In(2).Elem())
 		for field, v := range req.Elem().Fields() {
-			if value, ok := fields[field.Name]; ok {
+			value, ok := fields[field.Name]
+			switch required := !strings.Contains(field.Tag.Get("json"), ",omit"); {
+			case ok:
 				v.Set(reflect.ValueOf(value))
+			case required && v.Kind() == reflect.String:
+				v.SetString("made-up")
+			case required && field.Type == reflect.TypeFor[types.Secret]():
+				v.Set(reflect.ValueOf(types.NewSecret("secret")))
 			}
 		}
 		calls[op] = func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {

@@ -60,7 +60,7 @@ func charts(config hotelstaystest.Config, requests []hotelstaystest.Request, now
 		limits = nil
 	}
 	var out []chart
-	for _, op := range operations {
+	for _, op := range hotelstaystest.Operations() {
 		if s := seconds[op]; s != nil {
 			out = append(out, newChart(op, s[:], limits[op]))
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type view struct {
@@ -47,25 +46,11 @@ var advances = []preset{
 	{"+1 h", `{"advance":"1h"}`}, {"+1 day", `{"advance":"24h"}`},
 }
 
-var operations = []hotelstaystest.Operation{
-	types.OpTicket, types.OpOAuthToken, types.OpDestinations, types.OpHotelsMetadata,
-	types.OpHotelStaticDetail, types.OpHotelIDList, types.OpHotelList, types.OpHotelRates,
-	types.OpCheckAvail, types.OpBook, types.OpQueryOrders, types.OpOrderVoucher,
-	types.OpCancel, hotelstaystest.OpVoucherDownload, hotelstaystest.OpVoucherVerify, hotelstaystest.OpWebhook,
-}
-
-var faultKinds = []hotelstaystest.FaultKind{
-	hotelstaystest.FaultDelay, hotelstaystest.FaultStatus, hotelstaystest.FaultCutBeforeRead, hotelstaystest.FaultCut,
-	hotelstaystest.FaultCutMidResponse, hotelstaystest.FaultResetStream, hotelstaystest.FaultGarbage,
-	hotelstaystest.FaultTruncatedBody, hotelstaystest.FaultEmptyBody, hotelstaystest.FaultWrongType, hotelstaystest.FaultSlowBody,
-	hotelstaystest.FaultWrongDigest, hotelstaystest.FaultAlteredBody, hotelstaystest.FaultWrongSize, hotelstaystest.FaultExpiredLink,
-	hotelstaystest.FaultDuplicate, hotelstaystest.FaultReorder, hotelstaystest.FaultBadSignature, hotelstaystest.FaultDrop,
-}
-
 func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	v := &view{
 		Control: control, Static: control + "page/static/", Presets: faultPresets, Advances: advances,
-		Operations: operations, FaultKinds: faultKinds, Kinds: "request order webhook reset clock faults dropped", Now: srv.Now().UTC(),
+		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
+		Kinds: "request order webhook reset clock faults dropped", Now: srv.Now().UTC(),
 	}
 	ledger := srv.Ledger()
 	v.Events = fmt.Sprintf("%sevents?after=%d", control, ledger.LastSeq())

@@ -3,23 +3,12 @@
 package sandboxpage
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// The page offers faults on every operation, and counts the requests of each.
-func TestOperationsOfThePage(t *testing.T) {
-	for _, op := range testkit.Operations() {
-		if !slices.Contains(operations, op) {
-			t.Errorf("the page lacks %s", op)
-		}
-	}
-}
 
 func TestFaultsAreDescribed(t *testing.T) {
 	for want, f := range map[string]hotelstaystest.Fault{
