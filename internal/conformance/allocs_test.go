@@ -30,7 +30,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // The bounds, with the figures of the day on Go 1.26 and on Go 1.27. Ours are the same

@@ -22,7 +22,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 	"go.uber.org/goleak"
 )

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/internal/sandboxpage"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // startSandbox starts a sandbox with the page.
