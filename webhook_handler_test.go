@@ -97,56 +97,48 @@ func hookRequest(id, body string) *http.Request {
 	return req
 }
 
-func hookWith(change func(*http.Request)) func() *http.Request {
-	return func() *http.Request {
-		req := hookRequest("evt-1", hookPaid)
-		change(req)
-		return req
-	}
-}
-
-func hookSignedAs(value func() string) func() *http.Request {
-	return hookWith(func(r *http.Request) { r.Header.Set(signatureHeader, value()) })
-}
-
 // A hostile delivery gets its status, calls OnError but not the function, and leaves
 // nothing behind: the genuine delivery is handled after it.
 func TestWebhookHandlerRefuses(t *testing.T) {
 	type row struct {
-		name    string
-		status  int
-		is      error
-		request func() *http.Request
+		name   string
+		status int
+		is     error
+		change func(*http.Request)
 	}
+	signedAs := func(secret string, later time.Duration) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Header.Set(signatureHeader, hookSign(secret, time.Now().Add(later), hookPaid))
+		}
+	}
+	body := func(parts ...io.Reader) func(*http.Request) {
+		return func(r *http.Request) { r.ContentLength, r.Body = -1, io.NopCloser(io.MultiReader(parts...)) }
+	}
+	cut := iotest.ErrReader(io.ErrUnexpectedEOF)
 	rows := []row{
-		{"unsigned", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) { r.Header.Del(signatureHeader) })},
-		{"of another secret", 401, hotelstays.ErrWebhookSignature,
-			hookSignedAs(func() string { return hookSign(hookNext, time.Now(), hookPaid) })},
-		{"from the future", 401, hotelstays.ErrWebhookTime,
-			hookSignedAs(func() string { return hookSign(hookSecret, time.Now().Add(301*time.Second), hookPaid) })},
-		{"another body than was signed", 401, hotelstays.ErrWebhookSignature, hookWith(func(r *http.Request) {
-			r.Body = io.NopCloser(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))
-		})},
-		{"the connection broke", 408, io.ErrUnexpectedEOF, hookWith(func(r *http.Request) {
-			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(hookPaid[:40]), iotest.ErrReader(io.ErrUnexpectedEOF)))
-		})},
-		{"the connection broke after the last byte", 408, io.ErrUnexpectedEOF, hookWith(func(r *http.Request) {
-			r.Body = io.NopCloser(io.MultiReader(strings.NewReader(hookPaid), iotest.ErrReader(io.ErrUnexpectedEOF)))
-		})},
-		{"too large", 413, nil, func() *http.Request { return hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid))) }},
-		{"endless", 413, nil, hookWith(func(r *http.Request) { r.ContentLength, r.Body = -1, io.NopCloser(endlessBody{new(int)}) })},
+		{"unsigned", 401, hotelstays.ErrWebhookSignature, func(r *http.Request) { r.Header.Del(signatureHeader) }},
+		{"of another secret", 401, hotelstays.ErrWebhookSignature, signedAs(hookNext, 0)},
+		{"from the future", 401, hotelstays.ErrWebhookTime, signedAs(hookSecret, 301*time.Second)},
+		{"another body than was signed", 401, hotelstays.ErrWebhookSignature,
+			body(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))},
+		{"the connection broke", 408, io.ErrUnexpectedEOF, body(strings.NewReader(hookPaid[:40]), cut)},
+		{"the connection broke after the last byte", 408, io.ErrUnexpectedEOF, body(strings.NewReader(hookPaid), cut)},
+		{"too large", 413, nil, func(r *http.Request) { *r = *hookRequest("evt-1", hookPaid+strings.Repeat(" ", 1<<20+1-len(hookPaid))) }},
+		{"endless", 413, nil, body(endlessBody{new(int)})},
 	}
 	for _, method := range []string{"GET", "PUT", "post", ""} {
-		rows = append(rows, row{"method " + method, 405, nil, hookWith(func(r *http.Request) { r.Method = method })})
+		rows = append(rows, row{"method " + method, 405, nil, func(r *http.Request) { r.Method = method }})
 	}
 	for _, body := range hookNoEvents[:3] { // VerifyWebhook refuses them all
 		rows = append(rows, row{fmt.Sprintf("body %.30q", body), 400, hotelstays.ErrWebhookBody,
-			func() *http.Request { return hookRequest("evt-1", body) }})
+			func(r *http.Request) { *r = *hookRequest("evt-1", body) }})
 	}
 	for _, row := range rows {
 		inBubble(t, row.name, func(t *testing.T) {
 			r := newHookReceiver(hookOptions())
-			w := r.deliver(row.request())
+			req := hookRequest("evt-1", hookPaid)
+			row.change(req)
+			w := r.deliver(req)
 			assert.Equal(t, row.status, w.Code)
 			assert.Equal(t, http.StatusText(row.status)+"\n", w.Body.String(), "no detail for strangers")
 			if row.status == 405 {
@@ -173,8 +165,9 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 		"no event id":        func(r *http.Request) { r.Header.Del(eventIDHeader) },
 		"an unusual address": func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
 	} {
-		r := newHookReceiver(hookOptions())
-		w := r.deliver(hookWith(change)())
+		r, req := newHookReceiver(hookOptions()), hookRequest("evt-1", hookPaid)
+		change(req)
+		w := r.deliver(req)
 		assert.Equal(t, 200, w.Code, name)
 		assert.Empty(t, w.Body.String(), name)
 		require.Equal(t, 1, r.runs(), name)
