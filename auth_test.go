@@ -5,7 +5,6 @@ package hotelstays_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -124,7 +123,7 @@ func TestOAuthWithoutScopes(t *testing.T) {
 	})
 }
 
-// authWorld is a sandbox and a client of it inside one bubble, without rate limits.
+// authWorld is a sandbox without rate limits, and a client of it.
 type authWorld struct {
 	*hotelstaystest.Server
 	client *hotelstays.Client
@@ -132,28 +131,15 @@ type authWorld struct {
 }
 
 func newAuthWorld(t *testing.T, ttl time.Duration, opts ...hotelstays.Option) *authWorld {
-	w := &authWorld{Server: hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: true, LedgerLimit: 100})}
-	w.cred = hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret), TTL: ttl}
+	srv, _ := newSandbox(t, hotelstaystest.Config{NoRateLimits: true})
+	w := &authWorld{Server: srv, cred: ticketOf(srv)}
+	w.cred.TTL = ttl
 	w.client = w.connect(t, w.cred, opts...)
 	return w
 }
 
-// connect returns a client that shares 64 connections among its callers.
 func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...hotelstays.Option) *hotelstays.Client {
-	tr := w.Client().Transport.(*http.Transport).Clone()
-	tr.MaxConnsPerHost, tr.MaxIdleConnsPerHost = 64, 64
-	opts = append([]hotelstays.Option{hotelstays.WithHTTPClient(&http.Client{Transport: tr}), hotelstays.WithRateLimiter(noRateLimits{})},
-		opts...)
-	client, err := hotelstays.New(w.URL, cred, opts...)
-	require.NoError(t, err)
-	return client
-}
-
-func (w *authWorld) end(clients ...*hotelstays.Client) {
-	for _, c := range append(clients, w.client) {
-		c.CloseIdleConnections()
-	}
-	w.Close()
+	return newClient(t, w.Server, cred, append(opts, hotelstays.WithRateLimiter(noRateLimits{}))...)
 }
 
 // callAll makes n calls at once and returns their errors.
@@ -236,7 +222,6 @@ func TestOAuthLifetime(t *testing.T) {
 			w := newAuthWorld(t, 0)
 			c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
 				Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: lifetime})
-			defer w.end(c)
 			callAll(t.Context(), c, 10)
 			time.Sleep(40 * time.Minute)
 			failed := callAll(t.Context(), c, 10)
@@ -261,7 +246,6 @@ func TestTokenCredentialIsNeverRenewed(t *testing.T) {
 			TTL: time.Hour})
 		require.NoError(t, err)
 		c := w.connect(t, hotelstays.TokenCredential{Token: ticket.Ticket})
-		defer w.end(c)
 		failed := callAll(t.Context(), c, 10)
 		assert.Empty(t, failed)
 		time.Sleep(time.Hour)

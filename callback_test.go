@@ -79,10 +79,10 @@ func TestCallbackNeedsATicket(t *testing.T) {
 			_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
 			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
 
-			counted := &countedRequests{} // without a callback the client asks for a token
-			_, err = clientWith(t, counted, cred).Book(t.Context(), new(goodBook()))
+			service := &fixedAnswer{status: 403} // without a callback the client asks for a token
+			_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
 			require.Error(t, err)
-			assert.Equal(t, 1, counted.sent)
+			assert.Len(t, service.sent, 1)
 		})
 	}
 }
@@ -109,15 +109,15 @@ func TestCallbackToLoopback(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.base+" "+row.callback, func(t *testing.T) {
-			counted := &countedRequests{}
-			c := clientAt(t, row.base, bearerToken("t"), counted, hotelstays.WithMaxAttempts(1))
+			service := &fixedAnswer{status: 403}
+			c := clientAt(t, row.base, bearerToken("t"), service, hotelstays.WithMaxAttempts(1))
 			_, err := c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
 			if row.ok {
-				assert.Equal(t, 1, counted.sent)
+				assert.Len(t, service.sent, 1)
 				return
 			}
 			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
-			assert.Zero(t, counted.sent)
+			assert.Empty(t, service.sent)
 		})
 	}
 }

@@ -70,6 +70,11 @@ func answering(status int, body string, header ...string) transportFunc {
 	return func(*http.Request) (*http.Response, error) { return reply(status, body, header...), nil }
 }
 
+// failing fails each request.
+func failing(err error) transportFunc {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
 // clientAt is a client with no other options.
 func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()

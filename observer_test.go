@@ -301,14 +301,15 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
 }
 
-// A call that fails validation is none. Neither is a page that an iterator does
-// not ask for.
+// A call that fails validation is none, and takes no slot of a rate limit. Neither is a page that an
+// iterator does not ask for.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log := &callLog{}
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()),
-			hotelstays.WithObserver(hotelstays.Observer{HelperStart: log.start, HelperEnd: log.end}))
+			hotelstays.WithObserver(hotelstays.Observer{HelperStart: log.start, HelperEnd: log.end}),
+			hotelstays.WithRateLimiter(limiterFunc(func() error { t.Error("a slot was asked for"); return nil })))
 		_, invalid := client.HotelList(t.Context(), &hotelstays.HotelListRequest{})
 		_, wrongOption := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithCurrency("EUR"))
 		_, nothing := client.Book(t.Context(), nil)

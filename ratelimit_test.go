@@ -45,8 +45,7 @@ func accountsOf(t *testing.T, srv *hotelstaystest.Server, n int, opts ...hotelst
 func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 150)} {
 		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
-			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-			defer srv.Close()
+			srv, _ := newSandbox(t)
 			clients := accountsOf(t, srv, accounts)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
@@ -83,8 +82,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 // A ticket that does not come within its own time is given up, however long it was waited for.
 func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-		defer srv.Close()
+		srv, _ := newSandbox(t)
 		limiter := hotelstays.NewRateLimiter(nil)
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(limiter))
 		limiter.Pause(hotelstays.RateLimitKey{BaseURL: srv.URL, Operation: hotelstays.OpTicket}, time.Now().Add(time.Minute))
@@ -98,7 +96,6 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 		transport := errorAs[*hotelstays.TransportError](t, err)
 		assert.True(t, transport.NoToken)
 		assert.Equal(t, 80*time.Second, time.Since(start))
-		client.CloseIdleConnections()
 	})
 }
 
@@ -107,8 +104,7 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 func TestTwoClientsShareTheRateLimits(t *testing.T) {
 	for _, apart := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-			defer srv.Close()
+			srv, _ := newSandbox(t)
 			shared := hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil))
 			clients := accountsOf(t, srv, 2, shared)
 			if apart {
@@ -121,9 +117,6 @@ func TestTwoClientsShareTheRateLimits(t *testing.T) {
 			wg.Wait()
 			assert.Equal(t, 40, srv.Ledger().Count(hotelstays.OpCheckAvail))
 			assert.Zero(t, srv.Ledger().RateLimited(hotelstays.OpCheckAvail))
-			for _, client := range clients {
-				client.CloseIdleConnections()
-			}
 		})
 	}
 }
@@ -150,8 +143,7 @@ func TestRateLimitMargin(t *testing.T) {
 		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-			defer srv.Close()
+			srv, _ := newSandbox(t)
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(c.opts)))
 			start := time.Now()
 			for range 6 { // five a second
@@ -159,7 +151,6 @@ func TestRateLimitMargin(t *testing.T) {
 				require.NoError(t, err)
 			}
 			assert.Equal(t, c.want, time.Since(start))
-			client.CloseIdleConnections()
 		})
 	}
 }
@@ -261,8 +252,7 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpCheckAvail, hotelstays.OpQueryOrders,
 		hotelstays.OpDestinations} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, LedgerLimit: 10})
-			defer srv.Close()
+			srv, _ := newSandbox(t, hotelstaystest.Config{LedgerLimit: 10})
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithMaxAttempts(1))
 			require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
 			ctx, cancel := context.WithTimeout(t.Context(), duration)
@@ -276,7 +266,6 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			client.CloseIdleConnections()
 			sent, budget := srv.Ledger().Count(op), float64(op.RateLimit())*duration.Seconds()
 			t.Logf("%s: %d requests, %.3f of the budget", op, sent, float64(sent)/budget)
 			assert.Zero(t, srv.Ledger().RateLimited(op))

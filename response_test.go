@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -54,7 +55,7 @@ func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body := io.Reader(strings.NewReader(a.body))
 	if a.cut != nil {
-		body = io.MultiReader(body, brokenEnd{a.cut})
+		body = io.MultiReader(body, iotest.ErrReader(a.cut))
 	}
 	if a.announced {
 		resp.ContentLength = int64(len(a.body))
@@ -68,10 +69,6 @@ func (a *fixedAnswer) requestID(t *testing.T) string {
 	require.Len(t, a.sent, 1, "nothing is sent again")
 	return a.sent[0].Header.Get("Request-Id")
 }
-
-type brokenEnd struct{ err error }
-
-func (c brokenEnd) Read([]byte) (int, error) { return 0, c.err }
 
 var traced = hotelstays.WithTraceID("trace-1")
 
@@ -275,17 +272,13 @@ func TestDecodeNoAnswer(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
 	broken := errors.New("connection reset")
-	for cause, rt := range map[error]http.RoundTripper{io.ErrUnexpectedEOF: cut, broken: failingTransport{broken}} {
+	for cause, rt := range map[error]http.RoundTripper{io.ErrUnexpectedEOF: cut, broken: failing(broken)} {
 		_, err = sendBook(t, clientThrough(t, rt))
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 		assert.ErrorIs(t, err, cause)
 		assert.True(t, errorAs[*hotelstays.TransportError](t, err).Sent)
 	}
 }
-
-type failingTransport struct{ err error }
-
-func (f failingTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
 
 // What provably never left is no unknown outcome.
 func TestDecodeNothingLeft(t *testing.T) {
@@ -298,7 +291,7 @@ func TestDecodeNothingLeft(t *testing.T) {
 		client *hotelstays.Client
 		is     error
 	}{
-		"no connection":     {t.Context(), clientThrough(t, failingTransport{refused}), refused},
+		"no connection":     {t.Context(), clientThrough(t, failing(refused)), refused},
 		"the ctx has ended": {ended, clientThrough(t, answer), context.Canceled},
 		"no token": {t.Context(), clientWith(t, noToken, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}),
 			hotelstays.ErrUnauthorized},

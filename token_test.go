@@ -21,7 +21,6 @@ import (
 func TestRevokedTicketCostsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
-		defer w.end()
 		callAll(t.Context(), w.client, 1)
 		w.RevokeTokens()
 		assert.Empty(t, callAll(t.Context(), w.client, 1))
@@ -49,7 +48,6 @@ func TestTokenStoreIsShared(t *testing.T) {
 		store := newMemoryStore()
 		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
 		other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
-		defer w.end(other)
 		both := func() {
 			for _, c := range []*hotelstays.Client{w.client, other} {
 				require.Empty(t, callAll(t.Context(), c, 10))
@@ -86,7 +84,6 @@ func TestKeysOfATokenStore(t *testing.T) {
 		} {
 			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
 		}
-		defer w.end(clients...)
 		callFrom(t.Context(), clients)
 		var keys []string
 		for key := range store.held {
@@ -118,7 +115,6 @@ func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 			store := &damagingStore{newMemoryStore(), damage}
 			w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
 			other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithLogger(log))
-			defer w.end(other)
 			for _, c := range []*hotelstays.Client{w.client, other} {
 				require.Empty(t, callAll(t.Context(), c, 1))
 			}
@@ -147,7 +143,6 @@ func TestLeasedTicketIsFetchedOnce(t *testing.T) {
 		for i := range clients {
 			clients[i] = w.connect(t, w.cred, hotelstays.WithTokenStore(store))
 		}
-		defer w.end(clients...)
 		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
 		assert.Zero(t, callFrom(t.Context(), clients))
 		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))

@@ -4,7 +4,6 @@
 package hotelstays_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,14 +28,6 @@ type noSend struct{ t *testing.T }
 func (n noSend) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.t.Errorf("sent %s", r.URL)
 	return nil, errors.New("nothing should be sent")
-}
-
-// countedRequests counts requests and refuses each of them.
-type countedRequests struct{ sent int }
-
-func (c *countedRequests) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.sent++
-	return nil, errors.New("counted")
 }
 
 // faultPaths are the places that err names, sorted; it fails when err is not a
@@ -99,15 +90,15 @@ func faultsIn(paths ...string) []string { return paths }
 func checkRows(t *testing.T, rows []validationRow) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			counted := &countedRequests{}
-			err := send(t, clientWith(t, counted, bearerToken("token")), row.req)
+			service := &fixedAnswer{status: 403}
+			err := send(t, clientWith(t, service, bearerToken("token")), row.req)
 			if len(row.faults) > 0 {
 				assert.Equal(t, row.faults, faultPaths(t, err))
-				assert.Zero(t, counted.sent)
+				assert.Empty(t, service.sent)
 				return
 			}
 			assert.NotErrorAs(t, err, new(*hotelstays.ValidationError))
-			assert.Equal(t, 1, counted.sent)
+			assert.Len(t, service.sent, 1)
 		})
 	}
 }
@@ -387,36 +378,9 @@ func TestValidationAllFaultsAtOnce(t *testing.T) {
 func TestValidationLeavesTheRequestAlone(t *testing.T) {
 	req, same := goodBook(), goodBook()
 	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = types.NewSecret("P1"), types.NewSecret("P1")
-	_, err := clientWith(t, &countedRequests{}, bearerToken("token")).Book(t.Context(), &req)
+	_, err := clientWith(t, answering(403, ""), bearerToken("token")).Book(t.Context(), &req)
 	require.Error(t, err)
 	assert.Equal(t, same, req)
-}
-
-// untouchedHooks fails the test when a call gets as far as the limiter or the observer.
-type untouchedHooks struct{ t *testing.T }
-
-func (w untouchedHooks) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	w.t.Error("a slot was asked for")
-	return nil, errors.New("none")
-}
-
-func (w untouchedHooks) Pause(hotelstays.RateLimitKey, time.Time) { w.t.Error("paused") }
-
-func (w untouchedHooks) CallStart(ctx context.Context, _ hotelstays.CallStart) context.Context {
-	w.t.Error("a call was reported")
-	return ctx
-}
-
-func (w untouchedHooks) CallEnd(context.Context, hotelstays.CallInfo) {
-	w.t.Error("a call was reported")
-}
-
-func TestValidationComesFirst(t *testing.T) {
-	w := untouchedHooks{t}
-	c := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}, hotelstays.WithRateLimiter(w),
-		hotelstays.WithObserver(hotelstays.Observer{CallStart: w.CallStart, CallEnd: w.CallEnd}))
-	_, err := c.Cancel(t.Context(), &hotelstays.CancelRequest{})
-	assert.Len(t, faultPaths(t, err), 3)
 }
 
 // The values of options are checked the same way on a client and on a call.

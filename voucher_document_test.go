@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -106,17 +107,6 @@ func serviceOf(change func(*types.Voucher), serve func(*http.Request) (*http.Res
 		}
 		return v
 	}}
-}
-
-// writeLog counts what reaches a writer.
-type writeLog struct {
-	bytes.Buffer
-	writes int
-}
-
-func (w *writeLog) Write(p []byte) (int, error) {
-	w.writes++
-	return w.Buffer.Write(p)
 }
 
 // ownTempDir gives the test a directory of its own for temporary files.
@@ -226,14 +216,10 @@ var errBroken = errors.New("the line broke")
 func breaking(document []byte, err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		resp := reply(200, "")
-		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(document), failingReader{err}))
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(document), iotest.ErrReader(err)))
 		return resp, nil
 	}
 }
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
 func sized(size int64) func(*types.Voucher) { return func(v *types.Voucher) { v.ByteSize = size } }
 
@@ -361,12 +347,12 @@ func TestVoucherDocumentFaults(t *testing.T) {
 	temp := ownTempDir(t)
 	for name, fault := range documentFaults() {
 		t.Run(name, func(t *testing.T) {
-			var w writeLog
+			var w bytes.Buffer
 			service := serviceOf(fault.change, fault.serve)
 			if v := service.voucher(1); v.Content == nil {
 				err := clientThrough(t, service).DownloadVoucher(t.Context(), v, &w, fault.opts...)
 				fault.check(t, err, service)
-				assert.Zero(t, w.writes)
+				assert.Zero(t, w.Len())
 				assert.LessOrEqual(t, service.fetches, 4)
 				assert.Zero(t, service.asks, "only SaveVoucher and OpenVoucher know the reference")
 			}
@@ -409,7 +395,7 @@ func TestVoucherOfAnotherSize(t *testing.T) {
 	for _, size := range []int{-1, 0, 1, len(voucherDoc) - 1, len(voucherDoc) + 1} {
 		service := serviceOf(sized(int64(size)), nil)
 		client := clientThrough(t, service)
-		var w writeLog
+		var w bytes.Buffer
 		require.NoError(t, client.DownloadVoucher(t.Context(), service.voucher(1), &w, hotelstays.WithMaxVoucherBytes(math.MaxInt64)))
 		assert.Equal(t, voucherDoc, w.Bytes())
 		document, err := client.OpenVoucher(t.Context(), voucherRef, hotelstays.WithMaxVoucherBytes(int64(max(size, len(voucherDoc)))))
@@ -434,12 +420,12 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 		return resp, nil
 	})
 	client := clientThrough(t, service)
-	var w writeLog
+	var w bytes.Buffer
 	err := client.DownloadVoucher(t.Context(), service.voucher(1), &w, hotelstays.WithMaxVoucherBytes(1000))
 	assert.ErrorContains(t, err, "more than 1000 bytes")
 	assert.Equal(t, 1001, read)
 	assert.Zero(t, service.open)
-	assert.Zero(t, w.writes)
+	assert.Zero(t, w.Len())
 
 	read = 0
 	unsigned := service.voucher(1)
@@ -464,7 +450,7 @@ func TestVoucherDocument(t *testing.T) {
 			require.NoError(t, os.Link("voucher.pdf", "old.pdf"))
 			inVoucherSandbox(t, config, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 				v := orderVoucher(t, client)
-				var w writeLog
+				var w bytes.Buffer
 				require.NoError(t, client.DownloadVoucher(t.Context(), v, &w))
 				assert.NoError(t, hotelstays.VerifyVoucher(w.Bytes(), v))
 
@@ -513,11 +499,11 @@ func TestDownloadVoucherEndsWithCtx(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultSlowBody, Delay: time.Hour})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 		defer cancel()
-		var w writeLog
+		var w bytes.Buffer
 		assert.ErrorIs(t, client.DownloadVoucher(ctx, v, &w), context.DeadlineExceeded)
 		assert.Equal(t, 20*time.Minute, time.Since(start))
 		assert.ErrorIs(t, client.DownloadVoucher(ctx, v, &w), context.DeadlineExceeded, "ended before")
-		assert.Zero(t, w.writes)
+		assert.Zero(t, w.Len())
 		assertFiles(t, temp)
 	})
 }
@@ -559,9 +545,9 @@ func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
 	}))
 	defer srv.Close()
 	client := clientThrough(t, srv.Client().Transport)
-	var w writeLog
+	var w bytes.Buffer
 	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, srv.URL), &w), hotelstays.ErrVoucherAltered)
-	assert.Zero(t, w.writes)
+	assert.Zero(t, w.Len())
 	require.NoError(t, client.DownloadVoucher(t.Context(), voucherFor(packed.Bytes(), srv.URL), &w))
 	assert.Equal(t, packed.Bytes(), w.Bytes())
 }
