@@ -63,20 +63,6 @@ func TestNewFromEnv(t *testing.T) {
 	})
 }
 
-// A refused pair is not tried again, and a token is fetched without one.
-func TestTicketPair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		_, err := client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret("another")})
-		assert.ErrorIs(t, err, hotelstays.ErrUnauthorized)
-		_, err = client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)})
-		assert.NoError(t, err)
-		requests := srv.Ledger().Requests(hotelstays.OpTicket)
-		assert.Len(t, requests, 2)
-		assert.NotContains(t, requests[1].Header, "Authorization")
-	})
-}
-
 // A client may do what its scopes cover, and no more: other scopes are ErrForbidden, which drops no
 // token. Apart from OrderVoucher's, which scope guards what is the sandbox's choice.
 func TestOAuthScopes(t *testing.T) {
@@ -110,17 +96,6 @@ func TestOAuthScopes(t *testing.T) {
 			assert.Equal(t, 3, srv.Ledger().TokensIssued())
 		})
 	}
-}
-
-// Without scopes none are asked for: what a token then carries is the service's choice.
-// The sandbox's carries all that the client is registered for.
-func TestOAuthWithoutScopes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, _ := newSandbox(t)
-		client := newClient(t, srv, hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)})
-		_, err := client.HotelList(t.Context(), searchCity(srv))
-		assert.NoError(t, err)
-	})
 }
 
 // authWorld is a sandbox without rate limits, and a client of it.

@@ -415,20 +415,6 @@ func TestTimeoutOfCallClientAndCtx(t *testing.T) {
 	}
 }
 
-// A timeout bounds the call, not the attempt.
-func TestTimeoutSpansAllAttempts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503,
-			Delay: 4 * time.Second, Times: -1})
-		start := time.Now()
-		_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}, hotelstays.WithTimeout(10*time.Second))
-		assert.Error(t, err)
-		assert.LessOrEqual(t, time.Since(start), 10*time.Second)
-		assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpDestinations))
-	})
-}
-
 // A call waits the whole of Retry-After, or ends at once with the error that has it. The operation
 // is paused for every caller for that time.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {

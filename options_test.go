@@ -31,7 +31,7 @@ import (
 func optionCalls(t *testing.T) map[string]operationCall {
 	search := anySearch()
 	batches := edited(*search, func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(3) })
-	booking := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "session"}.Request("ref-1")
+	booking := new(goodBook())
 	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}
 	recovery := func(c *hotelstays.Client) *hotelstays.BookingRecovery { return c.NewBookingRecovery(booking) }
 	path := filepath.Join(t.TempDir(), "voucher.pdf")

@@ -515,11 +515,8 @@ func TestRecoveryThatCannotPoll(t *testing.T) {
 // What the caller's parts of the client say of a poll is never the outcome of Book.
 func TestRecoveryWhosePollsAreInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			return nil, &hotelstays.ValidationError{Func: "of a RoundTripper"}
-		}))
-		o := offer{RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}, Session: "s"}
-		outcome, err := client.BookAndRecover(t.Context(), o.Request("ref-1"))
+		client := clientThrough(t, failing(&hotelstays.ValidationError{Func: "of a RoundTripper"}))
+		outcome, err := client.BookAndRecover(t.Context(), new(goodBook()))
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
 	})
@@ -1096,22 +1093,16 @@ func TestRecoveryBeginsAnewWhenTheClockIsSetBack(t *testing.T) {
 // although it exists. The reference saves it: booking again under the same one
 // returns that order, and booking the same stay under another one is refused.
 func TestOrderVisibleAfterTheRecoveryIsNotBookedTwice(t *testing.T) {
-	for _, tc := range []struct {
-		visible time.Duration
-		state   hotelstays.BookingState
-	}{
-		{10*time.Minute + 1, hotelstays.BookingAbsent},
-		{20 * time.Minute, hotelstays.BookingAbsent},
-	} {
-		inBubble(t, tc.visible.String(), func(t *testing.T) {
-			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
+	for _, visible := range []time.Duration{10*time.Minute + 1, 20 * time.Minute} {
+		inBubble(t, visible.String(), func(t *testing.T) {
+			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: visible})
 			w.Inject(bookMade)
 			req := w.offer.Request("ref-1")
 			req.Expect = &w.offer.RoomRatePkg
 
 			outcome, err := w.client.BookAndRecover(t.Context(), req)
 			require.NoError(t, err)
-			require.Equal(t, tc.state, outcome.State)
+			require.Equal(t, hotelstays.BookingAbsent, outcome.State)
 			made := w.Ledger().OrdersFor("ref-1")
 			require.Len(t, made, 1, "it exists, whatever was reported")
 
@@ -1126,7 +1117,7 @@ func TestOrderVisibleAfterTheRecoveryIsNotBookedTwice(t *testing.T) {
 			assert.Nil(t, other)
 			assert.Len(t, w.Ledger().Orders(), 1)
 
-			time.Sleep(time.Until(made[0].CreatedAt.Add(tc.visible)))
+			time.Sleep(time.Until(made[0].CreatedAt.Add(visible)))
 			outcome, err = w.restarted(t).RecoverBooking(t.Context(), stored(t, outcome.Recovery))
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingFound, outcome.State, "absent can be asked again, too")

@@ -794,17 +794,6 @@ func TestHeadersOfAnAnswer(t *testing.T) {
 	}
 }
 
-// Later calls send the session, so of it only the credential is redacted, and no value of WithHeader.
-func TestSessionLikeAHeader(t *testing.T) {
-	for session, want := range map[string]string{"S-20261123-ab12cd": "S-20261123-ab12cd", "S-token-1234": "S-[redacted]"} {
-		client := clientWith(t, answering(200, `{"code":0,"data":{"list":[]}}`, "Session-Id", session), bearerToken("token-1234"),
-			hotelstays.WithHeader("X-Build", "20261123"))
-		resp, err := client.HotelList(t.Context(), new(goodHotelList()))
-		require.NoError(t, err)
-		assert.Equal(t, want, resp.Meta.SessionID)
-	}
-}
-
 // endOf is a body at whose end a ctx ends.
 type endOf struct {
 	io.Reader
