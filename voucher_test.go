@@ -43,172 +43,101 @@ func orderVoucher(t *testing.T, client *hotelstays.Client) *types.Voucher {
 	return resp.Voucher
 }
 
-// inSandbox runs a test in a bubble, with a booking under ref-1.
-func inSandbox(t *testing.T, config hotelstaystest.Config, test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
+// inVoucherSandbox runs a test in a bubble, with a booking under ref-1 whose voucher is there.
+func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
+	test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		config.ConfirmAfter, config.VoucherDelay = hotelstaystest.AtOnce, cmp.Or(config.VoucherDelay, hotelstaystest.AtOnce)
 		srv, client := newSandbox(t, config)
 		findOffer(t, srv, client, 0).Book(t, client, "ref-1")
 		test(t, srv, client)
 	})
 }
 
-// inVoucherSandbox is inSandbox with a voucher that is there.
-func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
-	test func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client)) {
-	t.Helper()
-	config.ConfirmAfter, config.VoucherDelay = hotelstaystest.AtOnce, cmp.Or(config.VoucherDelay, hotelstaystest.AtOnce)
-	inSandbox(t, config, test)
-}
-
-// pollsSince are the seconds at which the voucher was asked for.
-func pollsSince(srv *hotelstaystest.Server, start time.Time) (seconds []float64) {
-	for _, r := range srv.Ledger().Requests(hotelstays.OpOrderVoucher) {
-		seconds = append(seconds, r.Arrived.Sub(start).Seconds())
+// A final status ends the wait, and so does one that nobody knows yet. What may pass is asked again; what
+// will not is returned at once, with what was seen before.
+func TestAwaitVoucher(t *testing.T) {
+	type server = *hotelstaystest.Server
+	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
+		f.Operation, f.Times = hotelstays.OpOrderVoucher, times
+		return f
 	}
-	return seconds
-}
-
-func never() hotelstaystest.Config {
-	return hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never}
-}
-
-func TestAwaitVoucherEndsWithAValue(t *testing.T) {
-	for status, tc := range map[types.VoucherStatus]struct {
-		happens func(*testing.T, *hotelstaystest.Server, *hotelstays.Client)
-		polls   []float64
+	const waited = `hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; ` +
+		`the caller's ctx ended the wait: context deadline exceeded; call again to continue`
+	soon := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
+	for _, tc := range []struct {
+		name      string
+		config    hotelstaystest.Config // or the order is never confirmed
+		reference string                // or ref-1
+		at        float64
+		happens   func(server)
+		fault     hotelstaystest.Fault
+		wakeups   []float64
+		within    time.Duration // of ctx; 0: an hour
+		cancelled float64
+		polls     []float64 // nil where attempts of one poll are among them
+		ends      float64
+		status    types.VoucherStatus // "" where there is no response
+		err       error
+		says      string
 	}{
-		types.VoucherGenerated: {func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
-			time.Sleep(47 * time.Second)
-			srv.ConfirmOrder("ref-1") // PENDING at 50, there at 52
-		}, []float64{0, 5, 10, 20, 50, 80}},
-		types.VoucherFailed: {func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
-			time.Sleep(12 * time.Second)
-			srv.FailVoucher("ref-1")
-		}, []float64{0, 5, 10, 20}},
-		types.VoucherCancelled: {func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-			time.Sleep(6 * time.Second)
-			srv.SetOrderStatus("ref-1", 3)
-		}, []float64{0, 5, 10}},
+		{name: "there", at: 47, happens: func(s server) { s.ConfirmOrder("ref-1") }, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80,
+			status: types.VoucherGenerated}, // PENDING at 50, there at 52
+		{name: "failed", at: 12, happens: func(s server) { s.FailVoucher("ref-1") }, polls: []float64{0, 5, 10, 20}, ends: 20,
+			status: types.VoucherFailed},
+		{name: "cancelled", at: 6, happens: func(s server) { s.SetOrderStatus("ref-1", 3) }, polls: []float64{0, 5, 10}, ends: 10,
+			status: types.VoucherCancelled},
+		{name: "an unknown status", fault: fault(-1, status(200, voucherAnswer("ARCHIVED", nil))), polls: []float64{0}, status: "ARCHIVED"},
+		{name: "until ctx ends", within: 2 * time.Minute, polls: []float64{0, 5, 10, 20, 50, 80, 110}, ends: 120,
+			status: types.VoucherNotGenerated, err: context.DeadlineExceeded, says: waited},
+		{name: "until ctx ends, and nothing was seen", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
+			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
+		{name: "until ctx ends, between two polls", cancelled: 12, polls: []float64{0, 5, 10}, ends: 12,
+			status: types.VoucherNotGenerated, err: context.Canceled},
+		{name: "wake-ups shift no other poll", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
+			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // there at 36
+		{name: "six cut attempts", config: soon, fault: fault(6, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), ends: 50,
+			status: types.VoucherGenerated},
+		{name: "six polls of garbage", config: soon, fault: fault(6, hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}), ends: 110,
+			status: types.VoucherGenerated},
+		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
+			status: types.VoucherGenerated},
+		{name: "nobody's", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
+		{name: "forbidden", fault: hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2},
+			polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
 	} {
-		t.Run(string(status), func(t *testing.T) {
-			inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-				start := time.Now()
-				go tc.happens(t, srv, client)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				resp, err := client.AwaitVoucher(ctx, voucherRef)
-				require.NoError(t, err)
-				assert.Equal(t, status, resp.Status)
-				assert.Equal(t, status == types.VoucherGenerated, resp.Voucher != nil)
-				assert.Equal(t, tc.polls, pollsSince(srv, start))
-				assert.Equal(t, tc.polls[len(tc.polls)-1], time.Since(start).Seconds())
-			})
-		})
-	}
-}
-
-// A status that nobody knows yet is the caller's to judge.
-func TestAwaitVoucherEndsOnAnUnknownStatus(t *testing.T) {
-	answer := &fixedAnswer{status: 200, body: voucherAnswer("ARCHIVED", nil)}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	resp, err := clientThrough(t, answer).AwaitVoucher(ctx, voucherRef)
-	require.NoError(t, err)
-	assert.Equal(t, types.VoucherStatus("ARCHIVED"), resp.Status)
-	assert.Len(t, answer.sent, 1)
-}
-
-// The end of ctx returns what was seen last.
-func TestAwaitVoucherUntilCtxEnds(t *testing.T) {
-	wait := func(t *testing.T, client *hotelstays.Client, d time.Duration) (*hotelstays.OrderVoucherResponse, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		defer cancel()
-		resp, err := client.AwaitVoucher(ctx, voucherRef)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		return resp, err
-	}
-	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		start := time.Now()
-		resp, err := wait(t, client, 2*time.Minute)
-		assert.EqualError(t, err, `hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; `+
-			`the caller's ctx ended the wait: context deadline exceeded; call again to continue`)
-		require.NotNil(t, resp)
-		assert.Equal(t, types.VoucherNotGenerated, resp.Status)
-		assert.Equal(t, []float64{0, 5, 10, 20, 50, 80, 110}, pollsSince(srv, start))
-		assert.Equal(t, 2*time.Minute, time.Since(start))
-	})
-	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultCut, Times: -1})
-		resp, err := wait(t, client, time.Minute)
-		assert.Nil(t, resp, "nothing was seen")
-		assert.ErrorContains(t, err, "the last poll failed: OrderVoucher: ")
-	})
-	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		start := time.Now()
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(12*time.Second, cancel)
-		resp, err := client.AwaitVoucher(ctx, voucherRef)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.NotNil(t, resp)
-		assert.Equal(t, 12*time.Second, time.Since(start), "it ends between two polls")
-	})
-}
-
-func TestAwaitVoucherWakesUp(t *testing.T) {
-	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		start, wakeup := time.Now(), make(chan struct{}, 1)
-		go func() {
-			time.Sleep(3 * time.Second)
-			wakeup <- struct{}{}
-			time.Sleep(28 * time.Second)
-			srv.ConfirmOrder("ref-1") // there at 36
-			time.Sleep(6 * time.Second)
-			wakeup <- struct{}{}
-		}()
-		resp, err := client.AwaitVoucher(t.Context(), voucherRef, hotelstays.WithWakeup(wakeup))
-		require.NoError(t, err)
-		assert.Equal(t, types.VoucherGenerated, resp.Status)
-		assert.Equal(t, []float64{0, 3, 5, 10, 20, 37}, pollsSince(srv, start), "the wake-ups shift no other poll")
-	})
-}
-
-// What may pass is asked again; what will not is returned at once.
-func TestAwaitVoucherThroughFailures(t *testing.T) {
-	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultCut}, {Kind: hotelstaystest.FaultGarbage},
-		status(200, `{"code":0,"data":{}}`)} {
-		opts := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
-		inSandbox(t, opts, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
+		inBubble(t, tc.name, func(t *testing.T) {
+			tc.config.ConfirmAfter = cmp.Or(tc.config.ConfirmAfter, hotelstaystest.Never)
+			w := newRecoveryWorld(t, tc.config)
+			w.offer.Book(t, w.client, "ref-1")
 			start := time.Now()
-			fault.Operation, fault.Times = hotelstays.OpOrderVoucher, 6 // more than one poll's attempts, or six polls
-			srv.Inject(fault)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			at(t, tc.at, func() { tc.happens(w.Server) })
+			w.inject(tc.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.within, time.Hour))
 			defer cancel()
-			resp, err := client.AwaitVoucher(ctx, voucherRef)
-			require.NoError(t, err, fault.Kind)
-			assert.Equal(t, types.VoucherGenerated, resp.Status)
-			assert.Contains(t, []float64{50, 110}, time.Since(start).Seconds(), fault.Kind)
+			at(t, tc.cancelled, cancel)
+
+			resp, err := w.client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: cmp.Or(tc.reference, "ref-1")},
+				waking(t, false, tc.wakeups))
+
+			assert.ErrorIs(t, err, tc.err)
+			if tc.says != "" {
+				assert.ErrorContains(t, err, tc.says)
+			}
+			assert.Equal(t, tc.ends, time.Since(start).Seconds())
+			if tc.polls != nil {
+				var polls []float64
+				for _, r := range w.Ledger().Requests(hotelstays.OpOrderVoucher) {
+					polls = append(polls, r.Arrived.Sub(start).Seconds())
+				}
+				assert.Equal(t, tc.polls, polls)
+			}
+			require.Equal(t, tc.status != "", resp != nil)
+			if resp != nil {
+				assert.Equal(t, tc.status, resp.Status)
+				assert.Equal(t, tc.status == types.VoucherGenerated, resp.Voucher != nil)
+			}
 		})
 	}
-	inSandbox(t, never(), func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		start := time.Now()
-		resp, err := client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "nobody's"})
-		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
-		assert.Nil(t, resp)
-		assert.Zero(t, time.Since(start))
-		assert.Equal(t, []float64{0}, pollsSince(srv, start))
-
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2})
-		resp, err = client.AwaitVoucher(ctx, voucherRef)
-		assert.ErrorIs(t, err, hotelstays.ErrForbidden)
-		assert.Equal(t, types.VoucherNotGenerated, resp.Status, "as it was seen before")
-		assert.Equal(t, 10*time.Second, time.Since(start))
-
-		before := srv.Ledger().Count("")
-		_, err = client.AwaitVoucher(t.Context(), nil)
-		assert.ErrorAs(t, err, new(*hotelstays.ValidationError))
-		assert.Equal(t, before, srv.Ledger().Count(""))
-	})
 }
