@@ -324,7 +324,8 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 
 // A limiter may grant without a permit; what it waits for is named.
 func TestLimiterWithoutPermits(t *testing.T) {
-	for _, limiter := range []hotelstays.RateLimiter{limiterFunc(func() error { return nil }), nilPermits{}} { // a nil pointer is no permit, too
+	none := limiterFunc(func() error { return nil })
+	for _, limiter := range []hotelstays.RateLimiter{none, nilPermits{}} { // a nil pointer is no permit, too
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 	}

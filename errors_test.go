@@ -372,7 +372,7 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 	for body, call := range map[string]func(*hotelstays.Client) error{
 		`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":` + string(text) +
 			`,"customerReferenceNo":"ref-1","status":1,"checkIn":"2030-01-01"}}}`: func(c *hotelstays.Client) error {
-			_, err := c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.Expect = &types.RoomRatePkg{CheckIn: "2030-05-01"} }))
+			_, err := c.Book(t.Context(), book(func(r *bookReq) { r.Expect = &types.RoomRatePkg{CheckIn: "2030-05-01"} }))
 			return err
 		},
 		`{"code":0,"data":{"orders":[],` + string(text[:len(text)-1]) + `more":1}}`: func(c *hotelstays.Client) error {

@@ -3,8 +3,10 @@
 package hotelstays_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -177,39 +179,33 @@ func TestCompareOrder(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// Each amount of a part that rises must be within the limit, whatever else falls.
+// Each amount of a part that rises must be within the limit and in its currency, whatever else falls.
 func TestRiseBesideAFall(t *testing.T) {
-	offer := func(taxes ...json.Number) *types.RoomRatePkg {
+	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()
 		o.Tax = &types.Tax{}
-		for _, amount := range taxes {
-			o.Tax.Items = append(o.Tax.Items, types.TaxItem{TaxName: "Tax", Amount: &types.Money{Currency: "EUR", Amount: amount}})
+		for _, tax := range taxes {
+			amount, currency, _ := strings.Cut(tax, " ")
+			o.Tax.Items = append(o.Tax.Items, types.TaxItem{TaxName: "Tax",
+				Amount: &types.Money{Currency: cmp.Or(currency, "EUR"), Amount: json.Number(amount)}})
 		}
 		return o
 	}
-	for _, tc := range []struct {
-		name      string
-		seen, now *types.RoomRatePkg
-	}{
-		{"the first falls by 5, the second rises by 3", offer("10", "10"), offer("5", "13")},
-		{"the one in the middle rises by 3", offer("10", "10", "10"), offer("10", "13", "2")},
+	for name, diff := range map[string]hotelstays.OfferDiff{
+		"the first falls by 5, the second rises by 3": hotelstays.CompareOffer(offer("10", "10"), offer("5", "13")),
+		"the one in the middle rises by 3":            hotelstays.CompareOffer(offer("10", "10", "10"), offer("10", "13", "2")),
+		"one in another currency falls":               hotelstays.CompareOffer(offer("10", "1000 JPY"), offer("13", "900 JPY")),
 	} {
-		diff := hotelstays.CompareOffer(tc.seen, tc.now)
-		assert.False(t, diff.Within(hotelstays.Tolerance{}), tc.name)
-		for _, c := range []struct {
-			limit types.Money
-			want  bool
-		}{
-			{types.Money{Currency: "EUR", Amount: "2.99"}, false},
-			{types.Money{Currency: "EUR", Amount: "3"}, true},
-			{types.Money{Currency: "EUR", Amount: "-3"}, false},
-			{types.Money{Currency: "USD", Amount: "1000000"}, false}, // another currency accepts no rise
-			{types.Money{Amount: "1000000"}, false},
-			{types.Money{Currency: "EUR"}, false},
-			{types.Money{Currency: "EUR", Amount: "3,00"}, false},
-		} {
-			assert.Equal(t, c.want, diff.Within(hotelstays.Tolerance{NetRise: c.limit}), "%s: %s", tc.name, c.limit)
+		for _, limit := range []types.Money{{}, {Currency: "EUR", Amount: "2.99"}, {Currency: "EUR", Amount: "-3"}, {Currency: "EUR"},
+			{Currency: "EUR", Amount: "3,00"}, {Currency: "USD", Amount: "1000000"}, {Amount: "1000000"}} {
+			assert.False(t, diff.Within(hotelstays.Tolerance{NetRise: limit}), "%s: %s", name, limit)
 		}
+		assert.True(t, diff.Within(hotelstays.Tolerance{NetRise: types.Money{Currency: "EUR", Amount: "3"}}), name)
+	}
+	limit := hotelstays.Tolerance{NetRise: types.Money{Currency: "EUR", Amount: "5"}}
+	for taxes, want := range map[[2]string]bool{{"9", "999 JPY"}: true, {"9", "1001 JPY"}: false, {"11", "1001 JPY"}: false} {
+		diff := hotelstays.CompareOffer(offer("10", "1000 JPY"), offer(taxes[:]...))
+		assert.Equal(t, []bool{want, want}, []bool{diff.Within(limit), diff.Within(hotelstays.Tolerance{})}, taxes)
 	}
 }
 
@@ -259,31 +255,6 @@ func TestRiseInPercent(t *testing.T) {
 	order := &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: usd("123.51")}
 	assert.True(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.5"}))
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.49"}))
-}
-
-// A limit in the net total's currency accepts no rise in another one, but any fall.
-func TestRiseInSeveralCurrencies(t *testing.T) {
-	offer := func(euros, yen json.Number) *types.RoomRatePkg {
-		o := seenOffer()
-		o.Tax = &types.Tax{Total: &types.Money{Currency: "EUR", Amount: euros},
-			Items: []types.TaxItem{{TaxName: "Tax", Amount: &types.Money{Currency: "JPY", Amount: yen}}}}
-		return o
-	}
-	limit := hotelstays.Tolerance{NetRise: types.Money{Currency: "EUR", Amount: "5"}}
-	for _, tc := range []struct {
-		name      string
-		now       *types.RoomRatePkg
-		ok, cheap bool
-	}{
-		{"both fall", offer("9", "999"), true, true},
-		{"one rises in the limit's currency, the other falls", offer("14", "900"), true, false},
-		{"one rises in another currency", offer("9", "1001"), false, false},
-		{"both rise", offer("11", "1001"), false, false},
-	} {
-		diff := hotelstays.CompareOffer(offer("10", "1000"), tc.now)
-		assert.Equal(t, tc.ok, diff.Within(limit), tc.name)
-		assert.Equal(t, tc.cheap, diff.Within(hotelstays.Tolerance{}), tc.name)
-	}
 }
 
 // The JSON has no amounts to compute with: a decoded diff accepts no change of one.

@@ -119,6 +119,7 @@ func TestAwaitOrder(t *testing.T) {
 		at     float64
 		status types.OrderStatus
 	}
+	const ended = "; the caller's ctx ended the wait: context deadline exceeded; "
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	tenMinutes := func(more ...float64) []float64 {
 		polls := []float64{0, 5, 10}
@@ -142,6 +143,7 @@ func TestAwaitOrder(t *testing.T) {
 		ends    float64
 		status  types.OrderStatus // of the order; -1: there is none
 		err     error
+		says    string // how far the order was seen, and whose time was up
 	}{
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
@@ -158,12 +160,17 @@ func TestAwaitOrder(t *testing.T) {
 			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 5},
 		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
-			polls: tenMinutes(650, 680)},
+			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
+		{name: "in no list of states", confirm: hotelstaystest.Never, steps: []step{{1, 5}}, await: []hotelstays.CallOption{sandboxStates},
+			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
+			says: `the order under reference "ref-1" has status 5, which is in no list of OrderStates` + ended + "call again to continue"},
+		{name: "invisible until ctx ends", confirm: 1, visible: time.Hour, within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: -1,
+			err: context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "call again to continue"},
 		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
 		{name: "slow polls", confirm: 60 * s, poll: pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 12 * s}),
 			polls: []float64{0, 20, 50}, ends: 62, status: 2},
 		{name: "polls fail until ctx ends", confirm: 1, poll: garbage, within: 30 * s, polls: []float64{0, 5, 10, 20}, ends: 30, status: -1,
-			err: context.DeadlineExceeded},
+			err: context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "the last poll failed: QueryOrders: "},
 		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{0}, ends: 0, status: -1,
 			err: hotelstays.ErrForbidden},
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
@@ -187,6 +194,10 @@ func TestAwaitOrder(t *testing.T) {
 			order, err := w.client.AwaitOrder(ctx, "ref-1", append(tc.await, waking(t, tc.closed, tc.wakeups))...)
 
 			assert.ErrorIs(t, err, tc.err)
+			if tc.says != "" {
+				assert.ErrorContains(t, err, "hotelstays: AwaitOrder: "+tc.says)
+				assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "))
+			}
 			assert.Equal(t, tc.ends, time.Since(start).Seconds())
 			assert.Equal(t, tc.polls, w.polls(start))
 			if errors.Is(tc.err, hotelstays.ErrNotFound) {
@@ -198,37 +209,6 @@ func TestAwaitOrder(t *testing.T) {
 				assert.Equal(t, tc.status, order.Status)
 				assert.Equal(t, "ref-1", order.CustomerReferenceNo)
 			}
-		})
-	}
-}
-
-// The error of a wait says how far the order was seen, and whose time was up.
-func TestAwaitOrderSaysWhatItSaw(t *testing.T) {
-	const again = "call again to continue"
-	for _, tc := range []struct {
-		reference string
-		poll      hotelstaystest.Fault
-		status    types.OrderStatus
-		seen, end string
-	}{
-		{"ref-1", hotelstaystest.Fault{}, 5, `the order under reference "ref-1" has status 5, which is in no list of OrderStates`, again},
-		{"ref-1", hotelstaystest.Fault{}, 1, `the order under reference "ref-1" is still open (status 1)`, again},
-		{"ref-2", hotelstaystest.Fault{}, 1, `no order under reference "ref-2" was seen`, again},
-		{"ref-1", pollAnswer(503, ""), 1, `no order under reference "ref-1" was seen`, "the last poll failed: QueryOrders: "},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: hotelstaystest.Never})
-			w.offer.Book(t, w.client, "ref-1")
-			w.SetOrderStatus("ref-1", tc.status)
-			w.inject(tc.poll)
-			time.Sleep(time.Minute) // the order is being confirmed
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			_, err := newClient(t, w.Server, w.cred, hotelstays.WithMaxAttempts(1), sandboxStates).AwaitOrder(ctx, tc.reference)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.ErrorContains(t, err, "hotelstays: AwaitOrder: "+tc.seen+
-				"; the caller's ctx ended the wait: context deadline exceeded; "+tc.end)
-			assert.Equal(t, 1, strings.Count(err.Error(), "hotelstays: "))
 		})
 	}
 }

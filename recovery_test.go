@@ -177,6 +177,11 @@ func TestRecoverySchedule(t *testing.T) {
 			polls: []float64{0, 30, 45, 90, 210, 450, 600}, ends: 615, state: hotelstays.BookingAbsent},
 		{name: "a closed wake-up channel", closed: true,
 			polls: allPolls, ends: 600, state: hotelstays.BookingAbsent},
+		// A poll that begins before the end of the schedule and ends after it does not decide: the order
+		// may have become visible in between. Another poll follows.
+		{name: "a poll across the end", wakeups: []float64{590},
+			poll:  hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 15 * s, Skip: 5, Times: 1},
+			polls: []float64{0, 30, 90, 210, 450, 590, 605}, ends: 605, state: hotelstays.BookingAbsent},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: tc.visible})
@@ -982,30 +987,14 @@ func TestReferenceReused(t *testing.T) {
 	}
 }
 
-// A poll that begins before the end of the schedule and ends after it does not decide: the
-// order may have become visible in between. Another poll follows.
-func TestPollAcrossTheEndOfTheSchedule(t *testing.T) {
-	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
-	slow.Times = 1
-	inBubble(t, "by RecoverBooking", func(t *testing.T) {
-		w := newRecoveryWorld(t)
-		w.Inject(bookLost)
-		slow.Skip = 5
-		w.Inject(slow)
-		wakeup := make(chan struct{}, 1)
-		at(t, 590, func() { wakeup <- struct{}{} })
-		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), hotelstays.WithWakeup(wakeup))
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
-		assert.Equal(t, []float64{0, 30, 90, 210, 450, 590, 605}, w.polls(w.bookEnded(t)))
-	})
-	inBubble(t, "by StepRecovery", func(t *testing.T) {
+// A step across the end of the schedule does not decide either.
+func TestStepAcrossTheEndOfTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
 		recovery.EndedAt, recovery.Polls = time.Now().Add(-590*time.Second), 5
 		start := time.Now()
-		slow.Skip = 0
-		w.Inject(slow)
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 		outcome, err := w.client.StepRecovery(t.Context(), recovery)
 		require.NoError(t, err)
 		require.Equal(t, 15*time.Second, time.Since(start))

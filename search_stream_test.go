@@ -36,10 +36,8 @@ type inPieces struct {
 }
 
 func (a inPieces) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp := reply(200, a.body)
+	resp := reply(200, a.body, "Request-Id", "request", "Trace-Id", "trace")
 	resp.Request = r
-	resp.Header.Set("Request-Id", "request")
-	resp.Header.Set("Trace-Id", "trace")
 	if a.size > 0 {
 		resp.Body = io.NopCloser(&pieces{strings.NewReader(a.body), a.size})
 	}
@@ -247,9 +245,8 @@ func TestStreamDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
-			resp := reply(200, "")
+			resp := reply(200, "", "Session-Id", "session")
 			resp.Body, resp.Request = r, req
-			resp.Header.Set("Session-Id", "session")
 			return resp, nil
 		}))
 		go func() {
@@ -462,9 +459,7 @@ func TestStreamOfACompressedAnswer(t *testing.T) {
 // A service that echoes the token does not bring it to the caller with the first hotel.
 func TestStreamHidesTheToken(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		resp := reply(200, smallPages()[0])
-		resp.Header.Set("Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-		return resp, nil
+		return reply(200, smallPages()[0], "Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")), nil
 	}))
 	search := client.HotelListStream(t.Context(), anySearch())
 	for _, err := range search.Hotels() {
@@ -595,19 +590,14 @@ func TestStreamWithoutAClient(t *testing.T) {
 // Without hotels a stream says so, and without a response it has an empty one.
 func TestStreamWithoutAClientOfNothing(t *testing.T) {
 	nothing := hotelstays.NewHotelListStream(nil, nil)
-	var invalid *hotelstays.ValidationError
-	for _, err := range nothing.Hotels() {
-		require.ErrorAs(t, err, &invalid)
-	}
-	require.NotNil(t, invalid)
-	assert.Equal(t, "NewHotelListStream", invalid.Func)
+	assert.Equal(t, "NewHotelListStream", errorAs[*hotelstays.ValidationError](t, lastError(nothing.Hotels())).Func)
 	_, complete := nothing.Response()
 	assert.False(t, complete)
 
 	none := hotelstays.NewHotelListStream(func(func(*types.Hotel, error) bool) {}, nil)
-	for range none.Hotels() {
-		t.Error("a hotel")
-	}
+	hotels, errs := collect(none.Hotels())
+	assert.Empty(t, hotels)
+	assert.Empty(t, errs)
 	resp, complete := none.Response()
 	assert.Equal(t, &hotelstays.HotelListResponse{}, resp)
 	assert.True(t, complete)

@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -357,19 +356,5 @@ func TestVoucherLinkStaysOut(t *testing.T) {
 		require.Error(t, err)
 		t.Log(name)
 		assertNoLink(t, err.Error())
-	}
-}
-
-// What a transport wraps together with the link is still to be told by errors.Is, and
-// is asked for again like the same without it.
-func TestVoucherLinkHidesNoCause(t *testing.T) {
-	for cause, asks := range map[error]int{context.Canceled: 1, io.ErrUnexpectedEOF: 3} {
-		service := serviceOf(nil, func(r *http.Request) (*http.Response, error) {
-			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: cause}
-		})
-		_, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"))
-		require.ErrorIs(t, err, cause)
-		assert.Equal(t, asks, service.asks)
-		assert.NotContains(t, err.Error(), voucherSecret)
 	}
 }

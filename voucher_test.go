@@ -104,7 +104,7 @@ func TestAwaitVoucher(t *testing.T) {
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "nobody's", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
-		{name: "forbidden", fault: hotelstaystest.Fault{Operation: hotelstays.OpOrderVoucher, Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2},
+		{name: "forbidden", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2}),
 			polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
