@@ -5,13 +5,7 @@
 // orders to QueryOrders with another delay, the longest just below the ten minutes of the
 // recovery. More than half of the requests of Book and QueryOrders meet a fault. Processes die
 // during a booking, and others go on with what was stored. In the end the ledgers, which know
-// what was done, are compared with what the workers learned:
-//
-//   - a booking that was reported found exists, once, and is that order;
-//   - a booking that was reported absent or refused does not exist;
-//   - no reference, and no stay of a traveller, has two orders;
-//   - Book arrived twice under one reference only if the answer in between was an
-//     enveloped 401 or 429, or the recovery had said that there is no order.
+// what was done, are compared with what the workers learned: chaostest.Check says how.
 //
 // HOTELSTAYS_CHAOS_SEED repeats a run (the scheduler's order of the workers apart)
 // and HOTELSTAYS_CHAOS_BOOKINGS sets its size.
@@ -38,6 +32,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -147,16 +142,18 @@ type chaosService struct {
 	srv    *hotelstaystest.Server
 	offers []offer
 
-	mu     sync.Mutex
-	told   map[string]verdict     // by reference
-	absent map[string][]time.Time // by reference: when the recovery reported no order
-	tally  map[string]int         // what happened, for the log
+	mu       sync.Mutex
+	begun    map[string]int // rounds, by reference
+	outcomes []chaostest.Outcome
+	tally    map[string]int // what happened, for the log
 }
 
-// verdict is how a booking ended for its worker.
-type verdict struct {
-	state    string // found, absent, refused
-	platform string // the order's number, when found
+// learned notes how a round ended: without an order if the number is empty.
+func (s *chaosService) learned(reference string, round int, number string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun[reference] = round
+	s.outcomes = append(s.outcomes, chaostest.Outcome{Reference: reference, Round: round, OrderNo: number, At: time.Now()})
 }
 
 func (s *chaosService) count(what string) {
@@ -179,7 +176,6 @@ type chaosWorker struct {
 	rng     *rand.Rand
 	number  int
 	process process
-	last    *hotelstays.BookRequest // of a booking that was found
 }
 
 // start begins a new process. Two workers share an address and its rate limits.
@@ -245,11 +241,11 @@ func (w *chaosWorker) load(text []byte) *hotelstays.BookingRecovery {
 	return r
 }
 
-// booking ends one booking: found, refused or, when it gives up, absent.
-func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
+// booking ends one booking, and reports whether there is an order.
+func (w *chaosWorker) booking(req *hotelstays.BookRequest) bool {
 	// The Trace-Id is the reference: the ledger finds requests by it.
 	trace := hotelstays.WithTraceID(req.CustomerReferenceNo)
-	for round := 0; ; round++ {
+	for round := 1; ; {
 		saved := w.store(w.process.NewBookingRecovery(req, trace)) // before Book is sent
 		how := w.rng.IntN(3)
 		result := w.living(10, func(p process) (*hotelstays.BookingOutcome, error) {
@@ -272,7 +268,8 @@ func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
 			result.outcome = w.recover(saved, trace, how == 1)
 		case errors.As(result.err, &api) && api.Operation == hotelstays.OpBook:
 			w.count(fmt.Sprintf("refused %d", api.Code))
-			return verdict{state: "refused"}
+			w.learned(req.CustomerReferenceNo, round, "")
+			return false
 		case result.err != nil: // nothing was sent: there was no token, or no slot
 			var failed *hotelstays.TransportError
 			if !errors.As(result.err, &failed) || failed.Sent {
@@ -286,15 +283,15 @@ func (w *chaosWorker) booking(req *hotelstays.BookRequest) verdict {
 		}
 		if result.outcome.State == hotelstays.BookingFound {
 			w.count("found")
-			return verdict{"found", result.outcome.Order.PlatformReferenceNo}
+			w.learned(req.CustomerReferenceNo, round, result.outcome.Order.PlatformReferenceNo)
+			return true
 		}
 		w.count("absent")
-		w.mu.Lock()
-		w.absent[req.CustomerReferenceNo] = append(w.absent[req.CustomerReferenceNo], time.Now())
-		w.mu.Unlock()
-		if round == 3 || w.maybe(20) || !w.available(req) {
-			return verdict{state: "absent"}
+		w.learned(req.CustomerReferenceNo, round, "")
+		if round == 4 || w.maybe(20) || !w.available(req) {
+			return false
 		}
+		round++
 		w.count("booked again")
 	}
 }
@@ -365,21 +362,8 @@ func (w *chaosWorker) work(n int) {
 		req := chosen.Request(reference)
 		req.Expect = &chosen.RoomRatePkg
 		req.Guests[0].LastName = fmt.Sprintf("%02d%04d", w.number, i)
-		if w.last != nil && w.maybe(2) { // a stay that is booked already: to be refused
-			twin := *w.last
-			twin.CustomerReferenceNo = reference
-			req = &twin
-			w.count("asked for twice")
-		}
-		told := w.booking(req)
-		w.mu.Lock()
-		w.told[reference] = told
-		w.mu.Unlock()
-		if told.state == "found" {
-			w.last = req
-			if w.maybe(3) {
-				w.await(reference)
-			}
+		if w.booking(req) && w.maybe(3) {
+			w.await(reference)
 		}
 		if w.maybe(3) {
 			w.count("tokens revoked")
@@ -409,64 +393,10 @@ func (w *chaosWorker) await(reference string) {
 	}
 }
 
-// check compares what the workers learned with the ledger.
-func (s *chaosService) check(t *testing.T) {
-	ledger := s.srv.Ledger()
-	orders := map[string][]hotelstaystest.Order{}
-	stays := map[string]string{}
-	for _, o := range ledger.Orders() {
-		orders[o.CustomerReferenceNo] = append(orders[o.CustomerReferenceNo], o)
-		if twin, ok := stays[o.ContentKey]; ok {
-			t.Errorf("made twice: %s and %s are the same stay", twin, o.CustomerReferenceNo)
-		}
-		stays[o.ContentKey] = o.CustomerReferenceNo
-		if _, ok := s.told[o.CustomerReferenceNo]; !ok {
-			t.Errorf("lost: nobody was told of order %s", o.CustomerReferenceNo)
-		}
-	}
-	for reference, told := range s.told {
-		made := orders[reference]
-		switch {
-		case len(made) > 1:
-			t.Errorf("made twice: %s has %d orders", reference, len(made))
-		case told.state == "found" && len(made) == 0:
-			t.Errorf("%s was reported found, and does not exist", reference)
-		case told.state == "found" && made[0].PlatformReferenceNo != told.platform:
-			t.Errorf("%s was reported found as another order", reference)
-		case told.state != "found" && len(made) > 0:
-			t.Errorf("lost: %s was reported %s, and exists", reference, told.state)
-		}
-	}
-	s.checkResending(t)
-}
-
-// checkResending wants a reason for each Book that arrived after another of its reference.
-func (s *chaosService) checkResending(t *testing.T) {
-	books := s.srv.Ledger().Requests(hotelstays.OpBook)
-	require.Len(t, books, s.srv.Ledger().Count(hotelstays.OpBook), "the ledger kept them all")
-	before := map[string]hotelstaystest.Request{}
-	for _, book := range books {
-		reference := book.TraceID
-		last, again := before[reference]
-		before[reference] = book
-		if !again {
-			continue
-		}
-		definite := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
-		absent := slices.ContainsFunc(s.absent[reference], func(at time.Time) bool {
-			return !at.Before(last.Arrived) && !at.After(book.Arrived)
-		})
-		if !definite && !absent {
-			t.Errorf("sent twice without proof: Book of %s, answered with HTTP %d (fault %q, executed %t), arrived again after %s",
-				reference, last.Status, last.Fault, last.Executed, book.Arrived.Sub(last.Arrived))
-		}
-	}
-}
-
 func newChaosService(t *testing.T, seed uint64, visible time.Duration, config hotelstaystest.Config) *chaosService {
 	config.Seed, config.LateVisibility, config.LedgerLimit = seed, visible, 1_000_000
 	w := newWorld(t, config)
-	s := &chaosService{srv: w.Server, told: map[string]verdict{}, absent: map[string][]time.Time{}, tally: map[string]int{}}
+	s := &chaosService{srv: w.Server, begun: map[string]int{}, tally: map[string]int{}}
 	for hotel := range 3 {
 		s.offers = append(s.offers, findOffer(t, w.Server, w.client, hotel))
 	}
@@ -509,19 +439,19 @@ func TestChaos(t *testing.T) {
 		}
 		wg.Wait()
 
-		total, told, orders, books, polls := map[string]int{}, 0, 0, 0, 0
+		total, ended, orders, books, polls := map[string]int{}, 0, 0, 0, 0
 		for _, s := range services {
-			s.check(t)
+			assert.NoError(t, chaostest.Check(s.srv.Ledger(), s.begun, s.outcomes))
 			for what, n := range s.tally {
 				total[what] += n
 			}
-			told += len(s.told)
+			ended += len(s.begun)
 			orders += len(s.srv.Ledger().Orders())
 			books += s.srv.Ledger().Count(hotelstays.OpBook)
 			polls += s.srv.Ledger().Count(hotelstays.OpQueryOrders)
 		}
-		assert.Equal(t, bookings, told)
-		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", told, orders, books, polls,
+		assert.Equal(t, bookings, ended)
+		t.Logf("%d bookings, %d orders, %d requests of Book, %d of QueryOrders, in %s of virtual time", ended, orders, books, polls,
 			time.Since(start))
 		for _, what := range slices.Sorted(maps.Keys(total)) {
 			t.Logf("%6d %s", total[what], what)
