@@ -1,6 +1,7 @@
 package hotelstaysredis
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -25,19 +26,29 @@ func TestRateLimiter(t *testing.T) {
 
 // Processes at full demand use most of the rate limit, never exceed it, and none starves.
 func TestFleetAtTheRateLimit(t *testing.T) {
-	duration, key := amount(t, 30*time.Second, 8*time.Second), budget(amount(t, hotelstays.OpQueryOrders, hotelstays.OpBook))
+	key := budget(amount(t, hotelstays.OpQueryOrders, hotelstays.OpBook))
+	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
+		return road{proofless, 10 * ms, 14500 * time.Microsecond, thinking, thinking}
+	}
 	for name, c := range map[string]struct {
-		traffic *traffic
-		latency time.Duration
-		losing  int64
-		atLeast float64
+		traffic  *traffic
+		latency  time.Duration
+		losing   int64
+		before   time.Duration // how long the fleet has been at it
+		after429 bool
+		atLeast  float64
 	}{
-		"a call at a time":        {&traffic{key: key, callers: 1}, 0, 0, 0.97},
-		"a slow network":          {&traffic{key: key, callers: 20}, 5 * ms, 0, 0.95},
-		"slow dials":              {&traffic{key: key, callers: 20, dials: 0.1}, ms, 0, 0.9},
-		"all cancel now and then": {&traffic{key: key, callers: 20, cancels: 0.3}, ms, 0, 0.95},
-		"permits go unused":       {&traffic{key: key, callers: 20, unused: 0.3}, ms, 0, 0.8},
-		"replies get lost":        {&traffic{key: key, callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0.6},
+		"a call at a time":                 {&traffic{callers: 1}, 0, 0, 0, false, 0.97},
+		"a slow network":                   {&traffic{callers: 20}, 5 * ms, 0, 0, false, 0.95},
+		"slow dials":                       {&traffic{callers: 20, dials: 0.1}, ms, 0, 0, false, 0.9},
+		"all cancel now and then":          {&traffic{callers: 20, cancels: 0.3}, ms, 0, 0, false, 0.95},
+		"permits go unused":                {&traffic{callers: 20, unused: 0.3}, ms, 0, 0, false, 0.8},
+		"replies get lost":                 {&traffic{callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0, false, 0.6},
+		"answers at once, after a 429":     {&traffic{road: away(0, false)}, 2 * ms, 0, 0, true, 0.95},
+		"and no header":                    {&traffic{road: away(0, true)}, 2 * ms, 0, 0, true, 0.93},
+		"answers after 3 s, at first":      {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, false, 0.45},
+		"answers after 3 s, later":         {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, false, 0.93},
+		"answers after 3 s, and no header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, false, 0.93},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, m *mini, fleet []*process) {
@@ -45,19 +56,32 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 					p.link.latency.Store(int64(c.latency))
 					p.link.losing.Store(c.losing)
 				}
-				start := time.Now()
-				c.traffic.driveFor(duration, fleet...)
-				require.WithinDuration(t, start.Add(duration), time.Now(), 400*ms)
-
-				c.traffic.keptLimit(t, full)
-				used := used(c.traffic.arrived, key.Operation.RateLimit())
-				t.Logf("%.3f of the budget used", used)
+				sent, onRoad := c.traffic, c.traffic.road != road{}
+				sent.key, sent.callers = key, cmp.Or(sent.callers, 2*key.Operation.RateLimit())
+				sent.driveFor(c.before, fleet...)
+				if c.after429 {
+					permit := fleet[0].hold(t, key, 1)[0]
+					permit.Sent()
+					permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
+					fleet[0].Pause(key, time.Now().Add(time.Second))
+					time.Sleep(2 * time.Second)
+				}
+				before, start, duration := len(sent.arrived), time.Now(), amount(t, 30*time.Second, 8*time.Second)
+				sent.driveFor(duration, fleet...)
+				if onRoad {
+					sent.keptLimit(t, window)
+				} else {
+					require.WithinDuration(t, start.Add(duration), time.Now(), 400*ms)
+					sent.keptLimit(t, full)
+				}
+				used := used(sent.arrived[before:], key.Operation.RateLimit())
+				t.Logf("%.3f of the limit used", used)
 				assert.GreaterOrEqual(t, used, c.atLeast)
-				if c.losing > 0 { // a process whose turn is lost loses its place
+				if onRoad || c.losing > 0 { // a process whose turn is lost loses its place
 					return
 				}
 				for _, p := range fleet {
-					assert.LessOrEqual(t, c.traffic.longestPause(p, start, time.Now()), 2*full+300*ms, "two windows, and a dial")
+					assert.LessOrEqual(t, sent.longestPause(p, start, time.Now()), 2*full+300*ms, "two windows, and a dial")
 				}
 			})
 		})
@@ -73,16 +97,4 @@ func TestRateLimiterOptions(t *testing.T) {
 	} {
 		assert.ErrorContains(t, err, problem)
 	}
-}
-
-func TestOperationsWithoutARateLimitNeedNoRedis(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
-		a.link.down.Store(true)
-		for range 1000 {
-			permit, err := a.Acquire(t.Context(), budget(hotelstays.OpOAuthToken))
-			require.NoError(t, err)
-			require.Nil(t, permit)
-		}
-		a.Pause(budget(hotelstays.OpOAuthToken), time.Now().Add(time.Hour))
-	})
 }

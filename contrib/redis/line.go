@@ -1,5 +1,5 @@
-// The line of one rate limit: the callers of this process that wait for a slot, and the
-// turns that it takes with Redis for them.
+// The line of one rate limit: the callers of this process that wait for a slot, and the calls
+// of Redis, its turns, that get slots for them.
 
 package hotelstaysredis
 
@@ -24,9 +24,6 @@ const (
 	// renewPause is between two reports of permits that are still out and of requests
 	// without an answer.
 	renewPause = window / 2
-	// reportPause is how long an arrival may wait to be reported together with others. Its
-	// slot is free no later for that.
-	reportPause = 20 * time.Millisecond
 )
 
 // line takes turns while there is something to report or to wait for. Callers only touch
@@ -39,23 +36,15 @@ type line struct {
 	keys     []string  // of turn.lua
 	fallback *fallback // while Redis is unavailable; nil: refuse
 
-	mu     sync.Mutex
-	timer  *time.Timer // for the next turn
-	taking bool        // a turn is under way
-	turns  int64       // how many were begun
-
-	waiters list.List // of chan grant, the longest waiting in front
+	mu      sync.Mutex  // guards the rest
+	timer   *time.Timer // for the next turn
+	taking  bool        // a turn is under way
+	turns   int64       // how many were begun
+	waiters list.List   // of chan grant, the longest waiting in front
 	place   place
 	paused  time.Time // nothing is granted until then
-
-	out     map[int64]*permit // by number: granted, and neither done nor reported as sent
-	next    int64             // number of the next permit
-	renewAt time.Time         // when the leases of out are renewed
-
-	report   report
-	reportAt time.Time // when Redis gets it at the latest; zero: it is empty
-	transit  transit
-	outage   outage
+	outage  outage
+	slots
 }
 
 // grant is what a caller in line gets.
@@ -82,7 +71,7 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, op: key.Operation, name: name, limit: limit, place: place{maxTickets: limit},
-		out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin, busy: 10 * limit}}
+		slots: slots{out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin, busy: 10 * limit}}}
 	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -178,13 +167,8 @@ func (l *line) pause(until time.Time) {
 	if until.After(l.paused) {
 		l.paused = until
 		l.reportBy(now)
+		l.schedule()
 	}
-}
-
-// reportBy bounds the time until the next turn. l.mu is held.
-func (l *line) reportBy(at time.Time) {
-	l.reportAt = sooner(l.reportAt, at)
-	l.schedule()
 }
 
 // schedule begins the next turn, or sets the timer for it. l.mu is held.
@@ -262,26 +246,13 @@ func (l *line) takeTurn() {
 // begin collects what the next turn reports and asks for. l.mu is held.
 func (l *line) begin(now time.Time) turn {
 	l.turns++
-	t := turn{report: l.report, number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
-	l.report, l.reportAt = report{}, time.Time{}
+	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
 	if l.outage.err != nil && l.fallback != nil {
 		// Others may continue alone until they find Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
-	}
-	if now.Before(l.renewAt) {
-		return t
-	}
-	l.renewAt = now.Add(renewPause)
-	for number, p := range l.out {
-		if p.sent.IsZero() {
-			t.held = append(t.held, number)
-			continue
-		}
-		t.arrived = append(t.arrived, arrival{number, p.sent.Add(l.transit.travelTime(now))})
-		delete(l.out, number)
 	}
 	return t
 }
@@ -305,14 +276,11 @@ func (l *line) apply(r reply) {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
-		p := &permit{line: l, number: l.next}
-		l.next++
+		p := l.grant(l)
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
-			l.report.unused = append(l.report.unused, p.number)
-			l.reportAt = now
+			l.end(p, hotelstays.PermitResult{}, now)
 			continue
 		}
-		l.out[p.number] = p
 		l.serve(grant{permit: p})
 	}
 }
@@ -334,9 +302,7 @@ func (l *line) fail(t turn, err error) {
 	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; "+
 		"check Redis, or set FallbackProcesses", l.op, ErrUnavailable, err)
 	l.place.tickets = 0
-	l.report.arrived = append(t.arrived, l.report.arrived...)
-	l.report.unused = append(t.unused, l.report.unused...)
-	l.report.refused = later(t.refused, l.report.refused)
+	l.restore(t.report)
 	for l.waiters.Len() > 0 {
 		l.serve(grant{err: l.outage.err})
 	}

@@ -1,4 +1,5 @@
-// Permits: what becomes of a granted slot.
+// The slots that this process has of one rate limit: its permits, and what Redis does not know
+// of them yet.
 
 package hotelstaysredis
 
@@ -8,17 +9,39 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// permit is a slot that this process was granted.
-type permit struct {
-	line   *line
-	number int64
-	sent   time.Time // zero: its request has not left
+// reportPause is how long an arrival may wait to be reported together with others. Its slot is
+// free no later for that.
+const reportPause = 20 * time.Millisecond
+
+// slots are guarded by the mutex of their line.
+type slots struct {
+	out      map[int64]*permit // by number: granted, and neither done nor reported as sent
+	next     int64             // number of the next permit
+	renewAt  time.Time         // when the leases of out are renewed
+	report   report
+	reportAt time.Time // when Redis gets the report at the latest; zero: it is empty
+	transit  transit
+}
+
+// report is what Redis does not know yet. Permits have numbers.
+type report struct {
+	arrived []arrival
+	unused  []int64
+	held    []int64   // their leases begin again
+	refused time.Time // when a 429 came; zero: none
 }
 
 // arrival is a permit whose request left, and the latest time at which it arrived.
 type arrival struct {
 	number int64
 	by     time.Time
+}
+
+// permit is a slot that this process was granted.
+type permit struct {
+	line   *line
+	number int64
+	sent   time.Time // zero: its request has not left
 }
 
 // Sent notes the time. Redis learns of it with the answer, or half a second later.
@@ -30,24 +53,65 @@ func (p *permit) Sent() {
 
 // Done reports the slot to Redis: as unused, or as free one window after the arrival.
 func (p *permit) Done(r hotelstays.PermitResult) {
-	l, now := p.line, time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, unreported := l.out[p.number]
-	delete(l.out, p.number)
+	p.line.mu.Lock()
+	defer p.line.mu.Unlock()
+	p.line.end(p, r, time.Now())
+	p.line.schedule()
+}
+
+// grant makes the next permit.
+func (s *slots) grant(l *line) *permit {
+	p := &permit{line: l, number: s.next}
+	s.out[p.number] = p
+	s.next++
+	return p
+}
+
+// end adds a permit to the report.
+func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
+	_, unreported := s.out[p.number]
+	delete(s.out, p.number)
 	if p.sent.IsZero() {
-		l.report.unused = append(l.report.unused, p.number)
-		l.reportBy(now)
+		s.report.unused = append(s.report.unused, p.number)
+		s.reportBy(now)
 		return
 	}
-	l.transit.learn(p.sent, r, now)
+	s.transit.learn(p.sent, r, now)
 	if r.RateLimited {
-		l.transit.refused, l.report.refused = now, now
+		s.transit.refused, s.report.refused = now, now
 	}
-	by, known := l.transit.arrivedBy(p.sent, r, now)
+	by, known := s.transit.arrivedBy(p.sent, r, now)
 	if !known && !unreported {
 		return // Redis has this estimate
 	}
-	l.report.arrived = append(l.report.arrived, arrival{p.number, by.Add(l.limiter.opts.Margin)})
-	l.reportBy(now.Add(reportPause))
+	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.margin)})
+	s.reportBy(now.Add(reportPause))
+}
+
+// reportBy bounds the time until the next turn.
+func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
+
+// collect returns the report of a turn. Once in a renewPause it has all permits that are out.
+func (s *slots) collect(now time.Time) (r report) {
+	r, s.report, s.reportAt = s.report, report{}, time.Time{}
+	if now.Before(s.renewAt) {
+		return r
+	}
+	s.renewAt = now.Add(renewPause)
+	for number, p := range s.out {
+		if p.sent.IsZero() {
+			r.held = append(r.held, number)
+			continue
+		}
+		r.arrived = append(r.arrived, arrival{number, p.sent.Add(s.transit.travelTime(now))})
+		delete(s.out, number)
+	}
+	return r
+}
+
+// restore keeps a report that Redis may not have got.
+func (s *slots) restore(r report) {
+	s.report.arrived = append(r.arrived, s.report.arrived...)
+	s.report.unused = append(r.unused, s.report.unused...)
+	s.report.refused = later(r.refused, s.report.refused)
 }

@@ -26,14 +26,6 @@ type turn struct {
 	want   int           // callers that wait
 	first  int64         // number of the first permit to be granted
 	rest   time.Duration // nobody is granted anything for so long
-	held   []int64       // permits whose lease begins again
-}
-
-// report is what Redis does not know yet. Permits have numbers.
-type report struct {
-	arrived []arrival
-	unused  []int64
-	refused time.Time // when a 429 came; zero: none
 }
 
 type reply struct {

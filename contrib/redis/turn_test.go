@@ -83,18 +83,29 @@ func TestTurnThatArrivesLate(t *testing.T) {
 	}
 }
 
-// Grants whose reply was lost go to other processes if no caller waits any more.
+// Grants whose reply was lost go to other processes if no caller waits any more, also at the end of
+// an outage that was longer than a lease.
 func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		a.link.losing.Store(100)
-		for range limit {
-			go func() { _, _ = a.Acquire(t.Context(), key) }()
-		}
-		synctest.Wait()
-		a.link.losing.Store(0)
-		time.Sleep(retryPause)
-		assert.Zero(t, took(t, b, limit))
-	})
+	for _, away := range []time.Duration{0, 2 * defaultLease} {
+		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+			if away > 0 {
+				a.link.down.Store(true)
+				_, err := a.Acquire(t.Context(), key)
+				require.ErrorIs(t, err, ErrUnavailable)
+				time.Sleep(away)
+				require.True(t, a.idle())
+				a.link.down.Store(false)
+			}
+			a.link.losing.Store(100)
+			for range limit {
+				go func() { _, _ = a.Acquire(t.Context(), key) }()
+			}
+			synctest.Wait()
+			a.link.losing.Store(0)
+			time.Sleep(retryPause)
+			assert.Zero(t, took(t, b, limit))
+		})
+	}
 }
 
 // The next turn finds grants whose reply was lost. They get a full lease, although they are

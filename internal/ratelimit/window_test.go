@@ -1,4 +1,4 @@
-// Tests of the rolling window: on a virtual clock where exact times matter, on the real one where races do.
+// The rolling window. What a RateLimiter promises, storetest shows of it in the tests of the root.
 
 package ratelimit
 
@@ -109,50 +109,27 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 	})
 }
 
-func TestPause(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		run  func(t *testing.T, w *Window, start time.Time)
-		want time.Duration
-	}{
-		{"over", func(t *testing.T, w *Window, start time.Time) {
-			w.Pause(start.Add(7 * time.Second))
-			time.Sleep(7 * time.Second)
-			mustAcquire(t, w, 2)
-			if w.timer != nil {
-				t.Error("a timer for nobody")
-			}
-		}, 7 * time.Second},
-		{"in the past", func(t *testing.T, w *Window, start time.Time) {
-			w.Pause(start.Add(-time.Hour))
-			mustAcquire(t, w, 2)
-		}, 0},
-		{"of centuries", func(t *testing.T, w *Window, start time.Time) {
-			w.Pause(time.Unix(1<<55, 0))
-			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+func TestPauseAgainstADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, start := NewWindow(2, time.Second, 0), time.Now()
+		until := func(deadline time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			if _, err := w.Acquire(ctx); !errors.Is(err, ErrPaused) || errors.Is(err, context.DeadlineExceeded) {
-				t.Error(err)
-			}
-		}, 0},
-		{"that ends at the caller's deadline", func(t *testing.T, w *Window, start time.Time) {
-			w.Pause(start.Add(7 * time.Second))
-			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second+1)
-			defer cancel()
-			if _, err := w.Acquire(ctx); err != nil {
-				t.Error(err)
-			}
-		}, 7 * time.Second},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, start := NewWindow(2, time.Second, 0), time.Now()
-				test.run(t, w, start)
-				wantAfter(t, start, test.want)
-				wantNoTimer(t, w)
-			})
-		})
-	}
+			_, err := w.Acquire(ctx)
+			return err
+		}
+		w.Pause(start.Add(7 * time.Second))
+		if err := until(7*time.Second + 1); err != nil {
+			t.Error(err)
+		}
+		wantAfter(t, start, 7*time.Second)
+		w.Pause(time.Unix(1<<55, 0))
+		if err := until(24 * time.Hour); !errors.Is(err, ErrPaused) || errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		wantAfter(t, start, 7*time.Second)
+		wantNoTimer(t, w)
+	})
 }
 
 // On the real clock: times in a bubble have no monotonic reading.
@@ -166,18 +143,6 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	if off := w.pausedUntil.Sub(date).Abs(); off > time.Second {
 		t.Errorf("%v beside the date", off)
 	}
-}
-
-func TestEndedContext(t *testing.T) {
-	w := NewWindow(1, time.Hour, 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for range 100 {
-		if _, err := w.Acquire(ctx); !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v", err)
-		}
-	}
-	mustAcquire(t, w, 1) // still there
 }
 
 // A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the
@@ -405,53 +370,4 @@ func TestRandomSchedules(t *testing.T) {
 		})
 	}
 	t.Logf("%d granted, %d cancelled", granted, cancelled)
-}
-
-// The same promises while real goroutines race on the real clock.
-func TestRealClock(t *testing.T) {
-	const n, window = 20, 10 * ms
-	w := NewWindow(n, window, 0)
-	end, stop := context.WithTimeout(t.Context(), 500*ms)
-	defer stop()
-	var (
-		mu   sync.Mutex
-		left []time.Time
-		wg   sync.WaitGroup
-	)
-	for seed := range 50 {
-		wg.Go(func() {
-			rnd := rand.New(rand.NewPCG(uint64(seed), 0))
-			for end.Err() == nil {
-				ctx, cancel := context.WithTimeout(end, upTo(rnd, 3*window))
-				p, err := w.Acquire(ctx)
-				cancel()
-				switch {
-				case err != nil:
-				case rnd.IntN(10) == 0:
-					unused(p)
-				default:
-					if rnd.IntN(10) == 0 {
-						time.Sleep(upTo(rnd, window))
-					}
-					now := time.Now()
-					leave(p)
-					mu.Lock()
-					left = append(left, now)
-					mu.Unlock()
-				}
-				if rnd.IntN(500) == 0 {
-					w.Pause(time.Now().Add(upTo(rnd, window/2)))
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if got := busiest(left, window); got > n {
-		t.Errorf("%d requests in one window, limit %d", got, n)
-	}
-	if home := w.unused + len(w.sent) + len(w.arrived); home != n || w.waiters.Len() != 0 {
-		t.Errorf("%d of %d slots came home, %d callers in line", home, n, w.waiters.Len())
-	}
-	wantNoTimer(t, w)
-	t.Logf("%d requests left", len(left))
 }
