@@ -71,7 +71,7 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, op: key.Operation, name: name, limit: limit, place: place{maxTickets: limit},
-		slots: slots{out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin, busy: 10 * limit}}}
+		slots: slots{out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}

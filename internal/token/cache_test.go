@@ -132,10 +132,13 @@ func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Dur
 	return longest
 }
 
+// withCache runs a test in a bubble, with a cache of a service.
+func withCache(t *testing.T, s *service, test func(t *testing.T, s *service, c *token.Cache)) {
+	synctest.Test(t, func(t *testing.T) { test(t, s, s.cache()) })
+}
+
 func TestExpiredTokenCostsOneFetch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{lifetime: time.Hour}
-		c := s.cache()
+	withCache(t, &service{lifetime: time.Hour}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
 		time.Sleep(2 * time.Hour)
 		s.delay = time.Second
@@ -150,9 +153,7 @@ func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 		10 * time.Minute: time.Minute, // a tenth of a short life
 	} {
 		t.Run(lifetime.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &service{lifetime: lifetime}
-				c := s.cache()
+			withCache(t, &service{lifetime: lifetime}, func(t *testing.T, s *service, c *token.Cache) {
 				s.mustCall(t, 1, c)
 				s.delay = 10 * time.Second
 
@@ -175,9 +176,7 @@ func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 }
 
 func TestTokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{}
-		c := s.cache()
+	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 10, c)
 		time.Sleep(10_000 * time.Hour)
 		s.mustCall(t, 10, c)
@@ -189,9 +188,7 @@ func TestTokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
 }
 
 func TestRevokedTokenCostsOneFetch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{lifetime: time.Hour, latency: time.Second}
-		c := s.cache()
+	withCache(t, &service{lifetime: time.Hour, latency: time.Second}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
 		for fetches := range 3 { // three revocations in six seconds, and again after a minute
 			s.revoke()
@@ -204,9 +201,7 @@ func TestRevokedTokenCostsOneFetch(t *testing.T) {
 
 // A 401 that comes late refuses the old token, even if the new one has the same text.
 func TestLate401KeepsTheSuccessor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{sameText: true}
-		c := s.cache()
+	withCache(t, &service{sameText: true}, func(t *testing.T, s *service, c *token.Cache) {
 		late, err := c.Authorization(t.Context())
 		require.NoError(t, err)
 		s.revoke()
@@ -223,9 +218,7 @@ func TestLate401KeepsTheSuccessor(t *testing.T) {
 // renewed ever more rarely. The error says when. After a minute without a refusal the series
 // begins anew.
 func TestUselessTokensAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{}
-		c := s.cache()
+	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
 		for range 2 {
 			s.fetches.Store(0)
@@ -308,9 +301,7 @@ func TestFailingRenewalPauses(t *testing.T) {
 // A refused credential is tried at most as often as refused tokens are renewed, by all
 // callers together.
 func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{err: errRefused, delay: 100 * time.Millisecond}
-		c := s.cache()
+	withCache(t, &service{err: errRefused, delay: 100 * time.Millisecond}, func(t *testing.T, s *service, c *token.Cache) {
 		var tried []string
 		start := time.Now()
 		for time.Since(start) < 90*time.Second {
@@ -335,9 +326,7 @@ func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 
 // A refused renewal answers those whose token then expires, too, until the next try.
 func TestRefusedRenewalIsRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{lifetime: time.Hour}
-		c := s.cache()
+	withCache(t, &service{lifetime: time.Hour}, func(t *testing.T, s *service, c *token.Cache) {
 		s.mustCall(t, 1, c)
 		time.Sleep(time.Hour - 2*time.Second)
 		s.err = errRefused
@@ -427,4 +416,13 @@ func TestFetchThatDoesNotReturnIsAnError(t *testing.T) {
 			s.mustCall(t, 10, c)
 		})
 	}
+}
+
+func TestFreshTokenIsReadWithoutAllocating(t *testing.T) {
+	c := (&service{}).cache()
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if _, err := c.Authorization(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}))
 }

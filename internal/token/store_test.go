@@ -5,7 +5,6 @@ package token_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -24,34 +23,41 @@ import (
 type store struct {
 	mu         sync.Mutex
 	token      token.Token
-	err        error
-	keeps      bool // CompareAndDelete does nothing
+	fails      func(context.Context, token.Token) error // if set, instead of each method
+	keeps      bool                                     // CompareAndDelete does nothing
 	leased     bool
 	onTryLease func()
 }
 
-func (s *store) Load(context.Context) (token.Token, error) {
+func (s *store) Load(ctx context.Context) (t token.Token, err error) {
+	if s.fails != nil {
+		return s.token, s.fails(ctx, s.token)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.token, s.err
+	return s.token, nil
 }
 
-func (s *store) Store(_ context.Context, t token.Token) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.token = t
-	}
-	return s.err
+func (s *store) Store(ctx context.Context, t token.Token) error {
+	return s.change(ctx, t, func() { s.token = t })
 }
 
-func (s *store) CompareAndDelete(_ context.Context, refused token.Token) error {
+func (s *store) CompareAndDelete(ctx context.Context, refused token.Token) error {
+	return s.change(ctx, refused, func() {
+		if !s.keeps && s.token.Value.Equal(refused.Value) {
+			s.token = token.Token{}
+		}
+	})
+}
+
+func (s *store) change(ctx context.Context, t token.Token, f func()) error {
+	if s.fails != nil {
+		return s.fails(ctx, t)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.keeps && s.token.Value.Equal(refused.Value) {
-		s.token = token.Token{}
-	}
-	return s.err
+	f()
+	return nil
 }
 
 func (s *store) tryLease(context.Context) (release func(), ok bool, err error) {
@@ -126,7 +132,7 @@ func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
-		c := s.cache(sharing(hangingStore{}))
+		c := s.cache(sharing(&store{fails: func(ctx context.Context, _ token.Token) error { <-ctx.Done(); return ctx.Err() }}))
 		assert.Equal(t, 4*time.Second, s.mustCall(t, 100, c), "Load and Store")
 		assert.Zero(t, s.mustCall(t, 100, c))
 		s.revoke()
@@ -134,27 +140,10 @@ func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 	})
 }
 
-type hangingStore struct{}
-
-func (hangingStore) Load(ctx context.Context) (token.Token, error) {
-	<-ctx.Done()
-	return token.Token{}, ctx.Err()
-}
-
-func (hangingStore) Store(ctx context.Context, _ token.Token) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (hangingStore) CompareAndDelete(ctx context.Context, _ token.Token) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // Nobody waits for the lease of a store that fails.
 func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, st := &service{lifetime: time.Hour}, &store{err: errors.New("store is down"), leased: true}
+		s, st := &service{lifetime: time.Hour}, &store{leased: true, fails: func(context.Context, token.Token) error { return errFailed }}
 		c := s.fleet(1, st)[0]
 		assert.Zero(t, s.mustCall(t, 10, c))
 		s.revoke()
@@ -168,7 +157,10 @@ func TestErrorsOfAStoreAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := &service{}
-		c := s.cache(sharing(quotingStore{}), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		st := &store{token: token.Token{Value: types.NewSecret("token-0")}, fails: func(_ context.Context, t token.Token) error {
+			return fmt.Errorf("unknown command %s", t.Value.Reveal())
+		}}
+		c := s.cache(sharing(st), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		s.mustCall(t, 1, c)
 		s.revoke()
 		s.mustCall(t, 1, c)
@@ -177,20 +169,6 @@ func TestErrorsOfAStoreAreRedacted(t *testing.T) {
 		}
 		assert.NotContains(t, log.String(), "token-")
 	})
-}
-
-type quotingStore struct{}
-
-func (quotingStore) Load(context.Context) (token.Token, error) {
-	return token.Token{Value: types.NewSecret("token-0")}, errors.New("unknown command token-0")
-}
-
-func (quotingStore) Store(_ context.Context, t token.Token) error {
-	return fmt.Errorf("unknown command %s", t.Value.Reveal())
-}
-
-func (s quotingStore) CompareAndDelete(ctx context.Context, t token.Token) error {
-	return s.Store(ctx, t)
 }
 
 func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
