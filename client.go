@@ -225,7 +225,9 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 		return nil, err
 	}
 	defer x.end()
-	resp, a := P(new(R)), x.execute()
+	resp := P(new(R))
+	x.answer.into, x.decoder = resp, &x.answer
+	a := x.execute()
 	x.err = a.read(resp, resp.meta(), func() error { return req.check(resp, a) })
 	if x.err != nil {
 		return nil, x.err
@@ -285,7 +287,8 @@ type exchange struct {
 	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
 	attemptTimeout time.Duration // of a queued call
 	watch          *observation
-	stream         transport.Stream // nil: the answer is read whole
+	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
+	streams        bool              // the decoder removes what it has read
 	sending        transport.Call
 	limiter        callLimiter
 	answer         callAnswer
@@ -386,7 +389,6 @@ func (x *exchange) call() *transport.Call {
 		Body:           x.body,
 		Mutates:        x.row.mutates,
 		SendTimeout:    x.row.bookingFlow,
-		BodySizeHint:   bodySize,
 		HTTP:           c.http,
 		RateLimiter:    &x.limiter,
 		Timeout:        x.ownTimeout,
@@ -395,7 +397,10 @@ func (x *exchange) call() *transport.Call {
 		Log:            c.log,
 		Scrub:          x.answer.scrubAttempt,
 		Timeline:       x.watch.timeline(),
-		Stream:         x.stream,
+		Decoder:        x.decoder,
+	}
+	if !x.streams {
+		x.sending.BodySizeHint = bodySize
 	}
 	if id := x.set.requestID; id != nil {
 		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }

@@ -72,8 +72,20 @@ type callAnswer struct {
 	keepRaw   bool
 	maxBytes  int64
 	log       *slog.Logger
-	split     *wire.Splitter // of an answer whose hotels were handed out while it arrived
 	result    transport.Result
+
+	into    any // what the answer is decoded into while it arrives
+	tried   bool
+	decoded bool // into and env are all of the answer
+	env     wire.Envelope
+	stream  *wire.Stream // of hotels that were handed out while the answer arrived
+}
+
+// Decode decodes an answer of the documented types while it arrives.
+func (a *callAnswer) Decode(_ transport.Result, body *wire.Feed) (again bool, err error) {
+	a.tried = true
+	a.env, a.decoded = wire.FastFrom(a.ctx, body, decodeTarget(a.into, a.row.internStrings))
+	return true, nil
 }
 
 // received stores the result; its token is a secret of the call from then on.
@@ -104,10 +116,7 @@ func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (d
 	if a.result.Answer == nil || a.result.Err != nil {
 		return a.noAnswer()
 	}
-	env, fault := wire.Decode(a.ctx, a.result.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
-	if a.split != nil {
-		a.split.Complete(&env, fault)
-	}
+	env, fault := a.decodeBody(into)
 	success := a.result.Answer.Status >= 200 && a.result.Answer.Status < 300
 	unusable := check()
 	if a.row.bare && unusable != nil && env.Code == 0 {
@@ -138,6 +147,21 @@ func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (d
 		return false, a.decodeError(unusable)
 	}
 	return true, nil
+}
+
+func (a *callAnswer) decodeBody(into any) (env wire.Envelope, err error) {
+	if a.decoded {
+		return a.env, nil
+	}
+	decode := wire.Decode
+	if a.tried {
+		decode = wire.DecodeSlowly
+	}
+	env, err = decode(a.ctx, a.result.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
+	if a.stream != nil {
+		a.stream.Complete(&env, err)
+	}
+	return env, err
 }
 
 // missing is the error of an answer without a required field.

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"slices"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -71,9 +71,6 @@ func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 	return s.resp, s.complete
 }
 
-// errBreak ends the reading of an answer when the caller's loop has ended.
-var errBreak = errors.New("the loop has ended")
-
 // receive makes the call. It returns nil if yield returned false.
 func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	s.resp, s.complete = nil, false
@@ -84,38 +81,15 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	if err != nil {
 		return err
 	}
-	var hotels, stopped = 0, false
-	handOut := func(h *types.Hotel) bool {
-		if hotels++; hotels == 1 {
-			x.watch.handsOutFirstHotel()
-		}
-		stopped = !yield(h)
-		return !stopped
-	}
-	handedOut := 0 // of those that stay in the answer
-	x.stream = func(begun transport.Result, body io.Reader) ([]byte, bool, error) {
-		x.answer.received(begun)
-		s.resp = &HotelListResponse{Meta: x.answer.meta(wire.Envelope{})}
-		s.resp.Basic.SessionID = s.resp.Meta.SessionID
-		x.answer.split = &wire.Splitter{Take: x.takeHotel(&handedOut, handOut)}
-		rest, err := x.answer.split.Read(body)
-		switch {
-		case stopped:
-			err = nil
-		case err != nil && hotels > 0:
-			err = fmt.Errorf("%w; hotels handed out: %d", err, hotels)
-		case err != nil:
-			s.resp = nil
-		}
-		return rest, hotels == 0, err
-	}
+	r := &hotelReader{exchange: x, search: s, yield: yield}
+	x.decoder, x.streams = r, true
 	defer x.end()
 	a := x.execute()
-	if stopped {
+	if r.stopped {
 		x.err = nil
 		return nil
 	}
-	x.err = s.finish(a, handedOut, handOut)
+	x.err = s.finish(a, r)
 	return x.err
 }
 
@@ -134,13 +108,13 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 }
 
 // finish reads what is left of the answer, and hands out its hotels but for those that were.
-func (s *HotelListStream) finish(a *callAnswer, handedOut int, handOut func(*types.Hotel) bool) error {
+func (s *HotelListStream) finish(a *callAnswer, r *hotelReader) error {
 	resp := new(HotelListResponse)
 	if err := a.read(resp, &resp.Meta, func() error { return s.req.check(resp, a) }); err != nil {
 		return err
 	}
-	for i := handedOut; i < len(resp.List); i++ {
-		if !handOut(&resp.List[i]) {
+	for i := r.left; i < len(resp.List); i++ {
+		if r.handOut(&resp.List[i]) != nil {
 			return nil
 		}
 	}
@@ -149,25 +123,72 @@ func (s *HotelListStream) finish(a *callAnswer, handedOut int, handOut func(*typ
 	return nil
 }
 
-// takeHotel returns a Splitter's Take. It reads each hotel as an answer with that hotel alone.
-// The first one stays in the answer, so it counts whether that one was handed out.
-func (x *exchange) takeHotel(handedOut *int, handOut func(*types.Hotel) bool) func([]byte) (bool, wire.Mismatches, error) {
-	var text []byte
-	first := true
-	return func(element []byte) (bool, wire.Mismatches, error) {
-		if err := x.ctx.Err(); err != nil {
-			return false, wire.Mismatches{}, fmt.Errorf("%w between two hotels", err)
-		}
-		text = append(append(append(text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
-		var page HotelListResponse
-		env, err := wire.Decode(x.ctx, text, decodeTarget(&page, x.row.internStrings), x.row.lenient)
-		fits := err == nil
-		if fits && first {
-			first, *handedOut = false, len(page.List)
-		}
-		if fits && len(page.List) > 0 && !handOut(&page.List[0]) {
-			return true, env.Mismatches, errBreak
-		}
-		return fits, env.Mismatches, nil // if it does not fit, the rest of the answer says why
+// hotelReader hands out the hotels of an answer while it arrives.
+type hotelReader struct {
+	*exchange
+	search  *HotelListStream
+	yield   func(*types.Hotel) bool
+	hotels  int  // handed out
+	begun   bool // the first element, which stays in the answer, was taken
+	left    int  // hotels in it
+	stopped bool
+}
+
+// errBreak ends the reading of an answer when the caller's loop has ended.
+var errBreak = errors.New("the loop has ended")
+
+func (r *hotelReader) handOut(h *types.Hotel) error {
+	if r.hotels++; r.hotels == 1 {
+		r.watch.handsOutFirstHotel()
 	}
+	if r.stopped = !r.yield(h); r.stopped {
+		return errBreak
+	}
+	return nil
+}
+
+// Decode hands out what arrives.
+func (r *hotelReader) Decode(begun transport.Result, body *wire.Feed) (again bool, err error) {
+	s, a := r.search, &r.answer
+	a.received(begun)
+	s.resp = &HotelListResponse{Meta: a.meta(wire.Envelope{})}
+	s.resp.Basic.SessionID = s.resp.Meta.SessionID
+	a.stream = &wire.Stream{Take: r.take, Odd: r.takeOdd, InternStrings: r.row.internStrings}
+	err = a.stream.Read(r.ctx, body)
+	if r.stopped {
+		body.Stop()
+		return false, nil
+	}
+	if err == nil {
+		_, err = body.Rest()
+	}
+	switch {
+	case err != nil && r.hotels > 0:
+		err = fmt.Errorf("%w; hotels handed out: %d", err, r.hotels)
+	case err != nil:
+		s.resp = nil
+	}
+	return r.hotels == 0, err
+}
+
+func (r *hotelReader) take(h *types.Hotel) error {
+	if !r.begun {
+		r.begun, r.left = true, 1
+	}
+	return r.handOut(h)
+}
+
+// takeOdd reads a hotel that is not as documented, as an answer with that hotel alone.
+func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
+	text := slices.Concat([]byte(`{"code":0,"data":{"list":[`), element, []byte("]}}"))
+	var page HotelListResponse
+	env, err := wire.Decode(r.ctx, text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
+	if err != nil { // the rest of the answer says why
+		return false, env.Mismatches, nil
+	}
+	if len(page.List) == 0 {
+		r.begun = true
+		return true, env.Mismatches, nil
+	}
+	return true, env.Mismatches, r.take(&page.List[0])
 }

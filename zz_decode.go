@@ -18,12 +18,29 @@ var (
 	roomList            wire.List[types.Room]
 )
 
+var (
+	bookResponseFields              = wire.NewFields("hotelOrder")
+	cancelResponseFields            = wire.NewFields("serviceFee", "status")
+	checkAvailResponseFields        = wire.NewFields("status", "roomRatePkg", "exchangeRateSnapshot")
+	destinationsResponseFields      = wire.NewFields("destinations")
+	hotelIDListResponseFields       = wire.NewFields("hotelIdList")
+	hotelListResponseFields         = wire.NewFields("list", "basic", "total", "hasMore")
+	hotelRatesResponseFields        = wire.NewFields("rooms")
+	hotelStaticDetailResponseFields = wire.NewFields("hotel")
+	hotelsMetadataResponseFields    = wire.NewFields("hotelsMetadata", "page")
+	oAuthTokenResponseFields        = wire.NewFields("access_token")
+	orderVoucherResponseFields      = wire.NewFields("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo", "status", "voucher")
+	queryOrdersResponseFields       = wire.NewFields("orders")
+	ticketResponseFields            = wire.NewFields("ticket")
+	webhookEventFields              = wire.NewFields("customerReferenceNo", "hotelConfirmNo", "event", "eventTime")
+)
+
 func (v *BookResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelOrder":
-			l.Once(&seen, 0)
+	for i := l.First(bookResponseFields); i >= 0; i = l.Next(bookResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelOrder
 			v.HotelOrder = wire.Pointer(l, wire.ReadOrder)
 		default:
 			l.Unknown()
@@ -33,13 +50,12 @@ func (v *BookResponse) decode(l *wire.Lexer) {
 
 func (v *CancelResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "serviceFee":
-			l.Once(&seen, 0)
+	for i := l.First(cancelResponseFields); i >= 0; i = l.Next(cancelResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // serviceFee
 			v.ServiceFee = wire.Pointer(l, wire.ReadMoney)
-		case "status":
-			l.Once(&seen, 1)
+		case 1: // status
 			v.Status = wire.Pointer(l, func(l *wire.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
 		default:
 			l.Unknown()
@@ -49,16 +65,14 @@ func (v *CancelResponse) decode(l *wire.Lexer) {
 
 func (v *CheckAvailResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "status":
-			l.Once(&seen, 0)
+	for i := l.First(checkAvailResponseFields); i >= 0; i = l.Next(checkAvailResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // status
 			v.Status = types.AvailabilityStatus(l.Int())
-		case "roomRatePkg":
-			l.Once(&seen, 1)
+		case 1: // roomRatePkg
 			v.RoomRatePkg = wire.Pointer(l, wire.ReadRoomRatePkg)
-		case "exchangeRateSnapshot":
-			l.Once(&seen, 2)
+		case 2: // exchangeRateSnapshot
 			v.ExchangeRateSnapshot = wire.Pointer(l, wire.ReadExchangeRateSnapshot)
 		default:
 			l.Unknown()
@@ -68,10 +82,10 @@ func (v *CheckAvailResponse) decode(l *wire.Lexer) {
 
 func (v *DestinationsResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "destinations":
-			l.Once(&seen, 0)
+	for i := l.First(destinationsResponseFields); i >= 0; i = l.Next(destinationsResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // destinations
 			v.Destinations = destinationList.Read(l, wire.ReadDestination)
 		default:
 			l.Unknown()
@@ -81,10 +95,10 @@ func (v *DestinationsResponse) decode(l *wire.Lexer) {
 
 func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelIdList":
-			l.Once(&seen, 0)
+	for i := l.First(hotelIDListResponseFields); i >= 0; i = l.Next(hotelIDListResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelIdList
 			v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
 		default:
 			l.Unknown()
@@ -94,19 +108,16 @@ func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 
 func (v *HotelListResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "list":
-			l.Once(&seen, 0)
+	for i := l.First(hotelListResponseFields); i >= 0; i = l.Next(hotelListResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // list
 			v.List = hotelList.Read(l, wire.ReadHotel)
-		case "basic":
-			l.Once(&seen, 1)
+		case 1: // basic
 			wire.ReadSearchBasic(l, &v.Basic)
-		case "total":
-			l.Once(&seen, 2)
+		case 2: // total
 			v.Total = l.Int()
-		case "hasMore":
-			l.Once(&seen, 3)
+		case 3: // hasMore
 			v.HasMore = l.Bool()
 		default:
 			l.Unknown()
@@ -116,10 +127,10 @@ func (v *HotelListResponse) decode(l *wire.Lexer) {
 
 func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "rooms":
-			l.Once(&seen, 0)
+	for i := l.First(hotelRatesResponseFields); i >= 0; i = l.Next(hotelRatesResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // rooms
 			v.Rooms = roomList.Read(l, wire.ReadRoom)
 		default:
 			l.Unknown()
@@ -129,10 +140,10 @@ func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 
 func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotel":
-			l.Once(&seen, 0)
+	for i := l.First(hotelStaticDetailResponseFields); i >= 0; i = l.Next(hotelStaticDetailResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotel
 			v.Hotel = wire.Pointer(l, wire.ReadHotel)
 		default:
 			l.Unknown()
@@ -142,13 +153,12 @@ func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
 
 func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelsMetadata":
-			l.Once(&seen, 0)
+	for i := l.First(hotelsMetadataResponseFields); i >= 0; i = l.Next(hotelsMetadataResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelsMetadata
 			v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
-		case "page":
-			l.Once(&seen, 1)
+		case 1: // page
 			wire.ReadPageResp(l, &v.Page)
 		default:
 			l.Unknown()
@@ -158,10 +168,10 @@ func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 
 func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "access_token":
-			l.Once(&seen, 0)
+	for i := l.First(oAuthTokenResponseFields); i >= 0; i = l.Next(oAuthTokenResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // access_token
 			v.AccessToken = types.NewSecret(l.Secret())
 		default:
 			l.Unknown()
@@ -171,22 +181,18 @@ func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
 
 func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "customerReferenceNo":
-			l.Once(&seen, 0)
+	for i := l.First(orderVoucherResponseFields); i >= 0; i = l.Next(orderVoucherResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // customerReferenceNo
 			v.CustomerReferenceNo = l.String()
-		case "platformReferenceNo":
-			l.Once(&seen, 1)
+		case 1: // platformReferenceNo
 			v.PlatformReferenceNo = l.String()
-		case "supplierReferenceNo":
-			l.Once(&seen, 2)
+		case 2: // supplierReferenceNo
 			v.SupplierReferenceNo = l.String()
-		case "status":
-			l.Once(&seen, 3)
+		case 3: // status
 			v.Status = types.VoucherStatus(l.String())
-		case "voucher":
-			l.Once(&seen, 4)
+		case 4: // voucher
 			v.Voucher = wire.Pointer(l, wire.ReadVoucher)
 		default:
 			l.Unknown()
@@ -196,10 +202,10 @@ func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
 
 func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "orders":
-			l.Once(&seen, 0)
+	for i := l.First(queryOrdersResponseFields); i >= 0; i = l.Next(queryOrdersResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // orders
 			v.Orders = orderList.Read(l, wire.ReadOrder)
 		default:
 			l.Unknown("orders")
@@ -209,10 +215,10 @@ func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 
 func (v *TicketResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "ticket":
-			l.Once(&seen, 0)
+	for i := l.First(ticketResponseFields); i >= 0; i = l.Next(ticketResponseFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // ticket
 			v.Ticket = types.NewSecret(l.Secret())
 		default:
 			l.Unknown()
@@ -222,19 +228,16 @@ func (v *TicketResponse) decode(l *wire.Lexer) {
 
 func (v *WebhookEvent) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "customerReferenceNo":
-			l.Once(&seen, 0)
+	for i := l.First(webhookEventFields); i >= 0; i = l.Next(webhookEventFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // customerReferenceNo
 			v.CustomerReferenceNo = l.String()
-		case "hotelConfirmNo":
-			l.Once(&seen, 1)
+		case 1: // hotelConfirmNo
 			v.HotelConfirmNo = l.String()
-		case "event":
-			l.Once(&seen, 2)
+		case 2: // event
 			v.Kind = types.EventKind(l.String())
-		case "eventTime":
-			l.Once(&seen, 3)
+		case 3: // eventTime
 			v.EventTime = l.Int64()
 		default:
 			l.Unknown()

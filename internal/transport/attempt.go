@@ -216,8 +216,8 @@ func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
 
-// read reads the whole answer, so that a connection that breaks in its middle is an
-// attempt that failed.
+// read reads and decodes the whole answer, so that a connection that breaks in its middle is
+// an attempt that failed.
 func (r *run) read(ctx context.Context, resp *http.Response) error {
 	if resp.Body == nil {
 		resp.Body = http.NoBody
@@ -226,39 +226,45 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	if resp.StatusCode < http.StatusOK {
 		resp.Body = http.NoBody // after a 101 the body is the connection, without an end
 	}
-	if r.Stream != nil && resp.StatusCode/100 == 2 {
-		return r.stream(ctx, resp)
+	if resp.ContentLength > r.Policy.MaxBody {
+		r.last.answer, r.last.permanent = &Answer{Status: resp.StatusCode, Header: resp.Header}, true
+		return ErrBodyTooLarge
 	}
-	buf := newBuffer()
-	body, err := buf.readAll(resp.Body, resp.ContentLength, r.BodySizeHint.Load(), r.Policy.MaxBody)
-	r.last.permanent = err == ErrBodyTooLarge
-	if err != nil && !r.last.permanent {
-		buf.release()
-		return r.brokeOff(ctx, resp.StatusCode, len(body), err)
+	body := r.buffer(resp)
+	a := &Answer{Status: resp.StatusCode, Header: resp.Header, buffer: body}
+	var again, err = true, error(nil)
+	if r.Decoder != nil && resp.StatusCode/100 == 2 {
+		r.last.answer = a
+		again, err = r.Decoder.Decode(r.result(nil), &body.Feed)
 	}
-	r.BodySizeHint.Store(int64(len(body)))
-	r.last.answer = &Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, Size: len(body), buffer: buf}
+	if err == nil {
+		a.Body, err = body.Rest()
+	}
+	a.Size = int(body.Size())
+	switch {
+	case body.Size() > r.Policy.MaxBody:
+		again, err = false, ErrBodyTooLarge
+	case err != nil:
+		a.Release()
+		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
+	case r.BodySizeHint != nil:
+		r.BodySizeHint.Store(body.Size())
+	}
+	r.last.answer, r.last.permanent = a, !again
 	return err
 }
 
-// stream lets the call's Stream read the answer.
-func (r *run) stream(ctx context.Context, resp *http.Response) error {
-	a := &Answer{Status: resp.StatusCode, Header: resp.Header}
-	r.last.answer = a
-	if resp.ContentLength > r.Policy.MaxBody {
-		return ErrBodyTooLarge
+// buffer returns memory for the answer's body.
+func (r *run) buffer(resp *http.Response) *buffer {
+	if r.BodySizeHint == nil {
+		return newBuffer(&windows, resp.Body, windowSize, r.Policy.MaxBody)
 	}
-	body := &io.LimitedReader{R: resp.Body, N: r.Policy.MaxBody + 1}
-	rest, again, err := r.Stream(r.result(nil), body)
-	a.Body, a.Size = rest, int(r.Policy.MaxBody+1-body.N)
-	switch {
-	case body.N == 0:
-		return ErrBodyTooLarge
-	case err != nil:
-		r.last.answer, r.last.permanent = nil, !again
-		return r.brokeOff(ctx, resp.StatusCode, a.Size, err)
+	room := resp.ContentLength
+	if room < 0 {
+		usual := r.BodySizeHint.Load()
+		room = usual + usual/8
 	}
-	return nil
+	return newBuffer(&buffers, resp.Body, min(room, maxPrepared), r.Policy.MaxBody)
 }
 
 func (r *run) brokeOff(ctx context.Context, status, size int, err error) error {

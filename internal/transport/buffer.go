@@ -3,49 +3,43 @@
 package transport
 
 import (
-	"bytes"
 	"io"
 	"sync"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// maxPrepared limits the room that a buffer gets before a byte arrives: more than a large
-// search page takes, less than a malformed header may claim. Growing doubles a buffer, so
-// the pool keeps buffers of up to twice that.
-const maxPrepared = 8 << 20
+const (
+	// maxPrepared limits the room that a buffer gets before a byte arrives: more than a large
+	// search page takes, less than a malformed header may claim. Growing doubles a buffer, so
+	// the pool keeps buffers of up to twice that.
+	maxPrepared = 8 << 20
+	// windowSize is the room for an answer whose parts leave the buffer as they are decoded.
+	windowSize = 64 << 10
+)
 
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+// A pool of its own keeps windows from taking the memory of large pages.
+var buffers, windows sync.Pool
 
 // buffer is pooled memory for the body of one answer.
 type buffer struct {
-	bytes.Buffer
-	source io.LimitedReader
+	wire.Feed
+	pool *sync.Pool
 }
 
-func newBuffer() *buffer { return buffers.Get().(*buffer) }
+// newBuffer returns memory for a body of at most limit bytes.
+func newBuffer(pool *sync.Pool, body io.Reader, room, limit int64) *buffer {
+	b, ok := pool.Get().(*buffer)
+	if !ok {
+		b = &buffer{pool: pool}
+	}
+	b.Reset(body, int(room), limit)
+	return b
+}
 
 func (b *buffer) release() {
 	if b.Cap() <= 2*maxPrepared {
-		b.Reset()
-		buffers.Put(b)
+		b.Free()
+		b.pool.Put(b)
 	}
-}
-
-// readAll reads at most limit bytes. The size is the announced one, or -1; sizeHint then
-// takes its place.
-func (b *buffer) readAll(r io.Reader, size, sizeHint, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, ErrBodyTooLarge
-	}
-	if size < 0 {
-		size = sizeHint + sizeHint/8
-	}
-	// Without MinRead of room at the end, ReadFrom doubles the buffer.
-	b.Grow(int(min(size, limit, maxPrepared)) + bytes.MinRead)
-	b.source = io.LimitedReader{R: r, N: limit + 1}
-	n, err := b.ReadFrom(&b.source)
-	b.source.R = nil
-	if err == nil && n > limit {
-		err = ErrBodyTooLarge
-	}
-	return b.Bytes(), err
 }

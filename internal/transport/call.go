@@ -9,7 +9,6 @@ package transport
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
 // Call describes one operation with its finished body. Send does not change it.
@@ -40,7 +40,8 @@ type Call struct {
 	Timeout time.Duration
 	// AttemptTimeout limits an attempt from its slot on, and ends the call; 0: no limit.
 	AttemptTimeout time.Duration
-	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
+	// BodySizeHint is the size of the operation's last answer, to prepare for the next; nil:
+	// the Decoder removes what it has read.
 	BodySizeHint *atomic.Int64
 
 	HTTP        http.Client // its Transport sends the attempts
@@ -54,14 +55,17 @@ type Call struct {
 	Scrub func(text, authorization string) string
 	// Timeline, if set, records the attempts as they end.
 	Timeline *Timeline
-	// Stream, if set, reads each answer of HTTP 2xx while it arrives.
-	Stream Stream
+	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
+	Decoder Decoder
 }
 
-// Stream reads the body of an answer; begun is the call's result without it. It returns
-// what becomes the Answer's Body. err is a failure to read, and again reports whether another
-// attempt may follow it.
-type Stream func(begun Result, body io.Reader) (rest []byte, again bool, err error)
+// Decoder decodes an answer while it arrives.
+type Decoder interface {
+	// Decode reads as much of the body as it needs; the rest is read then. begun is the call's
+	// result so far. An error is a failure to read, and again reports whether another attempt
+	// may follow it.
+	Decode(begun Result, body *wire.Feed) (again bool, err error)
+}
 
 // RateLimiter is the request budget of one operation.
 type RateLimiter interface {
@@ -129,7 +133,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // valid until Release
-	Size   int    // of the body as it was received; a Stream may have left less
+	Size   int    // of the body as it was received; a Decoder may have left less
 
 	buffer *buffer
 }

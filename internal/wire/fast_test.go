@@ -16,24 +16,24 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-var pageHotels List[types.Hotel]
+var (
+	pageHotels List[types.Hotel]
+	pageFields = NewFields("list", "basic", "total", "hasMore")
+)
 
 // decode is what decodegen would write.
 func (p *page) decode(l *Lexer) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "list":
-			l.Once(&seen, 0)
+	for i := l.First(pageFields); i >= 0; i = l.Next(pageFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // list
 			p.List = pageHotels.Read(l, ReadHotel)
-		case "basic":
-			l.Once(&seen, 1)
+		case 1: // basic
 			ReadSearchBasic(l, &p.Basic)
-		case "total":
-			l.Once(&seen, 2)
+		case 2: // total
 			p.Total = l.Int()
-		case "hasMore":
-			l.Once(&seen, 3)
+		case 3: // hasMore
 			p.HasMore = l.Bool()
 		default:
 			l.Unknown()

@@ -34,6 +34,8 @@ type Lexer struct {
 	intern   bool
 	interned *internTable
 	scratch  []byte // where escaped text is decoded
+
+	feed *Feed // where more of the body comes from; nil: this is all
 }
 
 var lexers = sync.Pool{New: func() any { return new(Lexer) }}
@@ -77,7 +79,7 @@ const maxScratch = 4 << 10
 
 // release returns the Lexer to the pool. Only interned strings stay in it.
 func (l *Lexer) release() {
-	l.body, l.name, l.ctx = nil, nil, nil
+	l.body, l.name, l.ctx, l.feed = nil, nil, nil, nil
 	if cap(l.scratch) > maxScratch {
 		l.scratch = nil
 	}
@@ -132,7 +134,9 @@ func (l *Lexer) skipSpace() byte {
 			l.pos++
 			l.poll()
 		default:
-			return c
+			if c != 0 || !l.moreAt(l.pos) {
+				return c
+			}
 		}
 	}
 	return 0
@@ -144,10 +148,13 @@ func (l *Lexer) literal(text string) {
 		l.pos = end
 		return
 	}
-	for i := 0; l.pos < len(l.body) && l.body[l.pos] == text[i]; i++ {
+	for i := range len(text) {
+		if l.moreAt(l.pos); l.pos >= len(l.body) || l.body[l.pos] != text[i] {
+			l.fail()
+			return
+		}
 		l.pos++
 	}
-	l.fail()
 }
 
 // null reads null, if that is next.
@@ -200,7 +207,7 @@ func (l *Lexer) member() bool {
 		return false
 	}
 	begin := l.pos + 1
-	end := skipPlain(l.body, begin)
+	end := l.morePlain(skipPlain(l.body, begin))
 	if end < len(l.body) && l.body[end] == '"' {
 		l.pos = end + 1
 	} else if l.skipString(); l.failed || !l.lax {
@@ -341,6 +348,9 @@ func (l *Lexer) skipString() {
 			return
 		}
 		length, ok := escapeLength(l.body[i:])
+		if !ok && l.moreAt(i+maxEscape-1) {
+			continue
+		}
 		if i += length; !ok {
 			l.failAt(i)
 		} else if i >= l.nextPoll {

@@ -18,7 +18,7 @@ func (l *Lexer) text() []byte {
 		return nil
 	}
 	begin := l.pos + 1
-	end := skipPlain(l.body, begin)
+	end := l.morePlain(skipPlain(l.body, begin))
 	if end < len(l.body) && l.body[end] == '"' {
 		l.pos = end + 1
 		return l.body[begin:end]
@@ -70,6 +70,11 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 			return out
 		}
 		r, length := escape(l.body[stop:])
+		if (length == 0 || utf16.IsSurrogate(r)) && l.moreAt(stop+2*maxEscape-1) {
+			begin = stop
+			stop = skipPlain(l.body, begin)
+			continue
+		}
 		if length == 0 || utf16.IsSurrogate(r) && !l.lax {
 			l.fail()
 			return nil
@@ -105,6 +110,9 @@ func escape(b []byte) (r rune, length int) {
 	return r, length
 }
 
+// maxEscape is the length of the longest escape.
+const maxEscape = len(`\u0000`)
+
 // escapeLength returns how long an escape at the beginning of b is, or how much of one is
 // valid.
 func escapeLength(b []byte) (length int, ok bool) {
@@ -116,9 +124,9 @@ func escapeLength(b []byte) (length int, ok bool) {
 	case b[1] != 'u':
 		return 2, true
 	}
-	for length = 2; length < 6 && length < len(b) && hex(b[length]) >= 0; length++ {
+	for length = 2; length < maxEscape && length < len(b) && hex(b[length]) >= 0; length++ {
 	}
-	return length, length == 6
+	return length, length == maxEscape
 }
 
 // hex4 reads four hexadecimal digits.
@@ -195,6 +203,8 @@ func (l *Lexer) number() []byte {
 	switch {
 	case l.failed: // ctx ended
 		return nil
+	case i-begin <= maxFloat && l.moreAt(i): // it may go on
+		return l.number()
 	case !ok:
 		l.failAt(i)
 		return nil

@@ -10,18 +10,6 @@ import (
 	"sync"
 )
 
-// Seen remembers which fields of a struct were read. It holds 64.
-type Seen uint64
-
-// Once fails if the field was read before: encoding/json would merge the two.
-func (l *Lexer) Once(seen *Seen, field uint) {
-	bit := Seen(1) << field
-	if *seen&bit != 0 {
-		l.fail()
-	}
-	*seen |= bit
-}
-
 // maxUnknownDepth is how deep a value may nest that is not read field by field.
 const maxUnknownDepth = 500
 

@@ -135,6 +135,11 @@ func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Enve
 	if env, ok := Fast(ctx, body, target); ok {
 		return env, nil
 	}
+	return DecodeSlowly(ctx, body, target, lenient)
+}
+
+// DecodeSlowly is Decode for an answer that the generated code could not read.
+func DecodeSlowly(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
 	w := newWalk(ctx, body)
 	defer w.release()
 	env, data, err := w.envelope(target.shape())

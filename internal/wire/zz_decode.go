@@ -23,18 +23,51 @@ var (
 	taxItemList             List[types.TaxItem]
 )
 
+var (
+	phoneFields                  = NewFields("countryCode", "countryNumber", "number")
+	holderFields                 = NewFields("firstName", "lastName", "email", "phone")
+	moneyFields                  = NewFields("currency", "amount")
+	i18NFields                   = NewFields("en", "zh", "ar")
+	latlngFields                 = NewFields("lat", "lng")
+	latlngCoordinatorFields      = NewFields("google", "gaode")
+	orderHotelInfoFields         = NewFields("hotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL")
+	cancelFeeFields              = NewFields("until", "fee")
+	originalRoomNamingFields     = NewFields("id", "name", "supplier")
+	rateFields                   = NewFields("commissionableRate", "netRate", "grossRate", "respectGrossRate")
+	boardFields                  = NewFields("boardId", "boardName", "boardDesc")
+	taxItemFields                = NewFields("taxType", "taxName", "amount", "desc")
+	taxFields                    = NewFields("total", "items")
+	roomRatePkgFields            = NewFields("ratePkgId", "refundableMode", "refundableUntil", "cancelFees", "originalRoomNaming", "rate", "totalRate", "rateComment", "includesPackaging", "checkIn", "checkOut", "board", "tax")
+	orderRoomFields              = NewFields("roomTypeId", "roomTypeName", "hotelId", "rates", "ratePkgId", "refundableMode", "refundableUntil", "cancelFees", "originalRoomNaming", "rate", "totalRate", "rateComment", "includesPackaging", "checkIn", "checkOut", "board", "tax", "roomIndex", "guests", "refundInfo")
+	orderFields                  = NewFields("status", "statusRemark", "checkIn", "checkOut", "nightCount", "roomCount", "bookingTime", "hotelConfirmNo", "holder", "platformReferenceNo", "customerReferenceNo", "commissionableRate", "netRate", "grossRate", "respectGrossRate", "cancelTime", "cancelReason", "refundedPrice", "supplier", "supplierReferenceNo", "hotel", "rooms")
+	exchangeRateSnapshotFields   = NewFields("date", "usd")
+	boundingPolygonFields        = NewFields("type", "coordinates")
+	destinationCoordinatesFields = NewFields("centerLat", "centerLng", "boundingPolygon")
+	destinationExtraFields       = NewFields("cityName", "provinceName", "continentName", "hotelCount")
+	destinationFields            = NewFields("id", "type", "name", "nameFull", "countryCode", "coordinates", "extra", "countryName", "destinationName", "parentDestinationName", "parentDestinationId")
+	hotelIDListItemFields        = NewFields("hotelId")
+	roomFields                   = NewFields("roomTypeId", "roomTypeName", "hotelId", "rates")
+	hotelFields                  = NewFields("id", "platformHotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL", "minPrice", "minPricesByCurrency", "isAvailable", "rooms")
+	emptyReasonSupplierFields    = NewFields("supplierCode", "reason")
+	emptyReasonFields            = NewFields("code", "suppliers")
+	searchBasicFields            = NewFields("destination", "sessionId", "statusRemark", "notices", "emptyReason")
+	hotelMetadataFields          = NewFields("hotelId", "platformHotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL")
+	pageRespFields               = NewFields("total", "hasMore")
+	voucherSignatureFields       = NewFields("alg", "keyId", "digest", "signature", "signedAt")
+	voucherContentFields         = NewFields("contentType", "byteSize", "base64")
+	voucherFields                = NewFields("voucherNumber", "version", "issuedAt", "contentType", "byteSize", "verifyUrl", "downloadUrl", "expiresIn", "signature", "content")
+)
+
 func ReadPhone(l *Lexer, v *types.Phone) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "countryCode":
-			l.Once(&seen, 0)
+	for i := l.First(phoneFields); i >= 0; i = l.Next(phoneFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // countryCode
 			v.CountryCode = l.String()
-		case "countryNumber":
-			l.Once(&seen, 1)
+		case 1: // countryNumber
 			v.CountryNumber = l.Int()
-		case "number":
-			l.Once(&seen, 2)
+		case 2: // number
 			v.Number = l.String()
 		default:
 			l.Unknown()
@@ -44,19 +77,16 @@ func ReadPhone(l *Lexer, v *types.Phone) {
 
 func ReadHolder(l *Lexer, v *types.Holder) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "firstName":
-			l.Once(&seen, 0)
+	for i := l.First(holderFields); i >= 0; i = l.Next(holderFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // firstName
 			v.FirstName = l.String()
-		case "lastName":
-			l.Once(&seen, 1)
+		case 1: // lastName
 			v.LastName = l.String()
-		case "email":
-			l.Once(&seen, 2)
+		case 2: // email
 			v.Email = l.String()
-		case "phone":
-			l.Once(&seen, 3)
+		case 3: // phone
 			v.Phone = Pointer(l, ReadPhone)
 		default:
 			l.Unknown()
@@ -66,13 +96,12 @@ func ReadHolder(l *Lexer, v *types.Holder) {
 
 func ReadMoney(l *Lexer, v *types.Money) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "currency":
-			l.Once(&seen, 0)
+	for i := l.First(moneyFields); i >= 0; i = l.Next(moneyFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // currency
 			v.Currency = l.String()
-		case "amount":
-			l.Once(&seen, 1)
+		case 1: // amount
 			v.Amount = json.Number(l.Number())
 		default:
 			l.Unknown()
@@ -82,16 +111,14 @@ func ReadMoney(l *Lexer, v *types.Money) {
 
 func ReadI18N(l *Lexer, v *types.I18N) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "en":
-			l.Once(&seen, 0)
+	for i := l.First(i18NFields); i >= 0; i = l.Next(i18NFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // en
 			v.EN = l.String()
-		case "zh":
-			l.Once(&seen, 1)
+		case 1: // zh
 			v.ZH = l.String()
-		case "ar":
-			l.Once(&seen, 2)
+		case 2: // ar
 			v.AR = l.String()
 		default:
 			l.Unknown()
@@ -101,13 +128,12 @@ func ReadI18N(l *Lexer, v *types.I18N) {
 
 func ReadLatlng(l *Lexer, v *types.Latlng) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "lat":
-			l.Once(&seen, 0)
+	for i := l.First(latlngFields); i >= 0; i = l.Next(latlngFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // lat
 			v.Lat = l.Float64()
-		case "lng":
-			l.Once(&seen, 1)
+		case 1: // lng
 			v.Lng = l.Float64()
 		default:
 			l.Unknown()
@@ -117,13 +143,12 @@ func ReadLatlng(l *Lexer, v *types.Latlng) {
 
 func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "google":
-			l.Once(&seen, 0)
+	for i := l.First(latlngCoordinatorFields); i >= 0; i = l.Next(latlngCoordinatorFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // google
 			ReadLatlng(l, &v.Google)
-		case "gaode":
-			l.Once(&seen, 1)
+		case 1: // gaode
 			v.Gaode = Pointer(l, ReadLatlng)
 		default:
 			l.Unknown()
@@ -133,28 +158,22 @@ func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
 
 func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelId":
-			l.Once(&seen, 0)
+	for i := l.First(orderHotelInfoFields); i >= 0; i = l.Next(orderHotelInfoFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelId
 			v.HotelID = l.String()
-		case "destinationId":
-			l.Once(&seen, 1)
+		case 1: // destinationId
 			v.DestinationID = l.String()
-		case "name":
-			l.Once(&seen, 2)
+		case 2: // name
 			v.Name = Pointer(l, ReadI18N)
-		case "rating":
-			l.Once(&seen, 3)
+		case 3: // rating
 			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case "address":
-			l.Once(&seen, 4)
+		case 4: // address
 			v.Address = Pointer(l, ReadI18N)
-		case "latlngCoordinator":
-			l.Once(&seen, 5)
+		case 5: // latlngCoordinator
 			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case "logoURL":
-			l.Once(&seen, 6)
+		case 6: // logoURL
 			v.LogoURL = l.String()
 		default:
 			l.Unknown()
@@ -164,13 +183,12 @@ func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
 
 func ReadCancelFee(l *Lexer, v *types.CancelFee) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "until":
-			l.Once(&seen, 0)
+	for i := l.First(cancelFeeFields); i >= 0; i = l.Next(cancelFeeFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // until
 			v.Until = types.Timestamp(l.String())
-		case "fee":
-			l.Once(&seen, 1)
+		case 1: // fee
 			ReadMoney(l, &v.Fee)
 		default:
 			l.Unknown()
@@ -180,16 +198,14 @@ func ReadCancelFee(l *Lexer, v *types.CancelFee) {
 
 func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "id":
-			l.Once(&seen, 0)
+	for i := l.First(originalRoomNamingFields); i >= 0; i = l.Next(originalRoomNamingFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // id
 			v.ID = l.String()
-		case "name":
-			l.Once(&seen, 1)
+		case 1: // name
 			v.Name = l.String()
-		case "supplier":
-			l.Once(&seen, 2)
+		case 2: // supplier
 			v.Supplier = l.Int()
 		default:
 			l.Unknown()
@@ -199,19 +215,16 @@ func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
 
 func ReadRate(l *Lexer, v *types.Rate) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "commissionableRate":
-			l.Once(&seen, 0)
+	for i := l.First(rateFields); i >= 0; i = l.Next(rateFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // commissionableRate
 			v.CommissionableRate = Pointer(l, ReadMoney)
-		case "netRate":
-			l.Once(&seen, 1)
+		case 1: // netRate
 			ReadMoney(l, &v.NetRate)
-		case "grossRate":
-			l.Once(&seen, 2)
+		case 2: // grossRate
 			v.GrossRate = Pointer(l, ReadMoney)
-		case "respectGrossRate":
-			l.Once(&seen, 3)
+		case 3: // respectGrossRate
 			v.RespectGrossRate = l.Bool()
 		default:
 			l.Unknown()
@@ -221,16 +234,14 @@ func ReadRate(l *Lexer, v *types.Rate) {
 
 func ReadBoard(l *Lexer, v *types.Board) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "boardId":
-			l.Once(&seen, 0)
+	for i := l.First(boardFields); i >= 0; i = l.Next(boardFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // boardId
 			v.BoardID = types.BoardID(l.String())
-		case "boardName":
-			l.Once(&seen, 1)
+		case 1: // boardName
 			v.BoardName = Pointer(l, ReadI18N)
-		case "boardDesc":
-			l.Once(&seen, 2)
+		case 2: // boardDesc
 			v.BoardDesc = Pointer(l, ReadI18N)
 		default:
 			l.Unknown()
@@ -240,19 +251,16 @@ func ReadBoard(l *Lexer, v *types.Board) {
 
 func ReadTaxItem(l *Lexer, v *types.TaxItem) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "taxType":
-			l.Once(&seen, 0)
+	for i := l.First(taxItemFields); i >= 0; i = l.Next(taxItemFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // taxType
 			v.TaxType = l.String()
-		case "taxName":
-			l.Once(&seen, 1)
+		case 1: // taxName
 			v.TaxName = l.String()
-		case "amount":
-			l.Once(&seen, 2)
+		case 2: // amount
 			v.Amount = Pointer(l, ReadMoney)
-		case "desc":
-			l.Once(&seen, 3)
+		case 3: // desc
 			v.Desc = l.String()
 		default:
 			l.Unknown()
@@ -262,13 +270,12 @@ func ReadTaxItem(l *Lexer, v *types.TaxItem) {
 
 func ReadTax(l *Lexer, v *types.Tax) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "total":
-			l.Once(&seen, 0)
+	for i := l.First(taxFields); i >= 0; i = l.Next(taxFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // total
 			v.Total = Pointer(l, ReadMoney)
-		case "items":
-			l.Once(&seen, 1)
+		case 1: // items
 			v.Items = taxItemList.Read(l, ReadTaxItem)
 		default:
 			l.Unknown()
@@ -278,46 +285,34 @@ func ReadTax(l *Lexer, v *types.Tax) {
 
 func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "ratePkgId":
-			l.Once(&seen, 0)
+	for i := l.First(roomRatePkgFields); i >= 0; i = l.Next(roomRatePkgFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // ratePkgId
 			v.RatePkgID = l.String()
-		case "refundableMode":
-			l.Once(&seen, 1)
+		case 1: // refundableMode
 			v.RefundableMode = types.RefundableMode(l.String())
-		case "refundableUntil":
-			l.Once(&seen, 2)
+		case 2: // refundableUntil
 			v.RefundableUntil = types.Timestamp(l.String())
-		case "cancelFees":
-			l.Once(&seen, 3)
+		case 3: // cancelFees
 			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
-		case "originalRoomNaming":
-			l.Once(&seen, 4)
+		case 4: // originalRoomNaming
 			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
-		case "rate":
-			l.Once(&seen, 5)
+		case 5: // rate
 			ReadRate(l, &v.Rate)
-		case "totalRate":
-			l.Once(&seen, 6)
+		case 6: // totalRate
 			ReadRate(l, &v.TotalRate)
-		case "rateComment":
-			l.Once(&seen, 7)
+		case 7: // rateComment
 			v.RateComment = l.String()
-		case "includesPackaging":
-			l.Once(&seen, 8)
+		case 8: // includesPackaging
 			v.IncludesPackaging = l.Bool()
-		case "checkIn":
-			l.Once(&seen, 9)
+		case 9: // checkIn
 			v.CheckIn = types.Date(l.String())
-		case "checkOut":
-			l.Once(&seen, 10)
+		case 10: // checkOut
 			v.CheckOut = types.Date(l.String())
-		case "board":
-			l.Once(&seen, 11)
+		case 11: // board
 			v.Board = Pointer(l, ReadBoard)
-		case "tax":
-			l.Once(&seen, 12)
+		case 12: // tax
 			v.Tax = Pointer(l, ReadTax)
 		default:
 			l.Unknown()
@@ -327,67 +322,48 @@ func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 
 func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "roomTypeId":
-			l.Once(&seen, 0)
+	for i := l.First(orderRoomFields); i >= 0; i = l.Next(orderRoomFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // roomTypeId
 			v.RoomTypeID = l.String()
-		case "roomTypeName":
-			l.Once(&seen, 1)
+		case 1: // roomTypeName
 			ReadI18N(l, &v.RoomTypeName)
-		case "hotelId":
-			l.Once(&seen, 2)
+		case 2: // hotelId
 			v.HotelID = l.String()
-		case "rates":
-			l.Once(&seen, 3)
+		case 3: // rates
 			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
-		case "ratePkgId":
-			l.Once(&seen, 4)
+		case 4: // ratePkgId
 			v.RatePkgID = l.String()
-		case "refundableMode":
-			l.Once(&seen, 5)
+		case 5: // refundableMode
 			v.RefundableMode = types.RefundableMode(l.String())
-		case "refundableUntil":
-			l.Once(&seen, 6)
+		case 6: // refundableUntil
 			v.RefundableUntil = types.Timestamp(l.String())
-		case "cancelFees":
-			l.Once(&seen, 7)
+		case 7: // cancelFees
 			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
-		case "originalRoomNaming":
-			l.Once(&seen, 8)
+		case 8: // originalRoomNaming
 			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
-		case "rate":
-			l.Once(&seen, 9)
+		case 9: // rate
 			ReadRate(l, &v.Rate)
-		case "totalRate":
-			l.Once(&seen, 10)
+		case 10: // totalRate
 			ReadRate(l, &v.TotalRate)
-		case "rateComment":
-			l.Once(&seen, 11)
+		case 11: // rateComment
 			v.RateComment = l.String()
-		case "includesPackaging":
-			l.Once(&seen, 12)
+		case 12: // includesPackaging
 			v.IncludesPackaging = l.Bool()
-		case "checkIn":
-			l.Once(&seen, 13)
+		case 13: // checkIn
 			v.CheckIn = types.Date(l.String())
-		case "checkOut":
-			l.Once(&seen, 14)
+		case 14: // checkOut
 			v.CheckOut = types.Date(l.String())
-		case "board":
-			l.Once(&seen, 15)
+		case 15: // board
 			v.Board = Pointer(l, ReadBoard)
-		case "tax":
-			l.Once(&seen, 16)
+		case 16: // tax
 			v.Tax = Pointer(l, ReadTax)
-		case "roomIndex":
-			l.Once(&seen, 17)
+		case 17: // roomIndex
 			v.RoomIndex = l.Int()
-		case "guests":
-			l.Once(&seen, 18)
+		case 18: // guests
 			v.Guests = orderGuestList.Read(l, func(l *Lexer, v *types.OrderGuest) { *v = types.OrderGuest{Raw: l.Raw()} })
-		case "refundInfo":
-			l.Once(&seen, 19)
+		case 19: // refundInfo
 			v.RefundInfo = refundItemList.Read(l, func(l *Lexer, v *types.RefundItem) { *v = types.RefundItem{Raw: l.Raw()} })
 		default:
 			l.Unknown()
@@ -397,73 +373,52 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 
 func ReadOrder(l *Lexer, v *types.Order) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "status":
-			l.Once(&seen, 0)
+	for i := l.First(orderFields); i >= 0; i = l.Next(orderFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // status
 			v.Status = types.OrderStatus(l.Int())
-		case "statusRemark":
-			l.Once(&seen, 1)
+		case 1: // statusRemark
 			v.StatusRemark = l.String()
-		case "checkIn":
-			l.Once(&seen, 2)
+		case 2: // checkIn
 			v.CheckIn = types.Date(l.String())
-		case "checkOut":
-			l.Once(&seen, 3)
+		case 3: // checkOut
 			v.CheckOut = types.Date(l.String())
-		case "nightCount":
-			l.Once(&seen, 4)
+		case 4: // nightCount
 			v.NightCount = l.Int()
-		case "roomCount":
-			l.Once(&seen, 5)
+		case 5: // roomCount
 			v.RoomCount = l.Int()
-		case "bookingTime":
-			l.Once(&seen, 6)
+		case 6: // bookingTime
 			v.BookingTime = types.Timestamp(l.String())
-		case "hotelConfirmNo":
-			l.Once(&seen, 7)
+		case 7: // hotelConfirmNo
 			v.HotelConfirmNo = l.String()
-		case "holder":
-			l.Once(&seen, 8)
+		case 8: // holder
 			ReadHolder(l, &v.Holder)
-		case "platformReferenceNo":
-			l.Once(&seen, 9)
+		case 9: // platformReferenceNo
 			v.PlatformReferenceNo = l.String()
-		case "customerReferenceNo":
-			l.Once(&seen, 10)
+		case 10: // customerReferenceNo
 			v.CustomerReferenceNo = l.String()
-		case "commissionableRate":
-			l.Once(&seen, 11)
+		case 11: // commissionableRate
 			v.CommissionableRate = Pointer(l, ReadMoney)
-		case "netRate":
-			l.Once(&seen, 12)
+		case 12: // netRate
 			ReadMoney(l, &v.NetRate)
-		case "grossRate":
-			l.Once(&seen, 13)
+		case 13: // grossRate
 			v.GrossRate = Pointer(l, ReadMoney)
-		case "respectGrossRate":
-			l.Once(&seen, 14)
+		case 14: // respectGrossRate
 			v.RespectGrossRate = l.Bool()
-		case "cancelTime":
-			l.Once(&seen, 15)
+		case 15: // cancelTime
 			v.CancelTime = types.Timestamp(l.String())
-		case "cancelReason":
-			l.Once(&seen, 16)
+		case 16: // cancelReason
 			v.CancelReason = l.String()
-		case "refundedPrice":
-			l.Once(&seen, 17)
+		case 17: // refundedPrice
 			v.RefundedPrice = Pointer(l, ReadMoney)
-		case "supplier":
-			l.Once(&seen, 18)
+		case 18: // supplier
 			v.Supplier = l.Int()
-		case "supplierReferenceNo":
-			l.Once(&seen, 19)
+		case 19: // supplierReferenceNo
 			v.SupplierReferenceNo = l.String()
-		case "hotel":
-			l.Once(&seen, 20)
+		case 20: // hotel
 			v.Hotel = Pointer(l, ReadOrderHotelInfo)
-		case "rooms":
-			l.Once(&seen, 21)
+		case 21: // rooms
 			v.Rooms = orderRoomList.Read(l, ReadOrderRoom)
 		default:
 			l.Unknown()
@@ -473,13 +428,12 @@ func ReadOrder(l *Lexer, v *types.Order) {
 
 func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "date":
-			l.Once(&seen, 0)
+	for i := l.First(exchangeRateSnapshotFields); i >= 0; i = l.Next(exchangeRateSnapshotFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // date
 			v.Date = types.Date(l.String())
-		case "usd":
-			l.Once(&seen, 1)
+		case 1: // usd
 			v.USD = Map(l, func(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) })
 		default:
 			l.Unknown()
@@ -489,13 +443,12 @@ func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 
 func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "type":
-			l.Once(&seen, 0)
+	for i := l.First(boundingPolygonFields); i >= 0; i = l.Next(boundingPolygonFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // type
 			v.Type = l.String()
-		case "coordinates":
-			l.Once(&seen, 1)
+		case 1: // coordinates
 			v.Coordinates = l.Raw()
 		default:
 			l.Unknown()
@@ -505,16 +458,14 @@ func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
 
 func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "centerLat":
-			l.Once(&seen, 0)
+	for i := l.First(destinationCoordinatesFields); i >= 0; i = l.Next(destinationCoordinatesFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // centerLat
 			v.CenterLat = l.Float64()
-		case "centerLng":
-			l.Once(&seen, 1)
+		case 1: // centerLng
 			v.CenterLng = l.Float64()
-		case "boundingPolygon":
-			l.Once(&seen, 2)
+		case 2: // boundingPolygon
 			v.BoundingPolygon = Pointer(l, ReadBoundingPolygon)
 		default:
 			l.Unknown()
@@ -524,19 +475,16 @@ func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
 
 func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "cityName":
-			l.Once(&seen, 0)
+	for i := l.First(destinationExtraFields); i >= 0; i = l.Next(destinationExtraFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // cityName
 			v.CityName = Pointer(l, ReadI18N)
-		case "provinceName":
-			l.Once(&seen, 1)
+		case 1: // provinceName
 			v.ProvinceName = Pointer(l, ReadI18N)
-		case "continentName":
-			l.Once(&seen, 2)
+		case 2: // continentName
 			v.ContinentName = Pointer(l, ReadI18N)
-		case "hotelCount":
-			l.Once(&seen, 3)
+		case 3: // hotelCount
 			v.HotelCount = Pointer(l, func(l *Lexer, v *int) { *v = l.Int() })
 		default:
 			l.Unknown()
@@ -546,40 +494,30 @@ func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
 
 func ReadDestination(l *Lexer, v *types.Destination) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "id":
-			l.Once(&seen, 0)
+	for i := l.First(destinationFields); i >= 0; i = l.Next(destinationFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // id
 			v.ID = l.String()
-		case "type":
-			l.Once(&seen, 1)
+		case 1: // type
 			v.Type = types.DestinationType(l.Int())
-		case "name":
-			l.Once(&seen, 2)
+		case 2: // name
 			v.Name = Pointer(l, ReadI18N)
-		case "nameFull":
-			l.Once(&seen, 3)
+		case 3: // nameFull
 			v.NameFull = Pointer(l, ReadI18N)
-		case "countryCode":
-			l.Once(&seen, 4)
+		case 4: // countryCode
 			v.CountryCode = l.String()
-		case "coordinates":
-			l.Once(&seen, 5)
+		case 5: // coordinates
 			v.Coordinates = Pointer(l, ReadDestinationCoordinates)
-		case "extra":
-			l.Once(&seen, 6)
+		case 6: // extra
 			v.Extra = Pointer(l, ReadDestinationExtra)
-		case "countryName":
-			l.Once(&seen, 7)
+		case 7: // countryName
 			v.CountryName = Pointer(l, ReadI18N)
-		case "destinationName":
-			l.Once(&seen, 8)
+		case 8: // destinationName
 			v.DestinationName = Pointer(l, ReadI18N)
-		case "parentDestinationName":
-			l.Once(&seen, 9)
+		case 9: // parentDestinationName
 			v.ParentDestinationName = Pointer(l, ReadI18N)
-		case "parentDestinationId":
-			l.Once(&seen, 10)
+		case 10: // parentDestinationId
 			v.ParentDestinationID = l.String()
 		default:
 			l.Unknown()
@@ -589,10 +527,10 @@ func ReadDestination(l *Lexer, v *types.Destination) {
 
 func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelId":
-			l.Once(&seen, 0)
+	for i := l.First(hotelIDListItemFields); i >= 0; i = l.Next(hotelIDListItemFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelId
 			v.HotelID = l.String()
 		default:
 			l.Unknown()
@@ -602,19 +540,16 @@ func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
 
 func ReadRoom(l *Lexer, v *types.Room) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "roomTypeId":
-			l.Once(&seen, 0)
+	for i := l.First(roomFields); i >= 0; i = l.Next(roomFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // roomTypeId
 			v.RoomTypeID = l.String()
-		case "roomTypeName":
-			l.Once(&seen, 1)
+		case 1: // roomTypeName
 			ReadI18N(l, &v.RoomTypeName)
-		case "hotelId":
-			l.Once(&seen, 2)
+		case 2: // hotelId
 			v.HotelID = l.String()
-		case "rates":
-			l.Once(&seen, 3)
+		case 3: // rates
 			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
 		default:
 			l.Unknown()
@@ -624,43 +559,32 @@ func ReadRoom(l *Lexer, v *types.Room) {
 
 func ReadHotel(l *Lexer, v *types.Hotel) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "id":
-			l.Once(&seen, 0)
+	for i := l.First(hotelFields); i >= 0; i = l.Next(hotelFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // id
 			v.ID = l.String()
-		case "platformHotelId":
-			l.Once(&seen, 1)
+		case 1: // platformHotelId
 			v.PlatformHotelID = l.String()
-		case "destinationId":
-			l.Once(&seen, 2)
+		case 2: // destinationId
 			v.DestinationID = l.String()
-		case "name":
-			l.Once(&seen, 3)
+		case 3: // name
 			v.Name = Pointer(l, ReadI18N)
-		case "rating":
-			l.Once(&seen, 4)
+		case 4: // rating
 			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case "address":
-			l.Once(&seen, 5)
+		case 5: // address
 			v.Address = Pointer(l, ReadI18N)
-		case "latlngCoordinator":
-			l.Once(&seen, 6)
+		case 6: // latlngCoordinator
 			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case "logoURL":
-			l.Once(&seen, 7)
+		case 7: // logoURL
 			v.LogoURL = l.String()
-		case "minPrice":
-			l.Once(&seen, 8)
+		case 8: // minPrice
 			v.MinPrice = Pointer(l, ReadMoney)
-		case "minPricesByCurrency":
-			l.Once(&seen, 9)
+		case 9: // minPricesByCurrency
 			v.MinPricesByCurrency = moneyList.Read(l, ReadMoney)
-		case "isAvailable":
-			l.Once(&seen, 10)
+		case 10: // isAvailable
 			v.IsAvailable = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() })
-		case "rooms":
-			l.Once(&seen, 11)
+		case 11: // rooms
 			v.Rooms = roomList.Read(l, ReadRoom)
 		default:
 			l.Unknown()
@@ -670,13 +594,12 @@ func ReadHotel(l *Lexer, v *types.Hotel) {
 
 func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "supplierCode":
-			l.Once(&seen, 0)
+	for i := l.First(emptyReasonSupplierFields); i >= 0; i = l.Next(emptyReasonSupplierFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // supplierCode
 			v.SupplierCode = l.String()
-		case "reason":
-			l.Once(&seen, 1)
+		case 1: // reason
 			v.Reason = l.String()
 		default:
 			l.Unknown()
@@ -686,13 +609,12 @@ func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
 
 func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "code":
-			l.Once(&seen, 0)
+	for i := l.First(emptyReasonFields); i >= 0; i = l.Next(emptyReasonFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // code
 			v.Code = types.EmptyReasonCode(l.String())
-		case "suppliers":
-			l.Once(&seen, 1)
+		case 1: // suppliers
 			v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
 		default:
 			l.Unknown()
@@ -702,22 +624,18 @@ func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 
 func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "destination":
-			l.Once(&seen, 0)
+	for i := l.First(searchBasicFields); i >= 0; i = l.Next(searchBasicFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // destination
 			v.Destination = Pointer(l, ReadDestination)
-		case "sessionId":
-			l.Once(&seen, 1)
+		case 1: // sessionId
 			v.SessionID = l.String()
-		case "statusRemark":
-			l.Once(&seen, 2)
+		case 2: // statusRemark
 			v.StatusRemark = l.String()
-		case "notices":
-			l.Once(&seen, 3)
+		case 3: // notices
 			v.Notices = stringList.Read(l, func(l *Lexer, v *string) { *v = l.String() })
-		case "emptyReason":
-			l.Once(&seen, 4)
+		case 4: // emptyReason
 			v.EmptyReason = Pointer(l, ReadEmptyReason)
 		default:
 			l.Unknown()
@@ -727,31 +645,24 @@ func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 
 func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "hotelId":
-			l.Once(&seen, 0)
+	for i := l.First(hotelMetadataFields); i >= 0; i = l.Next(hotelMetadataFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // hotelId
 			v.HotelID = l.String()
-		case "platformHotelId":
-			l.Once(&seen, 1)
+		case 1: // platformHotelId
 			v.PlatformHotelID = l.String()
-		case "destinationId":
-			l.Once(&seen, 2)
+		case 2: // destinationId
 			v.DestinationID = l.String()
-		case "name":
-			l.Once(&seen, 3)
+		case 3: // name
 			v.Name = Pointer(l, ReadI18N)
-		case "rating":
-			l.Once(&seen, 4)
+		case 4: // rating
 			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case "address":
-			l.Once(&seen, 5)
+		case 5: // address
 			v.Address = Pointer(l, ReadI18N)
-		case "latlngCoordinator":
-			l.Once(&seen, 6)
+		case 6: // latlngCoordinator
 			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case "logoURL":
-			l.Once(&seen, 7)
+		case 7: // logoURL
 			v.LogoURL = l.String()
 		default:
 			l.Unknown()
@@ -761,13 +672,12 @@ func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
 
 func ReadPageResp(l *Lexer, v *types.PageResp) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "total":
-			l.Once(&seen, 0)
+	for i := l.First(pageRespFields); i >= 0; i = l.Next(pageRespFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // total
 			v.Total = l.Int()
-		case "hasMore":
-			l.Once(&seen, 1)
+		case 1: // hasMore
 			v.HasMore = l.Bool()
 		default:
 			l.Unknown()
@@ -777,22 +687,18 @@ func ReadPageResp(l *Lexer, v *types.PageResp) {
 
 func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "alg":
-			l.Once(&seen, 0)
+	for i := l.First(voucherSignatureFields); i >= 0; i = l.Next(voucherSignatureFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // alg
 			v.Alg = l.String()
-		case "keyId":
-			l.Once(&seen, 1)
+		case 1: // keyId
 			v.KeyID = l.String()
-		case "digest":
-			l.Once(&seen, 2)
+		case 2: // digest
 			v.Digest = l.String()
-		case "signature":
-			l.Once(&seen, 3)
+		case 3: // signature
 			v.Signature = l.String()
-		case "signedAt":
-			l.Once(&seen, 4)
+		case 4: // signedAt
 			v.SignedAt = types.Timestamp(l.String())
 		default:
 			l.Unknown()
@@ -802,16 +708,14 @@ func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
 
 func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "contentType":
-			l.Once(&seen, 0)
+	for i := l.First(voucherContentFields); i >= 0; i = l.Next(voucherContentFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // contentType
 			v.ContentType = l.String()
-		case "byteSize":
-			l.Once(&seen, 1)
+		case 1: // byteSize
 			v.ByteSize = l.Int64()
-		case "base64":
-			l.Once(&seen, 2)
+		case 2: // base64
 			v.Base64 = l.String()
 		default:
 			l.Unknown()
@@ -821,37 +725,28 @@ func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
 
 func ReadVoucher(l *Lexer, v *types.Voucher) {
 	var seen Seen
-	for more := l.Object(); more; more = l.Member() {
-		switch string(l.Name()) {
-		case "voucherNumber":
-			l.Once(&seen, 0)
+	for i := l.First(voucherFields); i >= 0; i = l.Next(voucherFields, i) {
+		l.Once(&seen, i)
+		switch i {
+		case 0: // voucherNumber
 			v.VoucherNumber = l.String()
-		case "version":
-			l.Once(&seen, 1)
+		case 1: // version
 			v.Version = l.Int()
-		case "issuedAt":
-			l.Once(&seen, 2)
+		case 2: // issuedAt
 			v.IssuedAt = types.Timestamp(l.String())
-		case "contentType":
-			l.Once(&seen, 3)
+		case 3: // contentType
 			v.ContentType = l.String()
-		case "byteSize":
-			l.Once(&seen, 4)
+		case 4: // byteSize
 			v.ByteSize = l.Int64()
-		case "verifyUrl":
-			l.Once(&seen, 5)
+		case 5: // verifyUrl
 			v.VerifyURL = l.String()
-		case "downloadUrl":
-			l.Once(&seen, 6)
+		case 6: // downloadUrl
 			v.DownloadURL = l.String()
-		case "expiresIn":
-			l.Once(&seen, 7)
+		case 7: // expiresIn
 			v.ExpiresIn = l.Int64()
-		case "signature":
-			l.Once(&seen, 8)
+		case 8: // signature
 			v.Signature = Pointer(l, ReadVoucherSignature)
-		case "content":
-			l.Once(&seen, 9)
+		case 9: // content
 			v.Content = Pointer(l, ReadVoucherContent)
 		default:
 			l.Unknown()

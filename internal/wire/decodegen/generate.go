@@ -42,6 +42,7 @@ type file struct {
 	wire    string // the prefix of names of package wire
 	imports map[string]bool
 	lists   map[string]string // the element's type of each List variable
+	fields  []string          // the declaration of each Fields variable
 }
 
 // generate returns the files by their names.
@@ -90,6 +91,7 @@ func (f *file) source(name string) ([]byte, error) {
 		}
 		b.WriteString(")\n")
 	}
+	b.WriteString("\nvar (\n" + strings.Join(f.fields, "") + ")\n")
 	b.Write(f.body.Bytes())
 	return format.Source(b.Bytes())
 }
@@ -118,7 +120,7 @@ func (g *generator) structFunc(named *types.Named) error {
 		return err
 	}
 	var cases bytes.Buffer
-	var exact []string
+	var keys, exact []string
 	for i, field := range fields {
 		if field.tag.Get("whole") != "" {
 			exact = append(exact, strconv.Quote(field.key))
@@ -127,13 +129,13 @@ func (g *generator) structFunc(named *types.Named) error {
 		if err != nil {
 			return g.errorf(field, "%s.%s: %w", name, field.name, err)
 		}
-		fmt.Fprintf(&cases, "case %q:\nl.Once(&seen, %d)\n%s\n", field.key, i, statement)
+		keys = append(keys, strconv.Quote(field.key))
+		fmt.Fprintf(&cases, "case %d: // %s\n%s\n", i, field.key, statement)
 	}
-	fmt.Fprintf(&out.body, "\n"+signature+" {\n", name)
-	if len(fields) > 0 {
-		fmt.Fprintf(&out.body, "var seen %sSeen\n", out.wire)
-	}
-	out.body.WriteString("for more := l.Object(); more; more = l.Member() {\nswitch string(l.Name()) {\n")
+	list := strings.ToLower(name[:1]) + name[1:] + "Fields"
+	out.fields = append(out.fields, fmt.Sprintf("%s = %sNewFields(%s)\n", list, out.wire, strings.Join(keys, ", ")))
+	fmt.Fprintf(&out.body, "\n"+signature+" {\nvar seen %sSeen\n", name, out.wire)
+	fmt.Fprintf(&out.body, "for i := l.First(%s); i >= 0; i = l.Next(%[1]s, i) {\nl.Once(&seen, i)\nswitch i {\n", list)
 	fmt.Fprintf(&out.body, "%sdefault:\nl.Unknown(%s)\n}\n}\n}\n", cases.Bytes(), strings.Join(exact, ", "))
 	g.done[named] = true
 	return nil

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"errors"
+	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -10,15 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSplitter(t *testing.T) {
+func feedOf(r io.Reader) *Feed {
+	feed := new(Feed)
+	feed.Reset(r, 0, math.MaxInt32)
+	return feed
+}
+
+func TestWhatAStreamTakesAndLeaves(t *testing.T) {
 	for _, row := range []struct {
 		name, body string
 		taken      []string
 		rest       string
 	}{
-		{"elements", `{"data":{"list":[{"a":"]}"},[[1],{}],"x\"y",7,null]}}`,
-			[]string{`{"a":"]}"}`, `[[1],{}]`, `"x\"y"`, `7`, `null`}, `{"data":{"list":[{"a":"]}"}]}}`},
-		{"white space", "{ \"data\" : {\n\"list\" : [ 1 , {} ] } } ", []string{`1`, `{}`}, "{ \"data\" : {\n\"list\" : [ 1 ] } } "},
+		{"elements", `{"data":{"list":[{"id":["]}"]},[[1],{}],"x\"y",7,null]}}`,
+			[]string{`{"id":["]}"]}`, `[[1],{}]`, `"x\"y"`, `7`, `null`}, `{"data":{"list":[{"id":["]}"]}]}}`},
+		{"white space", "{ \"data\" : {\n\"list\" : [ 1 , 2 ] } } ", []string{`1`, `2`}, "{ \"data\" : {\n\"list\" : [ 1 ] } } "},
 		{"an empty list", `{"data":{"list":[]}}`, nil, `{"data":{"list":[]}}`},
 		{"a list elsewhere", `{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`, nil,
 			`{"list":[1],"x":{"list":[2]},"data":{"x":{"list":[3]}}}`},
@@ -26,10 +34,11 @@ func TestSplitter(t *testing.T) {
 		{"data elsewhere", `{"x":{"data":{}},"data":{"list":[1,2]}}`, []string{`1`, `2`}, `{"x":{"data":{}},"data":{"list":[1]}}`},
 		{"a list elsewhere first", `{"data":{"x":{"list":[]},"list":[1,2]}}`, []string{`1`, `2`}, `{"data":{"x":{"list":[]},"list":[1]}}`},
 		{"a second list", `{"data":{"list":[1,2],"list":[3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1],"list":[3,4]}}`},
+		{"a second data", `{"data":{"list":[1,2]},"data":{"list":[3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1]},"data":{"list":[3,4]}}`},
 		{"code 0 first", `{"code":0,"data":{"list":[1]}}`, []string{`1`}, `{"code":0,"data":{"list":[1]}}`},
 		{"another code first", `{"code":1,"data":{"list":[1]}}`, nil, `{"code":1,"data":{"list":[1]}}`},
 		{"another code behind", `{"data":{"list":[1,2]},"code":1}`, []string{`1`, `2`}, `{"data":{"list":[1]},"code":1}`},
-		{"refused by Take", `{"data":{"list":[1,2,"no",3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1,"no",3,4]}}`},
+		{"not taken", `{"data":{"list":[1,2,"no",3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1,"no",3,4]}}`},
 		{"no comma", `{"data":{"list":[1,2 3,4]}}`, []string{`1`, `2`}, `{"data":{"list":[1 3,4]}}`},
 		{"two commas", `{"data":{"list":[1,2,,3]}}`, []string{`1`, `2`}, `{"data":{"list":[1,,3]}}`},
 		{"a comma first", `{"data":{"list":[,1]}}`, nil, `{"data":{"list":[,1]}}`},
@@ -42,14 +51,16 @@ func TestSplitter(t *testing.T) {
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
-		s := Splitter{Take: func(element []byte) (bool, Mismatches, error) {
+		s := Stream{Odd: func(element []byte) (bool, Mismatches, error) {
 			if string(element) == `"no"` {
 				return false, Mismatches{}, nil
 			}
 			taken = append(taken, string(element))
 			return true, Mismatches{}, nil
 		}}
-		rest, err := s.Read(iotest.OneByteReader(strings.NewReader(row.body)))
+		feed := feedOf(iotest.OneByteReader(strings.NewReader(row.body)))
+		require.NoError(t, s.Read(t.Context(), feed), row.name)
+		rest, err := feed.Rest()
 		require.NoError(t, err, row.name)
 		assert.Equal(t, row.taken, taken, row.name)
 		assert.Equal(t, row.rest, string(rest), row.name)
@@ -67,7 +78,7 @@ func TestSplitter(t *testing.T) {
 
 // What is found in the rest is where it is in the answer, and what is found in the elements
 // that were removed is added.
-func TestSplitterCompletesWhatWasFound(t *testing.T) {
+func TestStreamCompletesWhatWasFound(t *testing.T) {
 	at := func(paths ...string) (list []Mismatch) {
 		for _, path := range paths {
 			list = append(list, Mismatch{Path: path})
@@ -75,12 +86,11 @@ func TestSplitterCompletesWhatWasFound(t *testing.T) {
 		return list
 	}
 	n := 0
-	s := Splitter{Take: func([]byte) (bool, Mismatches, error) {
+	s := Stream{Odd: func([]byte) (bool, Mismatches, error) {
 		n++
 		return n < 4, Mismatches{at("data.list[0].id"), 70}, nil
 	}}
-	_, err := s.Read(strings.NewReader(`{"data":{"list":[1,2,3,"no",5]}}`))
-	require.NoError(t, err)
+	require.NoError(t, s.Read(t.Context(), feedOf(strings.NewReader(`{"data":{"list":[1,2,3,"no",5]}}`))))
 	env := Envelope{Mismatches: Mismatches{at("data.list[0].id", "data.list[1].id", "data.list[2].id", "data.basic"), 4}}
 	s.Complete(&env, nil)
 	assert.Equal(t, Mismatches{at("data.list[0].id", "data.list[3].id", "data.list[4].id", "data.basic",
@@ -95,16 +105,18 @@ func TestSplitterCompletesWhatWasFound(t *testing.T) {
 	assert.Equal(t, "data.list[3].id", unusable.Path)
 }
 
-func TestSplitterEndsWithTheErrorOfTakeOrOfReading(t *testing.T) {
+// An error of the caller ends the reading. One of the answer is the feed's.
+func TestStreamEndsWithAnError(t *testing.T) {
 	const body = `{"data":{"list":[1,2]}}`
 	stop := errors.New("stop")
 	n := 0
-	s := Splitter{Take: func([]byte) (bool, Mismatches, error) { n++; return true, Mismatches{}, stop }}
-	_, err := s.Read(strings.NewReader(body))
-	assert.Equal(t, stop, err)
+	s := Stream{Odd: func([]byte) (bool, Mismatches, error) { n++; return true, Mismatches{}, stop }}
+	assert.Equal(t, stop, s.Read(t.Context(), feedOf(strings.NewReader(body))))
 	assert.Equal(t, 1, n)
 
-	s = Splitter{Take: func([]byte) (bool, Mismatches, error) { return true, Mismatches{}, nil }}
-	_, err = s.Read(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(body))))
+	s = Stream{Odd: func([]byte) (bool, Mismatches, error) { return true, Mismatches{}, nil }}
+	feed := feedOf(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(body))))
+	require.NoError(t, s.Read(t.Context(), feed))
+	_, err := feed.Rest()
 	assert.Equal(t, iotest.ErrTimeout, err)
 }

@@ -1,0 +1,168 @@
+// Text that is read while it arrives.
+
+package wire
+
+import (
+	"context"
+	"io"
+	"slices"
+)
+
+// Feed is the text of an answer that may still arrive. It is not safe for concurrent use.
+type Feed struct {
+	source  io.LimitedReader
+	limit   int64
+	text    []byte // what has arrived, without what was removed
+	hole    span   // in the text: removed, and not closed yet
+	removed int    // bytes that were there
+	done    bool   // nothing more arrives
+	err     error  // why; nil: this is the end
+}
+
+const (
+	minFeed = 512       // room that is made before a read
+	maxRead = 256 << 10 // is decoded before more is read
+)
+
+// Reset begins a text of at most limit bytes, with room for so many; one more byte is read, so
+// that a longer text can be told from one of that length.
+func (f *Feed) Reset(r io.Reader, room int, limit int64) {
+	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
+}
+
+// Free lets go of the reader, and keeps the memory for the next Reset.
+func (f *Feed) Free() { *f = Feed{text: f.text[:0]} }
+
+// Cap is the room that the text has.
+func (f *Feed) Cap() int { return cap(f.text) }
+
+// Size is how many bytes have arrived.
+func (f *Feed) Size() int64 { return f.limit + 1 - f.source.N }
+
+// Rest reads to the end, and returns all of the text, without what was removed, and why there
+// is no more of it, if that is a failure.
+func (f *Feed) Rest() ([]byte, error) {
+	for f.more() {
+	}
+	f.close()
+	return f.text, f.err
+}
+
+// Stop leaves unread what has not arrived.
+func (f *Feed) Stop() { f.done = true }
+
+// more reads once, and reports whether anything came.
+func (f *Feed) more() bool {
+	const attempts = 100 // of a reader that returns nothing, as bufio and bytes have it
+	if cap(f.text)-len(f.text) < minFeed && !f.done {
+		f.text = slices.Grow(f.text, max(len(f.text), 16<<10))
+	}
+	for range attempts {
+		if f.done {
+			return false
+		}
+		room := f.text[len(f.text) : cap(f.text)-1] // a byte is left for the zero of window
+		n, err := f.source.Read(room[:min(len(room), maxRead)])
+		f.text = f.text[:len(f.text)+n]
+		if err != nil {
+			f.done = true
+			if err != io.EOF {
+				f.err = err
+			}
+		}
+		if n > 0 {
+			return true
+		}
+	}
+	f.done, f.err = true, io.ErrNoProgress
+	return false
+}
+
+// window is the text, with a zero behind it while more may arrive. Each scanner of a Lexer stops
+// at a zero, so that it needs to ask for more only where it would fail.
+func (f *Feed) window() []byte {
+	if f.done {
+		return f.text
+	}
+	f.text = slices.Grow(f.text, 1)
+	window := f.text[:len(f.text)+1]
+	window[len(f.text)] = 0
+	return window
+}
+
+// remove removes the text from where it was first called with up to there. It returns how far
+// what is behind it was moved: it is moved seldom, so that no byte moves twice.
+func (f *Feed) remove(to int) (by int) {
+	if f.hole.to == 0 {
+		f.hole.from = to
+	}
+	f.hole.to = to
+	if len(f.text)-to > to-f.hole.from {
+		return 0
+	}
+	return f.close()
+}
+
+func (f *Feed) close() (by int) {
+	if by = f.hole.to - f.hole.from; by > 0 {
+		f.text = f.text[:f.hole.from+copy(f.text[f.hole.from:], f.text[f.hole.to:])]
+		f.hole.to = f.hole.from
+		f.removed += by
+	}
+	return by
+}
+
+// offset is where a byte of the text was in the answer.
+func (f *Feed) offset(at int64) int64 {
+	if at >= int64(f.hole.from) {
+		at += int64(f.removed)
+	}
+	return at
+}
+
+// moreAt reports whether more has arrived for a Lexer that stopped before it had seen the byte
+// at that offset. Offsets stay.
+func (l *Lexer) moreAt(at int) bool { return l.feed != nil && at >= len(l.feed.text) && l.more() }
+
+func (l *Lexer) more() bool {
+	if l.failed {
+		return false
+	}
+	before := len(l.feed.text)
+	more := l.feed.more()
+	l.body = l.feed.window()
+	l.budget += memoryBudget(len(l.feed.text)) - memoryBudget(before)
+	return more
+}
+
+// morePlain goes on with plain text that ended where what had arrived did.
+func (l *Lexer) morePlain(end int) int {
+	for l.moreAt(end) {
+		end = skipPlain(l.body, end)
+	}
+	return end
+}
+
+// newFedLexer is newLexer for a text that arrives. Its budget grows with the text. The caller
+// does not ask for the offset of a name.
+func newFedLexer(ctx context.Context, feed *Feed) *Lexer {
+	l := newLexer(ctx, feed.window(), memoryBudget(len(feed.text)))
+	l.feed = feed
+	return l
+}
+
+// FastFrom is Fast for an answer that may still arrive. It has read all of it if it reports true.
+func FastFrom(ctx context.Context, feed *Feed, target Target) (Envelope, bool) {
+	var env Envelope
+	if target.Read == nil {
+		return env, false
+	}
+	l := newFedLexer(ctx, feed)
+	defer l.release()
+	target.readEnvelope(l, &env)
+	if !l.end() || feed.err != nil {
+		target.empty()
+		return Envelope{}, false
+	}
+	return env, true
+}

@@ -1,0 +1,178 @@
+//go:build !hotelstays_stdjson
+
+// Reading a text while it arrives has the result of reading it whole.
+
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// parts returns at most so many bytes of a text at a time.
+type parts struct {
+	text []byte
+	next func() int
+}
+
+func (p *parts) Read(b []byte) (int, error) {
+	if len(p.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.text[:min(p.next(), len(p.text))])
+	p.text = p.text[n:]
+	return n, nil
+}
+
+// requireFedAsWhole reads an answer in parts and at once. It reports whether it could be read.
+func requireFedAsWhole(t *testing.T, body []byte, next func() int) bool {
+	t.Helper()
+	var got, want page
+	feed := feedOf(&parts{body, next})
+	env, ok := FastFrom(t.Context(), feed, got.target())
+	wantEnv, wantOK := Fast(t.Context(), body, want.target())
+	require.Equal(t, wantOK, ok, "%q", body)
+	require.Equal(t, wantEnv, env)
+	require.Equal(t, want, got)
+	text, err := feed.Rest()
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(body, text), "%q", text)
+	return ok
+}
+
+var oddAnswers = []string{
+	`{"code":0,"msg":"\ud83d\ude00\\\"\u00e9","data":{"list":[{"id":"a\"b","name":{"en":"\n"}},{}],"total":-12,"hasMore":true,"new":[1.5e+3,{"a":null}]}}`,
+	" { \"code\" :\t0 , \"data\" : { \"list\" : null , \"basic\" : { \"sessionId\" : \"é\" } , \"total\" : null , \"hasMore\" : false } } ",
+	`{"data":{"total":1,"list":[]},"code":0}  `, `{"code":0,"data":{"total":1,"total":1}}`, `{"code":0,"data":{"list":[{"id":"\ud83d"}]}}`,
+	`{"code":00}`, `{"code":0,"data":{"hasMore":tru}}`, "{\"code\":0,\"data\":{\"list\":[{\"id\":\"\x00\"}]}}", "{\"code\":0,\x00\"data\":{}}",
+}
+
+// Every way to cut small answers into two, or into bytes, and every length at which they may end.
+func TestFedAnswersAtEveryByte(t *testing.T) {
+	read := 0
+	for _, answer := range append(oddAnswers, string(answers(1, 1, 1, 1)[0])) {
+		body := []byte(answer)
+		for at := range len(body) {
+			first := true
+			if requireFedAsWhole(t, body, func() int {
+				if first {
+					first = false
+					return at + 1
+				}
+				return len(body)
+			}) {
+				read++
+			}
+			requireFedAsWhole(t, body[:at], func() int { return 1 })
+		}
+		requireFedAsWhole(t, body, func() int { return 1 })
+	}
+	assert.Positive(t, read)
+}
+
+func TestFedPagesInRandomParts(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	bodies := answers(2, 20, 3, 3)
+	for range 300 {
+		body := bytes.Clone(bodies[random.IntN(len(bodies))])
+		if random.IntN(2) == 0 {
+			body[random.IntN(len(body))] = `"{}[],:\0a`[random.IntN(9)]
+		}
+		longest := 1 + random.IntN(4096)
+		requireFedAsWhole(t, body, func() int { return 1 + random.IntN(longest) })
+	}
+}
+
+// A text whose arrival fails is not read, even if it is complete, and what has come is kept.
+func TestFeedThatFails(t *testing.T) {
+	body := answers(1, 1, 1, 1)[0]
+	broken := errors.New("broken")
+	for at := range len(body) + 1 {
+		var got page
+		feed := feedOf(io.MultiReader(bytes.NewReader(body[:at]), iotest.ErrReader(broken)))
+		_, ok := FastFrom(t.Context(), feed, got.target())
+		assert.False(t, ok)
+		assert.Zero(t, got)
+		text, err := feed.Rest()
+		assert.Equal(t, broken, err)
+		assert.Equal(t, body[:at], text)
+	}
+	_, err := feedOf(&parts{body, func() int { return 0 }}).Rest()
+	assert.Equal(t, io.ErrNoProgress, err)
+}
+
+// One byte above the limit is read, to tell that there is one.
+func TestFeedReadsToItsLimit(t *testing.T) {
+	for length, want := range map[int]int64{9: 9, 10: 10, 11: 11, 12: 11} {
+		feed := new(Feed)
+		feed.Reset(strings.NewReader(strings.Repeat("x", length)), 0, 10)
+		_, err := feed.Rest()
+		require.NoError(t, err)
+		assert.Equal(t, want, feed.Size())
+	}
+}
+
+// ctx is asked also while a text arrives.
+func TestFedAnswersEndWithTheirCtx(t *testing.T) {
+	body := answers(1, 40, 5, 4)[0]
+	whole := endless(t)
+	_, ok := Fast(whole, body, new(page).target())
+	for ends := range whole.polls {
+		ctx, got := &endingCtx{Context: t.Context(), ends: ends}, page{}
+		_, read := FastFrom(ctx, feedOf(bytes.NewReader(body)), got.target())
+		assert.False(t, read)
+		assert.Zero(t, got)
+		assert.Equal(t, ends+1, ctx.polls)
+	}
+	assert.Equal(t, ok, whole.polls > 0)
+}
+
+// A list takes no more memory than what has arrived allows.
+func TestFedListsKeepTheBudget(t *testing.T) {
+	body := []byte(`{"code":0,"data":{"list":[{}` + strings.Repeat(",{}", 100_000) + `]}}`)
+	requireFedAsWhole(t, body, func() int { return 4096 })
+	_, ok := FastFrom(t.Context(), feedOf(bytes.NewReader(body)), new(page).target())
+	assert.False(t, ok)
+}
+
+// The order of names is learnt, whatever it is, and an order that changes is read alike.
+func TestFieldsInAnyOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	members := []string{`"a":1`, `"b":2`, `"c":3`, `"d":4`, `"e":5`, `"x":6`, ` "y" : 7`}
+	for _, shuffle := range []bool{false, true} {
+		fields := NewFields("e", "d", "c", "b", "a")
+		for round := range 2 * maxLearnt {
+			if shuffle || round == 0 {
+				random.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+			}
+			some := members[:1+random.IntN(len(members))]
+			text := "{" + strings.Join(some, ",") + "}"
+			l := newLexer(context.Background(), []byte(text), 0)
+			read := map[int]int{}
+			for i := l.First(fields); i >= 0; i = l.Next(fields, i) {
+				if n := l.Int(); i < len(fields.quoted) {
+					read[i] = n
+				}
+			}
+			require.True(t, l.end(), text)
+			l.release()
+			for i, name := range []string{"e", "d", "c", "b", "a"} {
+				want := 0
+				if strings.Contains(text, `"`+name+`"`) {
+					want = 5 - i
+				}
+				require.Equal(t, want, read[i], "%s in %s", name, text)
+			}
+		}
+		assert.LessOrEqual(t, fields.learnt.Load(), int32(maxLearnt))
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !hotelstays_stdjson
+
+package wire
+
+func init() { readHotel = ReadHotel }
