@@ -336,7 +336,7 @@ func (x *exchange) execute() *callAnswer {
 	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID, Observer.call)
 	a.ctx, a.op, a.row = x.ctx, x.op, x.row
 	a.received(transport.Send(x.ctx, x.call()))
-	x.watch.received(a.result.Answer, a.requestID(), a.trace())
+	x.watch.received(a.result.Answer, a.arriving, a.requestID(), a.trace())
 	return a
 }
 

@@ -33,7 +33,7 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 func ObserveNothing(ctx context.Context, c *Client) (changed bool) {
 	observed, watch := observe(ctx, c.observers, CallStart{}, "", Observer.call)
 	changed = observed != ctx || watch != nil || watch.timeline() != nil
-	watch.received(nil, "", "")
+	watch.received(nil, 0, "", "")
 	watch.end(nil)
 	_, err := helped(ctx, c, "Helper", func(observed context.Context) (struct{}, error) {
 		changed = changed || observed != ctx

@@ -51,8 +51,9 @@ type CallInfo struct {
 	Duration time.Duration
 	// RateLimitWait is how long all attempts together waited for the rate limit.
 	RateLimitWait time.Duration
-	// DecodeTime is how long decoding the answer took; 0 without an answer. HotelListStream decodes
-	// within the time of its attempt.
+	// DecodeTime is how long decoding the answer took, without the waits for its bytes; 0 without an
+	// answer. An answer is decoded while it arrives, so that most of it is also in the time of the
+	// attempt. Of HotelListStream it is what follows the last hotel.
 	DecodeTime time.Duration
 	// FirstHotel is the time until HotelListStream handed out its first hotel; 0 for other calls.
 	FirstHotel time.Duration
@@ -73,7 +74,7 @@ type CallInfo struct {
 // AttemptInfo describes one attempt.
 type AttemptInfo struct {
 	Start time.Time
-	// Duration ends when the whole answer was read, or the attempt failed.
+	// Duration ends when the whole answer was read, and decoded as it arrived, or the attempt failed.
 	Duration time.Duration
 	// HTTPStatus is 0 without an answer.
 	HTTPStatus int
@@ -117,14 +118,14 @@ func (o *observation) timeline() *transport.Timeline {
 	return &o.attempts
 }
 
-// received records the final answer, before it is decoded.
-func (o *observation) received(answer *transport.Answer, requestID, traceID string) {
+// received records the final answer, and how long it was decoded while it arrived.
+func (o *observation) received(answer *transport.Answer, decoded time.Duration, requestID, traceID string) {
 	if o == nil {
 		return
 	}
 	o.info.RequestID, o.info.TraceID = requestID, traceID
 	if answer != nil {
-		o.answered = time.Now()
+		o.answered, o.info.DecodeTime = time.Now(), decoded
 		o.info.HTTPStatus, o.info.Bytes = answer.Status, answer.Size
 	}
 }
@@ -143,7 +144,7 @@ func (o *observation) end(err error) {
 	o.info.Err = err
 	o.info.Duration = time.Since(o.start)
 	if !o.answered.IsZero() {
-		o.info.DecodeTime = time.Since(o.answered)
+		o.info.DecodeTime += time.Since(o.answered)
 	}
 	o.info.RateLimitWait = o.attempts.RateLimitWait
 	o.info.Attempts = make([]AttemptInfo, len(o.attempts.Sent))

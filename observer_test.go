@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -243,7 +244,7 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// DecodeTime is what follows the answer, here a logger that takes its time.
+// DecodeTime holds what follows the answer, here a logger that takes its time.
 func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, log := slowLog(slog.LevelWarn), &callLog{}
@@ -263,6 +264,30 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 		assert.Zero(t, log.ends[1].DecodeTime, "nothing was there to be read")
 		assert.Equal(t, 4*time.Second, log.ends[1].Duration)
 	})
+}
+
+// Waiting for the bytes of an answer is no decoding.
+func TestObserverSeesAnAnswerArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &callLog{}
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			resp := reply(200, "")
+			resp.Body = io.NopCloser(sleeping{&pieces{strings.NewReader(smallPages()[0]), 100}})
+			return resp, nil
+		}), hotelstays.WithObserver(log.observer()))
+		_, err := client.HotelList(t.Context(), anySearch())
+		require.NoError(t, err)
+		assert.Zero(t, log.ends[0].DecodeTime)
+		assert.Greater(t, log.ends[0].Attempts[0].Duration, 3*time.Second)
+	})
+}
+
+// sleeping waits a second before each read.
+type sleeping struct{ io.Reader }
+
+func (s sleeping) Read(b []byte) (int, error) {
+	time.Sleep(time.Second)
+	return s.Reader.Read(b)
 }
 
 // An attempt lasts until its answer is there, whatever is written about it then.

@@ -74,17 +74,20 @@ type callAnswer struct {
 	log       *slog.Logger
 	result    transport.Result
 
-	into    any // what the answer is decoded into while it arrives
-	tried   bool
-	decoded bool // into and env are all of the answer
-	env     wire.Envelope
-	stream  *wire.Stream // of hotels that were handed out while the answer arrived
+	into     any // what the answer is decoded into while it arrives
+	tried    bool
+	decoded  bool          // into and env are all of the answer
+	arriving time.Duration // how long that took, without the waits
+	env      wire.Envelope
+	stream   *wire.Stream // of hotels that were handed out while the answer arrived
 }
 
 // Decode decodes an answer of the documented types while it arrives.
 func (a *callAnswer) Decode(_ transport.Result, body *wire.Feed) (again bool, err error) {
 	a.tried = true
+	begun := time.Now()
 	a.env, a.decoded = wire.FastFrom(a.ctx, body, decodeTarget(a.into, a.row.internStrings))
+	a.arriving = time.Since(begun) - body.Waited()
 	return true, nil
 }
 

@@ -344,6 +344,66 @@ func TestStreamThatBreaksOff(t *testing.T) {
 	}
 }
 
+// stalled is an answer that stops, and then waits for the end of its request.
+type stalled struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (s stalled) Read(b []byte) (int, error) {
+	if n, _ := s.Reader.Read(b); n > 0 {
+		return n, nil
+	}
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// A peer may stop in the middle of anything: the call ends with ctx, and returns nothing.
+func TestAnswersThatStall(t *testing.T) {
+	page := smallPages()[0]
+	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
+				resp := reply(200, "")
+				resp.Body = io.NopCloser(stalled{strings.NewReader(page[:at]), req.Context()})
+				return resp, nil
+			}))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			resp, err := client.HotelList(ctx, anySearch())
+			require.ErrorIs(t, err, context.DeadlineExceeded, page[:at])
+			require.Nil(t, resp)
+			require.ErrorIs(t, stream(ctx, client, anySearch()).err, context.DeadlineExceeded)
+		})
+	}
+}
+
+// A page that broke off leaves nothing behind in the one that is asked for again.
+func TestPageAfterOneThatBrokeOff(t *testing.T) {
+	page := smallPages()[0]
+	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
+	for at := range len(page) {
+		synctest.Test(t, func(t *testing.T) {
+			bodies := []string{page[:at], again}
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				resp := reply(200, "")
+				body := io.Reader(strings.NewReader(bodies[0]))
+				if bodies[0] != again {
+					body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
+				}
+				bodies = bodies[1:]
+				resp.Body = io.NopCloser(body)
+				return resp, nil
+			}))
+			got, err := client.HotelList(t.Context(), anySearch())
+			require.NoError(t, err)
+			require.Equal(t, []types.Hotel{{ID: "3"}}, got.List)
+			require.Zero(t, got.Total)
+			require.Equal(t, 2, got.Meta.Attempts)
+		})
+	}
+}
+
 // The second attempt's hotels are handed out alone.
 func TestStreamAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

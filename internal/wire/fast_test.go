@@ -95,6 +95,7 @@ func FuzzFast(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		requireFedAsWhole(t, body, func() int { return 1 + len(body)/7 })
 		for _, lenient := range []bool{false, true} {
 			var got, want page
 			env, err := Decode(t.Context(), bytes.Clone(body), got.target(), lenient)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 )
 
 // Feed is the text of an answer that may still arrive. It is not safe for concurrent use.
@@ -17,6 +18,7 @@ type Feed struct {
 	removed int    // bytes that were there
 	done    bool   // nothing more arrives
 	err     error  // why; nil: this is the end
+	waited  time.Duration
 }
 
 const (
@@ -39,6 +41,9 @@ func (f *Feed) Cap() int { return cap(f.text) }
 // Size is how many bytes have arrived.
 func (f *Feed) Size() int64 { return f.limit + 1 - f.source.N }
 
+// Waited is how long bytes were waited for.
+func (f *Feed) Waited() time.Duration { return f.waited }
+
 // Rest reads to the end, and returns all of the text, without what was removed, and why there
 // is no more of it, if that is a failure.
 func (f *Feed) Rest() ([]byte, error) {
@@ -57,6 +62,8 @@ func (f *Feed) more() bool {
 	if cap(f.text)-len(f.text) < minFeed && !f.done {
 		f.text = slices.Grow(f.text, max(len(f.text), 16<<10))
 	}
+	begun := time.Now()
+	defer func() { f.waited += time.Since(begun) }()
 	for range attempts {
 		if f.done {
 			return false
