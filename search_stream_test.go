@@ -394,7 +394,7 @@ func TestPageAfterOneThatBrokeOff(t *testing.T) {
 				bodies = bodies[1:]
 				resp.Body = io.NopCloser(body)
 				return resp, nil
-			}))
+			}), hotelstays.WithMaxAttempts(2))
 			got, err := client.HotelList(t.Context(), anySearch())
 			require.NoError(t, err)
 			require.Equal(t, []types.Hotel{{ID: "3"}}, got.List)
