@@ -114,7 +114,7 @@ func (s *HotelListStream) finish(a *callAnswer, r *hotelReader) error {
 		return err
 	}
 	for i := r.left; i < len(resp.List); i++ {
-		if r.handOut(&resp.List[i]) != nil {
+		if !r.handOut(&resp.List[i]) {
 			return nil
 		}
 	}
@@ -137,14 +137,12 @@ type hotelReader struct {
 // errBreak ends the reading of an answer when the caller's loop has ended.
 var errBreak = errors.New("the loop has ended")
 
-func (r *hotelReader) handOut(h *types.Hotel) error {
+func (r *hotelReader) handOut(h *types.Hotel) bool {
 	if r.hotels++; r.hotels == 1 {
 		r.watch.handsOutFirstHotel()
 	}
-	if r.stopped = !r.yield(h); r.stopped {
-		return errBreak
-	}
-	return nil
+	r.stopped = !r.yield(h)
+	return !r.stopped
 }
 
 // Decode hands out what arrives.
@@ -175,7 +173,10 @@ func (r *hotelReader) take(h *types.Hotel) error {
 	if !r.begun {
 		r.begun, r.left = true, 1
 	}
-	return r.handOut(h)
+	if !r.handOut(h) {
+		return errBreak
+	}
+	return nil
 }
 
 // takeOdd reads a hotel that is not as documented, as an answer with that hotel alone.
@@ -183,12 +184,9 @@ func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
 	text := slices.Concat([]byte(`{"code":0,"data":{"list":[`), element, []byte("]}}"))
 	var page HotelListResponse
 	env, err := wire.Decode(r.ctx, text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
-	if err != nil { // the rest of the answer says why
-		return false, env.Mismatches, nil
-	}
-	if len(page.List) == 0 {
-		r.begun = true
-		return true, env.Mismatches, nil
+	if fits := err == nil; !fits || len(page.List) == 0 { // if it does not fit, the rest of the answer says why
+		r.begun = r.begun || fits
+		return fits, env.Mismatches, nil
 	}
 	return true, env.Mismatches, r.take(&page.List[0])
 }

@@ -69,13 +69,10 @@ func (f *Feed) more() bool {
 			return false
 		}
 		room := f.text[len(f.text) : cap(f.text)-1] // a byte is left for the zero of window
-		n, err := f.source.Read(room[:min(len(room), maxRead)])
+		n, err := io.Reader(&f.source).Read(room[:min(len(room), maxRead)])
 		f.text = f.text[:len(f.text)+n]
-		if err != nil {
-			f.done = true
-			if err != io.EOF {
-				f.err = err
-			}
+		if f.done = err != nil; err != io.EOF {
+			f.err = err
 		}
 		if n > 0 {
 			return true

@@ -2,4 +2,4 @@
 
 package wire
 
-func init() { readHotel = ReadHotel }
+func init() { readHotel = ReadHotel } //nolint:gochecknoinits // the build tag leaves ReadHotel out
