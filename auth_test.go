@@ -214,24 +214,6 @@ func TestOAuthLifetime(t *testing.T) {
 	}
 }
 
-func TestTokenCredentialIsNeverRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAuthWorld(t, 0)
-		ticket, err := w.client.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret),
-			TTL: time.Hour})
-		require.NoError(t, err)
-		c := w.connect(t, hotelstays.TokenCredential{Token: ticket.Ticket})
-		failed := callAll(t.Context(), c, 10)
-		assert.Empty(t, failed)
-		time.Sleep(time.Hour)
-		failed = callAll(t.Context(), c, 1)
-		require.Len(t, failed, 1)
-		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
-		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))
-		assert.Equal(t, 11, w.Ledger().Count(hotelstays.OpQueryOrders))
-	})
-}
-
 // An answer that holds a token is small. Masking a large one, for WithRawData, would not end
 // with ctx.
 func TestTokenAnswersAreSmall(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -495,85 +494,6 @@ func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
 			assert.Less(t, hint, earlier)
 			earlier = hint
 		}
-	})
-}
-
-// A caller that waits for the rate limit leaves at once when its ctx ends, has sent nothing, and
-// uses no slot.
-func TestGivingUpBeforeTheRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
-		require.NoError(t, err)
-		book, limit := operationCalls[hotelstays.OpBook], hotelstays.OpBook.RateLimit()
-		start := time.Now()
-		for range limit {
-			_ = book(t.Context(), client)
-		}
-		require.Zero(t, time.Since(start))
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
-			err := book(ctx, client)
-			assert.Equal(t, 100*time.Millisecond, time.Since(start))
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-			var failed *hotelstays.TransportError
-			if assert.ErrorAs(t, err, &failed) {
-				assert.False(t, failed.Sent)
-				assert.ErrorContains(t, err, "nothing was carried out")
-			}
-		})
-		time.Sleep(50 * time.Millisecond) // those that follow queue behind it
-		for range limit {
-			wg.Go(func() {
-				_ = book(t.Context(), client)
-				assert.InDelta(t, time.Second, time.Since(start), float64(50*time.Millisecond), "all slots are back after their second")
-			})
-		}
-		wg.Wait()
-		assert.Equal(t, 2*limit, srv.Ledger().Count(hotelstays.OpBook))
-	})
-}
-
-// A caller that waits for a slow token leaves when its own ctx ends, even the one that requested
-// it; the others get it.
-func TestGivingUpBeforeTheToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 10 * time.Second})
-		start := time.Now()
-		var wg sync.WaitGroup
-		for i, patience := range []time.Duration{time.Second, 3 * time.Second, 0, 0, 0} {
-			wg.Go(func() {
-				ctx := t.Context()
-				if patience > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, patience)
-					defer cancel()
-				}
-				_, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: "session", RatePkgID: "offer"})
-				if patience == 0 {
-					assert.ErrorIs(t, err, hotelstays.ErrParam, "it was sent, and answered")
-					assert.Equal(t, 10*time.Second, time.Since(start))
-					return
-				}
-				assert.Equal(t, patience, time.Since(start))
-				assert.ErrorIs(t, err, context.DeadlineExceeded)
-				var failed *hotelstays.TransportError
-				if assert.ErrorAs(t, err, &failed) {
-					assert.False(t, failed.Sent)
-					assert.Equal(t, hotelstays.OpCheckAvail, failed.Operation)
-				}
-			})
-			if i == 0 {
-				synctest.Wait() // the first to leave requests it
-			}
-		}
-		wg.Wait()
-		assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpTicket))
-		assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpCheckAvail))
 	})
 }
 

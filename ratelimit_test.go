@@ -32,7 +32,7 @@ func TestProcessLimiter(t *testing.T) {
 // The first searches of many accounts get their tickets as fast as the service issues them.
 // The queue for the tickets counts neither as the ticket's time nor against other accounts.
 func TestManyAccountsShareTheRateLimits(t *testing.T) {
-	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 150)} {
+	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 80)} {
 		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
 			srv, _ := newSandbox(t)
 			clients := []*hotelstays.Client{newClient(t, srv, ticketOf(srv))}

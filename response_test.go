@@ -732,7 +732,7 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 // into the timeout of go test.
 func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 	t.Parallel()
-	backslashes := howMany(t, "MiB of backslashes", 8, 1, 1) << 20
+	backslashes := howMany(t, "KiB of backslashes", 8<<10, 1<<10, 256) << 10
 	for name, answer := range map[string]transportFunc{
 		"message of a refusal": saying(`{"code":7,"msg":"` + strings.Repeat(`\\`, backslashes) + `"}`),
 		"message of a success": saying(`{"code":0,"msg":"` + strings.Repeat(`\\`, backslashes) + `","data":{}}`),

@@ -581,7 +581,7 @@ func TestStreamSize(t *testing.T) {
 	assert.Empty(t, got.hotels, "it is refused before its first hotel")
 	assert.Len(t, announced.sent, 1)
 
-	hotels := howMany(t, "hotels", 200, 80, 60)
+	hotels := howMany(t, "hotels", 200, 80, 40)
 	hotel := `{"id":"` + strings.Repeat("x", 300<<10) + `"}`
 	many := `{"code":0,"data":{"list":[` + strings.Repeat(hotel+",", hotels-1) + hotel + `],"basic":{"sessionId":"s"}}}`
 	require.True(t, json.Valid([]byte(many)))
