@@ -22,8 +22,11 @@ var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
 
 type configFaults []string
 
-func (f *configFaults) addf(format string, args ...any) {
-	*f = append(*f, fmt.Sprintf(format, args...))
+// refuseIf adds a fault if there is one.
+func (f *configFaults) refuseIf(fault bool, format string, args ...any) {
+	if fault {
+		*f = append(*f, fmt.Sprintf(format, args...))
+	}
 }
 
 func (c *Config) check() error {
@@ -37,12 +40,8 @@ func (c *Config) check() error {
 	c.checkDurations(f)
 	c.Webhooks.check(f)
 	c.Variants.check(f)
-	if c.VoucherSize < 0 {
-		f.addf("voucherSize must be 0 or more, not %d", c.VoucherSize)
-	}
-	if c.LedgerLimit < 1 {
-		f.addf("ledgerLimit must be at least 1, not %d", c.LedgerLimit)
-	}
+	f.refuseIf(c.VoucherSize < 0, "voucherSize must be 0 or more, not %d", c.VoucherSize)
+	f.refuseIf(c.LedgerLimit < 1, "ledgerLimit must be at least 1, not %d", c.LedgerLimit)
 	if len(*f) > 0 {
 		return fmt.Errorf("%w: %s", ErrInvalidConfig, strings.Join(*f, "; "))
 	}
@@ -52,30 +51,22 @@ func (c *Config) check() error {
 const anyPort = "127.0.0.1:0"
 
 func (c *Config) checkListener(f *configFaults) {
-	if host, _, err := net.SplitHostPort(c.Addr); err != nil {
-		f.addf("addr %q: %v", c.Addr, err)
-	} else if ip, err := netip.ParseAddr(host); !c.AllowRemote && host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-		f.addf("addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote", c.Addr)
-	}
-	if len(c.TLSNames) > 0 && !c.TLS {
-		f.addf("tlsNames needs tls")
-	}
+	host, _, err := net.SplitHostPort(c.Addr)
+	f.refuseIf(err != nil, "addr %q: %v", c.Addr, err)
+	f.refuseIf(err == nil && !c.AllowRemote && !loopbackHost(host),
+		"addr %q is not a loopback address; use 127.0.0.1, ::1 or localhost, or set allowRemote", c.Addr)
+	f.refuseIf(len(c.TLSNames) > 0 && !c.TLS, "tlsNames needs tls")
 	for i, name := range c.TLSNames {
 		checkHost(f, fmt.Sprintf("tlsNames[%d]", i), name)
 	}
-	if c.HTTP1Only && !c.TLS {
-		f.addf("http1Only needs tls; without TLS there is no HTTP/2")
-	}
-	if c.InMemory && c.Addr != anyPort {
-		f.addf("inMemory and addr cannot be combined")
-	}
+	f.refuseIf(c.HTTP1Only && !c.TLS, "http1Only needs tls; without TLS there is no HTTP/2")
+	f.refuseIf(c.InMemory && c.Addr != anyPort, "inMemory and addr cannot be combined")
 }
 
 // checkHost checks that name is an IP address, or may be a host name.
 func checkHost(f *configFaults, field, name string) {
-	if _, err := netip.ParseAddr(name); err != nil && !hostForm.MatchString(name) {
-		f.addf("%s must be a host name or an IP address, without a port, not %q", field, name)
-	}
+	_, err := netip.ParseAddr(name)
+	f.refuseIf(err != nil && !hostForm.MatchString(name), "%s must be a host name or an IP address, without a port, not %q", field, name)
 }
 
 var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
@@ -86,13 +77,11 @@ const minControlToken = 16
 // checkControl refuses to offer the control API to other machines without a token.
 func (c *Config) checkControl(f *configFaults) {
 	host, _, _ := net.SplitHostPort(c.Addr)
-	if strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		f.addf("control.token has blanks, or characters that a header does not carry")
-	}
-	if c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host) {
-		f.addf("control.token has %d characters; it needs %d, because addr %q is not a loopback address",
-			len(c.Control.Token), minControlToken, c.Addr)
-	}
+	f.refuseIf(strings.ContainsFunc(c.Control.Token, func(r rune) bool { return r <= ' ' || r > '~' }),
+		"control.token has blanks, or characters that a header does not carry")
+	f.refuseIf(c.Control.Enabled && len(c.Control.Token) < minControlToken && !loopbackHost(host),
+		"control.token has %d characters; it needs %d, because addr %q is not a loopback address",
+		len(c.Control.Token), minControlToken, c.Addr)
 }
 
 // loopbackHost reports whether a host is localhost or a loopback address.
@@ -113,22 +102,16 @@ func (c *Catalog) check(f *configFaults) {
 		{"roomsPerHotel", c.RoomsPerHotel, 50},
 		{"ratesPerRoom", c.RatesPerRoom, 12},
 	} {
-		if n.value < 1 || n.value > n.most {
-			f.addf("catalog.%s must be between 1 and %d, not %d", n.name, n.most, n.value)
-		}
+		f.refuseIf(n.value < 1 || n.value > n.most, "catalog.%s must be between 1 and %d, not %d", n.name, n.most, n.value)
 	}
 }
 
 func (c *Config) checkCredentials(f *configFaults) {
 	for i, a := range c.Accounts {
-		if a.AppKey == "" || a.AppSecret == "" {
-			f.addf("accounts[%d] needs appKey and appSecret", i)
-		}
+		f.refuseIf(a.AppKey == "" || a.AppSecret == "", "accounts[%d] needs appKey and appSecret", i)
 	}
 	for i, o := range c.OAuthClients {
-		if o.ClientID == "" || o.ClientSecret == "" {
-			f.addf("oauthClients[%d] needs clientId and clientSecret", i)
-		}
+		f.refuseIf(o.ClientID == "" || o.ClientSecret == "", "oauthClients[%d] needs clientId and clientSecret", i)
 	}
 }
 
@@ -137,23 +120,21 @@ const maxRateLimit = 1_000_000
 
 func (c *Config) checkRateLimits(f *configFaults) {
 	for _, op := range slices.Sorted(maps.Keys(c.RateLimits)) {
-		if limit := c.RateLimits[op]; !documented(op) {
-			f.addf("rateLimits: %q is not an operation of the API", op)
-		} else if limit < 1 || limit > maxRateLimit {
-			f.addf("rateLimits.%s must be between 1 and %d, not %d; noRateLimits turns all off", op, maxRateLimit, limit)
-		}
+		known := slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
+		f.refuseIf(!known, "rateLimits: %q is not an operation of the API", op)
+		limit := c.RateLimits[op]
+		f.refuseIf(known && (limit < 1 || limit > maxRateLimit),
+			"rateLimits.%s must be between 1 and %d, not %d; noRateLimits turns all off", op, maxRateLimit, limit)
 	}
 }
 
 func (c *Config) checkBooking(f *configFaults) {
 	for i, field := range c.RequiredGuestFields {
-		if !slices.Contains([]string{"gender", "dateOfBirth", "passportNumber"}, field) {
-			f.addf("requiredGuestFields[%d] must be gender, dateOfBirth or passportNumber, not %q", i, field)
-		}
+		f.refuseIf(!slices.Contains([]string{"gender",
+			"dateOfBirth", "passportNumber"}, field), "requiredGuestFields[%d] must be gender, dateOfBirth or passportNumber, not %q", i, field)
 	}
-	if err := c.CancelRule.validate(); err != nil {
-		f.addf("cancelRule: %v", err)
-	}
+	err := c.CancelRule.validate()
+	f.refuseIf(err != nil, "cancelRule: %v", err)
 }
 
 func (c *Config) checkDurations(f *configFaults) {
@@ -171,9 +152,7 @@ func (c *Config) checkDurations(f *configFaults) {
 		rows = append(rows, row{fmt.Sprintf("webhooks.retryDelays[%d]", i), d, 1})
 	}
 	for _, r := range rows {
-		if r.value < r.least {
-			f.addf("%s must be positive, not %s", r.field, durationText(r.value))
-		}
+		f.refuseIf(r.value < r.least, "%s must be positive, not %s", r.field, durationText(r.value))
 	}
 }
 
@@ -182,29 +161,20 @@ func (w *WebhookConfig) check(f *configFaults) {
 		checkHost(f, fmt.Sprintf("webhooks.callbackHosts[%d]", i), host)
 	}
 	for _, on := range slices.Sorted(maps.Keys(w.Events)) {
-		if !slices.Contains([]WebhookTrigger{OnBook, OnConfirm, OnAmend, OnCancel, OnStatus}, on) {
-			f.addf("webhooks.events: unknown WebhookTrigger %q", on)
-		}
-		if slices.Contains(w.Events[on], "") {
-			f.addf("webhooks.events.%s: an event has no name", on)
-		}
+		f.refuseIf(!slices.Contains([]WebhookTrigger{OnBook, OnConfirm, OnAmend, OnCancel, OnStatus}, on),
+			"webhooks.events: unknown WebhookTrigger %q", on)
+		f.refuseIf(slices.Contains(w.Events[on], ""), "webhooks.events.%s: an event has no name", on)
 	}
 }
 
 func (v *Variants) check(f *configFaults) {
-	if v.Available != 1 && v.Available != 2 {
-		f.addf("variants.available must be 1 or 2, not %d", v.Available)
-	}
-	if v.BusinessFailureStatus < 200 || v.BusinessFailureStatus > 499 {
-		f.addf("variants.businessFailureStatus must be an HTTP status from 200 to 499, not %d", v.BusinessFailureStatus)
-	}
+	f.refuseIf(v.Available != 1 && v.Available != 2, "variants.available must be 1 or 2, not %d", v.Available)
+	f.refuseIf(v.BusinessFailureStatus < 200 || v.BusinessFailureStatus > 499,
+		"variants.businessFailureStatus must be an HTTP status from 200 to 499, not %d", v.BusinessFailureStatus)
 	n := v.OrderStatusNumbers
 	for _, number := range []types.OrderStatus{n.Confirmed, n.Cancelled, n.Pending} {
-		if number < 2 || number > 5 {
-			f.addf("variants.orderStatusNumbers: %d is not between 2 and 5", number)
-		}
+		f.refuseIf(number < 2 || number > 5, "variants.orderStatusNumbers: %d is not between 2 and 5", number)
 	}
-	if n.Confirmed == n.Cancelled || n.Confirmed == n.Pending || n.Cancelled == n.Pending {
-		f.addf("variants.orderStatusNumbers: two order statuses have the same number")
-	}
+	f.refuseIf(n.Confirmed == n.Cancelled || n.Confirmed == n.Pending || n.Cancelled == n.Pending,
+		"variants.orderStatusNumbers: two order statuses have the same number")
 }

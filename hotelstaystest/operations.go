@@ -2,11 +2,7 @@
 
 package hotelstaystest
 
-import (
-	"slices"
-
-	"github.com/hotelstays/hotelstays-go/types"
-)
+import "github.com/hotelstays/hotelstays-go/types"
 
 // Operation names an operation in faults and in the ledger.
 type Operation = types.Operation
@@ -89,10 +85,6 @@ func Operations() []Operation {
 		names = append(names, op.name)
 	}
 	return append(names, OpVoucherDownload, OpVoucherVerify, OpWebhook)
-}
-
-func documented(op Operation) bool {
-	return slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
 }
 
 // bookingFlow returns the names of those that take the headers of the booking flow.
