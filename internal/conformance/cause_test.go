@@ -64,9 +64,7 @@ var stages = map[string]stage{
 		return clientThrough(t, saying(`{}`), hotelstays.WithRateLimiter(causeLimiter{}))
 	}},
 	"token": {false, func(t *testing.T) *hotelstays.Client {
-		return clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-			return nil, untilEnd(r.Context(), false)
-		}), ticketPair("secret"))
+		return clientWith(t, hanging(false), ticketPair("secret"))
 	}},
 	"request": {true, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -80,15 +78,10 @@ var stages = map[string]stage{
 		}))
 	}},
 	"request, http.Client with a Timeout": {true, func(t *testing.T) *hotelstays.Client {
-		rt := transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) })
-		return clientThrough(t, nil, hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Hour}))
+		return clientThrough(t, nil, hotelstays.WithHTTPClient(&http.Client{Transport: hanging(false), Timeout: time.Hour}))
 	}},
-	"request, no events": {true, func(t *testing.T) *hotelstays.Client {
-		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), false) }))
-	}},
-	"request, no events, wrapped": {true, func(t *testing.T) *hotelstays.Client {
-		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), true) }))
-	}},
+	"request, no events":          {true, func(t *testing.T) *hotelstays.Client { return clientThrough(t, hanging(false)) }},
+	"request, no events, wrapped": {true, func(t *testing.T) *hotelstays.Client { return clientThrough(t, hanging(true)) }},
 	"answer": {true, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 			resp := reply(200, "")
@@ -98,6 +91,11 @@ var stages = map[string]stage{
 			return resp, nil
 		}))
 	}},
+}
+
+// hanging answers no request.
+func hanging(wrapped bool) transportFunc {
+	return func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), wrapped) }
 }
 
 type readerFunc func([]byte) (int, error)
@@ -129,48 +127,34 @@ func helperCalls(dir string) map[string]func(context.Context, *hotelstays.Client
 			return firstError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(2)))
 		},
 		"Do": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.Do(ctx, &hotelstays.DoRequest{Path: "/api/other", Idempotent: true})
-			return err
+			return errorOf(c.Do(ctx, &hotelstays.DoRequest{Path: "/api/other", Idempotent: true}))
 		},
-		"FindOrder": func(ctx context.Context, c *hotelstays.Client) error { _, err := c.FindOrder(ctx, "ref-1"); return err },
-		"AwaitOrder": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.AwaitOrder(ctx, "ref-1")
-			return err
-		},
-		"AwaitVoucher": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.AwaitVoucher(ctx, voucher)
-			return err
-		},
+		"FindOrder":    func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.FindOrder(ctx, "ref-1")) },
+		"AwaitOrder":   func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.AwaitOrder(ctx, "ref-1")) },
+		"AwaitVoucher": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.AwaitVoucher(ctx, voucher)) },
 		"SaveVoucher": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.SaveVoucher(ctx, voucher, filepath.Join(dir, "voucher.pdf"))
-			return err
+			return errorOf(c.SaveVoucher(ctx, voucher, filepath.Join(dir, "voucher.pdf")))
 		},
-		"OpenVoucher": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.OpenVoucher(ctx, voucher)
-			return err
-		},
+		"OpenVoucher": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.OpenVoucher(ctx, voucher)) },
 		"DownloadVoucher": func(ctx context.Context, c *hotelstays.Client) error {
 			v := &types.Voucher{ByteSize: 100, DownloadURL: "https://store.example.test/v", Signature: &types.VoucherSignature{}}
 			return c.DownloadVoucher(ctx, v, io.Discard)
 		},
-		"BookAndRecover": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.BookAndRecover(ctx, book)
-			return err
-		},
+		"BookAndRecover": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.BookAndRecover(ctx, book)) },
 		"RecoverBooking": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.RecoverBooking(ctx, c.NewBookingRecovery(book))
-			return err
+			return errorOf(c.RecoverBooking(ctx, c.NewBookingRecovery(book)))
 		},
 		"StepRecovery": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.StepRecovery(ctx, c.NewBookingRecovery(book))
-			return err
+			return errorOf(c.StepRecovery(ctx, c.NewBookingRecovery(book)))
 		},
 		"CancelAndRead": func(ctx context.Context, c *hotelstays.Client) error {
-			_, err := c.CancelAndRead(ctx, &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "x"})
-			return err
+			req := &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "x"}
+			return errorOf(c.CancelAndRead(ctx, req))
 		},
 	}
 }
+
+func errorOf[V any](_ V, err error) error { return err }
 
 func firstError[V any](seq func(func(V, error) bool)) (err error) {
 	for _, err = range seq {

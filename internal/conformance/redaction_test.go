@@ -187,18 +187,24 @@ type collectedDiff struct{ text string }
 
 func (d *collectedDiff) Errorf(format string, args ...any) { d.text += fmt.Sprintf(format, args...) }
 
+// tokenThen answers with a token, and then with a refusal, or with an error of net/http if there is none.
+func tokenThen(refusal string) transportFunc {
+	return func(r *http.Request) (*http.Response, error) {
+		switch {
+		case strings.Contains(r.URL.Path, "ticket") || strings.Contains(r.URL.Path, "oauth"):
+			return reply(200, `{"code":0,"data":{"ticket":"`+canaryToken+`","access_token":"`+canaryToken+`"}}`), nil
+		case refusal == "":
+			return nil, errors.New("malformed answer of supersecretvalue")
+		}
+		return reply(401, refusal), nil
+	}
+}
+
 // Package fmt does not ask a value in an unexported field how it prints, and callers
 // keep clients and handlers in such fields.
 func TestRedactionInUnexportedFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answers := transportFunc(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/api/auth/ticket" {
-				return reply(200, `{"code":0,"data":{"ticket":"`+canaryToken+`"}}`), nil
-			}
-			return reply(401, `{"code":100000401,"msg":"no"}`), nil
-		})
-		ticket := ticketPair(canarySecret)
-		c := clientWith(t, answers, ticket)
+		c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret))
 		require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c)) // one token is held, and one was refused
 		synctest.Wait()
 		hookOpts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(canarySecret)}}
@@ -444,6 +450,13 @@ func TestRedactionOfKeysOnAPage(t *testing.T) {
 	checkNoLeak(t, "error", err)
 }
 
+// fetchTokens sends no canary.
+func fetchTokens(t *testing.T, c *hotelstays.Client) (*hotelstays.TicketResponse, *hotelstays.OAuthTokenResponse, error, error) {
+	ticket, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
+	token, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
+	return ticket, token, ofTicket, ofOAuth
+}
+
 // A token in an answer that is not as expected is a token all the same.
 func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 	bodies := []string{
@@ -464,12 +477,11 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 		for _, status := range []int{200, 201, 302, 400, 500} {
 			c := clientThrough(t, &fixedAnswer{status: status, body: body})
 			what := fmt.Sprintf("%d %s", status, body)
-			_, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
-			require.Error(t, err, what)
-			checkNoLeak(t, "Ticket: "+what, err)
-			if _, err = c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i",
-				ClientSecret: types.NewSecret("another secret")}); err != nil {
-				checkNoLeak(t, "OAuthToken: "+what, err)
+			_, _, ofTicket, ofOAuth := fetchTokens(t, c)
+			require.Error(t, ofTicket, what)
+			checkNoLeak(t, "Ticket: "+what, ofTicket)
+			if ofOAuth != nil {
+				checkNoLeak(t, "OAuthToken: "+what, ofOAuth)
 			}
 		}
 	}
@@ -494,9 +506,7 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 		{400, `{"code":1,"msg":"ticket ` + jwt + ` is left"}`, "ticket [redacted]", ""},
 		{400, `{"code":1,"msg":"[ERR.PARAM] the ticket's ttl: not a number"}`, "[ERR.PARAM] the ticket's ttl: not a number", ""},
 	} {
-		c := clientThrough(t, &fixedAnswer{status: row.status, body: row.body})
-		_, ofTicket := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
-		_, ofOAuth := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
+		_, _, ofTicket, ofOAuth := fetchTokens(t, clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
 		for _, err := range []error{ofTicket, ofOAuth} {
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api, row.body)
@@ -561,10 +571,8 @@ func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK",` +
 		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
 		header: map[string]string{"Session-Id": "of opaque-LEAK"}})
-	ticket, err := c.Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret("another secret")})
-	require.NoError(t, err)
-	token, err := c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("another secret")})
-	require.NoError(t, err)
+	ticket, token, ofTicket, ofOAuth := fetchTokens(t, c)
+	require.NoError(t, errors.Join(ofTicket, ofOAuth))
 	for _, meta := range []hotelstays.ResponseMeta{ticket.Meta, token.Meta} {
 		assert.Equal(t, "ticket [redacted]", meta.Msg)
 		assert.Equal(t, "of [redacted]", meta.SessionID)
@@ -581,13 +589,7 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &debugLog{}
-			answers := transportFunc(func(r *http.Request) (*http.Response, error) {
-				if strings.Contains(r.URL.Path, "ticket") || strings.Contains(r.URL.Path, "oauth") {
-					return reply(200, `{"code":0,"data":{"ticket":"`+canaryToken+`","access_token":"`+canaryToken+`"}}`), nil
-				}
-				return reply(401, `{"code":7,"msg":"key k with secret supersecretvalue is off"}`), nil
-			})
-			c := clientWith(t, answers, cred, log.option())
+			c := clientWith(t, tokenThen(`{"code":7,"msg":"key k with secret supersecretvalue is off"}`), cred, log.option())
 			_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api)
@@ -597,14 +599,8 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 		})
 	}
 	t.Run("in an error of net/http", func(t *testing.T) {
-		answers := transportFunc(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/api/auth/ticket" {
-				return reply(200, `{"code":0,"data":{"ticket":"`+canaryToken+`"}}`), nil
-			}
-			return nil, errors.New("malformed answer of supersecretvalue")
-		})
 		log := &debugLog{}
-		c := clientWith(t, answers, ticketPair("supersecretvalue"), log.option())
+		c := clientWith(t, tokenThen(""), ticketPair("supersecretvalue"), log.option())
 		_, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.ErrorContains(t, err, "malformed answer of [redacted]")
 		assert.Contains(t, log.String(), "malformed answer of [redacted]")
@@ -665,13 +661,7 @@ func (l *debugLog) observer() hotelstays.Option {
 // A store that fails may quote the command, with the token and what belongs to it.
 func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	log := &debugLog{}
-	answers := transportFunc(func(r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/api/auth/ticket" {
-			return reply(200, `{"code":0,"data":{"ticket":"`+canaryToken+`"}}`), nil
-		}
-		return reply(401, `{"code":100000401,"msg":"no"}`), nil
-	})
-	c := clientWith(t, answers, ticketPair(canarySecret), hotelstays.WithTokenStore(quotingStore{}), log.option())
+	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret), hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
 		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command,`+
