@@ -39,12 +39,9 @@ func TestAdvance(t *testing.T) {
 			{at(3*time.Minute + time.Second), DueDelivery, w[2].EventID, 2},
 			{at(5 * time.Minute), DueConfirmation, "PO000000002", 0},
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got  %v\nwant %v", got, want)
-		}
-		if rc.events() != "created paid modified paid modified" || s.Now() != at(12*time.Minute) || time.Now() != began {
-			t.Errorf("%s; the clock is at %v", rc.events(), s.Now())
-		}
+		failIf(t, !slices.Equal(got, want), "got  %v\nwant %v", got, want)
+		failIf(t, rc.events() != "created paid modified paid modified" || s.Now() != at(12*time.Minute) || time.Now() != began,
+			"%s; the clock is at %v", rc.events(), s.Now())
 		orders := s.Ledger().Orders()
 		if h := orders[0].History; len(h) != 2 || h[1].At != at(3*time.Minute) || orders[1].CreatedAt != at(2*time.Minute) {
 			t.Errorf("%+v", orders)
@@ -60,9 +57,7 @@ func TestAdvance(t *testing.T) {
 		early := len(rc.all())
 		time.Sleep(time.Nanosecond) // the agenda's goroutine follows the clock that was moved
 		synctest.Wait()
-		if early != 6 || len(rc.all()) != 8 {
-			t.Errorf("%d deliveries, then %d: %s", early, len(rc.all()), rc.events())
-		}
+		failIf(t, early != 6 || len(rc.all()) != 8, "%d deliveries, then %d: %s", early, len(rc.all()), rc.events())
 	})
 }
 
@@ -81,21 +76,15 @@ func TestAdvanceDoesNotMove(t *testing.T) {
 
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
-		if signed := signedAt(rc.all()[0], s.WebhookSecret); signed != began.Unix() {
-			t.Errorf("signed at %d, not in real time", signed)
-		}
+		same(t, signedAt(rc.all()[0], s.WebhookSecret), began.Unix())
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDelay, Delay: time.Minute})
 		s.SendWebhook("ref", types.EventOrderModified)
 		synctest.Wait()
 		s.Advance(time.Hour)
-		if got := rc.events(); got != "created" {
-			t.Errorf("got %s", got)
-		}
+		same(t, rc.events(), "created")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := rc.events(); got != "created modified" {
-			t.Errorf("got %s", got)
-		}
+		same(t, rc.events(), "created modified")
 	})
 }
 
@@ -113,13 +102,10 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		got := s.Advance(time.Second)
-		if len(got) != 0 || time.Since(began) != 30*time.Second || s.Now() != time.Now() {
-			t.Errorf("%v after %v; the clock is at %v", got, time.Since(began), s.Now())
-		}
+		failIf(t, len(got) != 0 || time.Since(began) != 30*time.Second || s.Now() != time.Now(),
+			"%v after %v; the clock is at %v", got, time.Since(began), s.Now())
 		got = s.Advance(time.Second)
-		if len(got) != 1 || got[0].Attempt != 2 || s.Now() != began.Add(31*time.Second) {
-			t.Errorf("%v; the clock is at %v", got, s.Now())
-		}
+		failIf(t, len(got) != 1 || got[0].Attempt != 2 || s.Now() != began.Add(31*time.Second), "%v; the clock is at %v", got, s.Now())
 		w := s.Ledger().Webhooks()[0]
 		if a := w.Attempts; w.State != WebhookDelivered || a[0].Done != began.Add(30*time.Second) || a[0].Status != 0 || a[0].Error == "" {
 			t.Errorf("%+v", w)
@@ -142,13 +128,10 @@ func TestCloseEndsAdvance(t *testing.T) {
 		wg.Go(func() { s.Advance(time.Hour) })
 		synctest.Wait()
 		s.Close()
-		if !ended {
-			t.Error("Close did not wait for the handler")
-		}
+		failIf(t, !ended, "Close did not wait for the handler")
 		wg.Wait()
-		if time.Since(began) != 0 || len(s.Ledger().Webhooks()) != 1 || s.Ledger().Webhooks()[0].State != WebhookPending {
-			t.Errorf("after %v: %+v", time.Since(began), s.Ledger().Webhooks())
-		}
+		failIf(t, time.Since(began) != 0 || len(s.Ledger().Webhooks()) != 1 || s.Ledger().Webhooks()[0].State != WebhookPending,
+			"after %v: %+v", time.Since(began), s.Ledger().Webhooks())
 	})
 }
 
@@ -169,9 +152,7 @@ func TestOneGoroutineWaits(t *testing.T) {
 			t.Errorf("%d goroutines became %d", before, after)
 		}
 		got := s.Advance(2 * time.Hour)
-		if len(got) != 31+31+4*31 {
-			t.Errorf("%d things were due", len(got))
-		}
+		failIf(t, len(got) != 31+31+4*31, "%d things were due", len(got))
 		for i, due := range got[:31] { // all at the same time
 			if want := fmt.Sprintf("PO%09d", i+1); due.Reference != want {
 				t.Errorf("%v is where %s should be", due, want)
@@ -193,9 +174,7 @@ func TestConcurrentAdvance(t *testing.T) {
 				u.bookWithCallback(fmt.Sprint("ref", i, "-", j), hook)
 				last := time.Time{}
 				for _, due := range s.Advance(time.Minute) {
-					if due.At.Before(last) {
-						t.Errorf("%v comes after %v", due, last)
-					}
+					failIf(t, due.At.Before(last), "%v comes after %v", due, last)
 					last = due.At
 					if due.Kind == DueConfirmation {
 						mu.Lock()
@@ -214,9 +193,7 @@ func TestConcurrentAdvance(t *testing.T) {
 		}
 	}
 	for _, w := range s.Ledger().Webhooks() {
-		if w.State != WebhookDelivered && w.State != WebhookGivenUp {
-			t.Errorf("%s is %s", w.EventID, w.State)
-		}
+		failIf(t, w.State != WebhookDelivered && w.State != WebhookGivenUp, "%s is %s", w.EventID, w.State)
 	}
 	if n := strings.Count(rc.events(), "created"); n < 20 {
 		t.Errorf("%d events", n)

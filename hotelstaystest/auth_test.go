@@ -37,17 +37,11 @@ func TestTicket(t *testing.T) {
 	u.must(ticketPath, pair(object{"ttl": 31536000}))
 	ticket := u.must(ticketPath, pair(nil)).str("ticket")
 	parts := strings.Split(ticket, ".")
-	if len(parts) != 3 {
-		t.Fatalf("%q is not a JWT", ticket)
-	}
+	stopIf(t, len(parts) != 3, "%q is not a JWT", ticket)
 	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var claims struct{ Iat, Exp int64 }
-	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp-claims.Iat != 86400 {
-		t.Errorf("claims are %s", raw)
-	}
-	if n := s.Ledger().TicketsIssued(); n != 2 {
-		t.Errorf("the ledger has %d tickets", n)
-	}
+	failIf(t, err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp-claims.Iat != 86400, "claims are %s", raw)
+	same(t, s.Ledger().TicketsIssued(), 2)
 	u.refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "Authorization")
 	u.with("made-up").refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 	other := start(t)
@@ -70,9 +64,7 @@ func TestOAuthToken(t *testing.T) {
 		u.refused(oauthPath, body(object{"scope": "content:read booking:write"}), 400, types.CodeParam, "invalid_scope")
 
 		r := u.must(oauthPath, body(object{"scope": "content:read"}))
-		if r.str("expires_in") != "60" || r.header.Get("X-RateLimit-Limit") != "" {
-			t.Errorf("%s with %v", r.body, r.header)
-		}
+		failIf(t, r.str("expires_in") != "60" || r.header.Get("X-RateLimit-Limit") != "", "%s with %v", r.body, r.header)
 		narrow := u.with(r.str("access_token"))
 		narrow.must(destinationsPath, "{}")
 		narrow.refused(listPath, search(s, nil), 403, codeForbidden, string(types.ScopeSearchRead))
@@ -81,9 +73,7 @@ func TestOAuthToken(t *testing.T) {
 		full.refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 		none := u.with(u.must(oauthPath, body(object{"scope": ""})).str("access_token"))
 		none.refused(destinationsPath, "{}", 403, codeForbidden, string(types.ScopeContentRead))
-		if n := s.Ledger().TokensIssued(); n != 3 {
-			t.Errorf("the ledger has %d tokens", n)
-		}
+		same(t, s.Ledger().TokensIssued(), 3)
 		ticket := u.with(u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": 60}).str("ticket"))
 		s.Advance(time.Minute - 1)
 		full.must(destinationsPath, "{}")

@@ -63,9 +63,7 @@ func TestBookIsIdempotent(t *testing.T) {
 	u := login(t, s)
 	in, r := u.book("ref", 0)
 	first := r.str("hotelOrder", "platformReferenceNo")
-	if r.str("hotelOrder", "status") != "1" {
-		t.Errorf("a new order has status %v", r.at("hotelOrder", "status"))
-	}
+	failIf(t, r.str("hotelOrder", "status") != "1", "a new order has status %v", r.at("hotelOrder", "status"))
 	other, ids := u.find(nil)
 	if again := other.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "platformReferenceNo") != first {
 		t.Error("the same reference made a second order")
@@ -79,9 +77,8 @@ func TestBookIsIdempotent(t *testing.T) {
 	}
 	stranger := u.with(u.ticket("two", "2"))
 	_, own := stranger.book("ref", 0)
-	if own.str("hotelOrder", "platformReferenceNo") == first || len(s.Ledger().OrdersFor("ref")) != 2 {
-		t.Error("references are shared between accounts")
-	}
+	failIf(t, own.str("hotelOrder", "platformReferenceNo") == first || len(s.Ledger().OrdersFor("ref")) != 2,
+		"references are shared between accounts")
 }
 
 func TestDuplicateBooking(t *testing.T) {
@@ -91,9 +88,8 @@ func TestDuplicateBooking(t *testing.T) {
 	ref := r.str("hotelOrder", "platformReferenceNo")
 	again, ids := u.find(nil)
 	dup := again.refused(bookPath, booking("second", ids[0], guests("TEST", "guest")), 200, types.CodeDuplicateBooking, ref)
-	if !strings.Contains(dup.msg, "first") || s.Ledger().DuplicatesRefused() != 1 {
-		t.Errorf("msg %q, %d refused", dup.msg, s.Ledger().DuplicatesRefused())
-	}
+	failIf(t, !strings.Contains(dup.msg, "first") || s.Ledger().DuplicatesRefused() != 1,
+		"msg %q, %d refused", dup.msg, s.Ledger().DuplicatesRefused())
 	again.must(bookPath, booking("third", ids[0], guests("Another", "Guest")))
 	in.must(cancelPath, cancellation("first", r))
 	again.must(bookPath, booking("second", ids[0], nil))
@@ -136,19 +132,14 @@ func TestConcurrentBook(t *testing.T) {
 		}
 		wg.Go(func() {
 			r, err := in.send(bookPath, booking(ref, ids[0], of))
-			if err != nil || r.code != 0 && (r.code != types.CodeDuplicateBooking || ref == "same") {
-				t.Errorf("%s: %v %v", ref, err, r)
-			}
+			failIf(t, err != nil || r.code != 0 && (r.code != types.CodeDuplicateBooking || ref == "same"), "%s: %v %v", ref, err, r)
 		})
 	}
 	wg.Wait()
 	l := s.Ledger()
-	if len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1 {
-		t.Errorf("%+v", l.Orders())
-	}
-	if l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(types.OpBook) != 60 {
-		t.Errorf("%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(types.OpBook))
-	}
+	failIf(t, len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1, "%+v", l.Orders())
+	failIf(t, l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(types.OpBook) != 60,
+		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(types.OpBook))
 }
 
 func TestCallbackURLs(t *testing.T) {
@@ -192,9 +183,7 @@ func TestCallbackURLs(t *testing.T) {
 	in, ids = u.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, types.CodeParam, "callbackUrl")
 	in.must(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}))
-	if got := s.Ledger().Orders()[0].CallbackURL; got != "http://127.0.0.1:1/hook" {
-		t.Errorf("stored %q", got)
-	}
+	same(t, s.Ledger().Orders()[0].CallbackURL, "http://127.0.0.1:1/hook")
 	token := u.must(oauthPath, object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret})
 	in = in.with(token.str("access_token"))
 	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, types.CodeParam, "OAuth")

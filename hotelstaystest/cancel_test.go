@@ -92,14 +92,10 @@ func TestCancelFees(t *testing.T) {
 			}
 			in.refused(cancelPath, body, 400, codeCancelRefused, "already cancelled")
 			r = u.must(queryPath, object{"customerReferenceNos": []string{ref}})
-			if r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||
+			failIf(t, r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||
 				minor(r.str("orders", 0, "refundedPrice", "amount")) != minor(total)-tc.fee(minor(total)) ||
-				len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1 {
-				t.Errorf("%s", r.body)
-			}
+				len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1, "%s", r.body)
 		}
-		if n := len(s.Ledger().Cancellations()); n != 6 {
-			t.Errorf("the ledger has %d cancellations", n)
-		}
+		same(t, len(s.Ledger().Cancellations()), 6)
 	})
 }

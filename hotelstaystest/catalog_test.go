@@ -24,9 +24,7 @@ func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
 			}
 			names[w.placeName(p)] = true
 		}
-		if len(names) != w.count(kind) {
-			t.Errorf("level %d: %d names for %d places", kind, len(names), w.count(kind))
-		}
+		failIf(t, len(names) != w.count(kind), "level %d: %d names for %d places", kind, len(names), w.count(kind))
 	}
 	other := newWorld(8, w.size)
 	if _, ok := other.findPlace(w.destinationID(place{city, 3})); ok {
@@ -45,16 +43,12 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	size := Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}
 	s := start(t, Config{NoRateLimits: true, Catalog: size})
-	if s.CityCount() != 20_000 || s.HotelCount() != 1_000_000 {
-		t.Fatalf("%d cities, %d hotels", s.CityCount(), s.HotelCount())
-	}
+	stopIf(t, s.CityCount() != 20_000 || s.HotelCount() != 1_000_000, "%d cities, %d hotels", s.CityCount(), s.HotelCount())
 	u := login(t, s)
 	last := u.must(metadataPath, object{"destinationId": s.CityID(19_999)})
 	ids := []string{last.str("hotelsMetadata", 0, "hotelId"), s.HotelIDs(1)[0]}
 	r := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": ids}))
-	if len(r.list("list")) != 2 {
-		t.Errorf("found %d hotels by id", len(r.list("list")))
-	}
+	failIf(t, len(r.list("list")) != 2, "found %d hotels by id", len(r.list("list")))
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
@@ -74,19 +68,14 @@ func TestSeed(t *testing.T) {
 			suppliers = append(suppliers, u.must(listPath, search(s, object{"pageSize": 1})).at("list", 0, "id"))
 		}
 		platform := r.at("hotelsMetadata", 0, "platformHotelId")
-		if len(slices.Compact(slices.Clone(suppliers))) == 1 || platform != s.HotelIDs(1)[0] {
-			t.Errorf("a hotel is %v in each of eight sessions, and platform-wide %v", suppliers, platform)
-		}
+		failIf(t, len(slices.Compact(slices.Clone(suppliers))) == 1 || platform != s.HotelIDs(1)[0],
+			"a hotel is %v in each of eight sessions, and platform-wide %v", suppliers, platform)
 		b, _ := json.Marshal([]any{r.data, avail.at("roomRatePkg", "totalRate"), avail.at("roomRatePkg", "board"), suppliers})
 		return string(b)
 	}
 	first, again, other := view(3), view(3), view(4)
-	if first != again {
-		t.Error("one seed gives two worlds")
-	}
-	if first == other {
-		t.Error("two seeds give one world")
-	}
+	failIf(t, first != again, "one seed gives two worlds")
+	failIf(t, first == other, "two seeds give one world")
 }
 
 func TestHotelIDsAndCities(t *testing.T) {

@@ -11,16 +11,14 @@ func TestCheckAvail(t *testing.T) {
 	in, ids := login(t, s).header("Currency", "AED").find(nil)
 	id := object{"ratePkgId": ids[0]}
 	r := in.must(availPath, id)
-	if r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] ||
-		r.str("exchangeRateSnapshot", "usd", "aed") == "" {
-		t.Errorf("%s", r.body)
-	}
+	failIf(t, r.str("status") != "1" || r.at("statusRemark") != nil || r.str("roomRatePkg", "ratePkgId") != ids[0] ||
+		r.str("exchangeRateSnapshot", "usd", "aed") == "", "%s", r.body)
 	before := r.str("roomRatePkg", "totalRate", "netRate", "amount")
 	s.MoveRate(ids[0], 10)
 	moved := in.must(availPath, id)
-	if moved.str("status") != "1" || moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before {
-		t.Errorf("after a move: %s", moved.body)
-	}
+	failIf(t, moved.str("status") != "1" ||
+		moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before,
+		"after a move: %s", moved.body)
 	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
 		t.Errorf("the move is reported twice: %s", settled.body)
 	}
@@ -32,16 +30,12 @@ func TestCheckAvail(t *testing.T) {
 	}
 	s.CloseRate(ids[0])
 	gone := in.must(availPath, id)
-	if gone.str("status") != "2" || gone.at("roomRatePkg") != nil {
-		t.Errorf("after closing: %s", gone.body)
-	}
+	failIf(t, gone.str("status") != "2" || gone.at("roomRatePkg") != nil, "after closing: %s", gone.body)
 	if _, left := in.find(nil); len(left) != len(ids)-1 {
 		t.Error("searches show a closed offer")
 	}
 	s.ReopenRate(ids[0])
-	if in.must(availPath, id).str("status") != "1" {
-		t.Error("not reopened")
-	}
+	failIf(t, in.must(availPath, id).str("status") != "1", "not reopened")
 }
 
 func TestCheckAvailVariants(t *testing.T) {
@@ -50,14 +44,8 @@ func TestCheckAvailVariants(t *testing.T) {
 	s.MoveRate(ids[0], -5)
 	delete(in.headers, "Currency")
 	r := in.must(availPath, object{"ratePkgId": ids[0]})
-	if r.str("status") != "2" || r.str("basic", "statusRemark") == "" || r.at("statusRemark") != nil {
-		t.Errorf("%s", r.body)
-	}
-	if r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY" {
-		t.Error("without a Currency header the offer's own currency is lost")
-	}
+	failIf(t, r.str("status") != "2" || r.str("basic", "statusRemark") == "" || r.at("statusRemark") != nil, "%s", r.body)
+	failIf(t, r.str("roomRatePkg", "rate", "netRate", "currency") != "JPY", "without a Currency header the offer's own currency is lost")
 	other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]})
-	if other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR" {
-		t.Error("the Currency header is ignored")
-	}
+	failIf(t, other.str("roomRatePkg", "rate", "netRate", "currency") != "EUR", "the Currency header is ignored")
 }

@@ -65,9 +65,8 @@ func TestInvalidConfigs(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if !errors.Is(err, ErrInvalidConfig) || !strings.HasPrefix(err.Error(), ErrInvalidConfig.Error()+": "+tc.want) {
-			t.Errorf("want %s: %v", tc.want, err)
-		}
+		failIf(t, !errors.Is(err, ErrInvalidConfig) || !strings.HasPrefix(err.Error(), ErrInvalidConfig.Error()+": "+tc.want),
+			"want %s: %v", tc.want, err)
 	}
 	all := &Config{LedgerLimit: -1, HTTP1Only: true, CancelCutoff: -time.Second}
 	const faults = "http1Only needs tls; without TLS there is no HTTP/2; cancelCutoff must be positive, not -1s; ledgerLimit must be"

@@ -35,16 +35,12 @@ func TestConfigIsItsJSON(t *testing.T) {
 	}
 	whole := reflect.ValueOf(config)
 	for i := range whole.NumField() {
-		if whole.Field(i).IsZero() {
-			t.Errorf("%s is not tried", whole.Type().Field(i).Name)
-		}
+		failIf(t, whole.Field(i).IsZero(), "%s is not tried", whole.Type().Field(i).Name)
 	}
 	noRetries := Config{Webhooks: WebhookConfig{RetryDelays: []time.Duration{}}}
 	for name, c := range map[string]Config{"whole": config, "empty": {}, "no retries": noRetries} {
 		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stopIf(t, err != nil, "%v", err)
 		var got Config
 		if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, c) {
 			t.Errorf("%s: %s: got %+v, %v", name, text, got, err)

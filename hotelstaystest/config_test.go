@@ -24,13 +24,9 @@ func TestServerConfig(t *testing.T) {
 		defer s.Close()
 		defer s.Client().CloseIdleConnections()
 		complete := s.Config()
-		if len(given.RateLimits) != 1 || len(given.Webhooks.Events) != 1 || given.LedgerLimit != 0 {
-			t.Errorf("the caller's became %+v", given)
-		}
-		if complete.VoucherDelay != 5*time.Second || complete.RateLimits[types.OpBook] != 3 || complete.RateLimits[types.OpCancel] == 0 ||
-			len(complete.Webhooks.Events[OnBook]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2 {
-			t.Errorf("%+v", complete)
-		}
+		failIf(t, len(given.RateLimits) != 1 || len(given.Webhooks.Events) != 1 || given.LedgerLimit != 0, "the caller's became %+v", given)
+		failIf(t, complete.VoucherDelay != 5*time.Second || complete.RateLimits[types.OpBook] != 3 || complete.RateLimits[types.OpCancel] == 0 ||
+			len(complete.Webhooks.Events[OnBook]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2, "%+v", complete)
 		complete.RateLimits[types.OpTicket] = 1
 		if got := s.Config().RateLimits; got[types.OpTicket] != 5 || got[types.OpHotelIDList] != 0 {
 			t.Errorf("%v", got)
@@ -43,9 +39,7 @@ func TestServerConfig(t *testing.T) {
 		u.ticket("k", "s")
 		u.book("ref", 0)
 		s.Advance(time.Minute)
-		if got := s.Ledger().Orders()[0].Status; got != 5 {
-			t.Errorf("status %d", got)
-		}
+		same(t, s.Ledger().Orders()[0].Status, 5)
 	})
 }
 
@@ -61,7 +55,5 @@ func TestServerSharesNothingWithAConfig(t *testing.T) {
 	for _, c := range []Config{given, s.Config()} {
 		c.Webhooks.Events[OnBook][0], c.OAuthClients[0].Scopes[0], c.UserRefs["u"][0], c.EmptyReason.Suppliers[0].Reason = "x", "x", "x", "x"
 	}
-	if after := string(must(json.Marshal(s.Config()))); after != before {
-		t.Errorf("%s\nbecame %s", before, after)
-	}
+	same(t, string(must(json.Marshal(s.Config()))), before)
 }

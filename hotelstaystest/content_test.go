@@ -19,14 +19,12 @@ func TestDestinations(t *testing.T) {
 	first := func(body object) object { t.Helper(); return get(body)[0].(object) }
 
 	top := get(object{})
-	if len(top) != 3 || fmt.Sprint(top[0].(object)["type"]) != "2" || top[0].(object)["parentDestinationId"] != nil {
-		t.Fatalf("top level: %v", top)
-	}
+	stopIf(t, len(top) != 3 || fmt.Sprint(top[0].(object)["type"]) != "2" || top[0].(object)["parentDestinationId"] != nil,
+		"top level: %v", top)
 	ae := first(object{})["id"]
 	provinces := get(object{"parentDestinationId": ae})
-	if len(provinces) != 2 || fmt.Sprint(provinces) != fmt.Sprint(get(object{"countryCode": "AE", "parentDestinationId": s.CityID(1)})) {
-		t.Errorf("countryCode does not take precedence")
-	}
+	failIf(t, len(provinces) != 2 || fmt.Sprint(provinces) != fmt.Sprint(get(object{"countryCode": "AE", "parentDestinationId": s.CityID(1)})),
+		"countryCode does not take precedence")
 	for code, n := range map[string]int{"CN": 2, "GB": 0} { // GB is not in this catalogue
 		if got := get(object{"countryCode": code}); len(got) != n {
 			t.Errorf("%s has %d provinces", code, len(got))
@@ -45,9 +43,7 @@ func TestDestinations(t *testing.T) {
 		{object{"minHotelCount": 9}, 0},
 	} {
 		tc.more["parentDestinationId"] = province
-		if got := len(get(tc.more)); got != tc.want {
-			t.Errorf("%v: %d cities, want %d", tc.more, got, tc.want)
-		}
+		same(t, len(get(tc.more)), tc.want, tc.more)
 	}
 	if got := get(object{"parentDestinationId": s.CityID(0)}); len(got) != 0 {
 		t.Errorf("a city has children: %v", got)
@@ -57,9 +53,7 @@ func TestDestinations(t *testing.T) {
 	}
 	standard, details := first(object{"parentDestinationId": province}), first(object{"parentDestinationId": province, "include": "details"})
 	for _, field := range []string{"coordinates", "extra", "destinationName", "parentDestinationName"} {
-		if standard[field] != nil || details[field] == nil {
-			t.Errorf("%s: standard %v, details %v", field, standard[field], details[field])
-		}
+		failIf(t, standard[field] != nil || details[field] == nil, "%s: standard %v, details %v", field, standard[field], details[field])
 	}
 	u.refused(destinationsPath, object{"include": "all"}, 400, types.CodeParam, "include")
 	u.refused(destinationsPath, object{"countryCode": "ae"}, 400, types.CodeParam, "countryCode")
@@ -87,16 +81,13 @@ func TestHotelsMetadataPages(t *testing.T) {
 		{object{"pageSize": 25, "pageNum": 2, "cursor": 3}, 25, "false"},
 	} {
 		r := page(tc.page)
-		if len(r.list("hotelsMetadata")) != tc.n || r.str("page", "total") != "50" || r.str("page", "hasMore") != tc.hasMore {
-			t.Errorf("%v: %d hotels, page %v", tc.page, len(r.list("hotelsMetadata")), r.at("page"))
-		}
+		failIf(t, len(r.list("hotelsMetadata")) != tc.n || r.str("page", "total") != "50" || r.str("page", "hasMore") != tc.hasMore,
+			"%v: %d hotels, page %v", tc.page, len(r.list("hotelsMetadata")), r.at("page"))
 	}
 	u.refused(metadataPath, object{"destinationId": s.CityID(0), "page": object{"pageSize": 101}}, 400, types.CodeParam, "pageSize")
 	u.refused(metadataPath, object{}, 400, types.CodeParam, "destinationId")
 	foreign := u.must(metadataPath, object{"destinationId": "another platform's"})
-	if len(foreign.list("hotelsMetadata")) != 0 || foreign.str("page", "total") != "0" {
-		t.Errorf("a foreign destination: %s", foreign.body)
-	}
+	failIf(t, len(foreign.list("hotelsMetadata")) != 0 || foreign.str("page", "total") != "0", "a foreign destination: %s", foreign.body)
 
 	seen, without := map[string]bool{}, 0
 	for n := 1; n <= 3; n++ {
@@ -108,9 +99,7 @@ func TestHotelsMetadataPages(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 50 || without != 5 {
-		t.Errorf("%d hotels, %d of them without platformHotelId", len(seen), without)
-	}
+	failIf(t, len(seen) != 50 || without != 5, "%d hotels, %d of them without platformHotelId", len(seen), without)
 }
 
 func TestHotelStaticDetailAndIDList(t *testing.T) {
@@ -129,9 +118,7 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	u.refused(detailPath, object{}, 400, types.CodeParam, "hotelId")
 
 	converted := u.must(idListPath, object{"hotelIds": []int{hotelBase, 5}})
-	if len(converted.list("hotelIdList")) != 1 || converted.str("hotelIdList", 0, "hotelId") != id {
-		t.Errorf("conversion: %s", converted.body)
-	}
+	failIf(t, len(converted.list("hotelIdList")) != 1 || converted.str("hotelIdList", 0, "hotelId") != id, "conversion: %s", converted.body)
 	for _, by := range []object{{"regionCode": 1}, {"regionName": s.CityName(0)}} {
 		if r := u.must(idListPath, by); len(r.list("hotelIdList")) != 12 {
 			t.Errorf("%v: %s", by, r.body)

@@ -43,28 +43,21 @@ func TestControlOrders(t *testing.T) {
 			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 }},
 		} {
 			c.must("POST", path+step.action, step.body, &o)
-			if o.State != step.state || o.VoucherStatus != step.voucher || step.changes != nil && !step.changes(o) {
-				t.Errorf("%s: %+v", step.action, o)
-			}
+			failIf(t, o.State != step.state || o.VoucherStatus != step.voucher || step.changes != nil && !step.changes(o),
+				"%s: %+v", step.action, o)
 			var again orderDetails
 			c.must("GET", "/_sandbox/orders/PO000000001", nil, &again)
-			if fmt.Sprint(again) != fmt.Sprint(o) {
-				t.Errorf("%s: %+v, then %+v", step.action, o, again)
-			}
+			failIf(t, fmt.Sprint(again) != fmt.Sprint(o), "%s: %+v, then %+v", step.action, o, again)
 		}
-		if o.Holder != "Test Holder" || !slices.Equal(o.Guests, []string{"Test ref"}) || o.CheckIn != "2030-12-24" || o.HotelName == "" {
-			t.Errorf("%+v", o)
-		}
-		if got := len(u.must(queryPath, "{}").list("orders")); got != 1 {
-			t.Errorf("%d visible orders", got)
-		}
+		failIf(t, o.Holder != "Test Holder" || !slices.Equal(o.Guests, []string{"Test ref"}) || o.CheckIn != "2030-12-24" || o.HotelName == "",
+			"%+v", o)
+		same(t, len(u.must(queryPath, "{}").list("orders")), 1)
 		c.must("POST", path+"/webhooks", `{"event":"order_imagined"}`, nil)
 		c.must("POST", "/_sandbox/share-supplier-reference", `{"references":["ref","other"]}`, nil)
 		synctest.Wait()
 		orders := s.Ledger().Orders()
-		if orders[0].SupplierReferenceNo != orders[1].SupplierReferenceNo || !strings.HasSuffix(rc.events(), "cancelled imagined") {
-			t.Errorf("%+v, %s", orders, rc.events())
-		}
+		failIf(t, orders[0].SupplierReferenceNo != orders[1].SupplierReferenceNo || !strings.HasSuffix(rc.events(), "cancelled imagined"),
+			"%+v, %s", orders, rc.events())
 
 		for _, tc := range []struct {
 			path, body  string
@@ -108,9 +101,7 @@ func TestControlListsOrders(t *testing.T) {
 		for _, o := range got.Orders {
 			refs = append(refs, o.CustomerReferenceNo)
 		}
-		if text := fmt.Sprint(refs, got.Total, got.Offset); text != want {
-			t.Errorf("%s: got %s, want %s", query, text, want)
-		}
+		same(t, fmt.Sprint(refs, got.Total, got.Offset), want, query)
 	}
 	c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
 	c.refused("GET", "/_sandbox/orders?offset=9223372036854775808", nil, 400, "offset", "integer")
@@ -127,10 +118,8 @@ func TestControlOffers(t *testing.T) {
 	var got struct{ Offers []controlOffer }
 	c.must("GET", "/_sandbox/offers", nil, &got)
 	i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
-	if len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
-		got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24" {
-		t.Errorf("%+v", got)
-	}
+	failIf(t, len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
+		got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24", "%+v", got)
 	c.must("POST", "/_sandbox/offers/reopen", object{"ratePkgId": ids[1]}, nil)
 	in.must(bookPath, booking("ref", ids[1], nil))
 	for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
@@ -162,15 +151,11 @@ func TestControlFaults(t *testing.T) {
 		u.must(queryPath, "{}")
 		before := time.Now()
 		r := u.post(queryPath, "{}")
-		if r.status != 502 || string(r.body) != "<html>" || time.Since(before) != 2*time.Second || r.header.Get("Retry-After") != "3" ||
-			!slices.Equal(r.header["X-One"], []string{"1", "2"}) {
-			t.Errorf("HTTP %d %s, %v", r.status, r.body, r.header)
-		}
+		failIf(t, r.status != 502 || string(r.body) != "<html>" || time.Since(before) != 2*time.Second || r.header.Get("Retry-After") != "3" ||
+			!slices.Equal(r.header["X-One"], []string{"1", "2"}), "HTTP %d %s, %v", r.status, r.body, r.header)
 		left = list()[0]
-		if added.ID != 1 || added.Skip != 1 || added.Times != 2 || left.ID != 1 || left.Skip != 0 || left.Times != 1 ||
-			time.Duration(left.Delay) != 2*time.Second {
-			t.Errorf("%+v became %+v", added, left)
-		}
+		failIf(t, added.ID != 1 || added.Skip != 1 || added.Times != 2 || left.ID != 1 || left.Skip != 0 || left.Times != 1 ||
+			time.Duration(left.Delay) != 2*time.Second, "%+v became %+v", added, left)
 		c.must("POST", "/_sandbox/faults", `{"kind":"empty-body","status":204}`, nil)
 		c.must("DELETE", "/_sandbox/faults/1", nil, nil)
 		c.refused("DELETE", "/_sandbox/faults/1", nil, 404, "id", "no fault")
@@ -247,10 +232,8 @@ func TestControlWebhooks(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d", a.Signature, a.Status))
 		}
 		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
-		if strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,
-			"order_created") {
-			t.Errorf("got  %s\nwant %s\n%+v", got, want, w)
-		}
+		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,
+			"order_created"), "got  %s\nwant %s\n%+v", got, want, w)
 		s.SendWebhook("ref", "last")
 		synctest.Wait()
 		if got := list("?limit=1"); len(got) != 1 || got[0].Event != "last" {
@@ -272,10 +255,8 @@ func TestControlClock(t *testing.T) {
 		login(t, s).book("ref", 0)
 		var clock controlClock
 		c.must("POST", "/_sandbox/clock", `{"advance":"10m"}`, &clock)
-		if !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute || len(clock.Done) != 1 ||
-			clock.Done[0].Kind != DueConfirmation || clock.Done[0].Reference != "PO000000001" {
-			t.Errorf("%+v", clock)
-		}
+		failIf(t, !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute || len(clock.Done) != 1 ||
+			clock.Done[0].Kind != DueConfirmation || clock.Done[0].Reference != "PO000000001", "%+v", clock)
 		c.must("POST", "/_sandbox/clock", `{"advance":"0s"}`, nil)
 		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "does not go back")
 		c.refused("POST", "/_sandbox/clock", `{"advance":"87600h"}`, 400, "advance", "too far")
@@ -284,14 +265,10 @@ func TestControlClock(t *testing.T) {
 		c.must("POST", "/_sandbox/clock", `{"advance":"87599h50m"}`, nil)
 		c.refused("POST", "/_sandbox/clock", `{"advance":"1ns"}`, 400, "advance", "too far")
 		c.must("GET", "/_sandbox/clock", nil, &clock)
-		if time.Duration(clock.Offset) != maxAhead {
-			t.Errorf("%+v", clock)
-		}
+		failIf(t, time.Duration(clock.Offset) != maxAhead, "%+v", clock)
 		c.must("POST", "/_sandbox/reset", nil, nil)
 		c.must("GET", "/_sandbox/clock", nil, &clock)
-		if clock.Offset != 0 || len(s.Ledger().Orders()) != 0 {
-			t.Errorf("%+v", clock)
-		}
+		failIf(t, clock.Offset != 0 || len(s.Ledger().Orders()) != 0, "%+v", clock)
 	})
 }
 
@@ -314,10 +291,9 @@ func TestControlLedger(t *testing.T) {
 			Cancellations []Cancellation
 		}
 		c.must("GET", "/_sandbox/ledger", nil, &got)
-		if got.Requests != 10 || got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||
-			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref" {
-			t.Errorf("%+v", got)
-		}
+		failIf(t, got.Requests != 10 ||
+			got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||
+			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref", "%+v", got)
 		var limits struct{ Limits []limitUse }
 		c.must("GET", "/_sandbox/limits", nil, &limits)
 		i := slices.IndexFunc(limits.Limits, func(l limitUse) bool { return l.Operation == types.OpDestinations })
@@ -340,9 +316,7 @@ func TestControlConfig(t *testing.T) {
 		Webhooks:     WebhookConfig{Secret: "my-webhook-secret"},
 	})
 	a := c.call("GET", "/_sandbox/config", nil)
-	if strings.Contains(string(a.body), "my-") {
-		t.Errorf("%s", a.body)
-	}
+	failIf(t, strings.Contains(string(a.body), "my-"), "%s", a.body)
 	var cfg Config
 	if err := json.Unmarshal(a.body, &cfg); err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil {
 		t.Errorf("%v, %v: %s", err, cfg.check(), a.body)
@@ -357,10 +331,8 @@ func TestControlCatalog(t *testing.T) {
 		HotelIDs              []string
 	}
 	c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
-	if got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
-		len(got.HotelIDs) != 5 {
-		t.Errorf("%+v", got)
-	}
+	failIf(t, got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
+		len(got.HotelIDs) != 5, "%+v", got)
 }
 
 func TestControlEntries(t *testing.T) {
@@ -384,8 +356,7 @@ func TestControlEntries(t *testing.T) {
 		}
 		slices.Sort(kinds)
 		text := strings.Join(kinds, " ")
-		if text != "clock faults order request request request" || got.Last != s.Ledger().LastSeq() || got.Dropped != 0 {
-			t.Errorf("%s; the last is %d", text, got.Last)
-		}
+		failIf(t, text != "clock faults order request request request" || got.Last != s.Ledger().LastSeq() || got.Dropped != 0,
+			"%s; the last is %d", text, got.Last)
 	})
 }

@@ -45,9 +45,7 @@ func (c *controller) call(method, path string, body any) *reply {
 			c.change(r)
 		}
 	})
-	if err != nil {
-		c.t.Fatalf("%s %s: %v", method, path, err)
-	}
+	stopIf(c.t, err != nil, "%s %s: %v", method, path, err)
 	return a
 }
 
@@ -55,9 +53,7 @@ func (c *controller) call(method, path string, body any) *reply {
 func (c *controller) must(method, path string, body, out any) {
 	c.t.Helper()
 	a := c.call(method, path, body)
-	if a.status != 200 && a.status != 204 {
-		c.t.Fatalf("%s %s: HTTP %d, %s", method, path, a.status, a.body)
-	}
+	stopIf(c.t, a.status != 200 && a.status != 204, "%s %s: HTTP %d, %s", method, path, a.status, a.body)
 	if out != nil {
 		if err := json.Unmarshal(a.body, out); err != nil {
 			c.t.Fatalf("%s %s: %v in %s", method, path, err, a.body)
@@ -73,9 +69,8 @@ func (c *controller) refused(method, path string, body any, status int, field, t
 		Error struct{ Field, Message string }
 	}
 	err := json.Unmarshal(a.body, &got)
-	if a.status != status || err != nil || got.Error.Field != field || !strings.Contains(got.Error.Message, text) {
-		c.t.Errorf("%s %s: got HTTP %d %s, want %d for field %q with %q", method, path, a.status, a.body, status, field, text)
-	}
+	failIf(c.t, a.status != status || err != nil || got.Error.Field != field || !strings.Contains(got.Error.Message, text),
+		"%s %s: got HTTP %d %s, want %d for field %q with %q", method, path, a.status, a.body, status, field, text)
 	return a
 }
 
@@ -92,13 +87,9 @@ func TestControlIsOffByDefault(t *testing.T) {
 	in.header("Test", "sandbox.fault=cut").must(bookPath, booking("ref", ids[0], nil))
 	in.header("Test", "sandbox.nonsense").must(bookPath, booking("ref", ids[0], nil))
 	kept := s.ledger.kept()
-	if len(kept) != 3+4 {
-		t.Errorf("%d requests in the ledger", len(kept))
-	}
+	failIf(t, len(kept) != 3+4, "%d requests in the ledger", len(kept))
 	for _, r := range kept {
-		if r.bodies != nil {
-			t.Errorf("%+v", r)
-		}
+		failIf(t, r.bodies != nil, "%+v", r)
 	}
 }
 
@@ -140,9 +131,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		"0.0.0.0": 403, "192.0.2.1": 403, "[::]:80": 403, "sandbox.attacker.example": 403, "127.1": 403, "2130706433": 403,
 	} {
 		a := c.with(header("Host", host)).call("GET", "/_sandbox/clock", nil)
-		if a.status != want {
-			t.Errorf("%s: HTTP %d %s, want %d", host, a.status, a.body, want)
-		}
+		failIf(t, a.status != want, "%s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 	c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
 	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // which answers nothing else
@@ -168,17 +157,13 @@ func TestControlRefusesOtherSites(t *testing.T) {
 	} {
 		for _, call := range [][2]string{{"DELETE", "/_sandbox/faults"}, {"POST", "/_sandbox/reset"}} {
 			a := c.with(change).refused(call[0], call[1], nil, 403, "Origin", "another site")
-			if a.header.Get("Access-Control-Allow-Origin") != "" {
-				t.Errorf("%s: %v", name, a.header)
-			}
+			failIf(t, a.header.Get("Access-Control-Allow-Origin") != "", "%s: %v", name, a.header)
 		}
 		if a := c.with(change).call("OPTIONS", "/_sandbox/faults", nil); a.status != 405 || a.header.Get("Access-Control-Allow-Methods") != "" {
 			t.Errorf("%s: a preflight got HTTP %d, %v", name, a.status, a.header)
 		}
 	}
-	if len(s.faults.all()) != 1 {
-		t.Error("another site removed a fault")
-	}
+	failIf(t, len(s.faults.all()) != 1, "another site removed a fault")
 	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""} {
 		c.with(header("Content-Type", form)).refused("POST", "/_sandbox/faults", `{"kind":"cut"}`, 415, "Content-Type", "application/json")
 	}
@@ -203,9 +188,7 @@ func TestControlToken(t *testing.T) {
 		for _, path := range []string{"/_sandbox/ledger", "/_sandbox/", "/_sandbox/page/x", "/_sandbox/nothing",
 			"/_sandbox/ledger?token=" + token} {
 			a := c.with(change).refused("GET", path, nil, 401, "Authorization", "control token")
-			if a.header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%s: %v", name, a.header)
-			}
+			failIf(t, a.header.Get("WWW-Authenticate") != "Bearer", "%s: %v", name, a.header)
 		}
 		c.with(change).refused("POST", "/_sandbox/reset", nil, 401, "Authorization", "control token")
 	}
@@ -216,14 +199,12 @@ func TestControlToken(t *testing.T) {
 
 	in := c.call("GET", "/_sandbox/?token="+token, nil)
 	cookies := (&http.Response{Header: in.header}).Cookies()
-	if in.status != 303 || in.header.Get("Location") != controlPath || len(cookies) != 1 ||
-		in.header.Get("Referrer-Policy") != "no-referrer" {
-		t.Fatalf("HTTP %d, %v", in.status, in.header)
-	}
+	stopIf(t, in.status != 303 || in.header.Get("Location") != controlPath || len(cookies) != 1 ||
+		in.header.Get("Referrer-Policy") != "no-referrer", "HTTP %d, %v", in.status, in.header)
 	cookie := cookies[0]
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != controlPath || strings.Contains(cookie.Value, token) {
-		t.Errorf("%+v", cookie)
-	}
+	failIf(t, !cookie.HttpOnly ||
+		cookie.SameSite != http.SameSiteLaxMode || cookie.Path != controlPath || strings.Contains(cookie.Value, token),
+		"%+v", cookie)
 	browser := c.with(func(r *http.Request) { r.AddCookie(cookie) })
 	if a := browser.call("GET", "/_sandbox/", nil); string(a.body) != "the page" || a.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("HTTP %d %s", a.status, a.body)
@@ -231,9 +212,7 @@ func TestControlToken(t *testing.T) {
 	browser.must("POST", "/_sandbox/reset", nil, nil)
 	var config struct{ Control ControlConfig }
 	bearer.must("GET", "/_sandbox/config", nil, &config)
-	if config.Control.Token != masked {
-		t.Errorf("%+v", config)
-	}
+	failIf(t, config.Control.Token != masked, "%+v", config)
 	_, c = controlled(t, Config{TLS: true, Control: ControlConfig{Token: token}})
 	in = c.call("GET", "/_sandbox/?token="+token, nil)
 	if got := in.header.Get("Set-Cookie"); !strings.Contains(got, "Secure") {
@@ -269,17 +248,13 @@ func TestControlPaths(t *testing.T) {
 			a := c.with(func(r *http.Request) {
 				r.URL.Opaque = path // as it is
 			}).call(method, "/", nil)
-			if a.status != 404 {
-				t.Errorf("%s %s: HTTP %d %s", method, path, a.status, a.body)
-			}
+			failIf(t, a.status != 404, "%s %s: HTTP %d %s", method, path, a.status, a.body)
 		}
 	}
 	for path, allow := range map[string]string{"/_sandbox/ledger": "GET", "/_sandbox/faults": "GET, POST, DELETE",
 		"/_sandbox/orders/x/confirm": "POST", healthPath: "GET"} {
 		a := c.call("PATCH", path, nil)
-		if a.status != 405 || a.header.Get("Allow") != allow {
-			t.Errorf("%s: HTTP %d, Allow %q", path, a.status, a.header.Get("Allow"))
-		}
+		failIf(t, a.status != 405 || a.header.Get("Allow") != allow, "%s: HTTP %d, Allow %q", path, a.status, a.header.Get("Allow"))
 	}
 	for _, path := range []string{healthPath, "/_sandbox/ledger", "/_sandbox/events"} {
 		if a := c.call("HEAD", path, nil); a.status != 200 || len(a.body) != 0 {
@@ -308,9 +283,7 @@ func TestControlBodies(t *testing.T) {
 	c.refused("GET", "/_sandbox/ledger?after=1", nil, 400, "after", "unknown parameter")
 	c.refused("GET", "/_sandbox/entries?after=1&after=2", nil, 400, "after", "twice")
 	c.refused("GET", "/_sandbox/entries?%zz", nil, 400, "", "malformed")
-	if len(s.faults.all()) != 0 {
-		t.Error("a malformed body injected a fault")
-	}
+	failIf(t, len(s.faults.all()) != 0, "a malformed body injected a fault")
 }
 
 // Many clients drive the server at once, while others book, are cut off, and listen. Nothing
@@ -419,13 +392,10 @@ func TestSandboxLinksNoTemplates(t *testing.T) {
 	const module = "github.com/hotelstays/hotelstays-go/"
 	needed := []string{module + "hotelstaystest", module + "types", "github.com/shopspring/decimal"}
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stopIf(t, err != nil, "%v", err)
 	for path := range strings.FieldsSeq(string(out)) {
-		if strings.HasSuffix(path, "/template") || strings.Contains(path, "hotelstays-sandbox") || strings.HasPrefix(path, "github.com/") &&
-			!slices.Contains(needed, path) {
-			t.Errorf("the sandbox links %s", path)
-		}
+		failIf(t, strings.HasSuffix(path, "/template") ||
+			strings.Contains(path, "hotelstays-sandbox") || strings.HasPrefix(path, "github.com/") &&
+			!slices.Contains(needed, path), "the sandbox links %s", path)
 	}
 }

@@ -30,9 +30,7 @@ func TestEntriesOfABooking(t *testing.T) {
 		var got []string
 		last := int64(0)
 		for _, e := range s.Ledger().Entries(0) {
-			if e.Seq <= last {
-				t.Errorf("entry %d follows %d", e.Seq, last)
-			}
+			failIf(t, e.Seq <= last, "entry %d follows %d", e.Seq, last)
 			last = e.Seq
 			switch {
 			case e.Request != nil:
@@ -46,9 +44,7 @@ func TestEntriesOfABooking(t *testing.T) {
 		slices.Sort(got) // the answer to Book and its event come in any order
 		want := []string{"Book 200", "HotelList 200", "Ticket 200", "order_created delivered", "order_modified delivered",
 			"order_modified delivered", "order_paid delivered", "ref 2"}
-		if !slices.Equal(got, want) {
-			t.Errorf("got  %q\nwant %q", got, want)
-		}
+		failIf(t, !slices.Equal(got, want), "got  %q\nwant %q", got, want)
 	})
 }
 
@@ -57,9 +53,8 @@ func TestEntriesNeverChange(t *testing.T) {
 	rec := l.addWebhook(Webhook{Attempts: []WebhookAttempt{{Status: 1}}})
 	before := rec.last.Webhook
 	l.updateWebhook(rec, func(w *Webhook) { w.State, w.Attempts[0].Status = WebhookDelivered, 2 })
-	if before.State != "" || before.Attempts[0].Status != 1 || rec.last.Webhook.Attempts[0].Status != 2 {
-		t.Errorf("%+v became %+v", before, rec.last.Webhook)
-	}
+	failIf(t, before.State != "" || before.Attempts[0].Status != 1 || rec.last.Webhook.Attempts[0].Status != 2,
+		"%+v became %+v", before, rec.last.Webhook)
 }
 
 func TestLedgerReturnsCopies(t *testing.T) {
@@ -90,9 +85,7 @@ func TestLedgerReturnsCopies(t *testing.T) {
 				e.Webhook.Body[0], e.Webhook.Attempts[0].Status = 'x', 1
 			}
 		}
-		if got := content(); got != want {
-			t.Errorf("%s\nbecame %s", want, got)
-		}
+		same(t, content(), want)
 	})
 }
 
@@ -127,9 +120,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 			}
 			used := liveHeap() - before
 			kept := len(l.Requests(""))
-			if used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2 {
-				t.Errorf("%d bytes in use, %d counted", used, l.log.bytes)
-			}
+			failIf(t, used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2, "%d bytes in use, %d counted", used, l.log.bytes)
 			if want := limit; name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent {
 				t.Errorf("%d kept, %d dropped", kept, l.Dropped())
 			}
@@ -152,25 +143,20 @@ func TestDroppedRequestEnds(t *testing.T) {
 	if got := l.Requests(""); len(got) != 2 || got[0].Seq != 1 || got[0].Status != 200 || got[1].Seq != 6 {
 		t.Errorf("%+v", got)
 	}
-	if l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5 {
-		t.Errorf("%d bytes, %d dropped", l.log.bytes, l.Dropped())
-	}
+	failIf(t, l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5, "%d bytes, %d dropped", l.log.bytes, l.Dropped())
 }
 
 func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 	l := newLedger(math.MaxInt, new(clock), nil)
-	if l.log.maxBytes < 1<<40 {
-		t.Errorf("at most %d bytes", l.log.maxBytes)
-	}
+	failIf(t, l.log.maxBytes < 1<<40, "at most %d bytes", l.log.maxBytes)
 	l.log.maxBytes = 2500
 	for i := range 3 {
 		l.logOrder(new(record), Order{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
 		l.addWebhook(Webhook{EventID: fmt.Sprint(i)})
 	}
 	entries := l.Entries(0)
-	if len(entries) != 4 || entries[0].Seq != 3 || entries[0].Order.CustomerReferenceNo != "1" || l.Dropped() != 2 {
-		t.Errorf("%d entries, the first %+v", len(entries), entries[0])
-	}
+	failIf(t, len(entries) != 4 || entries[0].Seq != 3 || entries[0].Order.CustomerReferenceNo != "1" || l.Dropped() != 2,
+		"%d entries, the first %+v", len(entries), entries[0])
 }
 
 // A day of bookings, with webhooks, a journal and a reader: only the orders stay, all else is
@@ -218,8 +204,7 @@ func TestMemoryOfADay(t *testing.T) {
 		}
 		var ledger struct{ Orders, Dropped int }
 		c.must("GET", "/_sandbox/ledger", nil, &ledger)
-		if ledger.Orders != first+books || ledger.Dropped == 0 || s.ledger.log.bytes > limit*bytesPerLimit {
-			t.Errorf("%+v, %d bytes of log", ledger, s.ledger.log.bytes)
-		}
+		failIf(t, ledger.Orders != first+books || ledger.Dropped == 0 || s.ledger.log.bytes > limit*bytesPerLimit,
+			"%+v, %d bytes of log", ledger, s.ledger.log.bytes)
 	})
 }

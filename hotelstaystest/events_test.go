@@ -28,19 +28,14 @@ type streamed struct{ id, event, data, comment string }
 func (c *controller) listen(query, lastEventID string) *listening {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), "GET", c.s.URL+"/_sandbox/events"+query, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	stopIf(c.t, err != nil, "%v", err)
 	if lastEventID != "" {
 		req.Header.Set("Last-Event-ID", lastEventID)
 	}
 	resp, err := c.s.Client().Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
-		c.t.Fatalf("HTTP %d, %v", resp.StatusCode, resp.Header)
-	}
+	stopIf(c.t, err != nil, "%v", err)
+	stopIf(c.t, resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream",
+		"HTTP %d, %v", resp.StatusCode, resp.Header)
 	l := &listening{resp.Body, bufio.NewScanner(resp.Body)}
 	l.lines.Buffer(nil, 1<<20)
 	return l
@@ -116,9 +111,7 @@ func TestEvents(t *testing.T) {
 			last = entry.Seq
 			kinds[e.event] = true
 		}
-		if len(kinds) != 6 {
-			t.Errorf("%v", kinds)
-		}
+		failIf(t, len(kinds) != 6, "%v", kinds)
 		began := time.Now()
 		if got := l.next(); got.comment == "" || time.Since(began) > heartbeat {
 			t.Errorf("%+v after %v", got, time.Since(began))
@@ -145,9 +138,7 @@ func TestEventsGoOn(t *testing.T) {
 		for _, tc := range []struct{ query, last, want string }{
 			{"", "", "7"}, {"?after=6", "", "7"}, {"?after=7", "", "9"}, {"?after=1", "10", "11"}, {"?after=99999", "", "7"}, {"", "99999", "7"},
 		} {
-			if got := first(tc.query, tc.last); got != tc.want {
-				t.Errorf("%+v: got %s", tc, got)
-			}
+			same(t, first(tc.query, tc.last), tc.want, tc)
 		}
 		c.refused("GET", "/_sandbox/events?after=-1", nil, 400, "after", "integer")
 		c.with(header("Last-Event-ID", "x")).refused("GET", "/_sandbox/events", nil, 400, "Last-Event-ID", "id of an event")
@@ -189,13 +180,9 @@ func TestEventsEndWithTheServer(t *testing.T) {
 		began := time.Now()
 		s.Close()
 		for _, l := range open[1:] {
-			if got := l.until("none"); got != nil {
-				t.Errorf("%+v", got)
-			}
+			same(t, len(l.until("none")), 0)
 		}
-		if time.Since(began) > 0 {
-			t.Errorf("closing took %v", time.Since(began))
-		}
+		failIf(t, time.Since(began) > 0, "closing took %v", time.Since(began))
 	})
 }
 
@@ -208,9 +195,7 @@ func TestSlowReaderLeaves(t *testing.T) {
 		began := time.Now()
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", "/_sandbox/events", nil)
 		s.stream(w, req, 0)
-		if took := time.Since(began); took != slowestReader {
-			t.Errorf("left after %v", took)
-		}
+		same(t, time.Since(began), slowestReader)
 	})
 }
 
@@ -256,8 +241,6 @@ func TestEntriesAreReadInPages(t *testing.T) {
 				got = append(got, e.Seq)
 			}
 		}
-		if len(got) != 101 || len(all) != 101 || !slices.IsSorted(got) || got[100] != 152 {
-			t.Errorf("pages of %d: %d", size, got)
-		}
+		failIf(t, len(got) != 101 || len(all) != 101 || !slices.IsSorted(got) || got[100] != 152, "pages of %d: %d", size, got)
 	}
 }

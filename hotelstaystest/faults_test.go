@@ -68,31 +68,21 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 	took := time.Since(before)
 
 	recs := s.Ledger().Requests(types.OpBook)
-	if len(recs) != 1 {
-		t.Fatalf("%d requests: %+v", len(recs), recs)
-	}
+	stopIf(t, len(recs) != 1, "%d requests: %+v", len(recs), recs)
 	rec := recs[0]
 	got := outcome{orders: len(s.Ledger().Orders()), cut: rec.Cut}
 	if err == nil {
 		got.status, got.json = r.status, r.code >= 0
+		same(t, rec.Status, r.status)
 	}
-	if got != want {
-		t.Errorf("got %+v, want %+v (%v)", got, want, err)
-	}
-	if rec.Fault != f.Kind || rec.Executed != (want.orders == 1) || rec.Proto != proto || rec.Done.IsZero() ||
-		(rec.BodySHA256 == "") != (f.Kind == FaultCutBeforeRead) {
-		t.Errorf("record %+v", rec)
-	}
-	if err == nil && rec.Status != r.status {
-		t.Errorf("HTTP %d was recorded as %d", r.status, rec.Status)
-	}
+	failIf(t, got != want, "got %+v, want %+v (%v)", got, want, err)
+	failIf(t, rec.Fault != f.Kind || rec.Executed != (want.orders == 1) || rec.Proto != proto || rec.Done.IsZero() ||
+		(rec.BodySHA256 == "") != (f.Kind == FaultCutBeforeRead), "record %+v", rec)
 	least := f.Delay
 	if f.BytesPerSecond > 0 {
 		least = time.Duration(len(r.body)) * time.Second / time.Duration(f.BytesPerSecond)
 	}
-	if took < least-time.Millisecond || took > least+time.Second {
-		t.Errorf("took %v", took)
-	}
+	failIf(t, took < least-time.Millisecond || took > least+time.Second, "took %v", took)
 	// The next Book works, and there is one order.
 	if again := in.post(bookPath, booking("ref", ids[0], nil)); again.code != 0 || len(s.Ledger().Orders()) != 1 {
 		t.Errorf("afterwards: %s", again.body)
@@ -106,20 +96,16 @@ func TestFaultDetails(t *testing.T) {
 		Operation: types.OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
 	})
 	r := u.refused(ticketPath, "{}", 429, types.CodeRateLimited, "slow down")
-	if r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "" {
-		t.Errorf("%v", r.header)
-	}
-	if s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(types.OpTicket)[0].Code != types.CodeRateLimited {
-		t.Error("an injected 429 counts as a real one")
-	}
+	failIf(t, r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "", "%v", r.header)
+	failIf(t, s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(types.OpTicket)[0].Code != types.CodeRateLimited,
+		"an injected 429 counts as a real one")
 	u = login(t, s)
 	s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
 	html := u.post(queryPath, "{}")
-	if html.status != 403 || html.header.Get("Request-Id") != "" || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html") {
-		t.Errorf("HTTP %d %v", html.status, html.header)
-	}
+	failIf(t, html.status != 403 || html.header.Get("Request-Id") != "" || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html"),
+		"HTTP %d %v", html.status, html.header)
 
 	_, order := u.book("ref", 0)
 	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongDigest})
@@ -128,13 +114,9 @@ func TestFaultDetails(t *testing.T) {
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
 	_, doc := u.download(v.str("voucher", "downloadUrl"))
 	digest := v.str("voucher", "signature", "digest")
-	if sha256Hex(doc) == digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered) {
-		t.Error("the voucher was not altered")
-	}
+	failIf(t, sha256Hex(doc) == digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered), "the voucher was not altered")
 	v = u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
-	if v.str("voucher", "signature", "digest") != sha256Hex(doc) {
-		t.Error("the faults did not end")
-	}
+	failIf(t, v.str("voucher", "signature", "digest") != sha256Hex(doc), "the faults did not end")
 	s.Inject(Fault{Kind: FaultStatus, Times: 3})
 	s.Inject(Fault{Operation: OpVoucherVerify, Kind: FaultCut, Times: -1})
 	u.post(queryPath, "{}")
@@ -161,21 +143,16 @@ func TestFaultSelection(t *testing.T) {
 	}
 	fs.add(Fault{Operation: types.OpBook, Kind: FaultCut, Skip: 2, Times: 2})
 	fs.add(Fault{Kind: FaultStatus, Times: 3})
-	if got := draw(types.OpCancel, 1) + draw(types.OpBook, 6); got != "ssscc.." {
-		t.Errorf("met %s", got)
-	}
+	same(t, draw(types.OpCancel, 1)+draw(types.OpBook, 6), "ssscc..")
 	fs.add(Fault{Kind: FaultGarbage, Times: -1, Probability: 0.3})
 	if n := strings.Count(draw(types.OpBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
 	fs.remove(func(planted) bool { return true })
-	if got := draw(types.OpBook, 3); got != "..." {
-		t.Errorf("after clearing, met %s", got)
-	}
+	same(t, draw(types.OpBook, 3), "...")
 	fs.add(Fault{Kind: FaultDelay})
-	if fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil {
-		t.Error("a fault of every operation acts on deliveries, or not on operations")
-	}
+	failIf(t, fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil,
+		"a fault of every operation acts on deliveries, or not on operations")
 	draws := func() string {
 		fs.reset(5)
 		fs.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
@@ -205,10 +182,8 @@ func TestAbandonedDelay(t *testing.T) {
 				}
 				synctest.Wait()
 				rec := s.Ledger().Requests(types.OpBook)[0]
-				if rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
-					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit] {
-					t.Errorf("commit %v: %+v", commit, rec)
-				}
+				failIf(t, rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
+					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit], "commit %v: %+v", commit, rec)
 			})
 		}
 	}

@@ -55,21 +55,13 @@ func TestResponseHeaders(t *testing.T) {
 		"Session-Id": r.str("basic", "sessionId"), "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "99", "X-RateLimit-Reset": "1",
 		"Retry-After": "", "Content-Type": "application/json; charset=utf-8",
 	} {
-		if got := r.header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		same(t, r.header.Get(name), want, name)
 	}
-	if r.header.Get("Server-Cost-Milliseconds") == "" {
-		t.Error("no Server-Cost-Milliseconds")
-	}
+	failIf(t, r.header.Get("Server-Cost-Milliseconds") == "", "no Server-Cost-Milliseconds")
 	made := u.must(destinationsPath, "{}")
-	if made.header.Get("Request-Id") == "" || made.header.Get("Trace-Id") == "" {
-		t.Error("no ids were made")
-	}
+	failIf(t, made.header.Get("Request-Id") == "" || made.header.Get("Trace-Id") == "", "no ids were made")
 	again := u.header("Request-Id", "r-1").refused(destinationsPath, "{}", 400, types.CodeParam, "was used before")
-	if again.header.Get("Request-Id") != "r-1" {
-		t.Error("a refusal does not echo the Request-Id")
-	}
+	failIf(t, again.header.Get("Request-Id") != "r-1", "a refusal does not echo the Request-Id")
 }
 
 func TestSeenIDsAreBounded(t *testing.T) {
@@ -80,9 +72,8 @@ func TestSeenIDsAreBounded(t *testing.T) {
 	if kept := len(ids.now) + len(ids.earlier); kept > maxSeenIDs || kept < maxSeenIDs/2 {
 		t.Errorf("%d ids are kept", kept)
 	}
-	if ids.repeated("0") || !ids.repeated(base36(maxSeenIDs/2+10)) || !ids.repeated(base36(maxSeenIDs+9)) {
-		t.Error("the wrong ids were forgotten")
-	}
+	failIf(t, ids.repeated("0") || !ids.repeated(base36(maxSeenIDs/2+10)) || !ids.repeated(base36(maxSeenIDs+9)),
+		"the wrong ids were forgotten")
 }
 
 // Whoever reaches the port fills no memory with long ids, or with tickets of a year.
@@ -128,22 +119,16 @@ func TestMethodsAndPaths(t *testing.T) {
 	u := login(t, s)
 	u.refused("/api/search/nothing", "{}", 404, codeNoSuchOperation, "/api/search/nothing")
 	r := must(u.get(s.URL + destinationsPath))
-	if r.status != http.StatusMethodNotAllowed || r.code != codeNoSuchOperation {
-		t.Errorf("GET gives HTTP %d: %s", r.status, r.body)
-	}
+	failIf(t, r.status != http.StatusMethodNotAllowed || r.code != codeNoSuchOperation, "GET gives HTTP %d: %s", r.status, r.body)
 }
 
 func TestCompression(t *testing.T) {
 	s := start(t, Config{Compression: true})
 	u := login(t, s)
 	r, err := u.header("Accept-Encoding", "gzip").send(listPath, search(s, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stopIf(t, err != nil, "%v", err)
 	z, err := gzip.NewReader(bytes.NewReader(r.body))
-	if err != nil || r.header.Get("Content-Encoding") != "gzip" {
-		t.Fatalf("%v %v", err, r.header)
-	}
+	stopIf(t, err != nil || r.header.Get("Content-Encoding") != "gzip", "%v %v", err, r.header)
 	if b, err := io.ReadAll(z); err != nil || !bytes.HasPrefix(b, []byte(`{"code":0`)) {
 		t.Errorf("%v %.100s", err, b)
 	}

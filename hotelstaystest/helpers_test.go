@@ -42,6 +42,28 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// failIf reports a failure if something is wrong.
+func failIf(t testing.TB, wrong bool, format string, args ...any) {
+	t.Helper()
+	if wrong {
+		t.Errorf(format, args...)
+	}
+}
+
+// stopIf is failIf, and ends the test.
+func stopIf(t testing.TB, wrong bool, format string, args ...any) {
+	t.Helper()
+	if wrong {
+		t.Fatalf(format, args...)
+	}
+}
+
+// same checks that got is want. A failure shows in which case of a table.
+func same[V comparable](t testing.TB, got, want V, in ...any) {
+	t.Helper()
+	failIf(t, got != want, "got %v, want %v %v", got, want, in)
+}
+
 // panics checks that f panics with this text.
 func panics(t *testing.T, text string, f func()) {
 	t.Helper()
@@ -176,9 +198,7 @@ func read(t testing.TB, resp *http.Response) (*reply, error) {
 func (u *user) post(path string, body any) *reply {
 	u.t.Helper()
 	r, err := u.send(path, body)
-	if err != nil {
-		u.t.Fatalf("%s: %v", path, err)
-	}
+	stopIf(u.t, err != nil, "%s: %v", path, err)
 	return r
 }
 
@@ -186,9 +206,7 @@ func (u *user) post(path string, body any) *reply {
 func (u *user) must(path string, body any) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
-	if r.status != 200 || r.code != 0 {
-		u.t.Fatalf("%s: HTTP %d, %s", path, r.status, r.body)
-	}
+	stopIf(u.t, r.status != 200 || r.code != 0, "%s: HTTP %d, %s", path, r.status, r.body)
 	return r
 }
 
@@ -196,9 +214,8 @@ func (u *user) must(path string, body any) *reply {
 func (u *user) refused(path string, body any, status, code int, text string) *reply {
 	u.t.Helper()
 	r := u.post(path, body)
-	if r.status != status || r.code != code || !strings.Contains(r.msg, text) {
-		u.t.Errorf("%s: got HTTP %d code %d %q, want HTTP %d code %d with %q", path, r.status, r.code, r.msg, status, code, text)
-	}
+	failIf(u.t, r.status != status || r.code != code || !strings.Contains(r.msg, text),
+		"%s: got HTTP %d code %d %q, want HTTP %d code %d with %q", path, r.status, r.code, r.msg, status, code, text)
 	return r
 }
 
@@ -224,9 +241,7 @@ func (r *reply) at(path ...any) any {
 func (r *reply) str(path ...any) string {
 	r.t.Helper()
 	v := r.at(path...)
-	if v == nil {
-		r.t.Fatalf("nothing at %v in %.600s", path, r.body)
-	}
+	stopIf(r.t, v == nil, "nothing at %v in %.600s", path, r.body)
 	return fmt.Sprint(v)
 }
 

@@ -34,24 +34,16 @@ func TestJournal(t *testing.T) {
 	u.must(queryPath, "{}")
 
 	all := c.journal("")
-	if len(all) != 7 {
-		t.Fatalf("%+v", all)
-	}
+	stopIf(t, len(all) != 7, "%+v", all)
 	book, again, query, unknown := all[2], all[3], all[4], all[5]
-	if !book.Cut || !book.Executed || book.Fault != FaultCut || book.Status != 0 || book.Attempt != 1 || book.Answer != "" ||
-		!strings.Contains(book.Body, `"ratePkgId":"`+ids[0]) || !slices.Equal(book.References, []string{"ref"}) {
-		t.Errorf("%+v", book)
-	}
-	if again.Attempt != 2 || again.TraceID != "call" || !slices.Equal(again.References, []string{"ref", "PO000000001"}) ||
-		again.Status != 200 || !strings.Contains(again.Answer, "platformReferenceNo") || again.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("%+v", again)
-	}
-	if query.Attempt != 1 || !slices.Equal(query.References, []string{"ref", "b\"é", "PO000000001"}) {
-		t.Errorf("%+v", query)
-	}
-	if unknown.Operation != "" || unknown.Status != 404 || unknown.Body != "" || unknown.BodySize != 10 || unknown.Attempt != 0 {
-		t.Errorf("%+v", unknown)
-	}
+	failIf(t, !book.Cut || !book.Executed || book.Fault != FaultCut || book.Status != 0 || book.Attempt != 1 || book.Answer != "" ||
+		!strings.Contains(book.Body, `"ratePkgId":"`+ids[0]) || !slices.Equal(book.References, []string{"ref"}), "%+v", book)
+	failIf(t, again.Attempt != 2 || again.TraceID != "call" || !slices.Equal(again.References, []string{"ref", "PO000000001"}) ||
+		again.Status != 200 || !strings.Contains(again.Answer, "platformReferenceNo") || again.Header.Get("Content-Type") != "application/json",
+		"%+v", again)
+	failIf(t, query.Attempt != 1 || !slices.Equal(query.References, []string{"ref", "b\"é", "PO000000001"}), "%+v", query)
+	failIf(t, unknown.Operation != "" || unknown.Status != 404 || unknown.Body != "" || unknown.BodySize != 10 || unknown.Attempt != 0,
+		"%+v", unknown)
 
 	for query, want := range map[string]string{
 		"?operation=Book": "[3 4]", "?traceId=poll": "[5]", "?reference=PO000000001": "[4 5 7]", "?reference=PO00000000": "[]",
@@ -63,9 +55,7 @@ func TestJournal(t *testing.T) {
 		for _, r := range c.journal(query) {
 			numbers = append(numbers, r.Seq)
 		}
-		if got := fmt.Sprint(numbers); got != want {
-			t.Errorf("%s: got %s, want %s", query, got, want)
-		}
+		same(t, fmt.Sprint(numbers), want, query)
 	}
 	c.refused("GET", "/_sandbox/requests?before=0", nil, 400, "before", "integer")
 	c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
@@ -112,13 +102,9 @@ func TestJournalMasks(t *testing.T) {
 			t.Errorf("%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
 		}
 	}
-	if !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder") {
-		t.Error("the names are gone")
-	}
+	failIf(t, !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder"), "the names are gone")
 	for _, r := range c.journal("?limit=1000") {
-		if len(r.Body) > maxJournalBody || len(r.Answer) > maxJournalBody {
-			t.Errorf("%d and %d bytes", len(r.Body), len(r.Answer))
-		}
+		failIf(t, len(r.Body) > maxJournalBody || len(r.Answer) > maxJournalBody, "%d and %d bytes", len(r.Body), len(r.Answer))
 	}
 }
 

@@ -18,16 +18,12 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	u.bookWithCallback("ref", hook)
 	text := fmt.Sprintf("%+v %+v %+v", s.Ledger().Requests(""), s.Ledger().Orders(), s.Ledger().Webhooks())
 	for _, secret := range []string{u.token, s.AppSecret, s.WebhookSecret} {
-		if strings.Contains(text, secret) {
-			t.Errorf("the ledger shows %s", secret)
-		}
+		failIf(t, strings.Contains(text, secret), "the ledger shows %s", secret)
 	}
 	reqs := s.Ledger().Requests(types.OpDestinations)
-	if len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
+	failIf(t, len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
 		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
-		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed {
-		t.Errorf("%+v", reqs)
-	}
+		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed, "%+v", reqs)
 }
 
 func TestZeroLedgerIsEmpty(t *testing.T) {

@@ -16,9 +16,7 @@ func TestInMemoryConnections(t *testing.T) {
 		var server io.ReadWriteCloser
 		go func() { c, _ := l.Accept(); server = c }()
 		client, err := l.dial(t.Context(), "127.0.0.1:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		stopIf(t, err != nil, "%v", err)
 		synctest.Wait()
 		client.SetReadDeadline(time.Now().Add(time.Minute))
 		began := time.Now()

@@ -21,7 +21,6 @@ func TestAmountsAreExact(t *testing.T) {
 	}
 	yen, _ := findCurrency("JPY")
 	dinar, _ := findCurrency("KWD")
-	if yen.fromCents(100) != 151 || dinar.fromCents(100) != 307 || dinar.fromCents(1_000_000_000_00) != 307_150_000_000 {
-		t.Error("conversion is off: " + strconv.FormatInt(dinar.fromCents(100), 10))
-	}
+	failIf(t, yen.fromCents(100) != 151 || dinar.fromCents(100) != 307 || dinar.fromCents(1_000_000_000_00) != 307_150_000_000,
+		"%v", "conversion is off: "+strconv.FormatInt(dinar.fromCents(100), 10))
 }

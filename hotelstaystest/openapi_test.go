@@ -58,14 +58,10 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 		}
 	}
 	for _, one := range served {
-		if !slices.Contains(listed, one) {
-			t.Errorf("openapi.json does not list %s", one)
-		}
+		failIf(t, !slices.Contains(listed, one), "openapi.json does not list %s", one)
 	}
 	for _, one := range listed {
-		if !slices.Contains(served, one) {
-			t.Errorf("openapi.json lists %s, which is not served", one)
-		}
+		failIf(t, !slices.Contains(served, one), "openapi.json lists %s, which is not served", one)
 	}
 	var described []FaultKind
 	for _, kind := range file.Components.Schemas.FaultKind.OneOf {
@@ -73,7 +69,5 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 			t.Errorf("fault %s has no description", kind.Enum)
 		}
 	}
-	if !slices.Equal(described, faultKinds) {
-		t.Errorf("described %q, known %q", described, faultKinds)
-	}
+	failIf(t, !slices.Equal(described, faultKinds), "described %q, known %q", described, faultKinds)
 }

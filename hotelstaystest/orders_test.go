@@ -26,13 +26,9 @@ func TestSetOrderStatus(t *testing.T) {
 	} {
 		step.do()
 		r := u.must(queryPath, "{}")
-		if got := r.str("orders", 0, "status"); got != step.want {
-			t.Errorf("status %s, want %s", got, step.want)
-		}
+		same(t, r.str("orders", 0, "status"), step.want)
 		for _, field := range []string{"cancelTime", "cancelReason", "refundedPrice"} {
-			if isSet := r.at("orders", 0, field) != nil; isSet != (step.want == "3") {
-				t.Errorf("in status %s %s is %v", step.want, field, r.at("orders", 0, field))
-			}
+			same(t, r.at("orders", 0, field) != nil, step.want == "3", step.want, field)
 		}
 	}
 	if h := s.Ledger().Orders()[0].History; len(h) != 5 {
@@ -77,8 +73,6 @@ func TestOrderFields(t *testing.T) {
 		{[]any{"holder", "phone", "countryNumber"}, "<nil>"},
 		{[]any{"holder", "phone", "number"}, "500000000"},
 	} {
-		if got := fmt.Sprint(r.at(append([]any{"orders", 0}, tc.path...)...)); got != tc.want {
-			t.Errorf("%v is %s, want %s", tc.path, got, tc.want)
-		}
+		same(t, fmt.Sprint(r.at(append([]any{"orders", 0}, tc.path...)...)), tc.want, tc.path)
 	}
 }

@@ -17,15 +17,11 @@ func TestRenderPDF(t *testing.T) {
 		0, natural, natural + 1, natural + 2, natural + 99, natural + 100, natural + 101, natural + 102, 5000, 99_990, 100_003, 1 << 20,
 	} {
 		doc := renderPDF(lines, size)
-		if !bytes.Equal(doc, renderPDF(lines, size)) {
-			t.Error("not the same bytes every time")
-		}
+		failIf(t, !bytes.Equal(doc, renderPDF(lines, size)), "not the same bytes every time")
 		if want := max(size, natural); len(doc) != want {
 			t.Errorf("%d bytes, want %d", len(doc), want)
 		}
-		if err := checkPDF(doc); err != nil {
-			t.Errorf("size %d: %v", size, err)
-		}
+		same(t, checkPDF(doc), nil, size)
 	}
 }
 

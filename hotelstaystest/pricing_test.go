@@ -25,13 +25,9 @@ func TestPackagePrices(t *testing.T) {
 			}
 		}
 	}
-	if len(boards) != 12 {
-		t.Errorf("boards seen: %v", boards)
-	}
+	failIf(t, len(boards) != 12, "boards seen: %v", boards)
 	for _, f := range []string{"full", "partial", "no", "commissionableRate", "grossRate", "respectGrossRate", "packaging", "rateComment"} {
-		if !seen[f] {
-			t.Errorf("no package has %s", f)
-		}
+		failIf(t, !seen[f], "no package has %s", f)
 	}
 }
 
@@ -45,9 +41,8 @@ func checkPackage(t *testing.T, p object, code string, decimals int, seen map[st
 			want++
 		}
 		dot := slices.Index([]byte(text), '.')
-		if m.(object)["currency"] != code || (dot < 0) != (decimals == 0) || (dot >= 0 && len(text)-dot != want) {
-			t.Errorf("%v is not an amount of %s", m, code)
-		}
+		failIf(t, m.(object)["currency"] != code || (dot < 0) != (decimals == 0) || (dot >= 0 && len(text)-dot != want),
+			"%v is not an amount of %s", m, code)
 		v, _ := new(big.Rat).SetString(text)
 		return v
 	}
@@ -55,9 +50,7 @@ func checkPackage(t *testing.T, p object, code string, decimals int, seen map[st
 	for _, f := range []string{"netRate", "grossRate", "commissionableRate"} {
 		if one[f] != nil {
 			seen[f] = true
-			if new(big.Rat).Mul(num(one[f]), big.NewRat(2, 1)).Cmp(num(all[f])) != 0 {
-				t.Errorf("%s of two rooms is %v, of one %v", f, all[f], one[f])
-			}
+			failIf(t, new(big.Rat).Mul(num(one[f]), big.NewRat(2, 1)).Cmp(num(all[f])) != 0, "%s of two rooms is %v, of one %v", f, all[f], one[f])
 		}
 	}
 	tax := p["tax"].(object)
@@ -65,9 +58,7 @@ func checkPackage(t *testing.T, p object, code string, decimals int, seen map[st
 	for _, item := range tax["items"].([]any) {
 		sum.Add(sum, num(item.(object)["amount"]))
 	}
-	if sum.Cmp(num(tax["total"])) != 0 {
-		t.Errorf("taxes do not add up: %v", tax)
-	}
+	failIf(t, sum.Cmp(num(tax["total"])) != 0, "taxes do not add up: %v", tax)
 	for _, f := range p["cancelFees"].([]any) {
 		num(f.(object)["fee"])
 	}

@@ -62,9 +62,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 			for _, o := range u.must(queryPath, tc.filter).list("orders") {
 				got += o.(object)["customerReferenceNo"].(string) + " "
 			}
-			if got != tc.want {
-				t.Errorf("%v finds %q, want %q", tc.filter, got, tc.want)
-			}
+			failIf(t, got != tc.want, "%v finds %q, want %q", tc.filter, got, tc.want)
 		}
 		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
 		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
@@ -109,9 +107,7 @@ func TestLateVisibility(t *testing.T) {
 		u.s.Advance(1)
 		got := u.must(queryPath, query)
 		for i := range 3 {
-			if ref := got.str("orders", i, "customerReferenceNo"); ref != fmt.Sprint("ref", i) {
-				t.Errorf("order %d is %s", i, ref)
-			}
+			same(t, got.str("orders", i, "customerReferenceNo"), fmt.Sprint("ref", i), i)
 		}
 	})
 }

@@ -26,10 +26,8 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		}
 		time.Sleep(600*time.Millisecond - 1) // a nanosecond too early
 		r := cancel()
-		if r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" ||
-			r.header.Get("X-RateLimit-Remaining") != "0" {
-			t.Fatalf("the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
-		}
+		stopIf(t, r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" ||
+			r.header.Get("X-RateLimit-Remaining") != "0", "the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
 		time.Sleep(time.Nanosecond)
 		for i := range 5 {
 			if r := cancel(); r.status == 429 {
@@ -39,9 +37,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		if cancel().status != 429 { // a fixed window or a token bucket would allow more
 			t.Fatal("the other five calls no longer count")
 		}
-		if n := s.Ledger().RateLimited(types.OpCancel); n != 2 {
-			t.Errorf("the ledger has %d refusals", n)
-		}
+		same(t, s.Ledger().RateLimited(types.OpCancel), 2)
 	})
 }
 
@@ -50,23 +46,15 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 		s := start(t)
 		u := &user{t: t, s: s, http: s.Client()}
 		for _, body := range []string{"not JSON", "", "{}", `{"appKey":"a","appSecret":"b"}`, "{"} {
-			if u.post(ticketPath, body).status == 429 {
-				t.Fatal("refused too early")
-			}
+			stopIf(t, u.post(ticketPath, body).status == 429, "refused too early")
 		}
 		u.refused(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret}, 429, types.CodeRateLimited, "5 calls per second")
-		if u.post(destinationsPath, "{}").status != 401 {
-			t.Error("two operations share a limit")
-		}
+		failIf(t, u.post(destinationsPath, "{}").status != 401, "two operations share a limit")
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
-		if other.post(ticketPath, "{}").status != 400 {
-			t.Error("two addresses share a limit")
-		}
+		failIf(t, other.post(ticketPath, "{}").status != 400, "two addresses share a limit")
 		for range 30 { // no limit is documented
-			if u.post(oauthPath, "{}").status == 429 {
-				t.Fatal("OAuthToken has a rate limit")
-			}
+			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}
 		reqs := s.Ledger().Requests(types.OpTicket)
 		if last := reqs[len(reqs)-1]; last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited {
@@ -83,8 +71,6 @@ func TestIdleLogsAreDropped(t *testing.T) {
 		}
 		time.Sleep(window)
 		c.arrive(types.OpBook, "one more", 10)
-		if len(c.logs) != 1 {
-			t.Errorf("%d logs are kept", len(c.logs))
-		}
+		failIf(t, len(c.logs) != 1, "%d logs are kept", len(c.logs))
 	})
 }

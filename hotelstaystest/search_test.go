@@ -60,37 +60,26 @@ func TestHotelListResults(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{HotelsPerCity: 120}})
 	u := login(t, s)
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
-	if len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
-		r.str("basic", "destination", "id") != s.CityID(0) {
-		t.Errorf("page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
-	}
+	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
+		r.str("basic", "destination", "id") != s.CityID(0), "page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
 	for _, h := range r.list("list") {
 		rooms := h.(object)["rooms"].([]any)
-		if len(rooms) != 1 || len(rooms[0].(object)["rates"].([]any)) != 1 {
-			t.Fatalf("maxRatesPerHotel 1 gives %v", rooms)
-		}
+		stopIf(t, len(rooms) != 1 || len(rooms[0].(object)["rates"].([]any)) != 1, "maxRatesPerHotel 1 gives %v", rooms)
 		net := rooms[0].(object)["rates"].([]any)[0].(object)["totalRate"].(object)["netRate"]
-		if fmt.Sprint(net) != fmt.Sprint(h.(object)["minPrice"]) {
-			t.Errorf("minPrice %v is not the cheapest rate %v", h.(object)["minPrice"], net)
-		}
+		failIf(t, fmt.Sprint(net) != fmt.Sprint(h.(object)["minPrice"]), "minPrice %v is not the cheapest rate %v", h.(object)["minPrice"], net)
 	}
 	foreign := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": []string{"12345", "hotel-x"}}))
-	if string(must(json.Marshal(foreign.at("list")))) != "[]" || foreign.str("total") != "0" || foreign.at("basic", "emptyReason") != nil {
-		t.Errorf("foreign ids: %s", foreign.body)
-	}
+	failIf(t, string(must(json.Marshal(foreign.at("list")))) != "[]" ||
+		foreign.str("total") != "0" || foreign.at("basic", "emptyReason") != nil,
+		"foreign ids: %s", foreign.body)
 	named := u.must(listPath, search(s, object{"destinationId": nil, "destinationName": s.CityName(1), "pageSize": 1}))
-	if named.str("basic", "destination", "id") != s.CityID(1) || len(named.list("list")) != 1 {
-		t.Errorf("by name: %s", named.body)
-	}
+	failIf(t, named.str("basic", "destination", "id") != s.CityID(1) || len(named.list("list")) != 1, "by name: %s", named.body)
 	first, second := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
 	one := u.must(listPath, search(s, object{"hotelIds": []string{second, first, second}}))
-	if len(one.list("list")) != 1 || one.str("list", 0, "platformHotelId") != second {
-		t.Errorf("one hotel by two ids: %d hotels", len(one.list("list")))
-	}
+	failIf(t, len(one.list("list")) != 1 || one.str("list", 0, "platformHotelId") != second,
+		"one hotel by two ids: %d hotels", len(one.list("list")))
 	elsewhere := u.must(listPath, search(s, object{"destinationId": s.CityID(1), "hotelIds": []string{second}}))
-	if len(elsewhere.list("list")) != 0 {
-		t.Error("a hotel outside the destination was found")
-	}
+	failIf(t, len(elsewhere.list("list")) != 0, "a hotel outside the destination was found")
 }
 
 func TestHotelListOrder(t *testing.T) {
@@ -111,12 +100,9 @@ func TestHotelListOrder(t *testing.T) {
 	up, down, rating := values("price-asc", "minPrice", "amount"), values("price-desc", "minPrice", "amount"), values("rating-desc", "rating")
 	slices.Reverse(down)
 	slices.Reverse(rating)
-	if !slices.IsSorted(up) || !slices.Equal(up, down) || !slices.IsSorted(rating) || len(up) != 12 {
-		t.Errorf("prices up %v, down reversed %v, ratings reversed %v", up, down, rating)
-	}
-	if slices.Equal(values("distance-asc", "rating"), values("", "rating")) {
-		t.Error("distance-asc changes nothing")
-	}
+	failIf(t, !slices.IsSorted(up) || !slices.Equal(up, down) || !slices.IsSorted(rating) || len(up) != 12,
+		"prices up %v, down reversed %v, ratings reversed %v", up, down, rating)
+	failIf(t, slices.Equal(values("distance-asc", "rating"), values("", "rating")), "distance-asc changes nothing")
 }
 
 func TestEmptyAndIncompleteResults(t *testing.T) {
@@ -159,15 +145,11 @@ func TestSessions(t *testing.T) {
 
 	u.refused(ratesPath, rates, 400, types.CodeParam, "Session-Id")
 	r := in.must(ratesPath, rates)
-	if len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
-		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")) {
-		t.Errorf("rates: %.300s", r.body)
-	}
+	failIf(t, len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
+		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")), "rates: %.300s", r.body)
 	in.must(availPath, object{"ratePkgId": ids[0]})
 	again := in.must(listPath, search(s, nil))
-	if again.str("basic", "sessionId") != in.headers["Session-Id"] {
-		t.Error("a search with a session starts another")
-	}
+	failIf(t, again.str("basic", "sessionId") != in.headers["Session-Id"], "a search with a session starts another")
 	other, _ := u.find(nil)
 	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "is not of session")
 	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, types.CodeParam, "not an offer")

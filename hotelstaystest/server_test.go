@@ -33,10 +33,8 @@ func TestServeAndClose(t *testing.T) {
 		run := func(t *testing.T) {
 			s := NewServer(tc.config)
 			r := login(t, s).must(destinationsPath, "{}")
-			if r.proto != tc.proto || s.Ledger().Requests("")[0].Proto != tc.proto || !strings.HasPrefix(s.URL, tc.base) ||
-				(s.Certificate() != nil) != strings.HasPrefix(s.URL, "https") {
-				t.Errorf("%s speaks %s", s.URL, r.proto)
-			}
+			failIf(t, r.proto != tc.proto || s.Ledger().Requests("")[0].Proto != tc.proto || !strings.HasPrefix(s.URL, tc.base) ||
+				(s.Certificate() != nil) != strings.HasPrefix(s.URL, "https"), "%s speaks %s", s.URL, r.proto)
 			useAndClose(t, s)
 		}
 		t.Run(name, func(t *testing.T) {
@@ -75,9 +73,7 @@ func useAndClose(t *testing.T, s *Server) {
 	if _, err := u.send(destinationsPath, "{}"); err == nil {
 		t.Error("a closed server answers")
 	}
-	if s.Ledger().Count(types.OpHotelList) != 5 {
-		t.Error("the ledger is gone")
-	}
+	failIf(t, s.Ledger().Count(types.OpHotelList) != 5, "the ledger is gone")
 }
 
 func TestClientFrom(t *testing.T) {
@@ -87,9 +83,7 @@ func TestClientFrom(t *testing.T) {
 	if _, err := u.send(ticketPath, "{}"); err != nil {
 		t.Skipf("this machine does not send from 127.0.0.9: %v", err)
 	}
-	if got := s.Ledger().Requests("")[0].ClientIP; got != "127.0.0.9" {
-		t.Errorf("seen as %s", got)
-	}
+	same(t, s.Ledger().Requests("")[0].ClientIP, "127.0.0.9")
 }
 
 func TestReset(t *testing.T) {
@@ -121,9 +115,7 @@ func TestReset(t *testing.T) {
 		s.Advance(100 * time.Millisecond)
 		last := s.Ledger().Entries(0)
 		s.Reset()
-		if got := fresh(); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		same(t, fresh(), want)
 		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Change != ChangeReset {
 			t.Errorf("%+v", e)
 		}
@@ -131,17 +123,11 @@ func TestReset(t *testing.T) {
 		u = login(t, s)
 		u.header("Request-Id", "once").must(destinationsPath, "{}")
 		time.Sleep(time.Hour)
-		if n := len(rc.all()); n != 2 {
-			t.Errorf("%d deliveries", n)
-		}
+		same(t, len(rc.all()), 2)
 		in, all := u.find(nil)
-		if len(all) != len(ids) {
-			t.Errorf("%d offers became %d", len(ids), len(all))
-		}
+		failIf(t, len(all) != len(ids), "%d offers became %d", len(ids), len(all))
 		booked := in.must(bookPath, booking("ref", all[1], object{"callbackUrl": hook}))
-		if got := booked.str("hotelOrder", "platformReferenceNo"); got != "PO000000001" {
-			t.Errorf("booked as %s", got)
-		}
+		same(t, booked.str("hotelOrder", "platformReferenceNo"), "PO000000001")
 		synctest.Wait()
 		if e := s.Ledger().Entries(0); e[0].Seq <= last[len(last)-1].Seq || len(rc.all()) != 3 {
 			t.Errorf("the first entry has number %d", e[0].Seq)
@@ -186,8 +172,6 @@ func TestReachableAddress(t *testing.T) {
 	for listens, want := range map[string]string{
 		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
 	} {
-		if got := reachable(netip.MustParseAddrPort(listens)); got != want {
-			t.Errorf("%s: %s, want %s", listens, got, want)
-		}
+		same(t, reachable(netip.MustParseAddrPort(listens)), want, listens)
 	}
 }

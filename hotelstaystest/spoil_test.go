@@ -27,9 +27,7 @@ func TestWrongType(t *testing.T) {
 	} {
 		var got, wanted any
 		err := errors.Join(json.Unmarshal(wrongType(body, path), &got), json.Unmarshal([]byte(want), &wanted))
-		if err != nil || !reflect.DeepEqual(got, wanted) {
-			t.Errorf("%s: %v, want %v (%v)", path, got, wanted, err)
-		}
+		failIf(t, err != nil || !reflect.DeepEqual(got, wanted), "%s: %v, want %v (%v)", path, got, wanted, err)
 	}
 }
 
@@ -43,9 +41,7 @@ func TestVoucherFaults(t *testing.T) {
 	honest := ask()
 	link, size := honest.str("voucher", "downloadUrl"), honest.str("voucher", "byteSize")
 	_, doc := u.download(link)
-	if size != strconv.Itoa(len(doc)) {
-		t.Fatalf("%s bytes are stated, %d sent", size, len(doc))
-	}
+	stopIf(t, size != strconv.Itoa(len(doc)), "%s bytes are stated, %d sent", size, len(doc))
 
 	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongSize})
 	wrong := ask()
@@ -65,9 +61,8 @@ func TestVoucherFaults(t *testing.T) {
 
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultCutMidResponse})
 	half, err := u.get(link)
-	if err == nil || half.status != 200 || half.header.Get("Content-Length") != size || !bytes.Equal(half.body, doc[:len(doc)/2]) {
-		t.Errorf("cut: HTTP %d, %d bytes, %v, %v", half.status, len(half.body), half.header, err)
-	}
+	failIf(t, err == nil || half.status != 200 || half.header.Get("Content-Length") != size || !bytes.Equal(half.body, doc[:len(doc)/2]),
+		"cut: HTTP %d, %d bytes, %v, %v", half.status, len(half.body), half.header, err)
 
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultExpiredLink})
 	if status, text := u.download(link); status != 403 || !bytes.Contains(text, []byte("expired")) {

@@ -32,10 +32,8 @@ func TestTriggers(t *testing.T) {
 		}
 		began := time.Now()
 		r, err := book("sandbox.fault=status,status=429,retryAfter=7,msg=slow down,code=5,delay=2s")
-		if err != nil || r.status != 429 || r.header.Get("Retry-After") != "7" || r.msg != "slow down" || r.code != 5 ||
-			time.Since(began) != 2*time.Second {
-			t.Errorf("%v, %+v", err, r)
-		}
+		failIf(t, err != nil || r.status != 429 || r.header.Get("Retry-After") != "7" || r.msg != "slow down" || r.code != 5 ||
+			time.Since(began) != 2*time.Second, "%v, %+v", err, r)
 		if r, err := book("sandbox.fault=wrong-type,field=data.hotelOrder.status"); err != nil || orders() != 2 ||
 			!strings.Contains(string(r.body), `"status":"of the wrong type"`) {
 			t.Errorf("%v, %s", err, r.body)
@@ -68,14 +66,10 @@ func TestTriggersForLater(t *testing.T) {
 		other := in.must(bookPath, booking("other", ids[len(ids)-1], object{"callbackUrl": hook}))
 		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }
 		u.must(queryPath, "{}")
-		if got := fmt.Sprint(query("other"), query("ref"), query("other", "ref"), query("ref")); got != "200 503 503 200" {
-			t.Errorf("%s", got)
-		}
+		same(t, fmt.Sprint(query("other"), query("ref"), query("other", "ref"), query("ref")), "200 503 503 200")
 		s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultStatus, Reference: "PO000000002"})
 		voucher := func(name, ref string) int { return u.post(voucherPath, object{name: ref}).status }
-		if got := fmt.Sprint(voucher("customerReferenceNo", "ref"), voucher("platformReferenceNo", "PO000000002")); got != "200 503" {
-			t.Errorf("%s", got)
-		}
+		same(t, fmt.Sprint(voucher("customerReferenceNo", "ref"), voucher("platformReferenceNo", "PO000000002")), "200 503")
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop, Reference: "PO000000002", Skip: 1})
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -117,13 +111,9 @@ func TestMalformedTriggers(t *testing.T) {
 		"sandbox.fault=cut;sandbox.later=Book:wrong": "unknown fault kind",
 	} {
 		r := in.header("Test", value).refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, want)
-		if !strings.Contains(r.msg, "header Test: ") {
-			t.Errorf("%s: %s", value, r.msg)
-		}
+		failIf(t, !strings.Contains(r.msg, "header Test: "), "%s: %s", value, r.msg)
 	}
 	in.header("Test", "sandbox.later=QueryOrders:cut").refused(listPath, search(s, nil), 400, types.CodeParam, "not a trigger of HotelList")
 	in.header("Test", "sandbox.fault=cut").refused(queryPath, "{}", 400, types.CodeParam, "takes no header")
-	if len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0 {
-		t.Error("a malformed trigger acted")
-	}
+	failIf(t, len(s.Ledger().Orders()) != 0 || len(s.faults.all()) != 0, "a malformed trigger acted")
 }

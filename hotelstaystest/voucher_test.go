@@ -19,9 +19,7 @@ import (
 func (u *user) download(link string, headers ...string) (int, []byte) {
 	u.t.Helper()
 	r, err := u.get(link, headers...)
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	stopIf(u.t, err != nil, "%v", err)
 	return r.status, r.body
 }
 
@@ -45,9 +43,7 @@ func TestVoucherStates(t *testing.T) {
 		want := func(status string) *reply {
 			t.Helper()
 			r := ask()
-			if r.str("status") != status || (r.at("voucher") != nil) != (status == "GENERATED") {
-				t.Errorf("got %s, want %s", r.body, status)
-			}
+			failIf(t, r.str("status") != status || (r.at("voucher") != nil) != (status == "GENERATED"), "got %s, want %s", r.body, status)
 			return r
 		}
 		want("NOT_GENERATED")
@@ -58,13 +54,11 @@ func TestVoucherStates(t *testing.T) {
 		link := r.str("voucher", "downloadUrl")
 		status, doc := u.download(link)
 		inline, _ := base64.StdEncoding.DecodeString(r.str("voucher", "content", "base64"))
-		if status != 200 || !bytes.Equal(doc, inline) || sha256Hex(doc) != r.str("voucher", "signature", "digest") ||
-			r.str("voucher", "byteSize") != strconv.Itoa(len(doc)) {
-			t.Errorf("download: HTTP %d, %d bytes; %.500s", status, len(doc), r.body)
-		}
-		if r.str("voucher", "expiresIn") != "60" || r.str("voucher", "version") != "1" || r.str("voucher", "issuedAt") != "2000-01-01T00:01:10Z" {
-			t.Errorf("%v", r.at("voucher"))
-		}
+		failIf(t, status != 200 || !bytes.Equal(doc, inline) || sha256Hex(doc) != r.str("voucher", "signature", "digest") ||
+			r.str("voucher", "byteSize") != strconv.Itoa(len(doc)), "download: HTTP %d, %d bytes; %.500s", status, len(doc), r.body)
+		failIf(t, r.str("voucher", "expiresIn") != "60" ||
+			r.str("voucher", "version") != "1" || r.str("voucher", "issuedAt") != "2000-01-01T00:01:10Z",
+			"%v", r.at("voucher"))
 		if status, page := u.download(r.str("voucher", "verifyUrl")); status != 200 || !bytes.Contains(page, []byte("GENERATED")) {
 			t.Errorf("verify page: HTTP %d %s", status, page)
 		}
@@ -90,16 +84,14 @@ func TestVoucherStates(t *testing.T) {
 		}
 		s.Advance(10 * time.Second)
 		second := want("GENERATED")
-		if second.str("voucher", "version") != "2" || second.str("voucher", "signature", "digest") == r.str("voucher", "signature", "digest") {
-			t.Errorf("%v", second.at("voucher"))
-		}
+		failIf(t, second.str("voucher", "version") != "2" ||
+			second.str("voucher", "signature", "digest") == r.str("voucher", "signature", "digest"),
+			"%v", second.at("voucher"))
 		s.FailVoucher("ref")
 		want("FAILED")
 		in.must(cancelPath, cancellation("ref", order))
 		want("CANCELLED")
-		if n := s.Ledger().Count(OpVoucherDownload); n != 6 {
-			t.Errorf("the ledger has %d downloads", n)
-		}
+		same(t, s.Ledger().Count(OpVoucherDownload), 6)
 	})
 }
 
@@ -114,9 +106,7 @@ func TestVoucherReferences(t *testing.T) {
 	u.refused(voucherPath, object{}, 400, types.CodeParam, "platformReferenceNo")
 	u.refused(voucherPath, object{"supplierReferenceNo": supplier}, 400, types.CodeAmbiguousReference, "2 orders")
 	r := u.must(voucherPath, object{"supplierReferenceNo": supplier, "platformReferenceNo": a.str("hotelOrder", "platformReferenceNo")})
-	if r.str("customerReferenceNo") != "a" {
-		t.Errorf("%s", r.body)
-	}
+	failIf(t, r.str("customerReferenceNo") != "a", "%s", r.body)
 	for _, other := range []object{
 		{"supplierReferenceNo": supplier, "customerReferenceNo": "none"}, {"supplierReferenceNo": "none", "customerReferenceNo": "a"},
 		{"platformReferenceNo": a.str("hotelOrder", "platformReferenceNo"), "customerReferenceNo": "b"},
@@ -125,9 +115,7 @@ func TestVoucherReferences(t *testing.T) {
 	}
 	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, types.CodeNotFound, "")
 	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "")
-	if none.msg != theirs.msg {
-		t.Error("another account sees that the order exists")
-	}
+	failIf(t, none.msg != theirs.msg, "another account sees that the order exists")
 }
 
 func TestVoucherSizes(t *testing.T) {
@@ -141,9 +129,8 @@ func TestVoucherSizes(t *testing.T) {
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	status, doc := u.download(r.str("voucher", "downloadUrl"))
-	if status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil {
-		t.Errorf("HTTP %d, %d bytes; %s", status, len(doc), r.body)
-	}
+	failIf(t, status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil,
+		"HTTP %d, %d bytes; %s", status, len(doc), r.body)
 	at := with(maxInline)
 	c := &call{account: at.s.AppKey}
 	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true}); err != nil {

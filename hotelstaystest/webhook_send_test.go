@@ -46,18 +46,14 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 			dialled = append(dialled, addr)
 			return nil, errors.New("recorded")
 		}, "tcp", address)
-		if !slices.Equal(dialled, want) || errors.Is(err, errNotTaken) != (want == nil) {
-			t.Errorf("%s: dialled %v, %v", address, dialled, err)
-		}
+		failIf(t, !slices.Equal(dialled, want) || errors.Is(err, errNotTaken) != (want == nil), "%s: dialled %v, %v", address, dialled, err)
 	}
 	for address, want := range map[string]bool{
 		"127.0.0.1:80": true, "127.1.2.3:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
 		"0.0.0.0:80": false, "[::]:80": false, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "10.0.0.1:80": false,
 		"localhost:80": false, "": false,
 	} {
-		if (checkLoopback(address) == nil) != want {
-			t.Errorf("the address %q as the dialler sees it: %v", address, checkLoopback(address))
-		}
+		failIf(t, (checkLoopback(address) == nil) != want, "the address %q as the dialler sees it: %v", address, checkLoopback(address))
 	}
 }
 
@@ -65,9 +61,7 @@ func TestOnlyLoopbackIsDialed(t *testing.T) {
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not in time: " + what)
-		}
+		stopIf(t, time.Now().After(end), "%v", "not in time: "+what)
 	}
 }
 
@@ -87,9 +81,7 @@ func TestDeliveriesOverSockets(t *testing.T) {
 		s := NewServer(config)
 		login(t, s).bookWithCallback("ref", web.URL+"/hook")
 		eventually(t, "three events", func() bool { return len(rc.all()) == 3 })
-		if rc.events() != "created paid modified" || signedAt(rc.all()[2], s.WebhookSecret) == 0 {
-			t.Errorf("got %s", rc.events())
-		}
+		failIf(t, rc.events() != "created paid modified" || signedAt(rc.all()[2], s.WebhookSecret) == 0, "got %s", rc.events())
 		s.Close()
 		web.Close()
 	}
@@ -128,14 +120,11 @@ func TestCloseEndsDeliveries(t *testing.T) {
 				time.Sleep(tc.after)
 				before, began := len(rc.all()), time.Now()
 				s.Close()
-				if took := time.Since(began); took != 0 {
-					t.Errorf("Close took %v", took)
-				}
+				same(t, time.Since(began), 0)
 				time.Sleep(48 * time.Hour)
 				events := s.Ledger().Webhooks()
-				if len(events) != 1 || events[0].State != tc.want || len(rc.all()) != before {
-					t.Errorf("%d deliveries later: %+v", len(rc.all())-before, events)
-				}
+				failIf(t, len(events) != 1 || events[0].State != tc.want || len(rc.all()) != before,
+					"%d deliveries later: %+v", len(rc.all())-before, events)
 			})
 		})
 	}
@@ -154,9 +143,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 	<-hanging
 	began := time.Now()
 	s.Close()
-	if time.Since(began) > 8*time.Second {
-		t.Error("Close waits for the attempt's own end")
-	}
+	failIf(t, time.Since(began) > 8*time.Second, "Close waits for the attempt's own end")
 	web.Close()
 }
 
@@ -178,9 +165,7 @@ func TestRemoteClientsReachNoLoopback(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	}
-	if n := len(rc.all()); n != 1 {
-		t.Errorf("%d deliveries", n)
-	}
+	same(t, len(rc.all()), 1)
 }
 
 // 0.0.0.0 is not loopback, yet reaches it.
@@ -198,8 +183,6 @@ func TestDeliveriesToNamedHosts(t *testing.T) {
 		"http://engine:8080/hook": "", "http://Engine./hook": "", "ftp://engine/": "must be https",
 		"http://engine.example.com/": "must be https", "http://127.0.0.1/": "must be https",
 	} {
-		if got := s.refusedCallback(url); got != want {
-			t.Errorf("%s: %q, want %q", url, got, want)
-		}
+		same(t, s.refusedCallback(url), want, url)
 	}
 }

@@ -42,17 +42,11 @@ func TestSignWebhook(t *testing.T) {
 	body := []byte(`{"event":"order_paid"}`)
 	at := time.Unix(1700000000, 999)
 	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // from openssl dgst -hmac
-	if got := SignWebhook("golden-secret", at, body); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	same(t, SignWebhook("golden-secret", at, body), want)
 	req := NewWebhookRequest("http://127.0.0.1/x", "golden-secret", at, "evt", body)
 	sent, _ := io.ReadAll(req.Body)
-	if req.Method != "POST" || req.Header.Get("X-Platform-Signature") != want ||
-		req.Header.Get("X-Platform-Event-Id") != "evt" || !bytes.Equal(sent, body) {
-		t.Errorf("%+v", req)
-	}
+	failIf(t, req.Method != "POST" || req.Header.Get("X-Platform-Signature") != want ||
+		req.Header.Get("X-Platform-Event-Id") != "evt" || !bytes.Equal(sent, body), "%+v", req)
 	bare := NewWebhookRequest("http://127.0.0.1/x", "", at, "", body)
-	if len(bare.Header.Values("X-Platform-Signature"))+len(bare.Header.Values("X-Platform-Event-Id")) != 0 {
-		t.Errorf("%v", bare.Header)
-	}
+	failIf(t, len(bare.Header.Values("X-Platform-Signature"))+len(bare.Header.Values("X-Platform-Event-Id")) != 0, "%v", bare.Header)
 }

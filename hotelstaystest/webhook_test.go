@@ -90,14 +90,10 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 		in, order := u.bookWithCallback("ref", "https://hooks.example.com/orders?x=1")
 		u.book("silent", 1)
 		synctest.Wait()
-		if rc.events() != "created" {
-			t.Fatalf("after Book: %s", rc.events())
-		}
+		stopIf(t, rc.events() != "created", "after Book: %s", rc.events())
 		time.Sleep(3*time.Minute - 1)
 		synctest.Wait()
-		if rc.events() != "created" {
-			t.Fatalf("before the confirmation: %s", rc.events())
-		}
+		stopIf(t, rc.events() != "created", "before the confirmation: %s", rc.events())
 		time.Sleep(time.Minute) // without a request
 		s.AmendOrder("ref")
 		s.ConfirmOrder("silent")
@@ -123,31 +119,22 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 			{types.EventOrderCancelled, "HC-000000001-2", amended.Add(2 * time.Minute)},
 		}
 		got, records := rc.all(), s.Ledger().Webhooks()
-		if len(got) != len(want) || len(records) != len(want) || len(s.Ledger().WebhooksFor("ref")) != len(want) ||
-			len(s.Ledger().WebhooksFor("silent")) != 0 {
-			t.Fatalf("got %s, %d records", rc.events(), len(records))
-		}
+		stopIf(t, len(got) != len(want) || len(records) != len(want) || len(s.Ledger().WebhooksFor("ref")) != len(want) ||
+			len(s.Ledger().WebhooksFor("silent")) != 0, "got %s, %d records", rc.events(), len(records))
 		ids := map[string]bool{}
 		for i, w := range want {
 			d, rec := got[i], records[i]
 			ids[d.eventID()] = true
-			if d.sent != (webhookBody{"ref", w.confirmNo, w.event, w.at.UnixMilli()}) || !d.at.Equal(w.at) || d.method != "POST" {
-				t.Errorf("delivery %d at %v: %s, want %+v", i, d.at, d.body, w)
-			}
-			if d.header.Get("User-Agent") != "platform-webhook/1.0" || d.header.Get("Content-Type") != "application/json" ||
-				signedAt(d, "a secret") != w.at.Unix() {
-				t.Errorf("delivery %d: %v", i, d.header)
-			}
+			failIf(t, d.sent != (webhookBody{"ref", w.confirmNo, w.event, w.at.UnixMilli()}) || !d.at.Equal(w.at) || d.method != "POST",
+				"delivery %d at %v: %s, want %+v", i, d.at, d.body, w)
+			failIf(t, d.header.Get("User-Agent") != "platform-webhook/1.0" || d.header.Get("Content-Type") != "application/json" ||
+				signedAt(d, "a secret") != w.at.Unix(), "delivery %d: %v", i, d.header)
 			attempt := WebhookAttempt{Started: w.at, Done: w.at, Status: 200, Signature: d.header.Get("X-Platform-Signature")}
-			if rec.State != WebhookDelivered || rec.Event != w.event || rec.EventID != d.eventID() || !rec.EventTime.Equal(w.at) ||
+			failIf(t, rec.State != WebhookDelivered || rec.Event != w.event || rec.EventID != d.eventID() || !rec.EventTime.Equal(w.at) ||
 				rec.PlatformReferenceNo != "PO000000001" || !bytes.Equal(rec.Body, d.body) ||
-				len(rec.Attempts) != 1 || rec.Attempts[0] != attempt {
-				t.Errorf("record %d: %+v", i, rec)
-			}
+				len(rec.Attempts) != 1 || rec.Attempts[0] != attempt, "record %d: %+v", i, rec)
 		}
-		if len(ids) != len(want) {
-			t.Errorf("%d ids", len(ids))
-		}
+		failIf(t, len(ids) != len(want), "%d ids", len(ids))
 	})
 }
 
@@ -176,16 +163,13 @@ func TestWebhookRetries(t *testing.T) {
 				login(t, s).bookWithCallback("ref", hook)
 				time.Sleep(time.Hour)
 				got, rec := rc.all(), s.Ledger().Webhooks()[0]
-				if len(got) != len(tc.want) || len(rec.Attempts) != len(tc.want) || rec.State != tc.state {
-					t.Fatalf("%d deliveries, %+v", len(got), rec)
-				}
+				stopIf(t, len(got) != len(tc.want) || len(rec.Attempts) != len(tc.want) || rec.State != tc.state, "%d deliveries, %+v", len(got), rec)
 				for i, d := range got {
 					if at := d.at.Sub(began); at != tc.want[i]*time.Second || !rec.Attempts[i].Started.Equal(d.at) {
 						t.Errorf("attempt %d after %v, want %v s", i, at, tc.want[i])
 					}
-					if d.eventID() != rec.EventID || !bytes.Equal(d.body, got[0].body) || signedAt(d, s.WebhookSecret) != d.at.Unix() {
-						t.Errorf("attempt %d: %v %s", i, d.header, d.body)
-					}
+					failIf(t, d.eventID() != rec.EventID || !bytes.Equal(d.body, got[0].body) || signedAt(d, s.WebhookSecret) != d.at.Unix(),
+						"attempt %d: %v %s", i, d.header, d.body)
 				}
 			})
 		})
@@ -199,17 +183,13 @@ func TestRedeliverWebhook(t *testing.T) {
 		login(t, s).bookWithCallback("ref", hook)
 		time.Sleep(time.Minute)
 		rec := s.Ledger().Webhooks()[0]
-		if rec.State != WebhookGivenUp {
-			t.Fatalf("%+v", rec)
-		}
+		stopIf(t, rec.State != WebhookGivenUp, "%+v", rec)
 		s.RedeliverWebhook(rec.EventID)
 		synctest.Wait()
 		rec = s.Ledger().Webhooks()[0]
 		got := rc.all()
-		if rec.State != WebhookDelivered || len(rec.Attempts) != 3 || len(got) != 3 ||
-			!bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != rec.EventID {
-			t.Errorf("%+v", rec)
-		}
+		failIf(t, rec.State != WebhookDelivered || len(rec.Attempts) != 3 || len(got) != 3 ||
+			!bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != rec.EventID, "%+v", rec)
 		s.RedeliverWebhook(rec.EventID) // fails
 		time.Sleep(time.Minute)
 		if again := s.Ledger().Webhooks()[0]; again.State != WebhookDelivered || len(again.Attempts) != 5 {
@@ -280,9 +260,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 		}
 		got = append(got, fmt.Sprintf("%s@%v", kind, d.at.Sub(began)))
 	}
-	if strings.Join(got, " ") != want {
-		t.Errorf("got %s\nwant %s", strings.Join(got, " "), want)
-	}
+	failIf(t, strings.Join(got, " ") != want, "got %s\nwant %s", strings.Join(got, " "), want)
 	acted, faults := 0, max(1, f.Times)
 	if f.Kind == FaultDuplicate {
 		faults = 2 // the attempt and its copy
@@ -292,18 +270,14 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 		if f.Kind == FaultDrop && i == f.Skip {
 			state = WebhookDropped
 		}
-		if e.State != state || state == WebhookDelivered && bodies[e.EventID] != string(e.Body) {
-			t.Errorf("%+v", e)
-		}
+		failIf(t, e.State != state || state == WebhookDelivered && bodies[e.EventID] != string(e.Body), "%+v", e)
 		for _, a := range e.Attempts {
 			if a.Fault == f.Kind {
 				acted++
 			}
 		}
 	}
-	if acted != faults {
-		t.Errorf("the fault is on %d attempts", acted)
-	}
+	failIf(t, acted != faults, "the fault is on %d attempts", acted)
 }
 
 // A retry lets other events pass. If it is to be held back, it waits for the order's next event,
@@ -328,9 +302,7 @@ func TestReorderOfRetries(t *testing.T) {
 				s.SendWebhook("ref", event)
 				synctest.Wait()
 			}
-			if got := rc.events(); got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
+			same(t, rc.events(), tc.want)
 		})
 	}
 }
@@ -348,9 +320,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 		close(both)
 		synctest.Wait()
 		a := s.Ledger().Webhooks()[0].Attempts
-		if len(a) != 2 || a[0].Copy == a[1].Copy || a[0].Status != 200 || a[1].Status != 200 {
-			t.Errorf("%+v", a)
-		}
+		failIf(t, len(a) != 2 || a[0].Copy == a[1].Copy || a[0].Status != 200 || a[1].Status != 200, "%+v", a)
 	})
 }
 
@@ -386,13 +356,9 @@ func TestManyFaultyDeliveries(t *testing.T) {
 		}
 		records := s.Ledger().Webhooks()
 		for _, rec := range records {
-			if rec.State != WebhookDelivered || !bytes.Equal(whole[rec.EventID], rec.Body) {
-				t.Errorf("%+v", rec)
-			}
+			failIf(t, rec.State != WebhookDelivered || !bytes.Equal(whole[rec.EventID], rec.Body), "%+v", rec)
 		}
-		if len(records) != 3*orders || len(rc.all()) <= 3*orders {
-			t.Errorf("%d events, %d deliveries", len(records), len(rc.all()))
-		}
+		failIf(t, len(records) != 3*orders || len(rc.all()) <= 3*orders, "%d events, %d deliveries", len(records), len(rc.all()))
 	})
 }
 
@@ -414,9 +380,7 @@ func TestWebhookEvents(t *testing.T) {
 		s.SetOrderStatus("ref", 5)
 		s.SetOrderStatus("ref", 3)
 		synctest.Wait()
-		if got := rc.events(); got != "paid strange modified cancelled" {
-			t.Errorf("got %s", got)
-		}
+		same(t, rc.events(), "paid strange modified cancelled")
 	})
 }
 
@@ -429,9 +393,7 @@ func TestUnsignedWebhooks(t *testing.T) {
 		s.SendWebhook("ref", "badly signed")
 		synctest.Wait()
 		plain, bad := rc.all()[0].header, rc.all()[1].header
-		if len(plain.Values("X-Platform-Signature")) != 0 || plain.Get("X-Platform-Event-Id") == "" || s.WebhookSecret != "" ||
-			!signatureForm.MatchString(bad.Get("X-Platform-Signature")) {
-			t.Errorf("%v, %v", plain, bad)
-		}
+		failIf(t, len(plain.Values("X-Platform-Signature")) != 0 || plain.Get("X-Platform-Event-Id") == "" || s.WebhookSecret != "" ||
+			!signatureForm.MatchString(bad.Get("X-Platform-Signature")), "%v, %v", plain, bad)
 	})
 }

@@ -28,9 +28,7 @@ func TestFullRequestsAreTaken(t *testing.T) {
 		sent := &recorder{to: s.Client().Transport}
 		client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
 			hotelstays.WithHTTPClient(&http.Client{Transport: sent}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stopIf(t, err != nil, "%v", err)
 		in, offers := login(t, s).find(nil)
 		values := map[string]any{ // of fields, by their names; the others have one for their type
 			"AppKey": s.AppKey, "AppSecret": types.NewSecret(s.AppSecret), "TTL": time.Hour,
@@ -189,7 +187,5 @@ func TestAnswersHaveTheFieldsOfTheClient(t *testing.T) {
 			}
 		}
 	}
-	if len(used) != len(onesOwn) {
-		t.Errorf("some of %q are fields of both, or of none: %q", onesOwn, slices.Sorted(maps.Keys(used)))
-	}
+	failIf(t, len(used) != len(onesOwn), "some of %q are fields of both, or of none: %q", onesOwn, slices.Sorted(maps.Keys(used)))
 }
