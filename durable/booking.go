@@ -245,9 +245,11 @@ func (b Booking) Missed(at time.Time) Booking {
 //
 // A booking that has ended without an order opens again: the calling process was frozen for
 // long, and its Book may have made an order since. ok is false, and nothing changes, if the
-// order was found. Where another round is open, store EarlierEnded instead.
+// order was found, or if this Book ended before what proves the absence: the process was frozen
+// after it. Where another round is open, store EarlierEnded instead.
 func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
-	if b.Ending.HasOrder() {
+	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
+	if b.Ending.HasOrder() || proven {
 		return b, false
 	}
 	return handedOver(recovery).EarlierEnded(b.Earlier)

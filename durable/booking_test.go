@@ -90,6 +90,19 @@ func TestDue(t *testing.T) {
 	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt)
 }
 
+// A process that was frozen after its Book, not in it, makes no proven absence open again.
+func TestHandOverAfterTheProof(t *testing.T) {
+	absent := started() // its Book may run until bookedBy
+	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), durable.EndingAbsent
+	for ended, opens := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + 1: true} {
+		_, ok := absent.HandOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})
+		assert.Equal(t, opens, ok, ended)
+	}
+	absent.Recovery.EndedAt = time.Time{} // its Book found no order by itself
+	_, ok := absent.HandOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(bookedBy)})
+	assert.False(t, ok)
+}
+
 // Each transition accepts some phases only, and otherwise changes nothing.
 func TestTransitions(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
