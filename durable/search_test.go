@@ -1,0 +1,162 @@
+package durable_test
+
+import (
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	model "github.com/hotelstays/hotelstays-go/hotelstaystest/bookingsmodel"
+)
+
+// limit is how many states a search may have.
+const limit = 20_000_000
+
+// worlds are what may happen, and how often.
+func worlds() map[string]model.World {
+	plain := model.World{Faults: 2, Wakes: 1, Rounds: 2, BookTimeout: 2 * time.Minute, ShowsWithin: 10 * time.Minute}
+	clocks, alone, person := plain, plain, plain
+	clocks.Faults, clocks.Skew = 1, durable.ClockMargin
+	alone.Faults, alone.BookTimeout, alone.InProcess = 1, 15*time.Minute, true
+	person.Faults, person.Wakes, person.Idempotent, person.Acts = 1, 0, true, 2
+	worlds := map[string]model.World{"one clock": plain, "two clocks": clocks, "a process polls for itself": alone,
+		"a person abandons and retries": person}
+	return worlds
+}
+
+// search searches a world with changed rules, and prints the shortest path to what is violated.
+func search(t *testing.T, w model.World, change func(r *model.Rules)) (r model.Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w.Rules = model.Real()
+		if change != nil {
+			change(w.Rules)
+		}
+		r = w.Search(limit)
+		t.Logf("%d states, depth %d", r.States, r.Depth)
+		if r.Violated != "" {
+			t.Log(r.Violated)
+		}
+		for _, step := range r.Path {
+			t.Log(step)
+		}
+	})
+	return r
+}
+
+func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
+	for name, world := range worlds() {
+		t.Run(name, func(t *testing.T) {
+			if os.Getenv("HOTELSTAYS_LONG") != "" {
+				world.Faults++
+			} else if testing.Short() {
+				world.Faults--
+			}
+			assert.Empty(t, search(t, world, nil).Violated)
+		})
+	}
+}
+
+// A search that finds nothing in broken code would prove nothing. Each path is the shortest one.
+func TestSearchFindsEachPlantedFault(t *testing.T) {
+	type rules = model.Rules
+	type outcome = *hotelstays.BookingOutcome
+	for name, planted := range map[string]struct {
+		violates string
+		world    string
+		breaks   model.Breaks
+		change   func(r *rules)
+	}{
+		"Book leaves before it is saved": {model.TwoOrders, "", model.Breaks{SendFirst: true}, nil},
+		"a fence is not checked":         {model.TwoOrders, "", model.Breaks{NoFence: true}, nil},
+		"Start starts again": {model.TwoOrders, "", model.Breaks{}, func(r *rules) {
+			start := r.Start
+			r.Start = func(b durable.Booking, bookBy time.Time) (durable.Booking, error) {
+				b.BookBy = time.Time{}
+				return start(b, bookBy)
+			}
+		}},
+		"Book leaves after its time": {model.FalseAbsent, "", model.Breaks{SendLate: true}, nil},
+		"absence is proven one poll early": {model.FalseAbsent, "", model.Breaks{}, func(r *rules) {
+			r.Polled = func(b durable.Booking, at time.Time, o outcome, err error) (durable.Booking, outcome) {
+				if err == nil && o.State == hotelstays.BookingOpen && o.Err == nil && o.Recovery.Polls == 5 {
+					return b, &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: o.Recovery}
+				}
+				return b.Polled(at, o, err)
+			}
+		}},
+		"absence is proven without the margin of the clocks": {model.FalseAbsent, "two clocks", model.Breaks{}, func(r *rules) {
+			r.Polled = func(b durable.Booking, at time.Time, o outcome, err error) (durable.Booking, outcome) {
+				return b.Polled(at.Add(durable.ClockMargin), o, err)
+			}
+		}},
+		"a failed poll counts as one without an order": {model.FalseAbsent, "", model.Breaks{}, func(r *rules) {
+			step := r.Step
+			r.Step = func(recovery *hotelstays.BookingRecovery, answer model.Answer) (outcome, error) {
+				if answer == model.Failed {
+					answer = model.NoOrder
+				}
+				return step(recovery, answer)
+			}
+		}},
+		"a lost answer counts as a refusal": {model.FalseAbsent, "", model.Breaks{}, func(r *rules) {
+			r.Booked = func(b durable.Booking, at time.Time, o outcome, err error) outcome {
+				if hotelstays.KindOf(err) == hotelstays.KindOutcomeUnknown {
+					o, err = nil, hotelstays.ErrRateChanged
+				}
+				return b.Booked(at, o, err)
+			}
+		}},
+		"the earlier round is forgotten": {model.FalseAbsent, "a person abandons and retries", model.Breaks{}, func(r *rules) {
+			r.LastBook = func(durable.Booking) time.Time { return time.Time{} }
+		}},
+		"OnOutcome has a transaction of its own": {model.Twice, "", model.Breaks{DeliverApart: true}, nil},
+		"what has ended is delivered again":      {model.Twice, "", model.Breaks{DeliverAgain: true}, nil},
+		"End ends again": {model.Twice, "", model.Breaks{}, func(r *rules) {
+			r.End = func(b durable.Booking, o outcome) (durable.Booking, bool, error) {
+				b.Ending = ""
+				return b.End(o)
+			}
+		}},
+		"a lease has no end":    {model.NeverEnds, "", model.Breaks{LeaseStays: true}, nil},
+		"Run leaves what waits": {model.NeverEnds, "", model.Breaks{NobodySends: true}, nil},
+		"a wake-up stops the schedule": {model.NeverEnds, "one clock", model.Breaks{}, func(r *rules) {
+			r.Wake = func(b durable.Booking, now time.Time) (durable.Booking, bool) {
+				next, ok := b.Wake(now)
+				next.Due = now.Add(9 * time.Hour)
+				return next, ok
+			}
+		}},
+		"what was sent is never due": {model.NeverEnds, "", model.Breaks{}, func(r *rules) {
+			r.Start = func(b durable.Booking, bookBy time.Time) (durable.Booking, error) {
+				next, err := b.Start(bookBy)
+				next.Due = bookBy.Add(8 * time.Hour)
+				return next, err
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := worlds()[planted.world]
+			if w.Rounds == 0 { // webhooks and a second round cost time, and most faults show without
+				w = worlds()["one clock"]
+				w.Wakes, w.Rounds = 0, 1
+			}
+			w.Breaks, w.Only = planted.breaks, planted.violates
+			assert.Equal(t, planted.violates, search(t, w, planted.change).Violated)
+		})
+	}
+}
+
+// The promises rest on these assumptions.
+func TestSearchFindsWhatNoAssumptionCovers(t *testing.T) {
+	late := worlds()["one clock"]
+	late.ShowsWithin += time.Minute
+	assert.Equal(t, model.FalseAbsent, search(t, late, nil).Violated, "an order shows later than ten minutes after its Book")
+	apart := worlds()["two clocks"]
+	apart.Skew = 4 * durable.ClockMargin
+	assert.Equal(t, model.FalseAbsent, search(t, apart, nil).Violated, "clocks differ by more than ClockMargin")
+}

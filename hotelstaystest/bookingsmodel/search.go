@@ -1,0 +1,107 @@
+// The search: breadth first, so that a counterexample is the shortest.
+
+package bookingsmodel
+
+import "fmt"
+
+// graph is what a search has seen. A state is its index in states.
+type graph[S comparable, L any] struct {
+	states []S
+	from   []int32 // the state that each was first reached from; -1 for the first states
+	depth  int
+	edges  [][]int32
+	known  map[S]int32
+	next   func(S, func(L, S))
+}
+
+// explore searches all states that are reached from the first ones. wrong names what must never be
+// in a state; the search ends there, and after a number of states. A state that nothing follows and
+// that is not done, and one that a state behind it leads back to, never end.
+func explore[S comparable, L any](first []S, limit int, next func(S, func(L, S)), wrong func(S) string,
+	done func(S) bool) (g *graph[S, L], why string, at int32) {
+	g = &graph[S, L]{known: map[S]int32{}, next: next}
+	add := func(s S, from int32) (n int32) {
+		n, seen := g.known[s]
+		if !seen {
+			n = int32(len(g.states))
+			g.known[s] = n
+			g.states, g.from = append(g.states, s), append(g.from, from)
+			if what := wrong(s); what != "" && why == "" {
+				why, at = what, n
+			}
+		}
+		return n
+	}
+	for _, s := range first {
+		add(s, -1)
+	}
+	layer := len(g.states)
+	for n := int32(0); int(n) < len(g.states) && why == ""; n++ {
+		if int(n) == layer {
+			g.depth++
+			layer = len(g.states)
+		}
+		if len(g.states) > limit {
+			return g, fmt.Sprintf("more than %d states", limit), n
+		}
+		var edges []int32
+		next(g.states[n], func(_ L, s S) { edges = append(edges, add(s, n)) })
+		if g.edges = append(g.edges, edges); edges == nil && !done(g.states[n]) && why == "" {
+			return g, NeverEnds, n
+		}
+	}
+	if why == "" {
+		if n := g.circle(); n >= 0 {
+			return g, NeverEnds, n
+		}
+	}
+	return g, why, at
+}
+
+// circle returns a state that leads back to itself, or -1.
+func (g *graph[S, L]) circle() int32 {
+	into := make([]int, len(g.states))
+	for _, edges := range g.edges {
+		for _, n := range edges {
+			into[n]++
+		}
+	}
+	var free []int32
+	for n, count := range into {
+		if count == 0 {
+			free = append(free, int32(n))
+		}
+	}
+	for len(free) > 0 {
+		n := free[len(free)-1]
+		free = free[:len(free)-1]
+		into[n] = -1
+		for _, n := range g.edges[n] {
+			if into[n]--; into[n] == 0 {
+				free = append(free, n)
+			}
+		}
+	}
+	for n, count := range into {
+		if count > 0 {
+			return int32(n)
+		}
+	}
+	return -1
+}
+
+// path returns the steps to a state.
+func (g *graph[S, L]) path(n int32) (labels []L) {
+	for ; g.from[n] >= 0; n = g.from[n] {
+		found := false
+		g.next(g.states[g.from[n]], func(label L, s S) {
+			if !found && s == g.states[n] {
+				labels, found = append(labels, label), true
+			}
+		})
+	}
+	for i, j := 0, len(labels)-1; i < j; i, j = i+1, j-1 {
+		labels[i], labels[j] = labels[j], labels[i]
+	}
+	return labels
+}

@@ -1,0 +1,428 @@
+// The world: what is in a state, and what happens without a worker.
+
+package bookingsmodel
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// The invariants, by the words of Result.Violated.
+const (
+	TwoOrders   = "two orders for one booking"
+	FalseAbsent = "an absence is reported while an order exists or may still come"
+	Twice       = "an outcome is delivered twice"
+	NeverEnds   = "a booking does not end, although nothing fails any more"
+)
+
+// World is what may happen to a booking.
+type World struct {
+	// Faults is how often something may fail, in all: a crash, an answer of Book that is lost, a poll
+	// that fails, a write that fails, a write that is applied although it reports a failure, or a
+	// worker that stands still while time passes, until it goes on at any time.
+	Faults int
+	// Wakes is how many webhooks come, at any time and for any reason.
+	Wakes int
+	// Rounds is how often a booking begins under the reference.
+	Rounds int
+	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
+	Skew time.Duration
+	// BookTimeout is that of the workers.
+	BookTimeout time.Duration
+	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
+	InProcess bool
+	// ShowsWithin is how long after the end of Book an order is shown at the latest.
+	ShowsWithin time.Duration
+	// Idempotent: a second Book under the reference returns the first order. If it is false, no
+	// service protects the booking, and each Book that arrives makes an order.
+	Idempotent bool
+	// Acts is how often a person abandons a booking, or retries it.
+	Acts int
+	// Rules are the transitions, and Breaks is what the workers do wrong.
+	Rules  *Rules
+	Breaks Breaks
+	// Only is the one invariant to look at. Empty is all.
+	Only string
+}
+
+// Breaks are faults of a store or of a worker.
+type Breaks struct {
+	NoFence      bool // writes do not look whether the row has changed
+	SendFirst    bool // Book leaves before it is saved that it does
+	SendLate     bool // Book leaves after its time limit
+	DeliverApart bool // OnOutcome runs in another transaction
+	DeliverAgain bool // OnOutcome runs for a booking that has ended already
+	LeaseStays   bool // a lease has no end
+	NobodySends  bool // Run leaves the bookings alone that wait for Send
+}
+
+const (
+	second = time.Second
+	lease  = 60   // seconds, as in contrib/sql
+	never  = 7200 // seconds: longer than any pause between two polls
+)
+
+// epoch is the time 0 of a state.
+var epoch = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func timeOf(clock int16) time.Time { return epoch.Add(time.Duration(clock) * second) }
+func clockOf(t time.Time) int16    { return int16(t.Sub(epoch) / second) }
+
+// state is a state of the world. Its times, also those of its bookings, are seconds from now, so that
+// states that differ in nothing but the time are one.
+type state struct {
+	skew      int16 // of the second worker
+	row       int32 // the stored booking
+	round     uint8
+	called    bool // the caller's Send of this round came
+	delivered uint8
+	told      ending // what was delivered last in this round
+	books     [2]book
+	workers   [2]worker
+	faults    uint8 // that are left, as are these
+	wakes     uint8
+	acts      uint8
+}
+
+// book is a Book that may make an order, or has made it.
+type book struct {
+	is bookIs
+	by int16 // when it is shown at the latest
+}
+
+type bookIs uint8
+
+const (
+	noBook bookIs = iota
+	flying        // it may arrive
+	made          // the order exists
+	shown         // QueryOrders returns it
+)
+
+// worker is a process that books or polls.
+type worker struct {
+	does  does
+	fresh bool  // the row has not changed since it was read
+	still bool  // it stands still while time passes
+	mine  int8  // the Book that is under way
+	final uint8 // the ending that it will store, or the result of Book
+	read  int32 // the booking that it has read
+	next  int32 // the booking that it will store, or has a recovery for itself
+	at    int16 // a time of its clock
+}
+
+type does uint8
+
+const (
+	nothing does = iota
+	startsBook
+	sends
+	awaits   // the answer of Book
+	recovers // polls by itself, after Book
+	endsBook
+	polls
+	stores // what a poll says
+)
+
+// ending is a durable.Ending.
+type ending uint8
+
+var endings = []durable.Ending{"", durable.EndingFound, durable.EndingAbsent, durable.EndingFailed, durable.EndingAbandoned}
+
+const (
+	found  ending = 1
+	absent ending = 2
+	failed ending = 3
+)
+
+// outcomes are what is delivered.
+var outcomes = []*hotelstays.BookingOutcome{found: {State: hotelstays.BookingFound}, absent: {State: hotelstays.BookingAbsent},
+	failed: {State: hotelstays.BookingAbsent, Err: hotelstays.ErrRateChanged}}
+
+// before orders workers.
+func (a worker) before(b worker) bool {
+	if a.does != b.does {
+		return a.does > b.does
+	}
+	if a.still != b.still || a.fresh != b.fresh {
+		return a.still && !b.still || a.still == b.still && a.fresh
+	}
+	return cmp.Compare(a.final, b.final)*16+cmp.Compare(a.read, b.read)*8+cmp.Compare(a.next, b.next)*4+
+		cmp.Compare(a.at, b.at)*2+cmp.Compare(a.mine, b.mine) < 0
+}
+
+func endingOf(outcome *hotelstays.BookingOutcome) ending {
+	for i, e := range endings {
+		if e == durable.EndingOf(outcome) {
+			return ending(i)
+		}
+	}
+	panic("an unknown ending")
+}
+
+// Step is a step of a path.
+type Step struct {
+	Worker int // 0 or 1, or -1 for what no worker does
+	Do     string
+	At     time.Duration // since the booking began
+	swaps  bool
+}
+
+// String is a line of a path.
+func (s Step) String() string {
+	who := "        "
+	if s.Worker >= 0 {
+		who = fmt.Sprintf("worker %d", s.Worker+1)
+	}
+	return fmt.Sprintf("%8s  %s  %s", s.At, who, s.Do)
+}
+
+// Result is what a search has found.
+type Result struct {
+	States, Depth int
+	// Violated is the invariant that does not hold, or empty. Path leads there.
+	Violated string
+	Path     []Step
+}
+
+// Search searches all states of a world, but at most limit. Call it in a bubble of testing/synctest:
+// the recovery's times must not pass in it.
+func (w World) Search(limit int) Result {
+	m, first := w.model()
+	g, why, at := explore(first, limit, m.next, m.wrong, m.done)
+	r := Result{States: len(g.states), Depth: g.depth, Violated: why}
+	if why != "" {
+		r.Path = g.path(at)
+		tell(r.Path)
+	}
+	return r
+}
+
+// tell sets the times and the workers of a path. The search takes workers with one clock for alike.
+func tell(path []Step) {
+	var now time.Duration
+	swapped := false
+	for i := range path {
+		s := &path[i]
+		s.At, now = now, now+s.At
+		if s.Worker >= 0 && swapped {
+			s.Worker = 1 - s.Worker
+		}
+		swapped = swapped != s.swaps
+	}
+}
+
+// model computes what follows a state of a world.
+type model struct {
+	World
+	table
+	service *service
+}
+
+func (w World) model() (m *model, first []state) {
+	m = &model{World: w, table: table{numbers: map[string]int32{}, computed: map[key]value{}}, service: newService()}
+	row := m.number(m.begun(epoch))
+	skew := int16(w.Skew / second)
+	for _, skew := range []int16{0, skew, -skew}[:min(3, 1+2*int(skew))] {
+		first = append(first, state{skew: skew, row: row, round: 1,
+			faults: uint8(w.Faults), wakes: uint8(w.Wakes), acts: uint8(w.Acts)})
+	}
+	return m, first
+}
+
+// begun returns a booking that begins at a time.
+func (m *model) begun(at time.Time) durable.Booking {
+	recovery := m.service.client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: reference})
+	return durable.New(*recovery, at.Add(m.BookTimeout))
+}
+
+// clock returns the time of a worker's clock.
+func (s *state) clock(w int) int16 { return int16(w) * s.skew }
+
+func (s *state) orders() (n int) {
+	for _, b := range s.books {
+		if b.is >= made {
+			n++
+		}
+	}
+	return n
+}
+
+// shows reports whether a poll finds an order.
+func (s *state) shows() bool { return s.books[0].is == shown || s.books[1].is == shown }
+
+// mayCome reports whether there is an order, or one may come.
+func (s *state) mayCome() bool { return s.books[0].is != noBook || s.books[1].is != noBook }
+
+func (m *model) wrong(s state) string {
+	for _, invariant := range []struct {
+		name     string
+		violated bool
+	}{
+		{TwoOrders, s.orders() > 1},
+		{FalseAbsent, (s.told == absent || s.told == failed) && s.mayCome()},
+		{Twice, s.delivered > 1},
+	} {
+		if invariant.violated && (m.Only == "" || m.Only == invariant.name) {
+			return invariant.name
+		}
+	}
+	return ""
+}
+
+func (m *model) done(s state) bool {
+	if m.Only != "" && m.Only != NeverEnds {
+		return true
+	}
+	ended := m.bookings[s.row].Ending
+	return s.idle() && ended != "" && (s.delivered == 1 || ended == durable.EndingAbandoned)
+}
+
+func (s *state) idle() bool { return s.workers[0].does == nothing && s.workers[1].does == nothing }
+
+// put stores the row of the next state. A worker that can do nothing any more but see that the row
+// has changed is idle.
+func (v *visit) put(s *state, row int32) {
+	s.row = row
+	for i := range s.workers {
+		me := &s.workers[i]
+		me.fresh = false
+		if me.does == stores && ending(me.final) != found && !v.Breaks.NoFence {
+			*me = worker{}
+		}
+	}
+}
+
+// visit is the visit of a state: it yields what may follow.
+type visit struct {
+	*model
+	from   state
+	passes time.Duration // in the next step
+	yield  func(Step, state)
+}
+
+func (m *model) next(s state, yield func(Step, state)) {
+	v := &visit{model: m, from: s, yield: yield}
+	for w := range s.workers {
+		v.work(w)
+	}
+	for i := range s.books {
+		v.serve(i)
+	}
+	if m.bookings[s.row].Ending.HasOrder() {
+		return // time and webhooks change nothing any more
+	}
+	v.world()
+	v.time()
+}
+
+// to yields the state that follows by a step.
+func (v *visit) to(worker int, do string, change func(s *state)) {
+	s := v.from
+	if worker >= 0 {
+		s.workers[worker].still = false
+	}
+	change(&s)
+	swap := s.skew == 0 && s.workers[1].before(s.workers[0])
+	if swap { // workers with one clock are alike
+		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
+	}
+	v.yield(Step{worker, do, v.passes, swap}, s)
+}
+
+// fault is to for what costs a fault.
+func (v *visit) fault(worker int, do string, change func(s *state)) {
+	if v.from.faults > 0 {
+		v.to(worker, do, func(s *state) {
+			s.faults--
+			change(s)
+		})
+	}
+}
+
+// service is what the service does with a Book.
+func (v *visit) serve(i int) {
+	ended := v.bookings[v.from.row].Ending.HasOrder()
+	switch b := v.from.books[i]; {
+	case ended && !v.from.awaited(i):
+	case b.is == flying:
+		if v.Idempotent && v.from.orders() > 0 {
+			v.to(-1, "Book arrives, and makes no second order", func(s *state) { s.release(i) })
+			return
+		}
+		v.to(-1, "the order is made", func(s *state) { s.books[i].is = made })
+		if !v.from.awaited(i) {
+			v.to(-1, "Book never arrives", func(s *state) { s.books[i] = book{} })
+		}
+	case b.is == made && !ended:
+		v.to(-1, "the order shows", func(s *state) { s.books[i].is = shown })
+	}
+}
+
+// awaited reports whether a worker awaits the answer of a Book.
+func (s *state) awaited(i int) bool {
+	for _, w := range s.workers {
+		if w.does == awaits && int(w.mine) == i {
+			return true
+		}
+	}
+	return false
+}
+
+// release forgets a Book: who awaits it awaits the order of the other one.
+func (s *state) release(i int) {
+	for j, w := range s.workers {
+		if w.does == awaits && int(w.mine) == i {
+			s.workers[j].mine = int8(1 - i)
+		}
+	}
+	s.books[i] = book{}
+}
+
+// world is what webhooks and persons do.
+func (v *visit) world() {
+	s, b := v.from, v.bookings[v.from.row]
+	for w := range s.workers {
+		if w > 0 && s.skew == 0 {
+			break // as the first
+		}
+		if s.wakes > 0 {
+			if woken := v.once(key{"wake", s.row, s.clock(w), 0}, func(b durable.Booking) value {
+				next, ok := v.Rules.Wake(b, timeOf(s.clock(w)))
+				return value{v.number(next), 0, ok}
+			}); woken.ok {
+				v.to(w, "a webhook wakes the booking", func(s *state) {
+					s.wakes--
+					v.put(s, woken.booking)
+				})
+			}
+		}
+	}
+	if s.acts > 0 {
+		if next, err := b.Abandon(timeOf(0)); err == nil {
+			v.to(-1, "a person abandons the booking", func(s *state) {
+				s.acts--
+				v.put(s, v.number(next))
+			})
+		}
+		if next, err := b.Retry(timeOf(0)); err == nil {
+			v.to(-1, "a person retries the booking", func(s *state) {
+				s.acts--
+				v.put(s, v.number(next))
+			})
+		}
+	}
+	if b.Ending != "" && !b.Ending.HasOrder() && int(s.round) < v.Rounds {
+		next := v.begun(timeOf(0))
+		next.Earlier = v.Rules.LastBook(b)
+		v.to(-1, "the booking begins again", func(s *state) {
+			v.put(s, v.number(next))
+			s.round++
+			s.called, s.delivered, s.told = false, 0, 0
+		})
+	}
+}
