@@ -24,7 +24,8 @@ func TestRateLimiter(t *testing.T) {
 	}, storetest.InBubble())
 }
 
-// Processes at full demand use most of the rate limit, never exceed it, and none starves.
+// Processes at full demand use most of the rate limit and never exceed it, from the first burst on,
+// and none starves. Where answers carry their cost, nothing is refused, however long requests travel.
 func TestFleetAtTheRateLimit(t *testing.T) {
 	key := budget(amount(t, hotelstays.OpQueryOrders, hotelstays.OpBook))
 	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
@@ -35,20 +36,23 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 		latency  time.Duration
 		losing   int64
 		before   time.Duration // how long the fleet has been at it
+		rest     time.Duration // and then did nothing
 		after429 bool
 		atLeast  float64
 	}{
-		"a call at a time":                 {&traffic{callers: 1}, 0, 0, 0, false, 0.97},
-		"a slow network":                   {&traffic{callers: 20}, 5 * ms, 0, 0, false, 0.95},
-		"slow dials":                       {&traffic{callers: 20, dials: 0.1}, ms, 0, 0, false, 0.9},
-		"all cancel now and then":          {&traffic{callers: 20, cancels: 0.3}, ms, 0, 0, false, 0.95},
-		"permits go unused":                {&traffic{callers: 20, unused: 0.3}, ms, 0, 0, false, 0.8},
-		"replies get lost":                 {&traffic{callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0, false, 0.6},
-		"answers at once, after a 429":     {&traffic{road: away(0, false)}, 2 * ms, 0, 0, true, 0.95},
-		"and no header":                    {&traffic{road: away(0, true)}, 2 * ms, 0, 0, true, 0.93},
-		"answers after 3 s, at first":      {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, false, 0.45},
-		"answers after 3 s, later":         {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, false, 0.93},
-		"answers after 3 s, and no header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, false, 0.93},
+		"a call at a time":             {&traffic{callers: 1}, 0, 0, 0, 0, false, 0.97},
+		"a slow network":               {&traffic{callers: 20}, 5 * ms, 0, 0, 0, false, 0.95},
+		"slow dials":                   {&traffic{callers: 20, dials: 0.1}, ms, 0, 0, 0, false, 0.9},
+		"all cancel now and then":      {&traffic{callers: 20, cancels: 0.3}, ms, 0, 0, 0, false, 0.95},
+		"permits go unused":            {&traffic{callers: 20, unused: 0.3}, ms, 0, 0, 0, false, 0.8},
+		"replies get lost":             {&traffic{callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0, 0, false, 0.6},
+		"answers at once, after a 429": {&traffic{road: away(0, false)}, 2 * ms, 0, 0, 0, true, 0.95},
+		"and no header":                {&traffic{road: away(0, true)}, 2 * ms, 0, 0, 0, true, 0.93},
+		"answers after 3 s, at first":  {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, 0, false, 0.45},
+		"answers after 3 s, later":     {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, 0, false, 0.93},
+		"far away": {&traffic{road: road{far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}}, 2 * ms, 0,
+			amount(t, 70*time.Second, 15*time.Second), 5 * time.Minute, false, 0},
+		"answers after 3 s, and no header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, m *mini, fleet []*process) {
@@ -59,6 +63,7 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 				sent, onRoad := c.traffic, c.traffic.road != road{}
 				sent.key, sent.callers = key, cmp.Or(sent.callers, 2*key.Operation.RateLimit())
 				sent.driveFor(c.before, fleet...)
+				time.Sleep(c.rest)
 				if c.after429 {
 					permit := fleet[0].hold(t, key, 1)[0]
 					permit.Sent()

@@ -14,20 +14,20 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// testWorker returns a worker with one booking, whose first round found no order. Before each
-// CheckAvail it calls what before points to.
-func testWorker(t *testing.T) (w *worker, before *func()) {
+// testWorker returns a worker with one booking, whose first round found no order. During each
+// CheckAvail it calls what during points to.
+func testWorker(t *testing.T) (w *worker, during *func()) {
 	t.Helper()
 	srv := hotelstaystest.NewServer(nil)
 	t.Cleanup(srv.Close)
 	target, err := url.Parse(srv.URL)
 	require.NoError(t, err)
-	before = new(func())
+	during = new(func())
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: srv.Client().Transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			if strings.HasSuffix(r.In.URL.Path, "/checkAvail") {
-				(*before)()
+				(*during)()
 			}
 			r.SetURL(target)
 		},
@@ -43,7 +43,7 @@ func testWorker(t *testing.T) (w *worker, before *func()) {
 	w.offer, err = w.search(t.Context())
 	require.NoError(t, err)
 	w.exec(t, `UPDATE bookings SET state = 'absent', rounds = 1`)
-	return w, before
+	return w, during
 }
 
 func (w *worker) exec(t *testing.T, statement string) {
@@ -61,39 +61,29 @@ func (w *worker) has(t *testing.T, state string, round, entries int) {
 	assert.Equal(t, []int{1, entries}, []int{bookings, begun})
 }
 
-func TestNoTransactionIsOpenDuringCheckAvail(t *testing.T) {
-	w, before := testWorker(t)
-	var inUse []int
-	*before = func() { inUse = append(inUse, w.db.Stats().InUse) }
+func TestBookingIsClaimedWithoutAnOpenTransaction(t *testing.T) {
+	w, during := testWorker(t)
+	*during = func() {
+		assert.Zero(t, w.db.Stats().InUse, "connections")
+		_, _, err := w.claim(t.Context())
+		assert.ErrorIs(t, err, sql.ErrNoRows, "it is claimed")
+	}
 	reference, err := w.begin(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "fleet-1", reference)
-	assert.Equal(t, []int{0}, inUse, "connections")
 	w.has(t, "pending", 2, 1)
-}
-
-// A claimed booking is not taken by others until the claim expires.
-func TestAClaimedBookingIsNotTaken(t *testing.T) {
-	w, before := testWorker(t)
-	*before = func() {
-		_, _, err := w.claim(t.Context())
-		assert.ErrorIs(t, err, sql.ErrNoRows)
-	}
-	_, err := w.begin(t.Context())
-	require.NoError(t, err)
 
 	w.exec(t, `DELETE FROM hotelstays_journal`) // as if its worker had died before
 	w.exec(t, `UPDATE bookings SET state = 'absent', claimed_until = 0`)
-	*before = func() {}
 	_, err = w.begin(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, err, "the claim has expired")
 	w.has(t, "pending", 3, 1)
 }
 
 // A worker whose claim has expired does not begin a booking that another worker has taken.
-func TestABookingThatWasTakenMeanwhile(t *testing.T) {
-	w, before := testWorker(t)
-	*before = func() { w.exec(t, `UPDATE bookings SET rounds = 2`) }
+func TestBookingThatWasTakenMeanwhileIsNotBegun(t *testing.T) {
+	w, during := testWorker(t)
+	*during = func() { w.exec(t, `UPDATE bookings SET rounds = 2`) }
 	_, err := w.begin(t.Context())
 	require.ErrorContains(t, err, "another process")
 	w.has(t, "absent", 2, 0)

@@ -11,10 +11,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"gopkg.in/h2non/gock.v1"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -173,14 +173,14 @@ func TestProgram(t *testing.T) {
 	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
 	os.Args = []string{"program", srv.CityName(0)}
 	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
-	check(t, err)
+	require.NoError(t, err)
 	defer func(stdout *os.File) { os.Stdout = stdout }(os.Stdout)
 	os.Stdout = printed
 	main()
 	found, err := os.ReadFile(printed.Name())
-	check(t, err)
-	want(t, strings.Contains(string(found), "Upper White Gate Suites 10 from 208.82 EUR\n"), "a hotel and its price")
-	check(t, printed.Close())
+	require.NoError(t, err)
+	require.Contains(t, string(found), "Upper White Gate Suites 10 from 208.82 EUR\n", "a hotel and its price")
+	require.NoError(t, printed.Close())
 }
 
 func TestRecipes(t *testing.T) {
@@ -190,39 +190,39 @@ func TestRecipes(t *testing.T) {
 	key, secret = srv.AppKey, types.NewSecret(srv.AppSecret)
 	credential = hotelstays.TicketCredential{AppKey: key, AppSecret: secret}
 	client, err := hotelstays.New(baseURL, credential, hotelstays.WithHTTPClient(srv.Client()))
-	check(t, err)
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	check(t, pickOffer(ctx, client, srv.CityName(0)))
+	require.NoError(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked
-	check(t, checkOffer(ctx, client))
-	want(t, !offer.TotalRate.NetRate.Equal(seen.TotalRate.NetRate), "another price")
+	require.NoError(t, checkOffer(ctx, client))
+	require.NotEqual(t, seen.TotalRate.NetRate, offer.TotalRate.NetRate, "another price")
 
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-	check(t, bookAndRecover(ctx, client))
-	want(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
+	require.NoError(t, bookAndRecover(ctx, client))
+	require.True(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
 	offer.TotalRate.NetRate.Amount = "1.00"
-	check(t, bookAndRecover(ctx, client))
-	want(t, strings.Contains(told, "was 1.00"), "what the order has otherwise")
-	check(t, continueBooking(ctx, client))
+	require.NoError(t, bookAndRecover(ctx, client))
+	require.Contains(t, told, "was 1.00", "what the order has otherwise")
+	require.NoError(t, continueBooking(ctx, client))
 
-	check(t, receiveWebhooks())
+	require.NoError(t, receiveWebhooks())
 	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, hotelstaystest.NewWebhookRequest("https://hooks.example.com/hotel-events",
 		signingSecret.Reveal(), time.Now(), "evt-1", body))
-	want(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
+	require.True(t, answer.Code == http.StatusOK && len(events) == 1, "one event")
 
-	check(t, serveAccounts(client))
+	require.NoError(t, serveAccounts(client))
 	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
-	check(t, err)
-	want(t, srv.Ledger().TicketsIssued() == 2, "a token for each account")
+	require.NoError(t, err)
+	require.Equal(t, 2, srv.Ledger().TicketsIssued(), "a token for each account")
 
-	check(t, runFleet())
+	require.NoError(t, runFleet())
 	_, err = searching.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{reference}})
-	check(t, err)
-	want(t, len(tokens) == 1 && limiter[hotelstays.OpQueryOrders] == 1, "one token in the store, one slot of the limiter")
+	require.NoError(t, err)
+	require.True(t, len(tokens) == 1 && limiter[hotelstays.OpQueryOrders] == 1, "one token in the store, one slot of the limiter")
 }
 
 // yourBooking is the code that TestNoBookingIsLost tests.
@@ -247,20 +247,6 @@ func pickOffer(ctx context.Context, client *hotelstays.Client, city string) erro
 	}
 	session, seen = found.Basic.SessionID, &found.List[0].Rooms[0].Rates[0]
 	return nil
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func want(t *testing.T, ok bool, what string) {
-	t.Helper()
-	if !ok {
-		t.Fatalf("there should be %s", what)
-	}
 }
 
 func TestNoBookingIsLost(t *testing.T) {
