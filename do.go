@@ -126,7 +126,6 @@ func (r *DoRequest) validate(v *validation) {
 	v.session(r.SessionID, false)
 }
 
-// bodyProblem returns what is wrong with an encoded body, or "".
 func bodyProblem(body []byte) string {
 	switch {
 	case body[0] != '{' && body[0] != '[':

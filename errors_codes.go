@@ -159,7 +159,6 @@ func (e *APIError) refuses() bool {
 	return e.seemsRefused() && (e.listed() || e.HTTPStatus == http.StatusNotFound && e.Operation == OpCancel)
 }
 
-// seemsRefused reports whether the answer has the form of a refusal.
 func (e *APIError) seemsRefused() bool {
 	class := e.HTTPStatus / 100
 	return e.Code != 0 && (class == 2 || class == 4)

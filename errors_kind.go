@@ -146,7 +146,6 @@ func walk(err error, yield func(error) bool) bool {
 	return true
 }
 
-// sentinel is an error to compare with by errors.Is.
 type sentinel struct {
 	of   ErrorKind
 	text string
@@ -251,10 +250,8 @@ func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }
 
-// logValue is the LogValue of all error types.
 func logValue(err ownError) slog.Value { return slog.GroupValue(logAttrs(err)...) }
 
-// logAttrs are what log lines say of an error.
 func logAttrs(err error) []slog.Attr {
 	d := detailsOf(err)
 	attrs := []slog.Attr{slog.String(transport.LogKind, string(KindOf(err)))}
@@ -289,7 +286,6 @@ func isFailure(err error) bool {
 	return ok
 }
 
-// outcome is the part that failures share.
 type outcome struct {
 	unknown bool
 	noQuota bool // another attempt would have followed

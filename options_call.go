@@ -126,7 +126,6 @@ var optionRules = [optionCount]optionRule{
 	optionMaxVoucherBytes:  {name: "WithMaxVoucherBytes", takers: onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
 }
 
-// takers are the methods that take an option.
 type takers struct {
 	are string // for errors
 	// have reports whether a method takes it. row is that of the operation whose options the
@@ -288,7 +287,6 @@ func withHeader(h optionID, value string) callOption {
 	return callOptionFor(h, problem, func(s *settings) { s.headers[h] = value })
 }
 
-// nilProblem returns what is wrong with the value of an option that must not be nil, or "".
 func nilProblem(value any) string {
 	if isNil(value) {
 		return "is nil"

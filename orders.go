@@ -188,9 +188,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 // exist. After a Book with an unknown outcome use RecoverBooking: the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
-	if customerReferenceNo == "" {
-		set.faults.add("customerReferenceNo", "is required")
-	}
+	set.faults.required("customerReferenceNo", customerReferenceNo)
 	order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
 	if err == nil && order == nil {
 		err = &OrderNotFoundError{CustomerReferenceNo: customerReferenceNo}
@@ -255,9 +253,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 		return nil, err
 	}
 	set := collect("AwaitOrder", operations[OpQueryOrders], opts)
-	if customerReferenceNo == "" {
-		set.faults.add("customerReferenceNo", "is required")
-	}
+	set.faults.required("customerReferenceNo", customerReferenceNo)
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}

@@ -210,7 +210,6 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// headerProblem returns what is wrong with the value of a header, or "".
 func headerProblem(value string) string {
 	switch {
 	case strings.TrimSpace(value) == "":

@@ -29,7 +29,6 @@ const (
 	defaultMaxVoucher = 64 << 20
 )
 
-// collectVoucher is collect, for methods that download.
 func (c *Client) collectVoucher(ctx context.Context, method Operation, row *operation, opts []CallOption) (settings, error) {
 	if err := c.usable(ctx, method); err != nil {
 		return settings{}, err
