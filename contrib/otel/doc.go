@@ -8,12 +8,12 @@
 // in it. The span of a call that fetches a token is a child of the call that needs the token;
 // a renewal in the background may outlast its parent. A call that fails validation has no
 // span. BookAndRecover and the other helpers have a span around those of their calls; metrics
-// count the calls alone.
+// count calls, not helpers.
 //
 // Spans carry the call's request id and trace id, which reports to the service quote. No
 // reference, name, token, query or error text is recorded, because an error text can quote
 // all of these. An error is recorded as its kind, one of a closed list. The trace id is
-// recorded, so WithTraceID and WithTraceIDFrom should give identifiers.
+// recorded: give identifiers to WithTraceID and WithTraceIDFrom, not names.
 //
 // Metrics have the operation, the server, and the kind of an error or the status of an
 // attempt as attributes, and no identifiers, so that the number of series is bounded. README.md
@@ -34,7 +34,7 @@
 //		hotelstays.WithHTTPClient(&http.Client{Transport: below}))
 //
 // Every operation of the API is a POST. The filter excludes downloads of voucher documents, because
-// otelhttp records whole addresses, and such an address is enough to read the document. Your
+// otelhttp records whole addresses, and whoever has such an address can read the document. Your
 // transport replaces the client's: raise MaxIdleConnsPerHost, whose default of 2 is too low.
 //
 // # The trace id in the service's logs

@@ -9,7 +9,8 @@
 // cluster. The caller configures and closes that client. It must read from masters, because
 // replicas lag. Redis 6.2 or later, or a compatible server, is required.
 //
-// All keys begin with a prefix. Use one prefix for each environment of the service, but for
-// a RateLimiter one for each client address. The keys of one script share a hash tag, and so
-// a slot of a cluster. Redis must not evict keys: set maxmemory-policy to noeviction.
+// All keys begin with a prefix. Use one for each environment of the service. A RateLimiter keeps
+// environments apart itself, and needs a prefix for each client address. All keys of a script have
+// one hash tag, so that they are in one slot of a cluster. Redis must not evict keys: set
+// maxmemory-policy to noeviction.
 package hotelstaysredis

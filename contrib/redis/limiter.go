@@ -31,11 +31,11 @@ type RateLimiterOptions struct {
 	Prefix string
 	// Margin is added to the service's second, because the service may count a request
 	// later than its answer says; 10 ms if 0, as in the client's own limiter. If answers
-	// prove no arrival, the limit holds while the requests' travel times vary by less than
-	// Margin. After a 429 more is added.
+	// lack Server-Cost-Milliseconds, the limit holds as long as travel times vary by less
+	// than Margin. After a 429 the limiter adds more, for some minutes.
 	Margin time.Duration
-	// Lease is how long a process that died keeps its slots, beside one window; 6 s if 0,
-	// and at least three times Timeout. A live process renews it.
+	// Lease is how long the slots of a process that died stay taken, beside one window; 6 s
+	// if 0, and at least three times Timeout. A live process renews its lease.
 	Lease time.Duration
 	// Timeout bounds one exchange with Redis; 1 s if 0. After it Redis counts as
 	// unavailable.
@@ -56,11 +56,10 @@ const (
 	defaultTimeout = time.Second
 )
 
-// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and only
-// Redis's clock counts: a slot is free one window after its request arrived, as far as the
-// answer proves the arrival, and at once if the request never left. Processes wait in one
-// line, in which each has its share of the places. Inside a process the first caller is
-// served first.
+// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and all times
+// are those of Redis's clock. A slot is free one window after its request arrived, which is
+// calculated from the answer, and at once if the request never left. Processes wait in one
+// queue, each with an equal number of places. Inside a process the first caller is served first.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its
 // permits are done and its pauses are over, or when the client is closed. If Redis is
