@@ -109,6 +109,21 @@ func ExampleWithServiceFacts() {
 	// the supplier keeps 0.00 USD
 }
 
+// OrderStates returns what the client was told, for your own pages.
+func ExampleClient_OrderStates() {
+	srv := hotelstaystest.NewServer(nil)
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}},
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("an order in status 3 is", client.OrderStates().StateOf(3))
+	// Output: an order in status 3 is cancelled
+}
+
 // StateOf returns the meaning of a status, for your own pages and reports.
 func ExampleOrderStates_StateOf() {
 	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}

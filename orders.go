@@ -223,6 +223,14 @@ func (e *OrderNotFoundError) details() details { return details{reference: e.Cus
 // LogValue is a group for slog: the kind, the reference and the text.
 func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
+// OrderStates returns what the client knows of order states, by WithServiceFacts.
+func (c *Client) OrderStates() OrderStates {
+	if facts := c.defaults.facts.copied(); facts != nil {
+		return facts.OrderStates
+	}
+	return OrderStates{}
+}
+
 // decided reports whether AwaitOrder ends. Unless a final state is known, any status that is not
 // open ends it.
 func (s OrderStates) decided(status types.OrderStatus) bool {

@@ -124,14 +124,8 @@ func (b Booking) Start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking
 }
 
 // Options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
-func (b Booking) Options() (opts []hotelstays.CallOption) {
-	if b.Recovery.Market != "" {
-		opts = append(opts, hotelstays.WithMarket(b.Recovery.Market))
-	}
-	if b.Recovery.UserRef != "" {
-		opts = append(opts, hotelstays.WithUserRef(b.Recovery.UserRef))
-	}
-	return opts
+func (b Booking) Options() []hotelstays.CallOption {
+	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
 // LastBook returns the time for Earlier of the next round under the reference of a booking that

@@ -24,6 +24,9 @@ type Bookings[Tx any] interface {
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// Book stores and sends a booking of callers who have no row of their own.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	// CancelTx stores a cancellation in the caller's transaction. Once that is committed, a worker
+	// sends it once, and delivers how it ended once.
+	CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error
 	// Wake makes a worker poll now, because a webhook says that something has happened.
 	Wake(ctx context.Context, customerReferenceNo string) error
 	// List returns the open bookings of the client's account, in the order of their references.

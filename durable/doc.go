@@ -1,6 +1,7 @@
-// Package durable has the life of a booking that outlives its process, as transitions without
-// I/O: the time is an argument, and the result is a new Booking to store. contrib/river and
-// the journal of contrib/sql drive it, and implement Bookings; use it for a store of your own.
+// Package durable has the life of a booking, and of a cancellation, that outlives its process, as
+// transitions without I/O: the time is an argument, and the result is a new Booking or Cancellation
+// to store. contrib/river and the journal of contrib/sql drive it, and implement Bookings; use it for
+// a store of your own.
 //
 // # The phases
 //
@@ -33,6 +34,14 @@
 //
 // An outcome is stored by End on the stored booking, read under a lock or written under a
 // condition, so that of two outcomes the first one counts.
+//
+// # Cancellations
+//
+// A Cancellation has the same phases, PhaseSending instead of PhaseBooking. A worker reads the order
+// of a waiting one, commits Start, and only in PhaseSending calls Client.Cancel, which must end by
+// the time that Start was given. It commits Answered, and for a polling one the result of Read. One
+// that has ended is delivered in a further transaction, so that an answer outlives a failure of the
+// caller's function.
 //
 // # Limits
 //

@@ -34,8 +34,11 @@ func (b Booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-// storedOptions are the options of a call that are data. Market and UserRef are in the recovery.
+// storedOptions are the options of a call that are data. Market and UserRef of a booking are in its
+// recovery.
 type storedOptions struct {
+	Market      string            `json:"market,omitempty"`
+	UserRef     string            `json:"userRef,omitempty"`
 	Language    string            `json:"language,omitempty"`
 	ClientIP    string            `json:"clientIp,omitempty"`
 	Currency    string            `json:"currency,omitempty"`
@@ -82,13 +85,13 @@ func (b Booking) checkOptions(opts []hotelstays.CallOption) error {
 
 // optionsOf returns the options to store. Those that are no data, such as functions, and those that
 // polls need as well as Book, are a *hotelstays.ValidationError.
-func optionsOf(opts []hotelstays.CallOption) (storedOptions, error) {
+func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
 		return storedOptions{}, err
 	}
 	const noData = "cannot be stored with a booking; give it to "
-	err = refuse("SealRequest",
+	err = refuse(method,
 		unfit{"WithRequestID", asked.RequestID != nil, noData + "the client, or to Send"},
 		unfit{"WithClientRequestTimestamp", asked.ClientRequestTimestamp != nil, noData + "the client, or to Send"},
 		unfit{"WithWakeup", asked.Wakeup != nil, noData + "Send"},
@@ -96,12 +99,18 @@ func optionsOf(opts []hotelstays.CallOption) (storedOptions, error) {
 		unfit{"WithRawData", asked.RawData, "has no effect on a booking that is sent later; leave it out"},
 		unfit{"WithServiceFacts", asked.ServiceFacts != nil, ofEveryPoll},
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
-	return storedOptions{Language: asked.Language, ClientIP: asked.ClientIP, Currency: asked.Currency, TraceID: asked.TraceID,
-		TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, err
+	return storedOptions{Market: asked.Market, UserRef: asked.UserRef, Language: asked.Language, ClientIP: asked.ClientIP,
+		Currency: asked.Currency, TraceID: asked.TraceID, TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, err
 }
 
 // append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
+	if o.Market != "" {
+		opts = append(opts, hotelstays.WithMarket(o.Market))
+	}
+	if o.UserRef != "" {
+		opts = append(opts, hotelstays.WithUserRef(o.UserRef))
+	}
 	if o.Language != "" {
 		opts = append(opts, hotelstays.WithLanguage(o.Language))
 	}
@@ -135,10 +144,11 @@ func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	if err != nil {
 		return nil, err
 	}
-	options, err := optionsOf(opts)
+	options, err := optionsOf("SealRequest", opts)
 	if err != nil {
 		return nil, err
 	}
+	options.Market, options.UserRef = "", "" // in the recovery
 	stored := storedRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID, Holder: req.Holder, CallbackURL: req.CallbackURL,
 		Options: options}
 	for _, g := range req.Guests {

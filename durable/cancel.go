@@ -1,0 +1,307 @@
+// The transitions of a cancellation.
+
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var (
+	// ErrAlreadyCancelling: a cancellation under this reference has not ended, or has ended as
+	// unknown. Another one could be sent twice.
+	ErrAlreadyCancelling = errors.New("a cancellation under this reference has not ended, or nobody knows how it has ended")
+	// ErrAlreadyCancelled: a cancellation under this reference has ended, and the order is cancelled.
+	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
+	// ErrCancelCost: nothing was sent, because of CancelRequest.MaxFee.
+	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order leaves it open; nothing was sent")
+)
+
+// PhaseSending is the phase of a cancellation whose Cancel may be under way. The others are
+// PhaseWaiting, PhasePolling and PhaseEnded.
+const PhaseSending Phase = "sending"
+
+// CancelEnding is how a cancellation has ended, as a word to store.
+type CancelEnding string
+
+const (
+	// CancelDone: the order is cancelled.
+	CancelDone CancelEnding = "cancelled"
+	// CancelRefused: nothing was done. Cancellation.Err says why.
+	CancelRefused CancelEnding = "refused"
+	// CancelStanding: no answer came to Cancel, and the order was not cancelled ten minutes later.
+	CancelStanding CancelEnding = "standing"
+	// CancelUnknown: the stay was over before the order said whether it is cancelled.
+	CancelUnknown CancelEnding = "unknown"
+)
+
+const (
+	// orderShows is how long a cancellation waits for its order to appear: a Book and its recovery.
+	orderShows = 15 * time.Minute
+	// cancelPause is the first pause before a cancellation that was not sent is tried again.
+	cancelPause = 5 * time.Second
+)
+
+// CancelRequest asks for the cancellation of an order.
+type CancelRequest struct {
+	CustomerReferenceNo string `json:"customerReferenceNo"` // required
+	// SessionID is required. Which session is undocumented: use that of the booking.
+	SessionID string `json:"sessionId"`
+	// Reason is required for some orders.
+	Reason string `json:"reason,omitempty"`
+	// MaxFee, if set, is what the cancellation may cost at most, as RoomRatePkg.CancelFeeAt tells it
+	// for all rooms together, until Cancel has certainly ended. A cost that is unknown exceeds it.
+	MaxFee *types.Money `json:"maxFee,omitempty"`
+}
+
+// Cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
+// what Reason, WithUserRef and WithClientIP say.
+type Cancellation struct {
+	CancelRequest
+	// Fingerprint identifies the environment and the account, as in BookingRecovery.
+	Fingerprint string        `json:"fingerprint"`
+	Options     storedOptions `json:"options,omitzero"`
+	Begun       time.Time     `json:"begun"`
+	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
+	SendBy time.Time `json:"sendBy,omitzero"`
+	// Cost is what the cancellation would cost when it was sent, by the fees of the order's rooms. It
+	// is nil if the order leaves that open. Whether fees are of a room or of the order is undocumented:
+	// this is their sum.
+	Cost *types.Money `json:"cost,omitempty"`
+	// SupplierReferenceNo, Status and CheckOut are those of the order before Cancel was sent.
+	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
+	Status              types.OrderStatus `json:"status,omitempty"`
+	CheckOut            types.Date        `json:"checkOut,omitempty"`
+	// Ending is empty until the cancellation has ended.
+	Ending CancelEnding `json:"ending,omitempty"`
+	// ServiceFee is of the answer to Cancel, or nil.
+	ServiceFee *types.Money `json:"serviceFee,omitempty"`
+	// Refusal is the answer to a Cancel that was refused, and Problem why it was not sent.
+	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
+	Problem string               `json:"problem,omitempty"`
+	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
+	Due time.Time `json:"-"`
+}
+
+// NewCancellation returns a cancellation to store. A worker sends it. Options that are no data, and
+// an incomplete request, are a *hotelstays.ValidationError.
+func NewCancellation(req CancelRequest, fingerprint string, now time.Time, opts ...hotelstays.CallOption) (Cancellation, error) {
+	options, err := optionsOf("CancelTx", opts)
+	if err == nil {
+		err = refuse("CancelTx", unfit{"customerReferenceNo", req.CustomerReferenceNo == "", "is required"},
+			unfit{"sessionId", req.SessionID == "", "is required"})
+	}
+	now = wallClock(now)
+	return Cancellation{CancelRequest: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}, err
+}
+
+// Phase returns the phase at a time.
+func (c Cancellation) Phase(now time.Time) Phase {
+	switch {
+	case c.Ending != "":
+		return PhaseEnded
+	case c.SendBy.IsZero():
+		return PhaseWaiting
+	case now.Before(c.SendBy):
+		return PhaseSending
+	}
+	return PhasePolling
+}
+
+// Again returns nil if another cancellation under the reference may begin after c, or else
+// ErrAlreadyCancelling or ErrAlreadyCancelled.
+func (c Cancellation) Again() error {
+	switch c.Ending {
+	case CancelDone:
+		return ErrAlreadyCancelled
+	case CancelRefused, CancelStanding:
+		return nil
+	}
+	return ErrAlreadyCancelling
+}
+
+// ReadOptions returns the stored options that the reads of the order need.
+func (c Cancellation) ReadOptions() []hotelstays.CallOption {
+	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef}.append(nil)
+}
+
+// Send returns what to call Cancel with.
+func (c Cancellation) Send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
+	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
+		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
+}
+
+// Start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel
+// that ends by sendBy. order is nil if a complete answer lacked it. Commit the result, and look at
+// its phase: only in PhaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
+// its order, or has ended: the order is cancelled, or MaxFee refuses. The error is
+// ErrAlreadyStarted after the first mark.
+func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hotelstays.OrderStates) (Cancellation, error) {
+	switch {
+	case c.Ending != "" || !c.SendBy.IsZero():
+		return c, ErrAlreadyStarted
+	case order == nil || order.SupplierReferenceNo == "": // its Book may be under way
+		if at.Sub(c.Begun) < orderShows {
+			return c.later(at), nil
+		}
+		c.Ending = CancelRefused
+		return c, nil
+	}
+	c.SupplierReferenceNo, c.Status, c.CheckOut = order.SupplierReferenceNo, order.Status, order.CheckOut
+	if states.StateOf(order.Status) == hotelstays.OrderStateCancelled {
+		c.Ending = CancelDone
+		return c, nil
+	}
+	var costs [2]*types.Money // a deadline may pass before Cancel arrives
+	var unknown error
+	for i, t := range []time.Time{at, sendBy} {
+		cost, err := costAt(order, t)
+		if err != nil {
+			unknown = err
+			break
+		}
+		costs[i] = &cost
+	}
+	if c.Cost = costs[0]; c.MaxFee != nil {
+		for _, cost := range costs {
+			if cost == nil {
+				c.Ending, c.Problem = CancelRefused, unknown.Error()
+			} else if order, err := cost.Cmp(*c.MaxFee); err != nil || order > 0 {
+				c.Ending, c.Problem, c.Cost = CancelRefused, fmt.Sprintf("it costs %s, and MaxFee is %s", cost, c.MaxFee), cost
+			}
+		}
+		if c.Ending != "" {
+			return c, nil
+		}
+	}
+	c.SendBy = wallClock(sendBy.Add(ClockMargin))
+	c.Due = c.SendBy
+	return c, nil
+}
+
+// costAt returns the sum of what the rooms of an order cost when they are cancelled at a time.
+func costAt(order *types.Order, at time.Time) (sum types.Money, err error) {
+	if len(order.Rooms) == 0 {
+		return sum, errors.New("the order has no rooms, and so no fees")
+	}
+	for i, room := range order.Rooms {
+		fee, err := room.Offer().CancelFeeAt(at)
+		if err == nil && i > 0 {
+			fee, err = sum.Add(fee)
+		}
+		if err != nil {
+			return sum, err
+		}
+		sum = fee
+	}
+	return sum, nil
+}
+
+// later returns a waiting cancellation after an attempt to send it. The pauses double.
+func (c Cancellation) later(at time.Time) Cancellation {
+	c.Due = wallClock(at.Add(min(max(at.Sub(c.Begun), cancelPause), maxUnverifiedPause)))
+	return c
+}
+
+// Answered returns a cancellation after its Cancel, which has ended at a time with a response or an
+// error. One that was provably not sent, or was refused for its rate, waits again; no other Cancel
+// is ever sent twice. It changes nothing in a cancellation that has ended meanwhile.
+func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.OrderStates) Cancellation {
+	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
+	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
+	switch {
+	case c.Ending != "" || c.SendBy.IsZero():
+		return c
+	case isUnknown(err):
+		c.SendBy = wallClock(at)
+		c.Due = c.SendBy
+	case err == nil:
+		c.ServiceFee = resp.ServiceFee
+		if resp.Status != nil {
+			if state := states.StateOf(*resp.Status); state == hotelstays.OrderStateOpen || state == hotelstays.OrderStateConfirmed {
+				c.SendBy = wallClock(at)
+				c.Due = c.SendBy
+				return c // the order will say
+			}
+		}
+		c.Ending = CancelDone
+	case isInvalid:
+		c.Ending, c.Problem = CancelRefused, invalid.Error()
+	case isAnswer && api.Operation == hotelstays.OpCancel && !errors.Is(err, hotelstays.ErrRateLimited):
+		c.Ending = CancelRefused
+		c.Refusal = &hotelstays.APIError{Operation: api.Operation, HTTPStatus: api.HTTPStatus, Code: api.Code, Msg: api.Msg,
+			RequestID: api.RequestID, TraceID: api.TraceID}
+	default:
+		c.SendBy, c.Cost = time.Time{}, nil
+		c = c.later(at)
+	}
+	return c
+}
+
+// Read returns a polling cancellation after a poll for its order, which began at a time. order is nil
+// if the poll failed, or lacked it.
+func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.OrderStates) Cancellation {
+	if c.Phase(at) != PhasePolling {
+		return c
+	}
+	since := at.Sub(c.SendBy)
+	c.Due = wallClock(at.Add(min(max(since, unverifiedPause), maxUnverifiedPause)))
+	if since < provenAfter {
+		c.Due = wallClock(c.SendBy.Add(min(2*since+firstPause, provenAfter)))
+	}
+	if order != nil {
+		switch state := states.StateOf(order.Status); {
+		case state == hotelstays.OrderStateCancelled:
+			c.Ending = CancelDone
+			return c
+		case since >= provenAfter && (state != hotelstays.OrderStateUnknown || order.Status == c.Status):
+			c.Ending = CancelStanding
+			return c
+		}
+	}
+	if stayOver(c.CheckOut, at) {
+		c.Ending = CancelUnknown
+	}
+	return c
+}
+
+// stayOver reports whether a stay is over in all time zones.
+func stayOver(checkOut types.Date, at time.Time) bool {
+	out, err := checkOut.Time()
+	return err == nil && at.After(out.AddDate(0, 0, 2))
+}
+
+// Wake makes a cancellation due now, because a webhook says that something has happened. ok is
+// false, and nothing changes, while its Cancel may be under way, and after it has ended.
+func (c Cancellation) Wake(now time.Time) (next Cancellation, ok bool) {
+	if phase := c.Phase(now); phase == PhaseSending || phase == PhaseEnded {
+		return c, false
+	}
+	c.Due = wallClock(now)
+	return c, true
+}
+
+// Err returns why a cancellation that has ended did nothing, or may have done nothing, and nil for
+// CancelDone. It is the *hotelstays.APIError of the service, an error that matches ErrCancelCost, a
+// *hotelstays.OrderNotFoundError, or a text.
+func (c Cancellation) Err() error {
+	switch {
+	case c.Ending == "" || c.Ending == CancelDone:
+		return nil
+	case c.Refusal != nil:
+		return c.Refusal
+	case c.Ending == CancelStanding:
+		return errors.New("no answer came to Cancel, and ten minutes later the order was not cancelled")
+	case c.Ending == CancelUnknown:
+		return errors.New("no answer came to Cancel, and the order did not say whether it was cancelled before the stay was over")
+	case c.SupplierReferenceNo == "":
+		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
+	case c.SendBy.IsZero():
+		return fmt.Errorf("%w: %s", ErrCancelCost, c.Problem)
+	}
+	return errors.New(c.Problem)
+}

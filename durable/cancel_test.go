@@ -1,0 +1,265 @@
+package durable_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
+var states = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
+
+var toCancel = durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: "session"}
+
+// waitingCancel begins a cancellation at the start, at a price of at most maxFee, if it is given.
+func waitingCancel(t *testing.T, maxFee string) durable.Cancellation {
+	req := toCancel
+	if maxFee != "" {
+		req.MaxFee = &types.Money{Currency: "EUR", Amount: json.Number(maxFee)}
+	}
+	c, err := durable.NewCancellation(req, "account", start)
+	require.NoError(t, err)
+	return c
+}
+
+// orderIn is an order whose rooms cost nothing to cancel for a minute, then 10, and 50 after an hour.
+func orderIn(status types.OrderStatus, rooms int) *types.Order {
+	step := func(until time.Time, fee string) types.CancelFee {
+		return types.CancelFee{Until: types.Timestamp(until.Format(time.RFC3339)), Fee: types.Money{Currency: "EUR", Amount: json.Number(fee)}}
+	}
+	o := &types.Order{Status: status, SupplierReferenceNo: "supplier", CustomerReferenceNo: "ref-1", CheckOut: "2026-07-01"}
+	for range rooms {
+		o.Rooms = append(o.Rooms, types.OrderRoom{CancelFees: []types.CancelFee{
+			step(after(time.Minute), "0"), step(after(time.Hour), "10"), step(after(24*time.Hour), "50")}})
+	}
+	return o
+}
+
+// sendingCancel marks a cancellation at the start, for a Cancel of two minutes.
+func sendingCancel(t *testing.T) durable.Cancellation {
+	c, err := waitingCancel(t, "").Start(start, after(2*time.Minute), orderIn(2, 1), states)
+	require.NoError(t, err)
+	require.Equal(t, durable.PhaseSending, c.Phase(start))
+	return c
+}
+
+var cancelBy = 2*time.Minute + durable.ClockMargin
+
+func TestStartOfACancellation(t *testing.T) {
+	noSupplier := orderIn(2, 1)
+	noSupplier.SupplierReferenceNo = ""
+	const send, wait = durable.PhaseSending, durable.PhaseWaiting
+	for name, tc := range map[string]struct {
+		maxFee string
+		at     time.Duration
+		order  *types.Order
+		phase  durable.Phase
+		due    time.Duration // after at
+		err    error
+	}{
+		"no limit":                               {"", 0, orderIn(2, 1), send, cancelBy, nil},
+		"within the limit":                       {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
+		"above the limit":                        {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, durable.ErrCancelCost},
+		"above the limit before Cancel ends":     {"0", 0, orderIn(2, 1), "", 0, durable.ErrCancelCost},
+		"rooms within the limit, one by one":     {"10", 2 * time.Minute, orderIn(2, 2), "", 0, durable.ErrCancelCost},
+		"a limit, and no fees":                   {"100", 0, orderIn(2, 0), "", 0, durable.ErrCancelCost},
+		"no limit, and no fees":                  {"", 0, orderIn(2, 0), send, cancelBy, nil},
+		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, durable.ErrCancelCost},
+		"no order":                               {"", time.Second, nil, wait, 5 * time.Second, nil},
+		"no order for long":                      {"", 14 * time.Minute, nil, wait, 14 * time.Minute, nil},
+		"no order for too long":                  {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
+		"an order without its supplier's number": {"", 0, noSupplier, wait, 5 * time.Second, nil},
+		"a cancelled order":                      {"0", 0, orderIn(3, 1), "", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := after(tc.at)
+			c, err := waitingCancel(t, tc.maxFee).Start(at, at.Add(2*time.Minute), tc.order, states)
+			require.NoError(t, err)
+			if tc.phase == "" {
+				require.Equal(t, durable.PhaseEnded, c.Phase(at))
+				assert.ErrorIs(t, c.Err(), tc.err)
+				assert.Equal(t, tc.err == nil, c.Ending == durable.CancelDone)
+				assert.Zero(t, c.SendBy)
+				return
+			}
+			assert.Equal(t, tc.phase, c.Phase(at))
+			assert.Equal(t, at.Add(tc.due), c.Due)
+			assert.NoError(t, c.Err())
+		})
+	}
+}
+
+func TestCostOfACancellation(t *testing.T) {
+	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
+		c, err := waitingCancel(t, "").Start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
+		require.NoError(t, err)
+		assert.Equal(t, want, c.Cost)
+	}
+}
+
+// Only a waiting cancellation is sent.
+func TestCancelStartsOnce(t *testing.T) {
+	sending := sendingCancel(t)
+	ended := sending
+	ended.Ending = durable.CancelRefused
+	unsent := waitingCancel(t, "")
+	unsent.Ending = durable.CancelRefused
+	for _, c := range []durable.Cancellation{sending, ended, unsent} {
+		next, err := c.Start(after(time.Hour), after(2*time.Hour), orderIn(2, 1), states)
+		require.ErrorIs(t, err, durable.ErrAlreadyStarted)
+		assert.Equal(t, c, next)
+	}
+	req, opts := sending.Send()
+	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier"}, req)
+	assert.Empty(t, opts)
+}
+
+func TestAnswersToCancel(t *testing.T) {
+	answer := func(op hotelstays.Operation, status, code int) *hotelstays.APIError {
+		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "why"}
+	}
+	lost := &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel, Err: answer(hotelstays.OpCancel, 504, 0)}
+	fee := &types.Money{Currency: "EUR", Amount: "10"}
+	status := func(s types.OrderStatus) *hotelstays.CancelResponse {
+		return &hotelstays.CancelResponse{ServiceFee: fee, Status: &s}
+	}
+	const done, refused, wait, poll = "cancelled", "refused", durable.PhaseWaiting, durable.PhasePolling
+	at := after(time.Minute)
+	for name, tc := range map[string]struct {
+		resp *hotelstays.CancelResponse
+		err  error
+		want any // an ending or a phase
+	}{
+		"no status":              {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
+		"cancelled":              {status(3), nil, done},
+		"an unknown status":      {status(5), nil, done},
+		"still confirmed":        {status(2), nil, poll},
+		"still open":             {status(1), nil, poll},
+		"refused":                {nil, answer(hotelstays.OpCancel, 400, 7), refused},
+		"no order":               {nil, answer(hotelstays.OpCancel, 404, 7), refused},
+		"invalid":                {nil, &hotelstays.ValidationError{Func: "Cancel"}, refused},
+		"no answer":              {nil, lost, poll},
+		"no answer, and wrapped": {nil, errors.Join(context.Canceled, lost), poll},
+		"the rate limit":         {nil, answer(hotelstays.OpCancel, 429, types.CodeRateLimited), wait},
+		"no token":               {nil, answer(hotelstays.OpTicket, 401, 0), wait},
+		"not sent":               {nil, &hotelstays.TransportError{Operation: hotelstays.OpCancel, Err: context.Canceled}, wait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sendingCancel(t).Answered(at, tc.resp, tc.err, states)
+			if phase, ok := tc.want.(durable.Phase); ok {
+				assert.Equal(t, phase, c.Phase(at))
+				assert.NoError(t, c.Err())
+			} else {
+				assert.EqualValues(t, tc.want, c.Ending)
+				assert.Equal(t, tc.want == refused, c.Err() != nil)
+			}
+			if tc.resp != nil {
+				assert.Equal(t, fee, c.ServiceFee)
+			}
+			if tc.want == poll {
+				assert.Equal(t, at, c.Due)
+			}
+			stored := roundTrip(t, c)
+			assert.Equal(t, hotelstays.KindOf(c.Err()), hotelstays.KindOf(stored.Err()))
+		})
+	}
+	for _, c := range []durable.Cancellation{waitingCancel(t, ""), sendingCancel(t).Answered(at, status(3), nil, states)} {
+		assert.Equal(t, c, c.Answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
+	}
+}
+
+// roundTrip stores a cancellation and reads it.
+func roundTrip(t *testing.T, c durable.Cancellation) (stored durable.Cancellation) {
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &stored))
+	stored.Due = c.Due
+	assert.Equal(t, c, stored)
+	return stored
+}
+
+func TestReadsAfterCancel(t *testing.T) {
+	const standing, done, unknown = durable.CancelStanding, durable.CancelDone, durable.CancelUnknown
+	over := time.Date(2026, 7, 3, 0, 0, 1, 0, time.UTC).Sub(after(cancelBy))
+	for name, tc := range map[string]struct {
+		since  time.Duration // since Cancel has ended
+		order  *types.Order
+		ending durable.CancelEnding
+		due    time.Duration // since Cancel has ended
+	}{
+		"cancelled":                             {0, orderIn(3, 1), done, 0},
+		"not cancelled yet":                     {0, orderIn(2, 1), "", 30 * time.Second},
+		"not cancelled, half a minute later":    {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
+		"not cancelled, shortly before":         {proven - 1, orderIn(2, 1), "", proven},
+		"not cancelled, long enough":            {proven, orderIn(2, 1), standing, 0},
+		"open, long enough":                     {proven, orderIn(1, 1), standing, 0},
+		"in an unknown state, long enough":      {proven, orderIn(5, 1), "", 2 * proven},
+		"in an unknown state for days":          {48 * time.Hour, orderIn(5, 1), "", 49 * time.Hour},
+		"not read, long enough":                 {proven, nil, "", 2 * proven},
+		"in an unknown state, the stay is over": {over, orderIn(5, 1), unknown, 0},
+		"not read, the stay is over":            {over, nil, unknown, 0},
+		"cancelled, the stay is over":           {over, orderIn(3, 1), done, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended := after(cancelBy)
+			c := sendingCancel(t).Read(ended.Add(tc.since), tc.order, states)
+			assert.Equal(t, tc.ending, c.Ending)
+			if tc.ending == "" {
+				assert.Equal(t, ended.Add(tc.due), c.Due)
+			}
+			assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.Err() != nil)
+		})
+	}
+	sameUnknown, err := waitingCancel(t, "").Start(start, after(2*time.Minute), orderIn(5, 1), states)
+	require.NoError(t, err)
+	assert.Equal(t, standing, sameUnknown.Read(after(cancelBy+proven), orderIn(5, 1), states).Ending, "it has the status of before")
+	c := sendingCancel(t)
+	assert.Equal(t, c, c.Read(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
+}
+
+// Which cancellations may be followed by another one, and can be woken.
+func TestAgainAndWakeOfCancellations(t *testing.T) {
+	for ending, again := range map[durable.CancelEnding]error{"": durable.ErrAlreadyCancelling, durable.CancelUnknown: durable.ErrAlreadyCancelling,
+		durable.CancelDone: durable.ErrAlreadyCancelled, durable.CancelRefused: nil, durable.CancelStanding: nil} {
+		c := sendingCancel(t)
+		c.Ending = ending
+		assert.Equal(t, again, c.Again(), ending)
+		at := after(time.Hour)
+		next, ok := c.Wake(at)
+		assert.Equal(t, ending == "", ok)
+		assert.Equal(t, ok, next.Due.Equal(at))
+	}
+	_, ok := sendingCancel(t).Wake(after(time.Minute))
+	assert.False(t, ok, "its Cancel may be under way")
+	next, ok := waitingCancel(t, "").Wake(after(time.Minute))
+	assert.True(t, ok)
+	assert.Equal(t, after(time.Minute), next.Due)
+}
+
+func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
+	_, err := durable.NewCancellation(durable.CancelRequest{}, "account", start)
+	assert.ErrorContains(t, err, "customerReferenceNo: is required")
+	assert.ErrorContains(t, err, "sessionId: is required")
+	for name, opt := range refusedOptions {
+		_, err := durable.NewCancellation(toCancel, "account", start, opt)
+		assert.ErrorContains(t, err, name)
+	}
+	c, err := durable.NewCancellation(toCancel, "account", start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
+	require.NoError(t, err)
+	stored := roundTrip(t, c)
+	_, opts := stored.Send()
+	for want, opts := range map[string][]hotelstays.CallOption{"fr": opts, "": stored.ReadOptions()} {
+		got, err := hotelstays.CallOptionsOf(opts...)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"FR", "u", want}, []string{got.Market, got.UserRef, got.Language})
+	}
+}
