@@ -58,6 +58,12 @@ type Config struct {
 	// PostgreSQL ends a transaction that is idle for a minute. After a worker's poll, river.JobCancel
 	// and river.JobSnooze work as in any job; the first gives the booking up.
 	OnOutcome func(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error
+	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome, and needed only
+	// by processes that use CancelTx: those without it leave cancellations to others.
+	//
+	// Ending and Err say how it ended, Cost is what it should have cost before it was sent, and
+	// ServiceFee is what the service says.
+	OnCancel func(ctx context.Context, tx pgx.Tx, cancellation *durable.Cancellation) error
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
 	// is allowed. Default: 2 minutes.
 	//
@@ -166,7 +172,7 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Workers == nil {
 		cfg.Workers = river.NewWorkers()
 	}
-	if err := river.AddWorkerSafely(cfg.Workers, &worker{b: b}); err != nil {
+	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, &cancelWorker{b: b})); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}
 	if cfg.Queues == nil {

@@ -41,6 +41,14 @@
 // of up to an hour, and logs a warning each time. Abandon gives such a booking up, as does
 // River's JobCancel. OnOutcome is not called for that.
 //
+// # Cancelling
+//
+// CancelTx stores a cancellation as a job of its own, which is committed with the caller's row. A
+// worker reads the order, marks the job with what the cancellation costs, sends Cancel once, and
+// calls OnCancel in the transaction that completes the job. If no answer came, the order is read for
+// ten minutes, or until it is cancelled. Only a Cancel that provably did nothing is sent again. These
+// jobs have the priority 2, after bookings.
+//
 // # Booking again
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still

@@ -103,7 +103,7 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 
 // configOf is the configuration of a process.
 func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Config {
-	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema, OnOutcome: o.OnOutcome, BookTimeout: o.BookTimeout}
+	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, BookTimeout: o.BookTimeout}
 }
 
 // newFleet starts processes in a database of their own.
@@ -125,14 +125,19 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
 		Stored: func(reference string) (stored durable.Booking) {
 			require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				job, err := scanJob(tx.QueryRow(t.Context(), `SELECT `+jobColumns+` FROM river_job WHERE args ->> 'reference' = $1
-					ORDER BY id DESC LIMIT 1`, reference))
+				job, err := scanJob(tx.QueryRow(t.Context(), `SELECT `+jobColumns+` FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
+					ORDER BY id DESC LIMIT 1`, jobKind, reference))
 				if err == nil {
 					stored = job.Args.Booking
 				}
 				return err
 			}))
 			return stored
+		},
+		Cancellation: func(reference string) (c durable.Cancellation) {
+			require.NoError(t, pool.QueryRow(t.Context(), `SELECT args FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
+				ORDER BY id DESC LIMIT 1`, cancelKind, reference).Scan(&c))
+			return c
 		},
 	}, pool
 }
@@ -260,6 +265,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 			scheduled_at = scheduled_at - $1::interval,
 			state = CASE WHEN scheduled_at - $1::interval <= now() THEN 'available' ELSE state END,
 			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval,
+					'begun', (args ->> 'begun')::timestamptz - $1::interval, 'sendBy', (args ->> 'sendBy')::timestamptz - $1::interval,
 					'earlier', (args ->> 'earlier')::timestamptz - $1::interval))
 				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(
 					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,

@@ -20,7 +20,7 @@ const (
 )
 
 // Wake makes a worker poll for an order now, off the schedule: within a second, River's own
-// pace. Call it from a webhook handler with the event's reference. Unknown and ended
+// pace. That of a cancellation is read as well. Call it from a webhook handler with the event's reference. Unknown and ended
 // bookings, and those that nobody has started to send, are left alone without an error.
 //
 // If a worker is polling at this moment, it may have asked too early. Wake waits for it, at
@@ -35,7 +35,10 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 		return next, nil
 	})
 	if errors.Is(err, durable.ErrNotBegun) {
-		return nil
+		err = nil
+	}
+	if err == nil {
+		err = b.wakeCancel(ctx, customerReferenceNo)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -43,7 +44,9 @@ func (w *worker) Timeout(job *river.Job[jobArgs]) time.Duration {
 }
 
 // NextRetry returns when a failed job is tried again.
-func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
+func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time { return nextRetry(job.JobRow) }
+
+func nextRetry(job *rivertype.JobRow) time.Time {
 	pause := time.Second
 	for range min(job.Attempt-1, 9) {
 		pause *= 2
@@ -53,46 +56,53 @@ func (w *worker) NextRetry(job *river.Job[jobArgs]) time.Time {
 
 // Work does one step of a recovery. It returns nil only if the job is completed in the
 // database, and never lets River use up the job's attempts.
-func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) (err error) {
-	if _, held := w.b.working.LoadOrStore(job.ID, nil); held { // an OnOutcome that hangs keeps one worker, not all
+func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) error {
+	return w.b.guarded(ctx, job.JobRow, job.Args.Reference, func() error {
+		err := w.step(ctx, job)
+		var failed *onOutcomeError
+		var unknown *hotelstays.OutcomeUnknownError
+		switch {
+		case errors.As(err, &failed):
+			return err
+		case errors.As(err, &unknown), errors.Is(err, errMoved): // Book or a poll has shown nothing, or was too early
+			return river.JobSnooze(interruptedPause)
+		case errors.Is(err, durable.ErrConflictingOutcome): // the job is completed; a person must check
+			w.b.cfg.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("error", err.Error()))
+			return nil
+		}
+		return err
+	})
+}
+
+// guarded does a step of a job, unless another run of this process has the job.
+func (b *Bookings) guarded(ctx context.Context, job *rivertype.JobRow, reference string, step func() error) (err error) {
+	if _, held := b.working.LoadOrStore(job.ID, nil); held { // an OnOutcome that hangs keeps one worker, not all
 		return river.JobSnooze(heldPause)
 	}
-	defer w.b.working.Delete(job.ID)
+	defer b.working.Delete(job.ID)
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			// River would store the text of the panic, and that may quote a request.
 			err = fmt.Errorf("hotelstaysriver: a panic of type %T; Config.Logger has its stack", panicked)
-			w.b.cfg.Logger.ErrorContext(ctx, "the job of a booking panicked", slog.String("reference", job.Args.Reference),
+			b.cfg.Logger.ErrorContext(ctx, "a job panicked", slog.String("reference", reference),
 				slog.String("type", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))
 		}
 		if job.Attempt >= countedFailures {
-			err = w.snoozeFailure(ctx, job, err)
+			err = b.snoozeFailure(ctx, job, reference, err)
 		}
 	}()
-	err = w.step(ctx, job)
-	var failed *onOutcomeError
-	var unknown *hotelstays.OutcomeUnknownError
-	switch {
-	case errors.As(err, &failed):
-		return err
-	case errors.As(err, &unknown), errors.Is(err, errMoved): // Book or a poll has shown nothing, or was too early
-		return river.JobSnooze(interruptedPause)
-	case errors.Is(err, durable.ErrConflictingOutcome): // the job is completed; a person must check
-		w.b.cfg.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("error", err.Error()))
-		return nil
-	}
-	return err
+	return step()
 }
 
 // snoozeFailure turns a failure into a pause, which costs no attempt.
-func (w *worker) snoozeFailure(ctx context.Context, job *river.Job[jobArgs], err error) error {
+func (b *Bookings) snoozeFailure(ctx context.Context, job *rivertype.JobRow, reference string, err error) error {
 	var snooze *river.JobSnoozeError
 	var cancel *river.JobCancelError
 	if err == nil || errors.As(err, &snooze) || errors.As(err, &cancel) {
 		return err
 	}
-	w.b.cfg.Logger.ErrorContext(ctx, "the job of a booking keeps failing",
-		slog.String("reference", job.Args.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
+	b.cfg.Logger.ErrorContext(ctx, "a job keeps failing",
+		slog.String("reference", reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
 	return river.JobSnooze(maxFailurePause)
 }
 

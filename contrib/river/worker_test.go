@@ -49,8 +49,7 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 }
 
 func TestSnoozeFailure(t *testing.T) {
-	w := &worker{b: unconnected(t)}
-	job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{}}
+	b := unconnected(t)
 	given := errors.New("given up")
 	for name, tc := range map[string]struct{ err, want error }{
 		"success":   {nil, nil},
@@ -58,7 +57,7 @@ func TestSnoozeFailure(t *testing.T) {
 		"given up":  {river.JobCancel(given), river.JobCancel(given)},
 		"a failure": {errors.New("failed"), river.JobSnooze(maxFailurePause)},
 	} {
-		assert.Equal(t, tc.want, w.snoozeFailure(t.Context(), job, tc.err), name)
+		assert.Equal(t, tc.want, b.snoozeFailure(t.Context(), &rivertype.JobRow{}, "ref-1", tc.err), name)
 	}
 }
 

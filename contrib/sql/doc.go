@@ -2,7 +2,7 @@
 //
 //   - EventStore: which webhooks were handled, also in one transaction with the caller's rows;
 //   - TokenStore: the token, so that one process fetches it for all;
-//   - Journal: bookings that survive their process.
+//   - Journal: bookings and cancellations that survive their process.
 //
 // Each takes a *sql.DB and the Dialect of its database. The caller brings the driver, and
 // configures and closes the pool. Call Migrate when a version is deployed, and Check when a
@@ -38,11 +38,27 @@
 // holds (CheckAvail): BeginTx and Send with the same reference. OnOutcome must not call the
 // service, because it runs in a transaction; let it mark the row for another loop.
 //
+// # The life of a cancellation in the Journal
+//
+//	waiting   CancelTx: the caller's row and the entry are committed in one transaction. Run reads the
+//	          order, until there is one.
+//	sending   Run marks the entry with what it costs, commits that, and then sends Cancel. It ends
+//	          within BookTimeout.
+//	polling   No answer came, or the process died. Run reads the order, for ten minutes or until it
+//	          is cancelled.
+//	ended     The answer is stored. OnCancel receives it in the transaction that ends the entry; if that
+//	          fails, a minute later again.
+//
+// An entry is marked once, and again only after a Cancel that provably did nothing. Cancellations are
+// worked on when no booking is due.
+//
+// # Polls
+//
 // One poll asks for up to 100 bookings of the same market and user, and is split if the service
 // refuses it, or if its answer is unreadable. Only a poll for a single reference proves that there
 // is no order, so the polls from the tenth minute on are made one by one.
 //
-// Entries that have ended stay in hotelstays_journal: with live = 2 if there is an order, and
+// Entries that have ended stay in hotelstays_journal, and in hotelstays_cancels: with live = 2 if there is an order, and
 // with live = 0 otherwise. Delete old ones when you like, but not those of the last day, which
 // Send may still need:
 //

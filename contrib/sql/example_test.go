@@ -9,6 +9,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -84,6 +85,11 @@ func ExampleJournal() {
 					outcome.State, outcome.Recovery.CustomerReferenceNo)
 				return err
 			},
+			OnCancel: func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error { // if you use CancelTx
+				_, err := tx.ExecContext(ctx, `UPDATE bookings SET cancellation = $1 WHERE reference = $2`,
+					c.Ending, c.CustomerReferenceNo)
+				return err
+			},
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		})
 		if err != nil {
@@ -117,6 +123,29 @@ func ExampleJournal() {
 		return nil
 	}
 	_ = book
+}
+
+// A cancellation is committed together with the caller's row. Run sends it, and calls OnCancel.
+func ExampleJournal_CancelTx() {
+	cancel := func(ctx context.Context, db *sql.DB, journal *hotelstayssql.Journal, reference, session string, seen types.Money) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := journal.CancelTx(ctx, tx, durable.CancelRequest{
+			CustomerReferenceNo: reference,
+			SessionID:           session, // of the booking
+			MaxFee:              &seen,   // what the traveller has agreed to pay
+		}); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE bookings SET state = 'cancelling' WHERE reference = $1`, reference); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	_ = cancel
 }
 
 // The people on call look for bookings that no poll can settle.

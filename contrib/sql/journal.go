@@ -47,6 +47,12 @@ type JournalOptions struct {
 	//
 	// It must return the error of each statement: see Transactions in the package documentation.
 	OnOutcome func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error
+	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome, and needed only
+	// by processes that use CancelTx: those without it leave cancellations to others.
+	//
+	// Ending and Err say how it ended, Cost is what it should have cost before it was sent, and
+	// ServiceFee is what the service says.
+	OnCancel func(ctx context.Context, tx *sql.Tx, cancellation *durable.Cancellation) error
 	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
@@ -137,7 +143,8 @@ func (j *Journal) BeginTx(ctx context.Context, tx *sql.Tx, req *hotelstays.BookR
 	if err != nil {
 		return fmt.Errorf("hotelstayssql: BeginTx: reference %q: %w", req.CustomerReferenceNo, err)
 	}
-	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: booking, sealed: sealed}
+	e := newEntry(req.CustomerReferenceNo, booking)
+	e.sealed = sealed
 	if err := j.insert(ctx, tx, e); err != nil {
 		return j.db.failed(fmt.Errorf("%w; roll back", err), "BeginTx: reference %q", req.CustomerReferenceNo)
 	}
@@ -190,7 +197,7 @@ func (j *Journal) Book(ctx context.Context, req *hotelstays.BookRequest,
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	started, err := durable.New(*j.client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
-	e := &entry{reference: req.CustomerReferenceNo, fence: newID(), Booking: started}
+	e := newEntry(req.CustomerReferenceNo, started)
 	if err == nil {
 		err = j.checkTables(ctx)
 	}

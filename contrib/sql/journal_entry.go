@@ -17,13 +17,27 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
+// row is a row of one of the tables.
+type row struct {
+	table     string
+	reference string
+	fence     int64  // changes with every write of the row
+	stored    []byte // the JSON of what is in the row
+}
+
+func (r *row) at() *row { return r }
+
 // entry is a row of the journal.
 type entry struct {
-	reference string
-	fence     int64 // changes with every write of the row
+	row
 	durable.Booking
-	stored []byte // the JSON of Booking in the row
 	sealed []byte // the request, until Book is marked
+}
+
+func (e *entry) setDue(due time.Time) { e.Due = due }
+
+func newEntry(reference string, b durable.Booking) *entry {
+	return &entry{row: row{table: "hotelstays_journal", reference: reference, fence: newID()}, Booking: b}
 }
 
 // errMoved: the row has changed since it was read.
@@ -110,7 +124,7 @@ func (e *unreadableError) Error() string {
 
 // scan reads a row. A row that makes no sense is an *unreadableError.
 func (j *Journal) scan(scan func(...any) error) (*entry, error) {
-	var e entry
+	e := newEntry("", durable.Booking{})
 	var reference []byte
 	var live, due int64
 	if err := scan(&reference, &e.fence, &live, &due, &e.stored, &e.sealed); err != nil {
@@ -128,10 +142,10 @@ func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 		err = fmt.Errorf("live is %d and the ending is %q", live, e.Ending)
 	}
 	if err != nil {
-		return nil, &unreadableError{e, err}
+		return nil, &unreadableError{*e, err}
 	}
 	e.Due = time.UnixMicro(due).UTC()
-	return &e, nil
+	return e, nil
 }
 
 // store stores the next booking of an entry, erases its request unless it still waits for Send, and
@@ -146,14 +160,22 @@ func (j *Journal) store(ctx context.Context, e *entry, next durable.Booking, the
 	if !next.BookBy.IsZero() || next.Ending != "" {
 		assignments += `, request = NULL`
 	}
-	update := func(tx *sql.Tx) error {
-		return j.updateRow(ctx, tx, e, assignments, liveOf(next), micros(next.Due), text)
+	err = j.write(ctx, &e.row, then, assignments, liveOf(next), micros(next.Due), text)
+	if err == nil {
+		e.Booking, e.stored = next, text
 	}
+	return err
+}
+
+// write updates the row, if it has not changed since it was read, and calls then in the same
+// transaction. The error is errMoved if it has changed.
+func (j *Journal) write(ctx context.Context, r *row, then func(context.Context, *sql.Tx) error, assignments string, values ...any) (err error) {
+	update := func(tx *sql.Tx) error { return j.updateRow(ctx, tx, r, assignments, values...) }
 	if then == nil {
 		err = j.db.inTx(ctx, update)
 	} else {
 		id := newID()
-		j.delivering.Store(id, e.reference)
+		j.delivering.Store(id, r.reference)
 		defer j.delivering.Delete(id)
 		err = j.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
 			if err := update(tx); err != nil {
@@ -162,38 +184,44 @@ func (j *Journal) store(ctx context.Context, e *entry, next durable.Booking, the
 			if err := then(ctx, tx); err != nil {
 				return err
 			}
-			return j.stillWritten(ctx, tx, e)
+			return j.stillWritten(ctx, tx, r)
 		})
 	}
 	if err == nil {
-		e.fence, e.Booking, e.stored = e.fence+1, next, text
+		r.fence++
 	}
 	return err
 }
 
 // stillWritten returns errUndone if the transaction has lost its write of a row.
-func (j *Journal) stillWritten(ctx context.Context, tx *sql.Tx, e *entry) error {
+func (j *Journal) stillWritten(ctx context.Context, tx *sql.Tx, r *row) error {
 	var fence int64
-	err := tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?`),
-		j.account, []byte(e.reference)).Scan(&fence)
-	if err == nil && fence != e.fence+1 {
+	err := tx.QueryRowContext(ctx, j.db.dialect.sql(`SELECT fence FROM `+r.table+` WHERE account = ? AND reference = ?`),
+		j.account, []byte(r.reference)).Scan(&fence)
+	if err == nil && fence != r.fence+1 {
 		err = errUndone
 	}
 	return err
 }
 
-// postpone sets when entries are due. It returns those that it has changed: it leaves out rows
-// that have changed since they were read, or that another transaction has locked, whose process
-// may be frozen.
-func (j *Journal) postpone(ctx context.Context, entries []*entry, due func(*entry) time.Time) (postponed []*entry, err error) {
+// leased is an entry of a table.
+type leased interface {
+	at() *row
+	setDue(time.Time)
+}
+
+// postpone sets when entries of one table are due. It returns those that it has changed: it leaves
+// out rows that have changed since they were read, or that another transaction has locked, whose
+// process may be frozen.
+func postpone[E leased](ctx context.Context, j *Journal, entries []E, due func(E) time.Time) (postponed []E, err error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
 	err = j.db.inTx(ctx, func(tx *sql.Tx) error {
 		postponed = nil
-		free, err := j.lock(ctx, tx, entries)
+		free, err := lock(ctx, j, tx, entries)
 		for _, e := range free {
-			err := j.updateRow(ctx, tx, e, `due = ?`, micros(due(e)))
+			err := j.updateRow(ctx, tx, e.at(), `due = ?`, micros(due(e)))
 			switch {
 			case err == nil:
 				postponed = append(postponed, e)
@@ -207,23 +235,24 @@ func (j *Journal) postpone(ctx context.Context, entries []*entry, due func(*entr
 		return nil, err
 	}
 	for _, e := range postponed {
-		e.fence, e.Due = e.fence+1, due(e)
+		e.at().fence++
+		e.setDue(due(e))
 	}
 	return postponed, nil
 }
 
 // lock locks the rows of entries, and returns those that no other transaction has locked.
-func (j *Journal) lock(ctx context.Context, tx *sql.Tx, entries []*entry) (free []*entry, err error) {
+func lock[E leased](ctx context.Context, j *Journal, tx *sql.Tx, entries []E) (free []E, err error) {
 	skipLocked := grammars[j.db.dialect].skipLocked
 	if skipLocked == "" {
 		return entries, nil
 	}
 	args := []any{j.account}
 	for _, e := range entries {
-		args = append(args, []byte(e.reference))
+		args = append(args, []byte(e.at().reference))
 	}
 	rows, err := tx.QueryContext(ctx, j.db.dialect.sql(
-		`SELECT reference FROM hotelstays_journal WHERE account = ? AND reference IN (`+list("?", len(entries))+`) `+skipLocked), args...)
+		`SELECT reference FROM `+entries[0].at().table+` WHERE account = ? AND reference IN (`+list("?", len(entries))+`) `+skipLocked), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +262,7 @@ func (j *Journal) lock(ctx context.Context, tx *sql.Tx, entries []*entry) (free 
 		if err := rows.Scan(&reference); err != nil {
 			return nil, err
 		}
-		free = append(free, entries[slices.IndexFunc(entries, func(e *entry) bool { return e.reference == reference })])
+		free = append(free, entries[slices.IndexFunc(entries, func(e E) bool { return e.at().reference == reference })])
 	}
 	return free, rows.Err()
 }
@@ -248,10 +277,10 @@ func liveOf(b durable.Booking) int64 {
 	return liveEnded
 }
 
-// updateRow updates the row of an entry, if it has not changed since it was read.
-func (j *Journal) updateRow(ctx context.Context, tx *sql.Tx, e *entry, assignments string, values ...any) error {
-	done, err := j.db.dialect.exec(ctx, tx, `UPDATE hotelstays_journal SET fence = fence + 1, `+assignments+
-		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, j.account, []byte(e.reference), e.fence)...)
+// updateRow updates a row, if it has not changed since it was read.
+func (j *Journal) updateRow(ctx context.Context, tx *sql.Tx, r *row, assignments string, values ...any) error {
+	done, err := j.db.dialect.exec(ctx, tx, `UPDATE `+r.table+` SET fence = fence + 1, `+assignments+
+		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, j.account, []byte(r.reference), r.fence)...)
 	if err != nil {
 		return err
 	}
@@ -308,9 +337,9 @@ func (j *Journal) page(ctx context.Context, condition string, value any) (page [
 	return page, unreadable, rows.Err()
 }
 
-// withUnknown returns the JSON of the next booking, with the fields of the stored one that this
+// withUnknown returns the JSON of the next state, with the fields of the stored one that this
 // version does not know: a newer process of the fleet has written them.
-func withUnknown(stored []byte, known, next durable.Booking) ([]byte, error) {
+func withUnknown(stored []byte, known, next any) ([]byte, error) {
 	text, err := json.Marshal(next)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ package hotelstayssql
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -70,9 +71,18 @@ func (j *Journal) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return j.stopped(&running)
 		}
-		jobs, err := j.claim(ctx, cap(workers)-len(workers)+1)
-		if err != nil && ctx.Err() == nil {
-			j.opts.Logger.WarnContext(ctx, "cannot look for bookings to recover", slog.String("error", err.Error()))
+		free := cap(workers) - len(workers) + 1
+		bookings, err := j.claim(ctx, free)
+		cancels, cancelErr := j.claimCancels(ctx, free-len(bookings))
+		if err := cmp.Or(err, cancelErr); err != nil && ctx.Err() == nil {
+			j.opts.Logger.WarnContext(ctx, "cannot look for bookings and cancellations that are due", slog.String("error", err.Error()))
+		}
+		var jobs []func()
+		for _, job := range bookings {
+			jobs = append(jobs, func() { j.work(ctx, job) })
+		}
+		for _, e := range cancels {
+			jobs = append(jobs, func() { j.workCancel(ctx, e) })
 		}
 		for i, job := range jobs {
 			if i > 0 {
@@ -80,7 +90,7 @@ func (j *Journal) Run(ctx context.Context) error {
 			}
 			running.Go(func() {
 				defer func() { <-workers }()
-				j.work(ctx, job)
+				job()
 			})
 		}
 		if len(jobs) == 0 {
@@ -194,13 +204,13 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 		j.opts.Logger.ErrorContext(ctx, "a booking cannot be recovered", slog.String("error", u.Error()))
 		bad = append(bad, &u.entry)
 	}
-	if _, err := j.postpone(ctx, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
+	if _, err := postpone(ctx, j, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
 		return nil, err
 	}
 	underway := j.underway() // an OnOutcome that hangs has one worker, and not another one a minute later
 	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(underway, e.reference) })
 	jobs = jobsOf(due, now, n)
-	leased, err := j.postpone(ctx, slices.Concat(jobs...), func(*entry) time.Time { return now.Add(lease) })
+	leased, err := postpone(ctx, j, slices.Concat(jobs...), func(*entry) time.Time { return now.Add(lease) })
 	for i := range jobs {
 		jobs[i] = slices.DeleteFunc(jobs[i], func(e *entry) bool { return !slices.Contains(leased, e) })
 	}
@@ -209,12 +219,7 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 
 // work does what was claimed. After a failure the lease ends, and any worker continues.
 func (j *Journal) work(ctx context.Context, entries []*entry) {
-	defer func() {
-		if panicked := recover(); panicked != nil { // its text may hold a secret of the request
-			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later", slog.String("panic", fmt.Sprintf("%T", panicked)),
-				slog.String("stack", string(debug.Stack())))
-		}
-	}()
+	defer j.logPanic(ctx, "a booking is recovered later")
 	for _, e := range j.pollTogether(ctx, entries) {
 		err := j.step(ctx, e)
 		if err != nil && ctx.Err() != nil {
@@ -224,6 +229,13 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later",
 				slog.String("reference", e.reference), slog.String("error", err.Error()))
 		}
+	}
+}
+
+// logPanic ends a panic of the caller's function. Its text may hold a secret of the request.
+func (j *Journal) logPanic(ctx context.Context, what string) {
+	if panicked := recover(); panicked != nil {
+		j.opts.Logger.ErrorContext(ctx, what, slog.String("panic", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))
 	}
 }
 
@@ -245,7 +257,7 @@ func (j *Journal) step(ctx context.Context, e *entry) error {
 func (j *Journal) giveBack(ctx context.Context, e *entry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	_, err := j.postpone(ctx, []*entry{e}, func(*entry) time.Time { return time.Now() })
+	_, err := postpone(ctx, j, []*entry{e}, func(*entry) time.Time { return time.Now() })
 	return err
 }
 
@@ -285,7 +297,7 @@ func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if _, err := j.postpone(ctx, missed, func(e *entry) time.Time { return e.Missed(at).Due }); err != nil {
+	if _, err := postpone(ctx, j, missed, func(e *entry) time.Time { return e.Missed(at).Due }); err != nil {
 		j.opts.Logger.WarnContext(ctx, "bookings are polled for again", slog.Int("bookings", len(missed)), slog.String("error", err.Error()))
 	}
 	return found
@@ -351,19 +363,22 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 }
 
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others
-// within PollInterval. Call it from a webhook handler with the event's reference, but after
-// HandleTx: it writes in a transaction of its own. Unknown and ended bookings, and those that
-// wait for Send, stay as they are, without an error.
+// within PollInterval. That of a cancellation is read as well. Call it from a webhook handler with
+// the event's reference, but after HandleTx: it writes in transactions of its own. Unknown and ended
+// bookings, and those that wait for Send, stay as they are, without an error.
 func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 	e, err := j.read(ctx, customerReferenceNo)
-	switch {
-	case errors.Is(err, durable.ErrNotBegun):
-		return nil
-	case err == nil:
+	if err == nil {
 		err = j.apply(ctx, e, func(b durable.Booking) (durable.Booking, bool, error) {
 			next, ok := b.Wake(time.Now())
 			return next, ok, nil
 		}, nil)
+	}
+	if errors.Is(err, durable.ErrNotBegun) {
+		err = nil
+	}
+	if err == nil && j.opts.OnCancel != nil {
+		err = j.wakeCancel(ctx, customerReferenceNo)
 	}
 	if err != nil {
 		return j.db.failed(err, "Wake: reference %q", customerReferenceNo)

@@ -59,6 +59,13 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "Abandon ends, and Retry opens again", test: abandonAndRetry[Tx]},
 		{says: "the cause of a ctx is no answer", test: causeOfCtx[Tx]},
 		{says: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
+		{says: "an order is cancelled once", test: cancelledOnce[Tx], database: true},
+		{says: "a refused cancellation says why, and another one begins", test: cancelRefused[Tx], database: true},
+		{says: "MaxFee refuses before anything is sent", test: cancelTooDear[Tx]},
+		{says: "a lost answer to Cancel is read from the order, and Cancel is not sent again", test: cancelAnswersLost[Tx], database: true},
+		{says: "a Cancel that provably did nothing is sent again", test: cancelNotExecuted[Tx]},
+		{says: "a cancellation waits for its order", test: cancelWaits[Tx]},
+		{says: "OnCancel is called until it succeeds, with the answer that came", test: onCancelFails[Tx], database: true},
 	}
 }
 

@@ -29,7 +29,7 @@ import (
 
 // Table creates the table that the caller of an implementation has.
 const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state varchar(16) NOT NULL,
-	order_no varchar(64) NOT NULL, ended integer NOT NULL)`
+	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0)`
 
 // Patience bounds what a test waits for.
 const Patience = 30 * time.Second
@@ -41,6 +41,7 @@ var Key = types.NewSecret("0123456789abcdef0123456789abcdef")
 type Options[Tx any] struct {
 	Client      *hotelstays.Client
 	OnOutcome   func(context.Context, Tx, *hotelstays.BookingOutcome) error
+	OnCancel    func(context.Context, Tx, *durable.Cancellation) error
 	Keys        []types.Secret
 	BookTimeout time.Duration
 }
@@ -83,6 +84,8 @@ type Fleet[Tx any] struct {
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) durable.Booking
+	// Cancellation returns the latest cancellation of a reference.
+	Cancellation func(reference string) durable.Cancellation
 }
 
 // World is a sandbox, and a process of a fleet that books there.
@@ -105,6 +108,10 @@ var (
 		Code: 100009999, Times: -1}
 )
 
+// facts are those of the sandbox.
+var facts = hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}
+
 // New starts a sandbox, without rate limits unless the configuration has some, and a process.
 func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config) *World[Tx] {
 	t.Helper()
@@ -112,7 +119,7 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	c.NoRateLimits = c.RateLimits == nil
 	w := &World[Tx]{TB: t, Server: hotelstaystest.NewServer(&c), Fleet: fleet}
 	t.Cleanup(w.Close)
-	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
+	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: fleet.StoreCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
 	list, err := w.Options.Client.HotelList(t.Context(), &hotelstays.HotelListRequest{
 		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
@@ -137,7 +144,7 @@ func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	var err error
 	w.Options.Client, err = hotelstays.New(w.URL,
 		hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(facts))
 	require.NoError(w, err)
 	w.Bookings = w.Fleet.Open(w.Options)
 }
@@ -275,6 +282,15 @@ func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.B
 		string(durable.EndingOf(outcome)), order, outcome.Recovery.CustomerReferenceNo)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("%d rows of reference %s", n, outcome.Recovery.CustomerReferenceNo)
+	}
+	return err
+}
+
+// StoreCancel is the caller's OnCancel.
+func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
+	n, err := d.Exec(ctx, tx, `UPDATE bookings SET cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows of reference %s", n, c.CustomerReferenceNo)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Package journaltest lets time pass for bookings in a journal.
+// Package journaltest lets time pass for bookings and cancellations in a journal.
 //
 // A recovery takes up to ten minutes. A test that waits for its end moves the stored times back
 // instead:
@@ -23,34 +23,55 @@ import (
 
 // PassTime moves the times of open bookings back by d, of all accounts in the database: of
 // those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
-// a process has locked, keeps its times.
+// a process has locked, keeps its times. So it does with cancellations: with those whose Cancel has
+// ended, or all if which is nil.
 //
 // Bookings whose Book may be under way need real time, because Run takes a booking over when its
 // time to book has passed. Leave them out by [PollsOnly].
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
-	rows, err := open(ctx, db)
+	back := func(times ...*time.Time) {
+		for _, at := range times {
+			if !at.IsZero() {
+				*at = at.Add(-d)
+			}
+		}
+	}
+	err := passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
+		if which != nil && !which(*b) {
+			return false
+		}
+		back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
+		return true
+	})
 	if err != nil {
 		return err
 	}
-	back := func(at *time.Time) {
-		if !at.IsZero() {
-			*at = at.Add(-d)
+	return passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
+		if which != nil && c.Phase(time.Now()) != durable.PhasePolling {
+			return false
 		}
+		back(&c.Begun, &c.SendBy)
+		return true
+	})
+}
+
+// passTime moves the times of a table whose rows have a state in a column.
+func passTime[S any](ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string, d time.Duration,
+	move func(*S) bool) error {
+	rows, err := open(ctx, db, dialect, table, column)
+	if err != nil {
+		return err
 	}
 	for _, r := range rows {
-		var b durable.Booking
-		if json.Unmarshal(r.booking, &b) != nil || which != nil && !which(b) {
+		var state S
+		if json.Unmarshal(r.state, &state) != nil || !move(&state) {
 			continue
 		}
-		back(&b.BookBy)
-		back(&b.Earlier)
-		back(&b.Recovery.EndedAt)
-		back(&b.Recovery.NextPoll)
-		if r.booking, err = json.Marshal(b); err != nil {
+		if r.state, err = json.Marshal(state); err != nil {
 			return err
 		}
 		r.due -= d.Microseconds()
-		if err := r.store(ctx, db, dialect); err != nil {
+		if err := r.store(ctx, db, dialect, table, column); err != nil {
 			return err
 		}
 	}
@@ -58,14 +79,14 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 }
 
 // store does not wait for a lock, which a process may have that is frozen. SQLite has none of rows.
-func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect) error {
+func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
 	if dialect != hotelstayssql.SQLite {
-		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM hotelstays_journal WHERE account = ? AND reference = ?
+		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM `+table+` WHERE account = ? AND reference = ?
 			FOR UPDATE SKIP LOCKED`), r.account, r.reference).Scan(new(int64))
 		if err != nil {
 			if errors.Is(err, sql.ErrNoRows) {
@@ -75,8 +96,8 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 		}
 	}
 	if _, err := tx.ExecContext(ctx, translate(dialect,
-		`UPDATE hotelstays_journal SET due = ?, booking = ? WHERE account = ? AND reference = ? AND fence = ?`),
-		r.due, r.booking, r.account, r.reference, r.fence); err != nil {
+		`UPDATE `+table+` SET due = ?, `+column+` = ? WHERE account = ? AND reference = ? AND fence = ?`),
+		r.due, r.state, r.account, r.reference, r.fence); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -85,21 +106,21 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 // PollsOnly selects the bookings whose Book has ended, for PassTime.
 func PollsOnly(b durable.Booking) bool { return !b.Recovery.EndedAt.IsZero() }
 
-// row is an open booking. Its fence changes with every write.
+// row is an open booking or cancellation. Its fence changes with every write.
 type row struct {
-	account, reference, booking []byte
-	fence, due                  int64
+	account, reference, state []byte
+	fence, due                int64
 }
 
-func open(ctx context.Context, db *sql.DB) (all []row, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT account, reference, booking, fence, due FROM hotelstays_journal WHERE live = 1`)
+func open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) (all []row, err error) {
+	rows, err := db.QueryContext(ctx, translate(dialect, `SELECT account, reference, `+column+`, fence, due FROM `+table+` WHERE live = 1`))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.account, &r.reference, &r.booking, &r.fence, &r.due); err != nil {
+		if err := rows.Scan(&r.account, &r.reference, &r.state, &r.fence, &r.due); err != nil {
 			return nil, err
 		}
 		all = append(all, r)

@@ -59,7 +59,7 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),
 		Open: func(o bookingstest.Options[*sql.Tx]) durable.Bookings[*sql.Tx] {
-			opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, Keys: o.Keys, BookTimeout: o.BookTimeout,
+			opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, Keys: o.Keys, BookTimeout: o.BookTimeout,
 				PollInterval: 20 * time.Millisecond}
 			if change != nil {
 				change(&opts)
@@ -90,6 +90,13 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 			require.NoError(t, json.Unmarshal(text, &booking))
 			booking.Due = time.UnixMicro(due)
 			return booking
+		},
+		Cancellation: func(reference string) (c durable.Cancellation) {
+			var text []byte
+			require.NoError(t, d.QueryRowContext(t.Context(), d.translate(`SELECT state FROM hotelstays_cancels WHERE reference = ?`),
+				[]byte(reference)).Scan(&text))
+			require.NoError(t, json.Unmarshal(text, &c))
+			return c
 		},
 	}
 }

@@ -5,6 +5,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -40,7 +41,12 @@ func (m *mortal) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	writes := 0
 	link.loseCommit = func(latest string) bool {
+		if strings.HasPrefix(latest, "UPDATE hotelstays_cancels") {
+			writes++
+			m.stage(fmt.Sprint("write ", writes))
+		}
 		if strings.HasPrefix(latest, "SELECT fence FROM") { // the last statement of an outcome
 			m.stage("committed")
 		}
@@ -52,8 +58,12 @@ func (m *mortal) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	journal, err := hotelstayssql.NewJournal(pool, m.Dialect, client, hotelstayssql.JournalOptions{OnOutcome: m.onOutcome,
-		Keys: []types.Secret{bookingstest.Key}, BookTimeout: 10 * time.Second, PollInterval: 50 * time.Millisecond})
+	opts := hotelstayssql.JournalOptions{OnOutcome: m.onOutcome,
+		Keys: []types.Secret{bookingstest.Key}, BookTimeout: 10 * time.Second, PollInterval: 50 * time.Millisecond}
+	if m.Role == "cancel" {
+		opts.OnCancel, opts.BookTimeout = m.onCancel, time.Minute
+	}
+	journal, err := hotelstayssql.NewJournal(pool, m.Dialect, client, opts)
 	if err != nil {
 		return err
 	}
@@ -64,7 +74,12 @@ func (m *mortal) perform(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := journal.BeginTx(ctx, tx, m.Request(m.Reference)); err != nil {
+	if m.Role == "cancel" {
+		err = journal.CancelTx(ctx, tx, durable.CancelRequest{CustomerReferenceNo: m.Reference, SessionID: m.Session})
+	} else {
+		err = journal.BeginTx(ctx, tx, m.Request(m.Reference))
+	}
+	if err != nil {
 		return err
 	}
 	m.stage("beginning")
@@ -72,6 +87,9 @@ func (m *mortal) perform(ctx context.Context) error {
 		return err
 	}
 	m.stage("begun")
+	if m.Role == "cancel" {
+		return journal.Run(ctx)
+	}
 	_, err = journal.Send(ctx, m.Reference)
 	m.stage("sent")
 	return err
@@ -86,7 +104,7 @@ func (m *mortal) stage(name string) {
 }
 
 func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
-	watch := strings.HasSuffix(r.URL.Path, map[string]string{"book": "/book", "run": "/queryOrders"}[m.Role])
+	watch := strings.HasSuffix(r.URL.Path, map[string]string{"book": "/book", "run": "/queryOrders", "cancel": "/cancel"}[m.Role])
 	if watch {
 		m.stage("leaving")
 	}
@@ -99,6 +117,12 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (m *mortal) onOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	err := m.db.caller().StoreRow(ctx, tx, outcome)
+	m.stage("outcome")
+	return err
+}
+
+func (m *mortal) onCancel(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
+	err := m.db.caller().StoreCancel(ctx, tx, c)
 	m.stage("outcome")
 	return err
 }
@@ -168,6 +192,77 @@ func TestDiesWhilePolling(t *testing.T) {
 			assert.Equal(t, 1, p.Row(stage).Ended, stage)
 			assert.Equal(t, 1, p.OrdersMade()[stage], stage)
 		}
+	})
+}
+
+// A process that cancels may die at any stage, also after each write: of the lease, of the mark, and
+// of the answer.
+func TestDiesWhileCancelling(t *testing.T) {
+	stages := []struct {
+		name    string
+		ending  durable.CancelEnding // empty: it never was
+		cancels int
+	}{
+		{"beginning", "", 0},
+		{"write 1", durable.CancelDone, 1},
+		{"write 2", durable.CancelStanding, 0},
+		{"leaving", durable.CancelStanding, 0},
+		{"answered", durable.CancelDone, 1},
+		{"write 3", durable.CancelDone, 1},
+		{"outcome", durable.CancelDone, 1},
+		{"committed", durable.CancelDone, 1},
+		{"begun", durable.CancelDone, 1}, // the last one, because the next process would send it
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		for _, stage := range stages {
+			p.Booked(stage.name)
+			part := p.partOf("cancel")
+			part.Reference, part.DieAt = stage.name, stage.name
+			dies(t, part)
+		}
+		p.Fleet.Pass(2 * time.Minute)
+		p.Work()
+		for _, step := range []time.Duration{0, time.Minute} {
+			for _, stage := range stages {
+				if stage.ending != "" && (stage.ending == durable.CancelStanding) == (step > 0) {
+					p.CancelEnds(stage.name, stage.ending, 1, step)
+				}
+			}
+		}
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE reference = ? OR live = 1`, []byte("beginning")))
+		sent := map[string]int{}
+		for _, c := range p.Ledger().Cancellations() {
+			sent[c.CustomerReferenceNo]++
+		}
+		for _, stage := range stages {
+			assert.Equal(t, stage.cancels, sent[stage.name], stage.name)
+		}
+		assert.Equal(t, 6, p.Ledger().Count(hotelstays.OpCancel))
+	})
+}
+
+// A Cancel that is frozen until its time has passed is neither sent nor delivered again.
+func TestFrozenCancel(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		frozen, answer := p.hold("/cancel", nil)
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stop := frozen.Work()
+		answer.Wait()
+		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
+		require.NoError(t, p.Wake(t.Context(), "ref-1"), "it is not woken while Cancel is under way")
+		stored := p.Fleet.Cancellation("ref-1")
+		assert.NotNil(t, stored.Cost, "it is known before Cancel is sent")
+		assert.Equal(t, durable.PhaseSending, stored.Phase(time.Now()))
+		p.Work()
+		p.Fleet.Pass(time.Minute)
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		answer.Release()
+		stop()
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
 	})
 }
 

@@ -1,0 +1,298 @@
+// Cancellations: each is sent once, and how it ended is delivered once.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// pollTimeout bounds a read of an order.
+const pollTimeout = 20 * time.Second
+
+// cancelArgs are the arguments of a job that cancels.
+type cancelArgs struct {
+	// Reference and Account make a live job unique.
+	Reference string `json:"reference" river:"unique"`
+	Account   string `json:"account" river:"unique"`
+	durable.Cancellation
+}
+
+// cancelKind is River's name for these jobs.
+const cancelKind = "hotelstays_cancel"
+
+func (cancelArgs) Kind() string { return cancelKind }
+
+// MarshalJSON removes the character NUL, as that of jobArgs does.
+func (a cancelArgs) MarshalJSON() ([]byte, error) {
+	type plain cancelArgs
+	text, err := json.Marshal(plain(a))
+	return []byte(withoutNUL.Replace(string(text))), err
+}
+
+// CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
+// not at all. Once that is committed, a worker reads the order, looks at MaxFee, sends Cancel once,
+// and calls OnCancel with how it ended. It waits for an order whose booking is still open. tx must
+// belong to the database of Config.Pool.
+//
+// The request and opts are stored in plain text. Options that are no data cannot be stored, as in
+// BeginTx. An incomplete request is a *hotelstays.ValidationError.
+//
+// If a cancellation under the same reference and account has not ended, the error matches
+// durable.ErrAlreadyCancelling, and durable.ErrAlreadyCancelled if it has cancelled the order and
+// River still has its job: roll tx back. After one that was refused, or that left the order
+// standing, another one begins.
+func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRequest, opts ...hotelstays.CallOption) error {
+	fail := func(err error) error {
+		return fmt.Errorf("hotelstaysriver: CancelTx: reference %q: %w; roll back", req.CustomerReferenceNo, err)
+	}
+	if tx == nil || b.cfg.OnCancel == nil {
+		return fail(errors.New("tx and Config.OnCancel are required"))
+	}
+	c, err := durable.NewCancellation(req, b.account, time.Now(), opts...)
+	if err != nil {
+		return fail(err)
+	}
+	inserted, err := b.river.InsertTx(ctx, tx, cancelArgs{req.CustomerReferenceNo, b.account, c}, &river.InsertOpts{
+		MaxAttempts: math.MaxInt16, Queue: b.cfg.Queue, ScheduledAt: c.Due,
+		Priority:   2, // after bookings
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: liveStates},
+	})
+	if err == nil && inserted.UniqueSkippedAsDuplicate {
+		err = durable.ErrAlreadyCancelling
+	}
+	if err == nil { // the job is there already, so that no other cancellation can begin or end
+		var before *cancelJob
+		before, err = b.jobs.latestCancel(ctx, tx, req.CustomerReferenceNo, b.account, inserted.Job.ID, "")
+		switch {
+		case errors.Is(err, durable.ErrNotBegun):
+			err = nil
+		case err == nil && !before.nothingSent():
+			err = before.Args.Again()
+		}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// cancelJob is the job of a cancellation.
+type cancelJob struct {
+	ID    int64
+	State rivertype.JobState
+	Taken *time.Time
+	Args  cancelArgs
+}
+
+// nothingSent reports whether a person has ended a job before its Cancel was sent.
+func (j *cancelJob) nothingSent() bool {
+	return j.Args.Ending == "" && j.Args.SendBy.IsZero() && !j.live()
+}
+
+func (j *cancelJob) live() bool { return slices.Contains(liveStates, j.State) }
+
+// scanCancel reads a job, or returns durable.ErrNotBegun.
+func scanCancel(row pgx.Row) (*cancelJob, error) {
+	var j cancelJob
+	var args []byte
+	err := row.Scan(&j.ID, &j.State, &j.Taken, &args)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, durable.ErrNotBegun
+	case err != nil:
+		return nil, fmt.Errorf("reading a job: %w", err)
+	}
+	if err := json.Unmarshal(args, &j.Args); err != nil {
+		return nil, fmt.Errorf("cannot read the arguments of job %d, which somebody has changed by hand: %w", j.ID, err)
+	}
+	return &j, nil
+}
+
+const cancelColumns = `id, state::text, attempted_at, args`
+
+func (t jobTable) lockCancel(ctx context.Context, tx pgx.Tx, id int64) (*cancelJob, error) {
+	return scanCancel(tx.QueryRow(ctx, `SELECT `+cancelColumns+` FROM `+t.name+` WHERE id = $1 FOR UPDATE`, id))
+}
+
+// latestCancel returns the live job of a cancellation, or else the last one, like latest.
+func (t jobTable) latestCancel(ctx context.Context, tx pgx.Tx, reference, account string, except int64, lock string) (*cancelJob, error) {
+	key, err := json.Marshal(map[string]string{"reference": reference, "account": account})
+	if err != nil {
+		return nil, err
+	}
+	return scanCancel(tx.QueryRow(ctx, `SELECT `+cancelColumns+` FROM `+t.name+`
+		WHERE args @> $1::jsonb AND kind = $2 AND id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock,
+		string(key), cancelKind, except))
+}
+
+// setCancel stores a cancellation in its locked job.
+func (t jobTable) setCancel(ctx context.Context, tx pgx.Tx, j *cancelJob, next durable.Cancellation) error {
+	j.Args.Cancellation = next
+	args, err := json.Marshal(j.Args)
+	if err != nil {
+		return err
+	}
+	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2::jsonb WHERE id = $1`, j.ID, string(args))
+}
+
+type cancelWorker struct {
+	river.WorkerDefaults[cancelArgs]
+	b *Bookings
+}
+
+// Timeout is that of a job that sends.
+func (w *cancelWorker) Timeout(*river.Job[cancelArgs]) time.Duration {
+	return w.b.cfg.BookTimeout + workTimeout
+}
+
+// NextRetry returns when a failed job is tried again.
+func (w *cancelWorker) NextRetry(job *river.Job[cancelArgs]) time.Time { return nextRetry(job.JobRow) }
+
+// Work does a step of a cancellation. It returns nil only if the job is completed in the database.
+func (w *cancelWorker) Work(ctx context.Context, job *river.Job[cancelArgs]) error {
+	if w.b.cfg.OnCancel == nil { // another process has one
+		return river.JobSnooze(heldPause)
+	}
+	return w.b.guarded(ctx, job.JobRow, job.Args.Reference, func() error {
+		next, err := w.step(ctx, job)
+		switch {
+		case errors.Is(err, errMoved):
+			return river.JobSnooze(interruptedPause)
+		case err != nil:
+			return err
+		case next.Ending != "":
+			return w.deliver(ctx, job.ID)
+		}
+		return river.JobSnooze(max(time.Until(next.Due), 0))
+	})
+}
+
+// step reads the order, and sends Cancel if nobody has. It returns the cancellation as it is stored.
+func (w *cancelWorker) step(ctx context.Context, job *river.Job[cancelArgs]) (durable.Cancellation, error) {
+	at, c, client := time.Now(), job.Args.Cancellation, w.b.cfg.Client
+	phase := c.Phase(at)
+	if phase == durable.PhaseEnded {
+		return c, nil
+	}
+	if phase == durable.PhaseSending {
+		c.Due = c.SendBy
+		return c, nil
+	}
+	order, err := client.FindOrder(ctx, c.CustomerReferenceNo, append(c.ReadOptions(), hotelstays.WithTimeout(pollTimeout))...)
+	if err != nil && !errors.Is(err, hotelstays.ErrNotFound) {
+		w.b.cfg.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
+			slog.String("reference", c.CustomerReferenceNo), slog.String("error", err.Error()))
+		if phase == durable.PhaseWaiting || ctx.Err() != nil {
+			return c, errMoved
+		}
+	}
+	if phase == durable.PhasePolling {
+		return w.store(ctx, job, c.Read(at, order, client.OrderStates()))
+	}
+	now := time.Now()
+	limit := now.Add(w.b.cfg.BookTimeout)
+	next, err := c.Start(now, limit, order, client.OrderStates())
+	if err == nil {
+		next, err = w.store(ctx, job, next)
+	}
+	if err != nil || next.Phase(now) != durable.PhaseSending {
+		return next, err
+	}
+	return w.send(ctx, job.ID, next, limit)
+}
+
+// store stores the next state of a cancellation, unless its job has changed since the run began.
+func (w *cancelWorker) store(ctx context.Context, job *river.Job[cancelArgs], next durable.Cancellation) (durable.Cancellation, error) {
+	return next, w.b.transact(ctx, func(tx pgx.Tx) error {
+		locked, err := w.b.jobs.lockCancel(ctx, tx, job.ID)
+		if err != nil {
+			return err
+		}
+		taken := locked.State == rivertype.JobStateRunning && locked.Taken != nil && job.AttemptedAt != nil && locked.Taken.Equal(*job.AttemptedAt)
+		if !taken || !reflect.DeepEqual(locked.Args.Cancellation, job.Args.Cancellation) {
+			return errMoved
+		}
+		if err := commitToDisk(ctx, tx); err != nil { // it may be the mark
+			return err
+		}
+		return w.b.jobs.setCancel(ctx, tx, locked, next)
+	})
+}
+
+// send sends Cancel for a job that is marked, and stores the answer, also after ctx has ended.
+func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancellation, limit time.Time) (next durable.Cancellation, err error) {
+	sendCtx, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	req, opts := marked.Send()
+	resp, sendErr := w.b.cfg.Client.Cancel(sendCtx, req, opts...)
+	at := time.Now()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	err = w.b.transact(ctx, func(tx pgx.Tx) error {
+		locked, err := w.b.jobs.lockCancel(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if !locked.live() || locked.Args.Ending != "" { // another has ended it, while this process was frozen
+			w.b.cfg.Logger.ErrorContext(ctx, "a Cancel has ended after its time; check the order by hand",
+				slog.String("reference", marked.CustomerReferenceNo))
+			return errMoved
+		}
+		next = locked.Args.Answered(at, resp, sendErr, w.b.cfg.Client.OrderStates())
+		return w.b.jobs.setCancel(ctx, tx, locked, next)
+	})
+	return next, err
+}
+
+// deliver passes to the caller how a cancellation has ended, and completes its job, in one transaction.
+func (w *cancelWorker) deliver(ctx context.Context, id int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return w.b.transact(ctx, func(tx pgx.Tx) error {
+		job, err := w.b.jobs.lockCancel(ctx, tx, id)
+		if err != nil || !job.live() {
+			return err
+		}
+		err = write(ctx, tx, `UPDATE `+w.b.jobs.name+` SET state = 'completed', finalized_at = now() WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		if err := w.b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
+			return fmt.Errorf("hotelstaysriver: OnCancel of reference %q: %w", job.Args.Reference, err)
+		}
+		return nil
+	})
+}
+
+// wakeCancel makes the cancellation of a reference due, if there is one that no worker runs.
+func (b *Bookings) wakeCancel(ctx context.Context, reference string) error {
+	err := b.transact(ctx, func(tx pgx.Tx) error {
+		job, err := b.jobs.latestCancel(ctx, tx, reference, b.account, 0, "FOR UPDATE")
+		if err != nil || !job.live() || job.State == rivertype.JobStateRunning {
+			return err
+		}
+		if _, ok := job.Args.Wake(time.Now()); !ok {
+			return nil
+		}
+		return write(ctx, tx, `UPDATE `+b.jobs.name+` SET state = 'available', scheduled_at = now() WHERE id = $1`, job.ID)
+	})
+	if err != nil && !errors.Is(err, durable.ErrNotBegun) {
+		return fmt.Errorf("hotelstaysriver: Wake: reference %q: %w", reference, err)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// The promises about cancellations.
+
+package bookingstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Faults of Cancel. The requests are executed, or not.
+var (
+	CancelMade = hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true}
+	CancelLost = hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut}
+)
+
+// CancelAlone commits a cancellation whose row is there.
+func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelRequest), opts ...hotelstays.CallOption) error {
+	req := durable.CancelRequest{CustomerReferenceNo: reference, SessionID: w.Offer.SessionID}
+	if change != nil {
+		change(&req)
+	}
+	return w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.CancelTx(w.Context(), tx, req, opts...) })
+}
+
+// Booked makes orders.
+func (w *World[Tx]) Booked(references ...string) {
+	w.Helper()
+	for _, reference := range references {
+		w.Begin(reference)
+		w.MustSend(reference)
+	}
+}
+
+func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel) }
+
+// CancelEnds waits until the caller's row has how the latest of as many cancellations ended, and lets
+// time pass in steps.
+func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
+	w.Helper()
+	w.Eventually(fmt.Sprintf("the cancellation of %s is %s", reference, want), func() bool {
+		var ending string
+		var n int
+		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT cancel, cancels FROM bookings WHERE reference = ?`, reference).Scan(&ending, &n))
+		if n == times && ending == string(want) {
+			return true
+		}
+		assert.Less(w, n, times+1)
+		if step > 0 {
+			w.Fleet.Pass(step)
+		}
+		return false
+	})
+}
+
+func cancelledOnce[Tx any](w *World[Tx]) {
+	w.Booked("ref-1")
+	failure := errors.New("rolled back")
+	require.ErrorIs(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
+		require.NoError(w, w.CancelTx(w.Context(), tx, durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: w.Offer.SessionID}))
+		return failure
+	}), failure)
+	cost, err := w.Offer.Expect.CancelFeeAt(time.Now())
+	require.NoError(w, err)
+	var begun atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			err := w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.MaxFee = &cost })
+			if err == nil {
+				begun.Add(1)
+			} else {
+				assert.ErrorIs(w, err, durable.ErrAlreadyCancelling)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(w, 1, begun.Load())
+	assert.Zero(w, w.cancels())
+	var invalid *hotelstays.ValidationError
+	require.ErrorAs(w, w.CancelAlone("ref-2", func(r *durable.CancelRequest) { r.SessionID = "" }), &invalid)
+	for range 3 {
+		w.Another(nil).Work()
+	}
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	require.ErrorIs(w, w.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelled)
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	w.Fleet.Pass(time.Hour)
+	time.Sleep(100 * time.Millisecond)
+	assert.Equal(w, 1, w.cancels())
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	stored := w.Fleet.Cancellation("ref-1")
+	assert.Equal(w, &cost, stored.Cost)
+	assert.Equal(w, &cost, stored.ServiceFee)
+}
+
+func cancelRefused[Tx any](w *World[Tx]) {
+	w.Booked("ref-1")
+	w.SetCancelRule("ref-1", hotelstaystest.CancelNeedsReason)
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	w.Work()
+	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
+	err := w.Fleet.Cancellation("ref-1").Err()
+	require.ErrorIs(w, err, hotelstays.ErrCancelRefused)
+	assert.ErrorContains(w, err, "a reason is required")
+	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.Reason = "illness" }))
+	w.CancelEnds("ref-1", durable.CancelDone, 2, 0)
+	assert.Equal(w, 2, w.cancels())
+	assert.Equal(w, "illness", w.Ledger().Cancellations()[0].Reason)
+}
+
+func cancelTooDear[Tx any](w *World[Tx]) {
+	w.Booked("ref-1")
+	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.MaxFee = &types.Money{Currency: "USD", Amount: "1"} }))
+	w.Work()
+	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
+	require.ErrorIs(w, w.Fleet.Cancellation("ref-1").Err(), durable.ErrCancelCost)
+	assert.Zero(w, w.cancels())
+}
+
+func cancelAnswersLost[Tx any](w *World[Tx]) {
+	w.Booked("made", "lost")
+	for reference, fault := range map[string]hotelstaystest.Fault{"made": CancelMade, "lost": CancelLost} {
+		fault.Reference = reference
+		w.Inject(fault)
+		require.NoError(w, w.CancelAlone(reference, nil))
+	}
+	w.Work()
+	w.Another(nil).Work()
+	w.CancelEnds("made", durable.CancelDone, 1, 0)
+	w.CancelEnds("lost", durable.CancelStanding, 1, time.Minute)
+	assert.Equal(w, 2, w.cancels())
+	require.NoError(w, w.CancelAlone("lost", nil))
+	w.CancelEnds("lost", durable.CancelDone, 2, 0)
+	assert.Equal(w, 3, w.cancels())
+}
+
+func cancelNotExecuted[Tx any](w *World[Tx]) {
+	w.Booked("ref-1")
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 429, Code: types.CodeRateLimited})
+	require.NoError(w, w.CancelAlone("ref-1", nil, hotelstays.WithMaxAttempts(1)))
+	w.Work()
+	w.Eventually("it waits again", func() bool { return w.cancels() == 1 && w.Fleet.Cancellation("ref-1").SendBy.IsZero() })
+	w.Fleet.Pass(time.Minute)
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Equal(w, 2, w.cancels())
+}
+
+func cancelWaits[Tx any](w *World[Tx]) {
+	w.Begin("ref-1")
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	w.Work()
+	w.Eventually("its order was read", func() bool { return w.polls() > 0 })
+	assert.Zero(w, w.cancels())
+	w.MustSend("ref-1")
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Equal(w, 1, w.cancels())
+
+	w.AddRow("nothing")
+	require.NoError(w, w.CancelAlone("nothing", nil))
+	w.CancelEnds("nothing", durable.CancelRefused, 1, time.Minute)
+	assert.ErrorIs(w, w.Fleet.Cancellation("nothing").Err(), hotelstays.ErrNotFound)
+	assert.Equal(w, 1, w.cancels())
+}
+
+func onCancelFails[Tx any](w *World[Tx]) {
+	var calls atomic.Int32
+	w.Options.OnCancel = func(ctx context.Context, tx Tx, c *durable.Cancellation) error {
+		assert.ErrorIs(w, c.Err(), hotelstays.ErrCancelRefused)
+		if err := w.Fleet.StoreCancel(ctx, tx, c); err != nil {
+			return err
+		}
+		switch calls.Add(1) {
+		case 1:
+			return errors.New("OnCancel failed")
+		case 2:
+			panic("OnCancel panicked")
+		}
+		return nil
+	}
+	w = w.Another(nil)
+	w.Booked("ref-1")
+	w.SetCancelRule("ref-1", hotelstaystest.CancelForbiddenByContract)
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	w.Work()
+	w.Eventually("it is refused", func() bool { return w.Fleet.Cancellation("ref-1").Ending != "" })
+	w.CancelEnds("ref-1", durable.CancelRefused, 1, time.Minute)
+	assert.EqualValues(w, 3, calls.Load())
+	assert.Equal(w, 1, w.cancels())
+}
