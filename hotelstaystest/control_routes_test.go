@@ -352,6 +352,7 @@ func TestControlEntries(t *testing.T) {
 			c.must("GET", fmt.Sprintf("/_sandbox/entries?after=%d&limit=2", after), nil, &got)
 			for _, e := range got.Entries {
 				kinds = append(kinds, e.Kind)
+				failIf(t, e.Order != nil && e.Order.State != "confirmed", "%+v", e)
 			}
 		}
 		slices.Sort(kinds)

@@ -16,9 +16,9 @@ const (
 	slowestReader = 30 * time.Second // that a reader may take for eventsAtOnce
 )
 
-// stream sends the entries after a sequence number, until the reader leaves or the server
-// closes. It reads them from the ledger, so that a slow reader costs no memory: it misses
-// entries that were replaced or dropped meanwhile.
+// stream sends the entries after a sequence number, until its connection ends. It reads them from
+// the ledger, so that a slow reader costs no memory: it misses entries that were replaced or
+// dropped meanwhile.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -51,8 +51,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 		case <-beat.C:
 			text = []byte(": still here\n\n")
 		case <-r.Context().Done():
-			return
-		case <-s.closing:
 			return
 		}
 	}

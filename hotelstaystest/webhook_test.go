@@ -394,6 +394,6 @@ func TestUnsignedWebhooks(t *testing.T) {
 		synctest.Wait()
 		plain, bad := rc.all()[0].header, rc.all()[1].header
 		failIf(t, len(plain.Values("X-Platform-Signature")) != 0 || plain.Get("X-Platform-Event-Id") == "" || s.WebhookSecret != "" ||
-			!signatureForm.MatchString(bad.Get("X-Platform-Signature")), "%v, %v", plain, bad)
+			!strings.HasPrefix(bad.Get("X-Platform-Signature"), "t="), "%v, %v", plain, bad)
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -20,15 +22,11 @@ func TestLogOfRequests(t *testing.T) {
 	defer srv.Close()
 	var log strings.Builder
 	handler, err := logHandler("json", &log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stop := logRequests(srv.Ledger(), handler)
 	post := func(path, body, trace string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Authorization", "Bearer hidden-token")
 		req.Header.Set("Trace-Id", trace)
@@ -52,9 +50,7 @@ func TestLogOfRequests(t *testing.T) {
 		{"n": 3.0, "path": "/elsewhere", "traceId": "trace-3", "fault": "cut", "cut": true},
 	} {
 		var got map[string]any
-		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(lines[i]), &got))
 		for name, value := range want {
 			if got[name] != value {
 				t.Errorf("%s: %v, want %v", name, got[name], value)

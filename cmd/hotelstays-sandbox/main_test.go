@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -65,9 +67,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // start runs the program on a free port until the test ends. It returns the greeting.
@@ -89,9 +89,7 @@ func start(t *testing.T, args ...string) (greeting string) {
 	})
 	text := make([]byte, 4096)
 	n, err := out.Read(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text[:n])
 }
 
@@ -119,9 +117,7 @@ func said(t *testing.T, greeting string) map[string]string {
 func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
@@ -129,9 +125,7 @@ func get(t *testing.T, client *http.Client, url string, header ...string) int {
 		req.Host = host
 	}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -162,9 +156,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 			client, err := hotelstays.New(values["BASE_URL"], hotelstays.TicketCredential{
 				AppKey: values["APP_KEY"], AppSecret: types.NewSecret(values["APP_SECRET"]),
 			}, hotelstays.WithHTTPClient(insecure))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			quickstart := "run ./examples/quickstart -destination " + city
 			if name == "TLS" { // no file has its certificate
 				quickstart = ""
@@ -180,9 +172,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 			}
 			curl := strings.Split(strings.TrimSpace(values["curl"]), "\n")
 			resp, err := insecure.Post(curl[len(curl)-1], "application/json", strings.NewReader(curl[slices.Index(curl, "-d")+1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
 				t.Errorf("curl %q: HTTP %d", curl, resp.StatusCode)
@@ -199,9 +189,7 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 	write(t, file, `{"addr":"127.0.0.1:7","seed":3,"confirmAfter":"1m","tls":true,"tlsNames":["a"],"webhooks":{"callbackHosts":["b"]}}`)
 	args := []string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "never", "-tls-name", "c", "-no-control"}
 	set, err := parse(args, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := set.config
 	if c.Addr != "127.0.0.1:8" || c.Seed != 3 || c.ConfirmAfter != hotelstaystest.Never || !c.TLS || strings.Join(c.TLSNames, " ") != "a c" ||
 		strings.Join(c.Webhooks.CallbackHosts, " ") != "b" || c.Control.Enabled {
@@ -274,9 +262,7 @@ func TestCertificateFile(t *testing.T) {
 	write(t, file, "an older certificate")
 	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]
 	pem, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
@@ -25,14 +27,10 @@ func start(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server
 func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response, string) {
 	t.Helper()
 	resp, err := srv.Client().Get(srv.URL + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp, string(body)
 }
 
@@ -40,9 +38,7 @@ func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response,
 func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	t.Helper()
 	resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp.Body.Close()
 }
 
