@@ -197,6 +197,29 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 	}
 }
 
+// A grant at the moment when ctx ends is not lost.
+func TestGrantAtTheEndOfAContext(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.latency.Store(int64(10 * ms))
+		l := a.line(key)
+		for range 50 {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				if permit, err := a.Acquire(ctx, key); err == nil {
+					permit.Done(hotelstays.PermitResult{})
+				}
+			}()
+			synctest.Wait()
+			l.mu.Lock() // over both
+			cancel()
+			l.apply(reply{granted: 1, maxTickets: limit})
+			l.mu.Unlock()
+			time.Sleep(time.Second)
+			assert.Empty(t, l.out)
+		}
+	})
+}
+
 // Processes ask Redis at most four times a second while they wait, for any number of callers.
 func TestCommandsOfWaitingProcesses(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
