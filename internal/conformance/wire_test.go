@@ -139,91 +139,82 @@ func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[stri
 	return sent[0], resp
 }
 
-// commonHeaders are the headers of every request. Request-Id and Trace-Id are made
-// up for each call, so that only their form can be compared.
-func (op *operation) commonHeaders(t *testing.T, sent sentRequest) map[string]string {
-	t.Helper()
-	for _, name := range []string{"Request-Id", "Trace-Id"} {
-		id, err := uuid.Parse(sent.header[name])
-		require.NoError(t, err, name)
-		assert.Equal(t, uuid.Version(4), id.Version(), name)
-	}
-	assert.NotEqual(t, sent.header["Request-Id"], sent.header["Trace-Id"])
-	h := map[string]string{
-		"Accept":       "application/json",
-		"Content-Type": "application/json",
-		"User-Agent":   sent.header["User-Agent"],
-		"Request-Id":   sent.header["Request-Id"],
-		"Trace-Id":     sent.header["Trace-Id"],
-	}
-	assert.True(t, strings.HasPrefix(h["User-Agent"], "hotelstays-go"), h["User-Agent"])
+// headers are those of every request, with those that differ: of all operations, of those with a token
+// and of the booking flow.
+func (op *operation) headers(all, token, flow map[string]string) map[string]string {
+	h := map[string]string{"Accept": "application/json", "Content-Type": "application/json"}
+	maps.Copy(h, all)
 	if op.group != noToken {
 		h["Authorization"] = "Bearer " + bearer
+		maps.Copy(h, token)
 	}
 	if op.group == bookingFlow {
-		h["Timeout-Milliseconds"] = op.hint
+		maps.Copy(h, flow)
 	}
 	return h
 }
 
-// A request with nothing but what is required.
-func TestWireMinimalRequest(t *testing.T) {
+// madeUp are the headers with values of the client's own, of which only the form can be compared.
+func (sent sentRequest) madeUp(t *testing.T) map[string]string {
+	t.Helper()
+	h := map[string]string{"User-Agent": sent.header["User-Agent"]}
+	assert.True(t, strings.HasPrefix(h["User-Agent"], "hotelstays-go"), h["User-Agent"])
+	for _, name := range []string{"Request-Id", "Trace-Id"} {
+		h[name] = sent.header[name]
+		id, err := uuid.Parse(h[name])
+		require.NoError(t, err, name)
+		assert.Equal(t, uuid.Version(4), id.Version(), name)
+	}
+	assert.NotEqual(t, sent.header["Request-Id"], sent.header["Trace-Id"])
+	return h
+}
+
+// eachOperation runs a test of every operation. The clock stands still: Timeout-Milliseconds is exact.
+func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // the clock stands still: Timeout-Milliseconds is exact
-				sent, _ := exchange(t, op.minimal, op.data, nil)
-
-				assert.Equal(t, "POST", sent.method)
-				assert.Equal(t, baseURL+op.path, sent.url)
-				assert.Equal(t, op.minimalBody, sent.body)
-				want := op.commonHeaders(t, sent)
-				if op.minimalSession != "" {
-					want["Session-Id"] = op.minimalSession
-				}
-				assert.Equal(t, want, sent.header)
-			})
+			synctest.Test(t, func(t *testing.T) { test(t, &op) })
 		})
 	}
+}
+
+// A request with nothing but what is required.
+func TestWireMinimalRequest(t *testing.T) {
+	eachOperation(t, func(t *testing.T, op *operation) {
+		sent, _ := exchange(t, op.minimal, op.data, nil)
+
+		assert.Equal(t, "POST", sent.method)
+		assert.Equal(t, baseURL+op.path, sent.url)
+		assert.Equal(t, op.minimalBody, sent.body)
+		want := op.headers(sent.madeUp(t), nil, map[string]string{"Timeout-Milliseconds": op.hint})
+		if op.minimalSession != "" {
+			want["Session-Id"] = op.minimalSession
+		}
+		assert.Equal(t, want, sent.header)
+	})
 }
 
 // A request with every field, on a client with every option: each header goes to
 // the operations that take it, and to no other.
 func TestWireFullRequestWithClientOptions(t *testing.T) {
 	options := []hotelstays.Option{
-		hotelstays.WithLanguage("en-GB"),
-		hotelstays.WithMarket("AE"),
-		hotelstays.WithUserRef("user-7"),
-		hotelstays.WithClientIP("2001:db8::7"),
-		hotelstays.WithCurrency("EUR"),
-		hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}),
-		hotelstays.WithTimeout(5 * time.Second),
+		hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
+		hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
+		hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}), hotelstays.WithTimeout(5 * time.Second),
 	}
-	for _, op := range operations() {
-		t.Run(op.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
-				sent, _ := exchange(t, op.full, op.data, options)
+	eachOperation(t, func(t *testing.T, op *operation) {
+		requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
+		sent, _ := exchange(t, op.full, op.data, options)
 
-				assert.Equal(t, "POST", sent.method)
-				assert.Equal(t, baseURL+op.path, sent.url)
-				assert.Equal(t, op.fullBody, sent.body)
-				want := op.commonHeaders(t, sent)
-				want["Language"] = "en-GB"
-				want["Ip"] = "2001:db8::7"
-				if op.group != noToken {
-					want["Market"] = "AE"
-					want["User-Ref"] = "user-7"
-				}
-				if op.group == bookingFlow {
-					want["Session-Id"] = op.fullSession
-					want["Currency"] = "EUR"
-					want["Test"] = "a=1&b=2"
-					want["Timeout-Milliseconds"] = "4500"
-				}
-				assert.Equal(t, want, sent.header)
-			})
-		})
-	}
+		assert.Equal(t, "POST", sent.method)
+		assert.Equal(t, baseURL+op.path, sent.url)
+		assert.Equal(t, op.fullBody, sent.body)
+		all := sent.madeUp(t)
+		all["Language"], all["Ip"] = "en-GB", "2001:db8::7"
+		assert.Equal(t, op.headers(all, map[string]string{"Market": "AE", "User-Ref": "user-7"}, map[string]string{
+			"Session-Id": op.fullSession, "Currency": "EUR", "Test": "a=1&b=2", "Timeout-Milliseconds": "4500",
+		}), sent.header)
+	})
 }
 
 // Options of one call win over the client's.
@@ -234,51 +225,30 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 		hotelstays.WithTestFlags(map[string]string{"a": "1"}), hotelstays.WithTimeout(5 * time.Second),
 		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"),
 	}
-	for _, op := range operations() {
-		t.Run(op.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				opts := []hotelstays.CallOption{
-					hotelstays.WithLanguage("ar"),
-					hotelstays.WithClientIP("198.51.100.4"),
-					hotelstays.WithTimeout(30 * time.Second),
-					hotelstays.WithTraceID("trace-1"),
-					hotelstays.WithHeader("x-gateway", "call"),
-					hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1766570400123" }),
-				}
-				want := map[string]string{
-					"Accept":                   "application/json",
-					"Content-Type":             "application/json",
-					"User-Agent":               "agency/2.0",
-					"X-Gateway":                "call",
-					"X-Zone":                   "a",
-					"Trace-Id":                 "trace-1",
-					"Language":                 "ar",
-					"Ip":                       "198.51.100.4",
-					"Client-Request-Timestamp": "1766570400123",
-				}
-				if op.group != noToken {
-					opts = append(opts, hotelstays.WithMarket("SA"), hotelstays.WithUserRef("user-8"))
-					want["Authorization"] = "Bearer " + bearer
-					want["Market"] = "SA"
-					want["User-Ref"] = "user-8"
-				}
-				if op.group == bookingFlow {
-					opts = append(opts, hotelstays.WithCurrency("KWD"), hotelstays.WithTestFlags(map[string]string{"x": "y"}))
-					want["Session-Id"] = op.fullSession
-					want["Currency"] = "KWD"
-					want["Test"] = "x=y"
-					want["Timeout-Milliseconds"] = "29000"
-				}
+	eachOperation(t, func(t *testing.T, op *operation) {
+		opts := []hotelstays.CallOption{
+			hotelstays.WithLanguage("ar"), hotelstays.WithClientIP("198.51.100.4"), hotelstays.WithTimeout(30 * time.Second),
+			hotelstays.WithTraceID("trace-1"), hotelstays.WithHeader("x-gateway", "call"),
+			hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "1766570400123" }),
+		}
+		if op.group != noToken {
+			opts = append(opts, hotelstays.WithMarket("SA"), hotelstays.WithUserRef("user-8"))
+		}
+		if op.group == bookingFlow {
+			opts = append(opts, hotelstays.WithCurrency("KWD"), hotelstays.WithTestFlags(map[string]string{"x": "y"}))
+		}
 
-				sent, _ := exchange(t, op.full, op.data, options, opts...)
+		sent, _ := exchange(t, op.full, op.data, options, opts...)
 
-				want["Request-Id"] = sent.header["Request-Id"]
-				assert.Equal(t, want, sent.header)
-				assert.NoError(t, uuid.Validate(sent.header["Request-Id"]))
-				assert.Equal(t, op.fullBody, sent.body, "options leave the body alone")
-			})
-		})
-	}
+		assert.Equal(t, op.headers(map[string]string{
+			"User-Agent": "agency/2.0", "X-Gateway": "call", "X-Zone": "a", "Language": "ar", "Ip": "198.51.100.4",
+			"Request-Id": sent.header["Request-Id"], "Trace-Id": "trace-1", "Client-Request-Timestamp": "1766570400123",
+		}, map[string]string{"Market": "SA", "User-Ref": "user-8"}, map[string]string{
+			"Session-Id": op.fullSession, "Currency": "KWD", "Test": "x=y", "Timeout-Milliseconds": "29000",
+		}), sent.header)
+		assert.NoError(t, uuid.Validate(sent.header["Request-Id"]))
+		assert.Equal(t, op.fullBody, sent.body, "options leave the body alone")
+	})
 }
 
 // Every documented field lands in its place, and nothing of the answer is lost.
