@@ -43,12 +43,10 @@ func TestAdvance(t *testing.T) {
 		failIf(t, rc.events() != "created paid modified paid modified" || s.Now() != at(12*time.Minute) || time.Now() != began,
 			"%s; the clock is at %v", rc.events(), s.Now())
 		orders := s.Ledger().Orders()
-		if h := orders[0].History; len(h) != 2 || h[1].At != at(3*time.Minute) || orders[1].CreatedAt != at(2*time.Minute) {
-			t.Errorf("%+v", orders)
-		}
-		if a := w[1].Attempts; len(a) != 2 || a[1].Started != at(3*time.Minute+time.Second) || w[1].EventTime != at(3*time.Minute) {
-			t.Errorf("%+v", w[1])
-		}
+		h := orders[0].History
+		failIf(t, len(h) != 2 || h[1].At != at(3*time.Minute) || orders[1].CreatedAt != at(2*time.Minute), "%+v", orders)
+		a := w[1].Attempts
+		failIf(t, len(a) != 2 || a[1].Started != at(3*time.Minute+time.Second) || w[1].EventTime != at(3*time.Minute), "%+v", w[1])
 		panics(t, "does not go back", func() { s.Advance(-1) })
 
 		u.bookWithCallback("third", hook)
@@ -107,9 +105,8 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 		got = s.Advance(time.Second)
 		failIf(t, len(got) != 1 || got[0].Attempt != 2 || s.Now() != began.Add(31*time.Second), "%v; the clock is at %v", got, s.Now())
 		w := s.Ledger().Webhooks()[0]
-		if a := w.Attempts; w.State != WebhookDelivered || a[0].Done != began.Add(30*time.Second) || a[0].Status != 0 || a[0].Error == "" {
-			t.Errorf("%+v", w)
-		}
+		a := w.Attempts
+		failIf(t, w.State != WebhookDelivered || a[0].Done != began.Add(30*time.Second) || a[0].Status != 0 || a[0].Error == "", "%+v", w)
 	})
 }
 
@@ -148,15 +145,13 @@ func TestOneGoroutineWaits(t *testing.T) {
 			u.bookWithCallback(fmt.Sprint("ref", i), hook)
 		}
 		synctest.Wait()
-		if after := runtime.NumGoroutine(); after > before {
-			t.Errorf("%d goroutines became %d", before, after)
-		}
+		after := runtime.NumGoroutine()
+		failIf(t, after > before, "%d goroutines became %d", before, after)
 		got := s.Advance(2 * time.Hour)
 		failIf(t, len(got) != 31+31+4*31, "%d things were due", len(got))
 		for i, due := range got[:31] { // all at the same time
-			if want := fmt.Sprintf("PO%09d", i+1); due.Reference != want {
-				t.Errorf("%v is where %s should be", due, want)
-			}
+			want := fmt.Sprintf("PO%09d", i+1)
+			failIf(t, due.Reference != want, "%v is where %s should be", due, want)
 		}
 	})
 }

@@ -72,9 +72,8 @@ func TestBookIsIdempotent(t *testing.T) {
 	if again := in.must(bookPath, booking("ref", ids[3], nil)); again.str("hotelOrder", "status") != "3" {
 		t.Errorf("after cancelling, the reference gives %s", again.body)
 	}
-	if l := s.Ledger(); len(l.Orders()) != 1 || l.BookingsReused() != 2 {
-		t.Errorf("%d orders, %d reused", len(l.Orders()), l.BookingsReused())
-	}
+	l := s.Ledger()
+	failIf(t, len(l.Orders()) != 1 || l.BookingsReused() != 2, "%d orders, %d reused", len(l.Orders()), l.BookingsReused())
 	stranger := u.with(u.ticket("two", "2"))
 	_, own := stranger.book("ref", 0)
 	failIf(t, own.str("hotelOrder", "platformReferenceNo") == first || len(s.Ledger().OrdersFor("ref")) != 2,
@@ -109,13 +108,11 @@ func TestBookMovedRate(t *testing.T) {
 	in.refused(bookPath, booking("a", ids[0], nil), 200, types.CodeRateChanged, "ARI")
 	checked := in.must(availPath, object{"ratePkgId": ids[0]})
 	r := in.must(bookPath, booking("a", ids[0], nil))
-	if got, want := fmt.Sprint(r.at("hotelOrder", "netRate")), fmt.Sprint(checked.at("roomRatePkg", "totalRate", "netRate")); got != want {
-		t.Errorf("booked at %s, checked at %s", got, want)
-	}
+	got, want := fmt.Sprint(r.at("hotelOrder", "netRate")), fmt.Sprint(checked.at("roomRatePkg", "totalRate", "netRate"))
+	failIf(t, got != want, "booked at %s, checked at %s", got, want)
 	s.MoveRate(ids[0], 50)
-	if again := u.must(queryPath, object{}); fmt.Sprint(again.at("orders", 0, "netRate")) != fmt.Sprint(r.at("hotelOrder", "netRate")) {
-		t.Error("a later move changed the order")
-	}
+	again := u.must(queryPath, object{})
+	failIf(t, fmt.Sprint(again.at("orders", 0, "netRate")) != fmt.Sprint(r.at("hotelOrder", "netRate")), "a later move changed the order")
 	s.CloseRate(ids[1])
 	in.refused(bookPath, booking("b", ids[1], guests("Second", "Guest")), 200, types.CodeRateChanged, "")
 }
@@ -168,9 +165,8 @@ func TestCallbackURLs(t *testing.T) {
 	} {
 		for strict, want := range map[bool]bool{false: tc.usual, true: tc.strict} {
 			s := &Server{cfg: Config{Webhooks: WebhookConfig{StrictCallbacks: strict}}}
-			if why := s.refusedCallback(tc.url); (why == "") != want {
-				t.Errorf("%s, strict %v: %q", tc.url, strict, why)
-			}
+			why := s.refusedCallback(tc.url)
+			failIf(t, (why == "") != want, "%s, strict %v: %q", tc.url, strict, why)
 		}
 	}
 	strict := login(t, start(t, Config{Webhooks: WebhookConfig{StrictCallbacks: true}}))

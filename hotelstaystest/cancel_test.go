@@ -52,9 +52,8 @@ func TestCancelRefusals(t *testing.T) {
 		in.token = u.ticket("one", "1")
 		time.Sleep(time.Nanosecond)
 		in.refused(cancelPath, body, 400, codeCancelRefused, "check-in has passed")
-		if o := s.Ledger().Orders()[0]; o.Status != 2 || len(s.Ledger().Cancellations()) != 0 {
-			t.Errorf("a refusal changed the order: %+v", o)
-		}
+		o := s.Ledger().Orders()[0]
+		failIf(t, o.Status != 2 || len(s.Ledger().Cancellations()) != 0, "a refusal changed the order: %+v", o)
 	})
 }
 
@@ -87,9 +86,8 @@ func TestCancelFees(t *testing.T) {
 			order := in.must(bookPath, booking(ref, rates[of].(object)["ratePkgId"].(string), nil))
 			total := order.str("hotelOrder", "netRate", "amount")
 			body := with(cancellation(ref, order), object{"reason": "plans changed"})
-			if got, want := minor(in.must(cancelPath, body).str("serviceFee", "amount")), tc.fee(minor(total)); got != want {
-				t.Errorf("%s after %v: cancelling an order of %s costs %d, want %d", tc.mode, tc.at, total, got, want)
-			}
+			got, want := minor(in.must(cancelPath, body).str("serviceFee", "amount")), tc.fee(minor(total))
+			failIf(t, got != want, "%s after %v: cancelling an order of %s costs %d, want %d", tc.mode, tc.at, total, got, want)
 			in.refused(cancelPath, body, 400, codeCancelRefused, "already cancelled")
 			r = u.must(queryPath, object{"customerReferenceNos": []string{ref}})
 			failIf(t, r.str("orders", 0, "status") != "3" || r.str("orders", 0, "cancelReason") != "plans changed" ||

@@ -31,9 +31,8 @@ func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
 		t.Error("an id of another world resolves")
 	}
 	for _, id := range []string{"", "PH", "PH10000009", "S999-10000000", "S101-9999999", "PH99999999999", "10000000"} {
-		if h, ok := w.findHotel(id); ok {
-			t.Errorf("%q resolves to hotel %d", id, h)
-		}
+		h, ok := w.findHotel(id)
+		failIf(t, ok, "%q resolves to hotel %d", id, h)
 	}
 }
 
@@ -51,9 +50,8 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 	failIf(t, len(r.list("list")) != 2, "found %d hotels by id", len(r.list("list")))
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
-		t.Errorf("the heap grew by %d bytes", grown)
-	}
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	failIf(t, grown > 4<<20, "the heap grew by %d bytes", grown)
 }
 
 func TestSeed(t *testing.T) {
@@ -82,9 +80,8 @@ func TestHotelIDsAndCities(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {
-		if got := s.HotelIDs(n); !slices.Equal(got, all[:want]) {
-			t.Errorf("HotelIDs(%d) has %d ids, not %d", n, len(got), want)
-		}
+		got := s.HotelIDs(n)
+		failIf(t, !slices.Equal(got, all[:want]), "HotelIDs(%d) has %d ids, not %d", n, len(got), want)
 	}
 	for _, i := range []int{-1, s.CityCount()} {
 		panics(t, fmt.Sprintf("CityID: no city %d; there are 30", i), func() { s.CityID(i) })

@@ -19,21 +19,18 @@ func TestCheckAvail(t *testing.T) {
 	failIf(t, moved.str("status") != "1" ||
 		moved.str("statusRemark") == "" || moved.str("roomRatePkg", "totalRate", "netRate", "amount") == before,
 		"after a move: %s", moved.body)
-	if settled := in.must(availPath, id); settled.at("statusRemark") != nil {
-		t.Errorf("the move is reported twice: %s", settled.body)
-	}
+	settled := in.must(availPath, id)
+	failIf(t, settled.at("statusRemark") != nil, "the move is reported twice: %s", settled.body)
 	_, fresh := in.find(nil)
 	for _, f := range fresh {
-		if told := in.must(availPath, object{"ratePkgId": f}); told.at("statusRemark") != nil {
-			t.Error("a search after the move shows the old price")
-		}
+		told := in.must(availPath, object{"ratePkgId": f})
+		failIf(t, told.at("statusRemark") != nil, "a search after the move shows the old price")
 	}
 	s.CloseRate(ids[0])
 	gone := in.must(availPath, id)
 	failIf(t, gone.str("status") != "2" || gone.at("roomRatePkg") != nil, "after closing: %s", gone.body)
-	if _, left := in.find(nil); len(left) != len(ids)-1 {
-		t.Error("searches show a closed offer")
-	}
+	_, left := in.find(nil)
+	failIf(t, len(left) != len(ids)-1, "searches show a closed offer")
 	s.ReopenRate(ids[0])
 	failIf(t, in.must(availPath, id).str("status") != "1", "not reopened")
 }

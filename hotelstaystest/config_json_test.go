@@ -47,9 +47,8 @@ func TestConfigIsItsJSON(t *testing.T) {
 		}
 	}
 	text, _ := json.Marshal(Config{ConfirmAfter: AtOnce, TokenLifetime: Never, VoucherDelay: 90 * time.Second})
-	if want := `{"confirmAfter":"0s","tokenLifetime":"never","voucherDelay":"1m30s"}`; string(text) != want {
-		t.Errorf("got %s, want %s", text, want)
-	}
+	want := `{"confirmAfter":"0s","tokenLifetime":"never","voucherDelay":"1m30s"}`
+	failIf(t, string(text) != want, "got %s, want %s", text, want)
 	later := Config{Seed: 5, TLS: true}
 	if err := json.Unmarshal([]byte(`{"seed":6}`), &later); err != nil || later.Seed != 6 || !later.TLS {
 		t.Errorf("%+v, %v", later, err)
@@ -70,8 +69,7 @@ func TestConfigRefusesJSON(t *testing.T) {
 		`{"cancelRule":0}`:                           "cancelRule",
 		`{"webhooks":{"retryDelays":["1s","soon"]}}`: "webhooks.retryDelays[1]",
 	} {
-		if err := json.Unmarshal([]byte(text), new(Config)); !errors.Is(err, ErrInvalidConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		err := json.Unmarshal([]byte(text), new(Config))
+		failIf(t, !errors.Is(err, ErrInvalidConfig) || !strings.Contains(err.Error(), want), "%s: %v", text, err)
 	}
 }

@@ -28,12 +28,10 @@ func TestServerConfig(t *testing.T) {
 		failIf(t, complete.VoucherDelay != 5*time.Second || complete.RateLimits[types.OpBook] != 3 || complete.RateLimits[types.OpCancel] == 0 ||
 			len(complete.Webhooks.Events[OnBook]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2, "%+v", complete)
 		complete.RateLimits[types.OpTicket] = 1
-		if got := s.Config().RateLimits; got[types.OpTicket] != 5 || got[types.OpHotelIDList] != 0 {
-			t.Errorf("%v", got)
-		}
-		if again, err := complete.complete(); err != nil || !reflect.DeepEqual(again, complete) {
-			t.Errorf("as a configuration of its own: %+v, %v", again, err)
-		}
+		got := s.Config().RateLimits
+		failIf(t, got[types.OpTicket] != 5 || got[types.OpHotelIDList] != 0, "%v", got)
+		again, err := complete.complete()
+		failIf(t, err != nil || !reflect.DeepEqual(again, complete), "as a configuration of its own: %+v, %v", again, err)
 		u := login(t, s)
 		given.Accounts[0].AppSecret, complete.Accounts[0].AppSecret = "changed", "changed"
 		u.ticket("k", "s")

@@ -26,9 +26,8 @@ func TestDestinations(t *testing.T) {
 	failIf(t, len(provinces) != 2 || fmt.Sprint(provinces) != fmt.Sprint(get(object{"countryCode": "AE", "parentDestinationId": s.CityID(1)})),
 		"countryCode does not take precedence")
 	for code, n := range map[string]int{"CN": 2, "GB": 0} { // GB is not in this catalogue
-		if got := get(object{"countryCode": code}); len(got) != n {
-			t.Errorf("%s has %d provinces", code, len(got))
-		}
+		got := get(object{"countryCode": code})
+		failIf(t, len(got) != n, "%s has %d provinces", code, len(got))
 	}
 	province := provinces[0].(object)["id"]
 	for _, tc := range []struct {
@@ -120,9 +119,8 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	converted := u.must(idListPath, object{"hotelIds": []int{hotelBase, 5}})
 	failIf(t, len(converted.list("hotelIdList")) != 1 || converted.str("hotelIdList", 0, "hotelId") != id, "conversion: %s", converted.body)
 	for _, by := range []object{{"regionCode": 1}, {"regionName": s.CityName(0)}} {
-		if r := u.must(idListPath, by); len(r.list("hotelIdList")) != 12 {
-			t.Errorf("%v: %s", by, r.body)
-		}
+		r := u.must(idListPath, by)
+		failIf(t, len(r.list("hotelIdList")) != 12, "%v: %s", by, r.body)
 	}
 	u.refused(idListPath, object{}, 400, types.CodeParam, "regionCode")
 }

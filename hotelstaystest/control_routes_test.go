@@ -318,9 +318,8 @@ func TestControlConfig(t *testing.T) {
 	a := c.call("GET", "/_sandbox/config", nil)
 	failIf(t, strings.Contains(string(a.body), "my-"), "%s", a.body)
 	var cfg Config
-	if err := json.Unmarshal(a.body, &cfg); err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil {
-		t.Errorf("%v, %v: %s", err, cfg.check(), a.body)
-	}
+	err := json.Unmarshal(a.body, &cfg)
+	failIf(t, err != nil || cfg.Accounts[0] != (Account{"key", masked}) || cfg.check() != nil, "%v, %v: %s", err, cfg.check(), a.body)
 }
 
 func TestControlCatalog(t *testing.T) {

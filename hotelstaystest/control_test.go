@@ -79,9 +79,8 @@ func TestControlIsOffByDefault(t *testing.T) {
 	s := start(t)
 	c := &controller{t: t, s: s}
 	for _, path := range []string{healthPath, "/_sandbox/", "/_sandbox/clock"} {
-		if got := c.call("GET", path, nil); got.status != 404 || !strings.Contains(string(got.body), `"code"`) {
-			t.Errorf("%s: HTTP %d, %s", path, got.status, got.body)
-		}
+		got := c.call("GET", path, nil)
+		failIf(t, got.status != 404 || !strings.Contains(string(got.body), `"code"`), "%s: HTTP %d, %s", path, got.status, got.body)
 	}
 	in, ids := login(t, s).find(nil)
 	in.header("Test", "sandbox.fault=cut").must(bookPath, booking("ref", ids[0], nil))
@@ -102,9 +101,8 @@ func TestControlIsNotInTheLedger(t *testing.T) {
 		c.must("GET", "/_sandbox/ledger", nil, nil)
 		c.refused("GET", "/_sandbox/nothing", nil, 404, "", "openapi.json")
 	}
-	if got := s.Ledger(); got.Count("") != 0 || len(got.Entries(0)) != before {
-		t.Errorf("%+v", got.Entries(0))
-	}
+	got := s.Ledger()
+	failIf(t, got.Count("") != 0 || len(got.Entries(0)) != before, "%+v", got.Entries(0))
 }
 
 // header sets a request header; Host sets the host.
@@ -138,9 +136,8 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 
 	_, remote := controlled(t, Config{AllowRemote: true})
 	for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
-		if a := remote.with(header("Host", host)).call("GET", "/_sandbox/clock", nil); a.status != want {
-			t.Errorf("remote, %s: HTTP %d %s, want %d", host, a.status, a.body, want)
-		}
+		a := remote.with(header("Host", host)).call("GET", "/_sandbox/clock", nil)
+		failIf(t, a.status != want, "remote, %s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 }
 
@@ -215,9 +212,8 @@ func TestControlToken(t *testing.T) {
 	failIf(t, config.Control.Token != masked, "%+v", config)
 	_, c = controlled(t, Config{TLS: true, Control: ControlConfig{Token: token}})
 	in = c.call("GET", "/_sandbox/?token="+token, nil)
-	if got := in.header.Get("Set-Cookie"); !strings.Contains(got, "Secure") {
-		t.Errorf("over TLS: HTTP %d, cookie %q", in.status, got)
-	}
+	got := in.header.Get("Set-Cookie")
+	failIf(t, !strings.Contains(got, "Secure"), "over TLS: HTTP %d, cookie %q", in.status, got)
 }
 
 func TestRemoteControlNeedsAToken(t *testing.T) {
@@ -257,9 +253,8 @@ func TestControlPaths(t *testing.T) {
 		failIf(t, a.status != 405 || a.header.Get("Allow") != allow, "%s: HTTP %d, Allow %q", path, a.status, a.header.Get("Allow"))
 	}
 	for _, path := range []string{healthPath, "/_sandbox/ledger", "/_sandbox/events"} {
-		if a := c.call("HEAD", path, nil); a.status != 200 || len(a.body) != 0 {
-			t.Errorf("%s: HTTP %d %s", path, a.status, a.body)
-		}
+		a := c.call("HEAD", path, nil)
+		failIf(t, a.status != 200 || len(a.body) != 0, "%s: HTTP %d %s", path, a.status, a.body)
 	}
 }
 

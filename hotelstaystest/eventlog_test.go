@@ -90,9 +90,9 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 			used := liveHeap() - before
 			kept := len(l.Requests(""))
 			failIf(t, used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2, "%d bytes in use, %d counted", used, l.log.bytes)
-			if want := limit; name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent {
-				t.Errorf("%d kept, %d dropped", kept, l.Dropped())
-			}
+			want := limit
+			failIf(t, name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent,
+				"%d kept, %d dropped", kept, l.Dropped())
 			runtime.KeepAlive(l)
 		})
 	}
@@ -109,9 +109,8 @@ func TestDroppedRequestEnds(t *testing.T) {
 		arrive()
 	}
 	l.updateRequest(first, func(r *Request) { r.Status = 200 })
-	if got := l.Requests(""); len(got) != 2 || got[0].Seq != 1 || got[0].Status != 200 || got[1].Seq != 6 {
-		t.Errorf("%+v", got)
-	}
+	got := l.Requests("")
+	failIf(t, len(got) != 2 || got[0].Seq != 1 || got[0].Status != 200 || got[1].Seq != 6, "%+v", got)
 	failIf(t, l.log.bytes > 2*bytesPerLimit || l.Dropped() != 5, "%d bytes, %d dropped", l.log.bytes, l.Dropped())
 }
 

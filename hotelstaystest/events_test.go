@@ -97,17 +97,15 @@ func TestEvents(t *testing.T) {
 		reset := time.Now()
 		s.Reset()
 		events := l.until("reset")
-		if took := time.Since(reset); took > 0 {
-			t.Errorf("the reset came after %v", took)
-		}
+		took := time.Since(reset)
+		failIf(t, took > 0, "the reset came after %v", took)
 		last := int64(0)
 		kinds := map[string]bool{}
 		for _, e := range events {
 			var entry controlEntry
-			if err := json.Unmarshal([]byte(e.data), &entry); err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event ||
-				entry.Seq <= last {
-				t.Errorf("%v in %+v after %d", err, e, last)
-			}
+			err := json.Unmarshal([]byte(e.data), &entry)
+			failIf(t, err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event ||
+				entry.Seq <= last, "%v in %+v after %d", err, e, last)
 			last = entry.Seq
 			kinds[e.event] = true
 		}

@@ -84,9 +84,8 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 	}
 	failIf(t, took < least-time.Millisecond || took > least+time.Second, "took %v", took)
 	// The next Book works, and there is one order.
-	if again := in.post(bookPath, booking("ref", ids[0], nil)); again.code != 0 || len(s.Ledger().Orders()) != 1 {
-		t.Errorf("afterwards: %s", again.body)
-	}
+	again := in.post(bookPath, booking("ref", ids[0], nil))
+	failIf(t, again.code != 0 || len(s.Ledger().Orders()) != 1, "afterwards: %s", again.body)
 }
 
 func TestFaultDetails(t *testing.T) {
@@ -120,9 +119,8 @@ func TestFaultDetails(t *testing.T) {
 	s.Inject(Fault{Kind: FaultStatus, Times: 3})
 	s.Inject(Fault{Operation: OpVoucherVerify, Kind: FaultCut, Times: -1})
 	u.post(queryPath, "{}")
-	if got := s.Faults(); len(got) != 2 || got[0].Times != 2 || got[1].Operation != OpVoucherVerify {
-		t.Errorf("%+v", got)
-	}
+	got := s.Faults()
+	failIf(t, len(got) != 2 || got[0].Times != 2 || got[1].Operation != OpVoucherVerify, "%+v", got)
 	s.ClearFaults()
 	u.must(queryPath, "{}")
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
@@ -158,9 +156,8 @@ func TestFaultSelection(t *testing.T) {
 		fs.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
 		return draw(types.OpBook, 100)
 	}
-	if first := draws(); draws() != first {
-		t.Error("the draws of one seed differ")
-	}
+	first := draws()
+	failIf(t, draws() != first, "the draws of one seed differ")
 }
 
 func TestAbandonedDelay(t *testing.T) {

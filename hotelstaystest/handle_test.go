@@ -69,9 +69,8 @@ func TestSeenIDsAreBounded(t *testing.T) {
 	for i := range maxSeenIDs + 10 {
 		ids.repeated(base36(int64(i)))
 	}
-	if kept := len(ids.now) + len(ids.earlier); kept > maxSeenIDs || kept < maxSeenIDs/2 {
-		t.Errorf("%d ids are kept", kept)
-	}
+	kept := len(ids.now) + len(ids.earlier)
+	failIf(t, kept > maxSeenIDs || kept < maxSeenIDs/2, "%d ids are kept", kept)
 	failIf(t, ids.repeated("0") || !ids.repeated(base36(maxSeenIDs/2+10)) || !ids.repeated(base36(maxSeenIDs+9)),
 		"the wrong ids were forgotten")
 }
@@ -81,17 +80,15 @@ func TestRequestsAreForgotten(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, LedgerLimit: 1})
 	u := login(t, s)
 	long := u.header("Request-Id", strings.Repeat("x", 2*maxHeader))
-	if r, err := long.send(destinationsPath, "{}"); err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("long headers: %v %v", r, err)
-	}
+	r, err := long.send(destinationsPath, "{}")
+	failIf(t, err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge, "long headers: %v %v", r, err)
 	before := liveHeap()
 	for i := range 200 {
 		u.header("Request-Id", strconv.Itoa(i)+strings.Repeat("x", maxHeader/2)).must(destinationsPath, "{}")
 		u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": maxTTL})
 	}
-	if grown := liveHeap() - before; grown > 3<<20 {
-		t.Errorf("%d bytes are kept", grown)
-	}
+	grown := liveHeap() - before
+	failIf(t, grown > 3<<20, "%d bytes are kept", grown)
 }
 
 // A body that does not arrive holds its connection for a minute; a call may take longer.
@@ -104,9 +101,8 @@ func TestSlowBodies(t *testing.T) {
 			began := time.Now()
 			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", head)
 			io.Copy(io.Discard, conn)
-			if took := time.Since(began); took > bodyTimeout+time.Second {
-				t.Errorf("%s: the connection was closed after %s", head, took)
-			}
+			took := time.Since(began)
+			failIf(t, took > bodyTimeout+time.Second, "%s: the connection was closed after %s", head, took)
 			conn.Close()
 		}
 		s.Inject(Fault{Kind: FaultDelay, Delay: 5 * bodyTimeout})

@@ -69,9 +69,8 @@ func panics(t *testing.T, text string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
-		if got := fmt.Sprint(recover()); !strings.Contains(got, text) {
-			t.Errorf("panicked with %s, want %q", got, text)
-		}
+		got := fmt.Sprint(recover())
+		failIf(t, !strings.Contains(got, text), "panicked with %s, want %q", got, text)
 	}()
 	f()
 }

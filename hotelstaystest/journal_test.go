@@ -25,9 +25,8 @@ func TestJournal(t *testing.T) {
 	u := login(t, s)
 	in, ids := u.find(nil)
 	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true})
-	if _, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil)); err == nil {
-		t.Error("no cut")
-	}
+	_, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil))
+	failIf(t, err == nil, "no cut")
 	in.header("Trace-Id", "call").must(bookPath, booking("ref", ids[0], nil))
 	u.header("Trace-Id", "poll").must(queryPath, object{"customerReferenceNos": []string{"ref", "b\"é"}})
 	u.post("/unknown", "not JSON \x00")
@@ -98,9 +97,8 @@ func TestJournalMasks(t *testing.T) {
 	a := c.call("GET", "/_sandbox/requests?limit=1000", nil)
 	text := string(a.body)
 	for _, secret := range []string{"SECRET", u.token, token, proof, "Zq4711", "1999-12-31"} {
-		if i := strings.Index(text, secret); i >= 0 {
-			t.Errorf("%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
-		}
+		i := strings.Index(text, secret)
+		failIf(t, i >= 0, "%q is in the journal: %s", secret, text[max(0, i-200):min(len(text), i+50)])
 	}
 	failIf(t, !strings.Contains(text, "Seen") || !strings.Contains(text, "Holder"), "the names are gone")
 	for _, r := range c.journal("?limit=1000") {
@@ -116,10 +114,8 @@ func TestJournalIsBounded(t *testing.T) {
 	for range 120 {
 		u.post(queryPath, `{"customerReferenceNos":["`+strings.Repeat("x", 40_000)+`"]}`)
 	}
-	if used := liveHeap() - before; used > 3*minLogBytes {
-		t.Errorf("%d bytes in use", used)
-	}
-	if n := len(c.journal("?limit=1000")); n == 0 || n > 100 || s.ledger.log.bytes > max(minLogBytes, 100*bytesPerLimit) {
-		t.Errorf("%d kept, %d bytes", n, s.ledger.log.bytes)
-	}
+	used := liveHeap() - before
+	failIf(t, used > 3*minLogBytes, "%d bytes in use", used)
+	n := len(c.journal("?limit=1000"))
+	failIf(t, n == 0 || n > 100 || s.ledger.log.bytes > max(minLogBytes, 100*bytesPerLimit), "%d kept, %d bytes", n, s.ledger.log.bytes)
 }

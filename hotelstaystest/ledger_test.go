@@ -33,8 +33,7 @@ func TestZeroLedgerIsEmpty(t *testing.T) {
 		for i := 1; i < method.Type.NumIn(); i++ {
 			args = append(args, reflect.Zero(method.Type.In(i)))
 		}
-		if got := method.Func.Call(args)[0]; !got.IsZero() {
-			t.Errorf("%s returns %v", method.Name, got)
-		}
+		got := method.Func.Call(args)[0]
+		failIf(t, !got.IsZero(), "%s returns %v", method.Name, got)
 	}
 }

@@ -31,9 +31,8 @@ func TestSetOrderStatus(t *testing.T) {
 			same(t, r.at("orders", 0, field) != nil, step.want == "3", step.want, field)
 		}
 	}
-	if h := s.Ledger().Orders()[0].History; len(h) != 5 {
-		t.Errorf("history %v", h)
-	}
+	h := s.Ledger().Orders()[0].History
+	failIf(t, len(h) != 5, "history %v", h)
 	panics(t, "no order with reference", func() { s.ConfirmOrder("nobody's") })
 	panics(t, "status must be between 0 and 5", func() { s.SetOrderStatus("ref", 6) })
 	panics(t, "is not a ratePkgId", func() { s.MoveRate("x", 1) })

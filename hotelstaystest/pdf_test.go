@@ -18,9 +18,8 @@ func TestRenderPDF(t *testing.T) {
 	} {
 		doc := renderPDF(lines, size)
 		failIf(t, !bytes.Equal(doc, renderPDF(lines, size)), "not the same bytes every time")
-		if want := max(size, natural); len(doc) != want {
-			t.Errorf("%d bytes, want %d", len(doc), want)
-		}
+		want := max(size, natural)
+		failIf(t, len(doc) != want, "%d bytes, want %d", len(doc), want)
 		same(t, checkPDF(doc), nil, size)
 	}
 }

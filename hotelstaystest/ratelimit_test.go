@@ -57,9 +57,8 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}
 		reqs := s.Ledger().Requests(types.OpTicket)
-		if last := reqs[len(reqs)-1]; last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited {
-			t.Errorf("the ledger has %+v", last)
-		}
+		last := reqs[len(reqs)-1]
+		failIf(t, last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited, "the ledger has %+v", last)
 	})
 }
 

@@ -45,14 +45,12 @@ func TestVoucherFaults(t *testing.T) {
 
 	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongSize})
 	wrong := ask()
-	if want := strconv.Itoa(len(doc) + 1); wrong.str("voucher", "byteSize") != want || wrong.str("voucher", "content", "byteSize") != want ||
-		wrong.str("voucher", "signature", "digest") != honest.str("voucher", "signature", "digest") {
-		t.Errorf("%.600s", wrong.body)
-	}
+	want := strconv.Itoa(len(doc) + 1)
+	failIf(t, wrong.str("voucher", "byteSize") != want || wrong.str("voucher", "content", "byteSize") != want ||
+		wrong.str("voucher", "signature", "digest") != honest.str("voucher", "signature", "digest"), "%.600s", wrong.body)
 	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongSize})
-	if r := u.must(voucherPath, object{"customerReferenceNo": "ref"}); r.str("voucher", "byteSize") != strconv.Itoa(len(doc)+1) {
-		t.Errorf("without the document: %s", r.body)
-	}
+	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
+	failIf(t, r.str("voucher", "byteSize") != strconv.Itoa(len(doc)+1), "without the document: %s", r.body)
 
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultTruncatedBody})
 	if status, half := u.download(link); status != 200 || !bytes.Equal(half, doc[:len(doc)/2]) {

@@ -43,14 +43,12 @@ func TestTriggers(t *testing.T) {
 		}
 		in.header("Test", "true").post(bookPath, "{}") // meets the injected fault
 		for _, harmless := range []string{"true", "", "sandboxed", "Sandbox.fault=cut"} {
-			if r, err := book(harmless); err != nil || r.code != 0 {
-				t.Errorf("%q: %v, %+v", harmless, err, r)
-			}
+			r, err := book(harmless)
+			failIf(t, err != nil || r.code != 0, "%q: %v, %+v", harmless, err, r)
 		}
 		recs := s.Ledger().Requests(types.OpBook)
-		if got := recs[1]; got.Fault != FaultCut || !got.Cut || !got.Executed {
-			t.Errorf("%+v", got)
-		}
+		got := recs[1]
+		failIf(t, got.Fault != FaultCut || !got.Cut || !got.Executed, "%+v", got)
 	})
 }
 
@@ -77,17 +75,14 @@ func TestTriggersForLater(t *testing.T) {
 		for _, w := range s.Ledger().WebhooksFor("ref") {
 			states = append(states, string(w.State))
 		}
-		if got := strings.Join(states, " "); got != "delivered dropped delivered" || len(rc.all()) != 4 {
-			t.Errorf("%s, %d deliveries", got, len(rc.all()))
-		}
+		got := strings.Join(states, " ")
+		failIf(t, got != "delivered dropped delivered" || len(rc.all()) != 4, "%s, %d deliveries", got, len(rc.all()))
 		in.must(cancelPath, cancellation("other", other))
-		if _, err := in.send(cancelPath, cancellation("ref", order)); err == nil || len(s.Ledger().Cancellations()) != 2 {
-			t.Errorf("%v, %+v", err, s.Ledger().Cancellations())
-		}
+		_, err := in.send(cancelPath, cancellation("ref", order))
+		failIf(t, err == nil || len(s.Ledger().Cancellations()) != 2, "%v, %+v", err, s.Ledger().Cancellations())
 		tested.refused(bookPath, booking("refused", "nothing", nil), 400, types.CodeParam, "not an offer")
-		if left := s.faults.all(); len(left) != 0 {
-			t.Errorf("%+v", left)
-		}
+		left := s.faults.all()
+		failIf(t, len(left) != 0, "%+v", left)
 	})
 }
 

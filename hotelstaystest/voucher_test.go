@@ -133,9 +133,8 @@ func TestVoucherSizes(t *testing.T) {
 		"HTTP %d, %d bytes; %s", status, len(doc), r.body)
 	at := with(maxInline)
 	c := &call{account: at.s.AppKey}
-	if _, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true}); err != nil {
-		t.Errorf("exactly at the limit: %v", err)
-	}
+	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true})
+	failIf(t, err != nil, "exactly at the limit: %v", err)
 }
 
 // A client elsewhere does not reach the sandbox under its loopback address.
@@ -145,8 +144,7 @@ func TestVoucherLinksOfRemoteClients(t *testing.T) {
 		u := login(t, s)
 		u.book("ref", 0)
 		r := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"})
-		if link := r.str("voucher", "downloadUrl"); !strings.HasPrefix(link, want) {
-			t.Errorf("remote %v: %s", remote, link)
-		}
+		link := r.str("voucher", "downloadUrl")
+		failIf(t, !strings.HasPrefix(link, want), "remote %v: %s", remote, link)
 	}
 }

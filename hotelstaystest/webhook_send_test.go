@@ -161,9 +161,8 @@ func TestRemoteClientsReachNoLoopback(t *testing.T) {
 			want = WebhookDelivered
 		}
 		eventually(t, string(want), func() bool { return s.Ledger().Webhooks()[0].State == want })
-		if a := s.Ledger().Webhooks()[0].Attempts; len(a) != 1 || (a[0].Error == "") != (want == WebhookDelivered) {
-			t.Errorf("%+v", a)
-		}
+		a := s.Ledger().Webhooks()[0].Attempts
+		failIf(t, len(a) != 1 || (a[0].Error == "") != (want == WebhookDelivered), "%+v", a)
 	}
 	same(t, len(rc.all()), 1)
 }

@@ -192,9 +192,8 @@ func TestRedeliverWebhook(t *testing.T) {
 			!bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != rec.EventID, "%+v", rec)
 		s.RedeliverWebhook(rec.EventID) // fails
 		time.Sleep(time.Minute)
-		if again := s.Ledger().Webhooks()[0]; again.State != WebhookDelivered || len(again.Attempts) != 5 {
-			t.Errorf("%+v", again)
-		}
+		again := s.Ledger().Webhooks()[0]
+		failIf(t, again.State != WebhookDelivered || len(again.Attempts) != 5, "%+v", again)
 		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
 		s.Close()
 		s.RedeliverWebhook(rec.EventID) // no effect after Close

@@ -47,9 +47,8 @@ func TestFullRequestsAreTaken(t *testing.T) {
 				t.Errorf("%s: %v", op.name, err)
 				continue
 			}
-			if want := fieldsOf(reflect.TypeOf(op.runner).In(2)); !slices.Equal(sent.fields, want) {
-				t.Errorf("%s: the client sent\n%q, the sandbox takes\n%q", op.name, sent.fields, want)
-			}
+			want := fieldsOf(reflect.TypeOf(op.runner).In(2))
+			failIf(t, !slices.Equal(sent.fields, want), "%s: the client sent\n%q, the sandbox takes\n%q", op.name, sent.fields, want)
 			if booked, ok := reflect.TypeAssert[*hotelstays.BookResponse](got[0]); ok && booked != nil {
 				values["SupplierReferenceNo"] = booked.HotelOrder.SupplierReferenceNo
 				values["PlatformReferenceNo"] = booked.HotelOrder.PlatformReferenceNo

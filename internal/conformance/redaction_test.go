@@ -661,7 +661,8 @@ func (l *debugLog) observer() hotelstays.Option {
 // A store that fails may quote the command, with the token and what belongs to it.
 func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	log := &debugLog{}
-	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret), hotelstays.WithTokenStore(quotingStore{}), log.option())
+	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret),
+		hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
 		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command,`+
