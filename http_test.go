@@ -45,22 +45,15 @@ func TestMockedDefaultTransport(t *testing.T) {
 	assert.Equal(t, 200, resp.Meta.HTTPStatus)
 	_, err = own.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	assert.ErrorContains(t, err, "no connection")
-	assert.Nil(t, http.DefaultClient.Transport, "what the caller gave is not changed")
-	gock.OffAll()
-	client.CloseIdleConnections()
-}
-
-// The voucher's document comes the same way.
-func TestMockedVoucherDocument(t *testing.T) {
-	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient))
-	require.NoError(t, err)
 	gock.New("http://127.0.0.1:1").Get("/voucher").Reply(200).BodyString("document")
-	defer gock.OffAll()
 	var got strings.Builder
 	err = client.DownloadVoucher(t.Context(), &types.Voucher{DownloadURL: "http://127.0.0.1:1/voucher", ByteSize: 8}, &got,
 		hotelstays.WithUnsignedVouchers())
 	require.NoError(t, err)
 	assert.Equal(t, "document", got.String())
+	assert.Nil(t, http.DefaultClient.Transport, "what the caller gave is not changed")
+	gock.OffAll()
+	client.CloseIdleConnections()
 }
 
 // The error names the proxy that refused to connect, and its answer, without the password in its

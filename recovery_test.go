@@ -64,6 +64,12 @@ func (w *recoveryWorld) restarted(t *testing.T) *hotelstays.Client {
 	return newClient(t, w.Server, w.cred)
 }
 
+// logged is another client, and its log.
+func (w *recoveryWorld) logged(t *testing.T) (*hotelstays.Client, *strings.Builder) {
+	log := &strings.Builder{}
+	return newClient(t, w.Server, w.cred, hotelstays.WithLogger(slog.New(slog.NewTextHandler(log, nil)))), log
+}
+
 // inject injects the faults that are any.
 func (w *recoveryWorld) inject(faults ...hotelstaystest.Fault) {
 	for _, fault := range faults {
@@ -195,10 +201,15 @@ func TestRecoverySchedule(t *testing.T) {
 			}
 			w.inject(tc.poll)
 			at(t, tc.heals, w.ClearFaults)
+			log, logged := w.logged(t)
 
-			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"), waking(t, tc.closed, tc.wakeups))
+			outcome, err := log.BookAndRecover(t.Context(), w.offer.Request("ref-1"), waking(t, tc.closed, tc.wakeups))
 
 			require.NoError(t, err)
+			level := map[bool]string{true: "WARN", false: "INFO"}[tc.state == hotelstays.BookingUnverified]
+			assert.Contains(t, logged.String(), fmt.Sprintf(`level=%s msg="recovery ended" state=%s reference=ref-1 polls=%d`+"\n",
+				level, tc.state, outcome.Recovery.Polls))
+			assert.Equal(t, 1, strings.Count(logged.String(), `msg="recovery ended"`)+strings.Count(logged.String(), `msg="recovery interrupted"`))
 			for _, poll := range w.Ledger().Requests(hotelstays.OpQueryOrders) {
 				assert.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(`{"customerReferenceNos":["ref-1"]}`))), poll.BodySHA256,
 					"a poll asks for the reference, and nothing else")
@@ -328,33 +339,6 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 		require.ErrorIs(t, err, errDisk)
 		assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 	})
-}
-
-// A log line says how a recovery ended.
-func TestRecoveryEndIsLogged(t *testing.T) {
-	for _, tc := range []struct {
-		book   hotelstaystest.Fault
-		poll   hotelstaystest.Fault
-		within time.Duration
-		ended  string
-	}{
-		{bookMade, hotelstaystest.Fault{}, time.Hour, `level=INFO msg="recovery ended" state=found reference=ref-1 polls=1`},
-		{bookLost, hotelstaystest.Fault{}, time.Hour, `level=INFO msg="recovery ended" state=absent reference=ref-1 polls=6`},
-		{bookLost, pollAnswer(403, ""), time.Hour, `level=WARN msg="recovery ended" state=unverified reference=ref-1 polls=1`},
-		{bookLost, hotelstaystest.Fault{}, time.Minute, `level=WARN msg="recovery interrupted" state=open reference=ref-1 polls=2`},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newRecoveryWorld(t)
-			var log strings.Builder
-			client := newClient(t, w.Server, w.cred, hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			w.inject(tc.book, tc.poll)
-			ctx, cancel := context.WithTimeout(t.Context(), tc.within)
-			defer cancel()
-			_, _ = client.BookAndRecover(ctx, w.offer.Request("ref-1"))
-			assert.Contains(t, log.String(), tc.ended)
-			assert.Equal(t, 1, strings.Count(log.String(), "recovery ended")+strings.Count(log.String(), "recovery interrupted"))
-		})
-	}
 }
 
 // A process that was away carries on at the right poll, and does not make up for those that it
@@ -767,10 +751,12 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			at(t, tc.ends, cancel)
 			start := time.Now()
+			client, logged := w.logged(t)
 
-			outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
+			outcome, err := client.BookAndRecover(ctx, w.offer.Request("ref-1"))
 
 			require.ErrorIs(t, err, context.Canceled)
+			assert.Contains(t, logged.String(), `level=WARN msg="recovery interrupted" state=open reference=ref-1`)
 			assert.ErrorContains(t, err, `"ref-1"`)
 			assert.NotContains(t, err.Error(), "safe to call again")
 			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "it ends with ctx")
