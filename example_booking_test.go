@@ -116,8 +116,7 @@ func ExampleClient_ValidateBook() {
 	booking.Guests[0].LastName = ""
 
 	err := client.ValidateBook(booking)
-	var invalid *hotelstays.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*hotelstays.ValidationError](err); ok {
 		for _, f := range invalid.Fields {
 			fmt.Println(f.Path, f.Problem)
 		}
@@ -204,8 +203,7 @@ func ExampleReferenceReusedError() {
 	longer.CheckOut = "2040-03-20" // what the traveller wants now
 	other.Expect = &longer
 	_, err := client.Book(ctx, other)
-	var reused *hotelstays.ReferenceReusedError
-	if errors.As(err, &reused) {
+	if reused, ok := errors.AsType[*hotelstays.ReferenceReusedError](err); ok {
 		fmt.Println("the reference has order", reused.Order.PlatformReferenceNo, "already")
 	}
 	fmt.Println("orders:", len(srv.Ledger().Orders()))
@@ -349,15 +347,16 @@ const (
 // client's connections, too.
 func startSandbox(config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client) {
 	srv := hotelstaystest.NewServer(&append(config, hotelstaystest.Config{})[0])
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()))
+	return srv, clientOf(srv)
+}
+
+// clientOf is New for a sandbox.
+func clientOf(srv *hotelstaystest.Server, opts ...hotelstays.Option) *hotelstays.Client {
+	client, err := hotelstays.New(srv.URL, ticketOf(srv), append(opts, hotelstays.WithHTTPClient(srv.Client()))...)
 	if err != nil {
 		panic(err)
 	}
-	return srv, client
-}
-
-func sandboxCredential(srv *hotelstaystest.Server) hotelstays.TicketCredential {
-	return hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)}
+	return client
 }
 
 // prepareBooking searches the sandbox's first city and returns a request that books a

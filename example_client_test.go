@@ -30,8 +30,7 @@ func ExampleNew() {
 	fmt.Println(client, err)
 
 	_, err = hotelstays.New("http://host.example", hotelstays.TicketCredential{AppKey: "app-key"})
-	var invalid *hotelstays.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*hotelstays.ValidationError](err); ok {
 		for _, fault := range invalid.Fields {
 			fmt.Println(fault.Path, fault.Problem)
 		}
@@ -49,8 +48,7 @@ func ExampleNewFromEnv() {
 	os.Unsetenv("HOTELSTAYS_APP_SECRET")
 
 	_, err := hotelstays.NewFromEnv(hotelstays.WithCurrency("EUR"))
-	var invalid *hotelstays.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*hotelstays.ValidationError](err); ok {
 		for _, missing := range invalid.Fields {
 			fmt.Println(missing.Path, missing.Problem)
 		}
@@ -139,7 +137,7 @@ func ExampleNewTransport() {
 
 	transport := hotelstays.NewTransport()
 	transport.TLSClientConfig.RootCAs = roots
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
+	client, err := hotelstays.New(srv.URL, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -179,17 +177,12 @@ func ExampleWithTraceIDFrom() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	type traceKey struct{}
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
-		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
-			id, _ := ctx.Value(traceKey{}).(string)
-			return id
-		}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	client := clientOf(srv, hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+		id, _ := ctx.Value(traceKey{}).(string)
+		return id
+	}))
 	ctx := context.WithValue(context.Background(), traceKey{}, "4bf92f3577b34da6")
-	_, err = client.Destinations(ctx, &hotelstays.DestinationsRequest{})
+	_, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 	fmt.Println(err, srv.Ledger().Requests(hotelstays.OpDestinations)[0].TraceID)
 	// Output: <nil> 4bf92f3577b34da6
 }
@@ -240,8 +233,7 @@ func ExampleClient_Do() {
 	fmt.Println(resp.Meta.HTTPStatus, data.Destinations[0].Name)
 
 	_, err = client.Do(context.Background(), &hotelstays.DoRequest{Path: "/api/search/nearby", Idempotent: true})
-	var refusal *hotelstays.APIError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*hotelstays.APIError](err); ok {
 		fmt.Println("unknown to the service: HTTP", refusal.HTTPStatus)
 	}
 	// Output:
@@ -281,8 +273,7 @@ func ExampleAPIError() {
 
 	_, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})
 	fmt.Println("not found:", errors.Is(err, hotelstays.ErrNotFound))
-	var refused *hotelstays.APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*hotelstays.APIError](err); ok {
 		fmt.Println(refused.Operation, refused.HTTPStatus, refused.Code, "request id:", refused.RequestID != "")
 		if refused.RateLimit != nil { // optional in an answer
 			fmt.Println("rate limit:", refused.RateLimit.Limit, "a second")
@@ -325,14 +316,9 @@ func logger(attributes ...string) *slog.Logger {
 func ExampleWithLogger() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()),
-		hotelstays.WithLogger(logger("operation", "status")))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	client := clientOf(srv, hotelstays.WithLogger(logger("operation", "status")))
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
-	_, err = client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
+	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
 	fmt.Println(err)
 	// Output:
 	// level=INFO msg="token fetched"
@@ -371,8 +357,7 @@ func ExampleValidationError() {
 	_, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
 		CheckIn: "12.03.2040", CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, PageSize: 500,
 	})
-	var invalid *hotelstays.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*hotelstays.ValidationError](err); ok {
 		for _, fault := range invalid.Fields {
 			fmt.Println(fault.Path, fault.Problem)
 		}
@@ -406,12 +391,7 @@ func ExampleWithObserver() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv),
-		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithObserver(hotelstays.Observer{CallEnd: counter.count}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	client := clientOf(srv, hotelstays.WithObserver(hotelstays.Observer{CallEnd: counter.count}))
 	ctx := context.Background()
 	for _, reference := range []string{"ref-1", "ref-2"} { // there are no such orders
 		_, _ = client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
@@ -454,13 +434,8 @@ func ExampleWithRateLimiter() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	limiter := &countingLimiter{left: map[hotelstays.Operation]int{}}
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv),
-		hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithRateLimiter(limiter))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
+	client := clientOf(srv, hotelstays.WithRateLimiter(limiter))
+	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
 	fmt.Println(limiter.left, err)
 	// Output: map[Destinations:1 Ticket:1] <nil>
 }
@@ -492,7 +467,7 @@ func ExampleNewRateLimiter() {
 	defer srv.Close()
 	limiter := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: 20 * time.Millisecond})
 	for _, cred := range []hotelstays.Credential{
-		sandboxCredential(srv),
+		ticketOf(srv),
 		hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
 	} {
 		client, err := hotelstays.New(srv.URL, cred, hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithRateLimiter(limiter))
@@ -540,13 +515,8 @@ func ExampleWithTokenStore() {
 	store := &sharedTokens{held: map[string]hotelstays.Token{}}
 
 	for range 3 { // each is another process
-		client, err := hotelstays.New(srv.URL, sandboxCredential(srv),
-			hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithTokenStore(store))
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		_, err = client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
+		client := clientOf(srv, hotelstays.WithTokenStore(store))
+		_, err := client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{})
 		fmt.Println(err)
 	}
 	fmt.Println("tickets:", srv.Ledger().TicketsIssued())

@@ -86,11 +86,7 @@ func ExampleWithServiceFacts() {
 		fmt.Println(err)
 		return
 	}
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithHTTPClient(srv.Client()), hotelstays.WithServiceFacts(facts))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	client := clientOf(srv, hotelstays.WithServiceFacts(facts))
 	session, order := bookRoom(ctx, srv, client, "ref-1")
 
 	outcome, err := client.CancelAndRead(ctx, &hotelstays.CancelRequest{
