@@ -109,13 +109,9 @@ func ExampleWithServiceFacts() {
 func ExampleClient_OrderStates() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, sandboxCredential(srv), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+	client := clientOf(srv, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
 		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}},
 	}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	fmt.Println("an order in status 3 is", client.OrderStates().StateOf(3))
 	// Output: an order in status 3 is cancelled
 }
