@@ -108,7 +108,7 @@ func (t TokenCredential) validate(v *validation) {
 	if !isHeaderValue(t.Token.Reveal()) {
 		v.add("Token", "contains characters that a header cannot carry, such as a line break at its end")
 	}
-	v.secret("Token", t.Token)
+	v.secret("Token", t.Token.Reveal())
 }
 
 func (t TokenCredential) id() string           { return "" }
@@ -161,7 +161,7 @@ type TicketRequest struct {
 func (r *TicketRequest) validate(v *validation) {
 	v.required("appKey", r.AppKey)
 	v.required("appSecret", r.AppSecret.Reveal())
-	v.secret("appSecret", r.AppSecret)
+	v.secret("appSecret", r.AppSecret.Reveal())
 	switch {
 	case r.TTL < 0 || r.TTL > maxTicketTTL:
 		v.add("ttl", "is %s; it must be positive and at most %s", r.TTL, maxTicketTTL)
@@ -212,7 +212,7 @@ type OAuthTokenRequest struct {
 func (r *OAuthTokenRequest) validate(v *validation) {
 	v.required("client_id", r.ClientID)
 	v.required("client_secret", r.ClientSecret.Reveal())
-	v.secret("client_secret", r.ClientSecret)
+	v.secret("client_secret", r.ClientSecret.Reveal())
 	for i, s := range r.Scopes {
 		if s == "" || strings.ContainsFunc(string(s), unicode.IsSpace) {
 			v.add(fmt.Sprintf("scope[%d]", i), "is %q; it must be one scope, without spaces", s)

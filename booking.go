@@ -109,7 +109,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 		f.add(path+"passportNumber", "has %d characters; the limit is %d", n, types.MaxPassportNumber)
 	}
 	f.text(path+"passportNumber", g.PassportNumber.Reveal())
-	f.secret(path+"passportNumber", g.PassportNumber)
+	f.secret(path+"passportNumber", g.PassportNumber.Reveal())
 }
 
 // wire returns the request with its passport numbers in plain text.

@@ -107,22 +107,33 @@ func hashed(parts ...string) string {
 // invalid. A body without customerReferenceNo or event is ErrWebhookBody.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
 	var f faults
-	opts.check(&f)
+	secrets := opts.reveal()
+	opts.check(&f, secrets)
 	if err := f.err("VerifyWebhook"); err != nil {
 		return nil, err
 	}
+	event, err := opts.verify(body, h, secrets)
+	if err != nil {
+		return nil, err
+	}
+	event.Raw = slices.Clone(body)
+	return event, nil
+}
+
+// verify returns the event of a body, which becomes its Raw.
+func (o WebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
 	var signedAt time.Time
 	signatures := h.Values(signatureHeader)
 	switch {
 	case len(signatures) > 1:
 		return nil, &WebhookError{ErrWebhookSignature, "there are several signature headers"}
-	case len(signatures) == 1 && len(opts.Secrets) > 0:
-		at, err := checkSignature(body, signatures[0], opts)
+	case len(signatures) == 1 && len(secrets) > 0:
+		at, err := checkSignature(body, signatures[0], secrets, cmp.Or(o.Tolerance, defaultTolerance))
 		if err != nil {
 			return nil, err
 		}
 		signedAt = at
-	case !opts.AllowUnsigned:
+	case !o.AllowUnsigned:
 		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	event := &WebhookEvent{}
@@ -132,7 +143,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 	if event.CustomerReferenceNo == "" || event.Kind == "" {
 		return nil, &WebhookError{ErrWebhookBody, "customerReferenceNo or event is missing"}
 	}
-	event.ID, event.Raw = h.Get(eventIDHeader), slices.Clone(body)
+	event.ID, event.Raw = h.Get(eventIDHeader), body
 	event.Signed, event.SignedAt = !signedAt.IsZero(), signedAt
 	return event, nil
 }
@@ -141,15 +152,15 @@ const maxSignatureHeader = 4096
 
 type digest [sha256.Size]byte
 
-func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time, error) {
+func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (time.Time, error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {
 		return time.Time{}, err
 	}
 	found := false
-	signed := append([]byte(stamp), '.')
-	for _, secret := range opts.Secrets {
-		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+	signed := []byte(stamp + ".")
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, []byte(secret))
 		mac.Write(signed)
 		mac.Write(body)
 		var room digest
@@ -166,7 +177,7 @@ func checkSignature(body []byte, header string, opts WebhookOptions) (time.Time,
 	if err != nil {
 		return time.Time{}, &WebhookError{ErrWebhookSignature, "the time is out of range"}
 	}
-	at, tolerance := time.Unix(seconds, 0), cmp.Or(opts.Tolerance, defaultTolerance)
+	at := time.Unix(seconds, 0)
 	if d := time.Since(at).Abs(); d > tolerance {
 		return time.Time{}, &WebhookError{ErrWebhookTime,
 			fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
@@ -241,14 +252,23 @@ type WebhookOptions struct {
 	OnError func(*http.Request, error)
 }
 
-func (o WebhookOptions) check(f *faults) {
-	if len(o.Secrets) == 0 && !o.AllowUnsigned {
+// reveal returns the secrets. Each costs a hash.
+func (o WebhookOptions) reveal() []string {
+	secrets := make([]string, len(o.Secrets))
+	for i, s := range o.Secrets {
+		secrets[i] = s.Reveal()
+	}
+	return secrets
+}
+
+func (o WebhookOptions) check(f *faults, secrets []string) {
+	if len(secrets) == 0 && !o.AllowUnsigned {
 		f.add("Secrets", "is empty; give the webhook signing secret, or set AllowUnsigned")
 	}
-	for i, s := range o.Secrets {
+	for i, secret := range secrets {
 		path := "Secrets[" + strconv.Itoa(i) + "]"
-		f.required(path, s.Reveal()) // anyone can sign with an empty secret
-		f.secret(path, s)
+		f.required(path, secret) // anyone can sign with an empty secret
+		f.secret(path, secret)
 	}
 	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBodyBytes < 0 {
 		f.add("Tolerance, Retention, Lease, ReadTimeout, MaxBodyBytes", "must not be negative")

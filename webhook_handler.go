@@ -46,7 +46,7 @@ type WebhookHandler struct {
 //	503  a duplicate is being handled, or the store failed
 func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEvent) error) (*WebhookHandler, error) {
 	var f faults
-	opts.check(&f)
+	opts.check(&f, opts.reveal())
 	if fn == nil {
 		f.add("fn", "is nil")
 	}
@@ -92,7 +92,7 @@ func (h *WebhookHandler) handle(w http.ResponseWriter, r *http.Request) (status 
 	if err != nil {
 		return status, err
 	}
-	event, err := VerifyWebhook(body, r.Header, h.opts)
+	event, err := h.opts.verify(body, r.Header, h.opts.reveal())
 	switch {
 	case errors.Is(err, ErrWebhookBody):
 		return http.StatusBadRequest, err
