@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
@@ -67,17 +68,23 @@ func compare(ctx context.Context, quick bool) error {
 		return err
 	}
 	var r results
-	m := measurement{addresses, rounds}
+	few := min(rounds, 3) // a round of 64 callers takes ten seconds
 	for _, part := range []struct {
-		into  *[]row
-		kinds []peers.Kind
-		cells []cell
+		into   *[]row
+		kinds  []peers.Kind
+		rounds int
+		cells  []cell
 	}{
-		{&r.pages, peers.All(), pageCells(slice)}, {&r.memory, peers.All(), memoryCells},
-		{&r.calls, peers.All(), callCells(slice)}, {&r.streams, peers.Streams(), streamCells},
+		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
+		{&r.crowds, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
+		{&r.lines, peers.HandWritten(), rounds, lineCells},
+		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
+		{&r.memory, peers.All(), rounds, memoryCells},
+		{&r.calls, peers.All(), rounds, cells(hotelstays.OpCheckAvail, 1, slice)},
+		{&r.streams, peers.Streams(), rounds, streamCells},
 	} {
 		for _, c := range part.cells {
-			measured, err := m.measure(ctx, part.kinds, c)
+			measured, err := measurement{addresses, part.rounds}.measure(ctx, part.kinds, c)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -107,7 +114,7 @@ func compare(ctx context.Context, quick bool) error {
 
 // results are all measurements.
 type results struct {
-	pages, memory, calls, streams []row
+	pages, crowds, lines, rates, memory, calls, streams []row
 
 	body       float64 // bytes of a page
 	value      float64 // bytes in memory once encoding/json has decoded it

@@ -27,34 +27,34 @@ type cell struct {
 
 var transports = []string{origin.HTTP1, origin.TLSHTTP1, origin.TLSHTTP2}
 
-// pageCells are calls of HotelList, plain and compressed.
-func pageCells(slice time.Duration) (cells []cell) {
-	load := measure.Load{Callers: 1, AtLeast: slice, Warm: true}
+// cells are calls over each transport, plain and compressed.
+func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []cell) {
+	load := measure.Load{Callers: callers, AtLeast: atLeast, Warm: true}
 	for _, transport := range transports {
-		cells = append(cells, cell{transport, hotelstays.OpHotelList, transport, "", load},
-			cell{transport + ", gzip", hotelstays.OpHotelList, transport, origin.GzipPrefix, load})
+		name := transport
+		if callers > 1 {
+			name = fmt.Sprintf("%s, %d callers", transport, callers)
+		}
+		all = append(all, cell{name, op, transport, "", load}, cell{name + gzipped, op, transport, origin.GzipPrefix, load})
 	}
-	return cells
+	return all
 }
 
-// callCells are small calls.
-func callCells(slice time.Duration) (cells []cell) {
-	for _, transport := range transports {
-		cells = append(cells, cell{transport, hotelstays.OpCheckAvail, transport, "", measure.Load{Callers: 1, AtLeast: slice, Warm: true}})
-	}
-	return cells
-}
+const gzipped = ", gzip"
+
+// lineCells are pages over lines of two rates.
+var lineCells = []cell{onLine("1,000 Mbit/s", "1000", 1), onLine("200 Mbit/s", "200", 1)}
 
 // memoryCells are single calls with empty pools.
 var memoryCells = []cell{{origin.HTTP1, hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1}}}
 
 // streamCells are pages over lines of several rates.
 var streamCells = []cell{
-	stream("no limit", "0", 1), stream("1,000 Mbit/s", "1000", 1), stream("200 Mbit/s", "200", 1),
-	stream("50 Mbit/s, gzip", "50"+origin.GzipPrefix, 1), stream("200 Mbit/s, 64 callers", "200", 64),
+	onLine("no limit", "0", 1), onLine("1,000 Mbit/s", "1000", 1), onLine("200 Mbit/s", "200", 1),
+	onLine("50 Mbit/s, gzip", "50"+origin.GzipPrefix, 1), onLine("200 Mbit/s, 64 callers", "200", 64),
 }
 
-func stream(name, line string, callers int) cell {
+func onLine(name, line string, callers int) cell {
 	return cell{name, hotelstays.OpHotelList, origin.HTTP1, origin.LinePrefix + line, measure.Load{Callers: callers, Warm: true}}
 }
 
@@ -160,7 +160,11 @@ func checkContent(ctx context.Context, addresses origin.Addresses) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", kind.Name, err)
 			}
-			value, err := client.Calls[op](ctx)
+			call := client.Calls[op]
+			if call == nil {
+				continue
+			}
+			value, err := call(ctx)
 			client.Close()
 			if err == nil {
 				err = sent.Check(value)

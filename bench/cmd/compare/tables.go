@@ -25,6 +25,13 @@ func printTables(r results) {
 	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages,
 		ratioTo("Wall per call", peers.Ours, wall, duration), ratioTo("CPU per call", peers.Ours, cpu, duration),
 		meanOf("Bytes allocated per call", bytes, size))
+	for _, t := range []struct {
+		title string
+		rows  []row
+	}{{"A page of HotelList, many callers", r.crowds}, {"A page of HotelList over a line", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
+		printRows(t.title, peers.HandWritten(), t.rows, ratioTo("Wall per call", peers.Ours, wall, duration),
+			ratioTo("CPU per call", peers.Ours, cpu, duration))
+	}
 	empty := fmt.Sprintf("One page with empty pools: %s, %s as encoding/json builds the value", size(r.body), size(r.value))
 	printRows(empty, peers.All(), r.memory,
 		medianOf("Peak heap, in answers", peak, func(v float64) string { return fmt.Sprintf("%.2f", v/r.body) }),

@@ -42,6 +42,7 @@ func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
 		hotelstays.OpHotelList:  HotelList(),
+		hotelstays.OpHotelRates: HotelRates(),
 		hotelstays.OpCheckAvail: CheckAvail(),
 	}
 }
@@ -65,6 +66,17 @@ func HotelList() []byte {
 				"coordinates": object{"centerLat": 25.204849, "centerLng": 55.270783}, "parentDestinationId": g.uuid()},
 		},
 	})
+}
+
+// HotelRates is a hotel's 40 rooms with 8 rates each.
+func HotelRates() []byte {
+	g := newGenerator(2)
+	hotelID := g.digits(7)
+	var rooms list
+	for i := range 40 {
+		rooms = append(rooms, g.room(hotelID, i, 8))
+	}
+	return envelope(object{"rooms": rooms})
 }
 
 // CheckAvail is an offer that still holds, with exchange rates.

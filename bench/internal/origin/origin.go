@@ -25,6 +25,7 @@ func Handler(observe func(*http.Request, []byte)) http.Handler {
 	mux := http.NewServeMux()
 	for path, answer := range map[string][]byte{
 		"/api/search/hotelList":  answers.HotelList(),
+		"/api/search/hotelRates": answers.HotelRates(),
 		"/api/search/checkAvail": answers.CheckAvail(),
 	} {
 		mux.Handle("POST "+path, ready{body: answer, observe: observe})

@@ -25,6 +25,7 @@ func newOurs(baseURL string) (Peer, error) {
 	}
 	calls := map[hotelstays.Operation]Call{
 		hotelstays.OpHotelList:  func(ctx context.Context) (any, error) { return client.HotelList(ctx, hotelList) },
+		hotelstays.OpHotelRates: func(ctx context.Context) (any, error) { return client.HotelRates(ctx, hotelRates) },
 		hotelstays.OpCheckAvail: func(ctx context.Context) (any, error) { return client.CheckAvail(ctx, checkAvail) },
 	}
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
