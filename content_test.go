@@ -128,47 +128,47 @@ func TestWalkDestinations(t *testing.T) {
 	}
 }
 
+// lists are iterators over several calls of an operation.
+var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client, ...hotelstays.CallOption) iter.Seq2[any,
+	error]{
+	hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client,
+		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, opts...))
+	},
+	hotelstays.OpHotelsMetadata: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client,
+		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+		req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}
+		return untyped(c.HotelsMetadataAll(ctx, req, opts...))
+	},
+	hotelstays.OpHotelList: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client,
+		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+		search := searchCity(srv)
+		search.PageSize = 4
+		return untyped(c.HotelListPages(ctx, search, opts...))
+	},
+}
+
 // An error comes once and ends the loop; leaving the loop ends the calls.
 func TestIteratorsEnd(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		op   hotelstaystest.Operation
-		seq  func(*testing.T, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]
-	}{
-		{"WalkDestinations", hotelstays.OpDestinations, func(t *testing.T, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
-			error] {
-			return untyped(c.WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{}))
-		}},
-		{"HotelsMetadataAll", hotelstays.OpHotelsMetadata, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
-			error] {
-			return untyped(c.HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0),
-				Page: &types.PageReq{PageSize: 4}}))
-		}},
-		{"HotelListPages", hotelstays.OpHotelList, func(t *testing.T, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any,
-			error] {
-			search := searchCity(srv)
-			search.PageSize = 4
-			return untyped(c.HotelListPages(t.Context(), search))
-		}},
-	} {
-		inBubble(t, tc.name, func(t *testing.T) {
+	for op, list := range lists {
+		inBubble(t, string(op), func(t *testing.T) {
 			srv, client := newSandbox(t)
-			seq := tc.seq(t, srv, client)
+			seq := list(t.Context(), srv, client)
 			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
 
 			for _, err := range seq {
 				require.NoError(t, err)
 				break
 			}
-			assert.Equal(t, 1, srv.Ledger().Count(tc.op), "nothing is called after the loop")
+			assert.Equal(t, 1, srv.Ledger().Count(op), "nothing is called after the loop")
 
-			srv.Inject(hotelstaystest.Fault{Operation: tc.op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
-			before := srv.Ledger().Count(tc.op)
+			srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: 400, Skip: 1})
+			before := srv.Ledger().Count(op)
 			values, errs := collect(seq)
 			assert.NotEmpty(t, values, "what came before the error is yielded")
 			require.Len(t, errs, 1)
 			assert.ErrorIs(t, errs[0], hotelstays.ErrParam)
-			assert.Equal(t, 2, srv.Ledger().Count(tc.op)-before, "nothing is called after the error")
+			assert.Equal(t, 2, srv.Ledger().Count(op)-before, "nothing is called after the error")
 		})
 	}
 }
@@ -379,15 +379,7 @@ func TestTotalsThatTurnOutDifferent(t *testing.T) {
 // Leaving the loop, or the end of its ctx, stops the calls that are under way, without waiting for the
 // service.
 func TestParallelIteratorsStopTheirCalls(t *testing.T) {
-	for op, list := range map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]{
-		hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(4)))
-		},
-		hotelstays.OpHotelsMetadata: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
-			req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 10}}
-			return untyped(c.HotelsMetadataAll(ctx, req, hotelstays.WithParallelism(4)))
-		},
-	} {
+	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, _ := newSandbox(t, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{
 				Countries: 12, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 500}})
@@ -398,7 +390,7 @@ func TestParallelIteratorsStopTheirCalls(t *testing.T) {
 			for _, values := range []int{1, 60} {
 				var left time.Time
 				n := 0
-				for _, err := range list(t.Context(), srv, client) {
+				for _, err := range lists[op](t.Context(), srv, client, hotelstays.WithParallelism(4)) {
 					require.NoError(t, err)
 					if n++; n == values {
 						time.Sleep(500 * time.Millisecond) // in the middle of the calls that are under way
@@ -412,7 +404,7 @@ func TestParallelIteratorsStopTheirCalls(t *testing.T) {
 			for _, after := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				start := time.Now()
-				values, errs := collect(list(ctx, srv, client))
+				values, errs := collect(lists[op](ctx, srv, client, hotelstays.WithParallelism(4)))
 				cancel()
 				assert.Equal(t, after, time.Since(start))
 				assert.Equal(t, after < time.Second, len(values) == 0)

@@ -733,6 +733,10 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 func TestRecoveryOfAnEndedContext(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
+	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
+	doubt := func(httpStatus int) hotelstaystest.Fault {
+		return hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999}
+	}
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
@@ -744,6 +748,8 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 		{"during the first poll", bookLost, slow, 5, 1},
 		{"between polls", bookLost, hotelstaystest.Fault{}, 100, 3},
 		{"during the last poll", bookLost, slow, 605, 6},
+		{"before it is known what a refusal means", doubt(200), garbage, 60, 2},
+		{"before it is known what a refusal with HTTP 400 means", doubt(400), garbage, 60, 2},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -762,6 +768,14 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "it ends with ctx")
 			require.NotNil(t, outcome)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
+			if tc.book.Code != 0 { // the refusal is not lost, nor believed
+				for _, err := range []error{outcome.Err, err} {
+					assert.Equal(t, tc.book.Code, errorAs[*hotelstays.APIError](t, err).Code)
+				}
+				assert.NotErrorIs(t, err, hotelstays.ErrParam)
+			}
+			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err)
+			assert.NotContains(t, []string{unknown.RequestID, unknown.TraceID}, "")
 			assert.Len(t, w.polls(start), tc.polls)
 
 			outcome, err = w.client.RecoverBooking(ctx, outcome.Recovery)
@@ -795,31 +809,6 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 		assert.Nil(t, outcome, "nothing was sent")
 		assert.Zero(t, w.Ledger().Count(hotelstays.OpBook)+w.Ledger().Count(hotelstays.OpQueryOrders))
 	})
-}
-
-// A refusal in doubt is not lost where ctx ends before it is known what it means.
-func TestRefusalInDoubtWhenCtxEnds(t *testing.T) {
-	for _, httpStatus := range []int{200, 400} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newRecoveryWorld(t)
-			w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: 100009999,
-				Times: -1})
-			w.Inject(pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			outcome, err := w.client.BookAndRecover(ctx, w.offer.Request("ref-1"))
-			var refusal *hotelstays.APIError
-			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-			require.ErrorAs(t, outcome.Err, &refusal)
-			assert.Equal(t, 100009999, refusal.Code)
-			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err)
-			require.ErrorAs(t, err, &refusal)
-			assert.Equal(t, 100009999, refusal.Code)
-			assert.NotEmpty(t, unknown.RequestID)
-			assert.NotEmpty(t, unknown.TraceID)
-			assert.NotErrorIs(t, err, hotelstays.ErrParam, "it may have been booked")
-		})
-	}
 }
 
 // A code that is documented for Book, or is one of ServiceFacts, is believed. Another one is
