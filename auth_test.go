@@ -98,7 +98,6 @@ func TestOAuthScopes(t *testing.T) {
 	}
 }
 
-// authWorld is a sandbox without rate limits, and a client of it.
 type authWorld struct {
 	*hotelstaystest.Server
 	client *hotelstays.Client

@@ -37,7 +37,6 @@ func TestRefusedSessionLeadsToANewSearch(t *testing.T) {
 	})
 }
 
-// An offer without its id cannot be booked.
 func TestAvailableNeedsAnID(t *testing.T) {
 	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
 		resp, err := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).

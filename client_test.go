@@ -340,7 +340,6 @@ func TestLimiterWithoutPermits(t *testing.T) {
 	})
 }
 
-// nilPermits is a limiter whose permits are nil pointers.
 type nilPermits struct{ noRateLimits }
 
 func (nilPermits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
@@ -361,7 +360,6 @@ func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 	})
 }
 
-// stall makes the sandbox never answer an operation.
 func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 	srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: 1000 * time.Hour,
 		Times: -1})
@@ -475,7 +473,6 @@ func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time
 	return hint
 }
 
-// Each attempt sends what is left then.
 func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -531,7 +528,6 @@ var retryFaults = map[string][]hotelstaystest.Fault{
 	},
 }
 
-// retryRow is a row of the table in doc.go: what happens, and what the client does then.
 type retryRow struct{ what, reads, writes string }
 
 func retryTable(t *testing.T) (rows []retryRow) {
@@ -626,7 +622,6 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-// checkNeverLeft makes every connection fail.
 func checkNeverLeft(t *testing.T, row retryRow) {
 	synctest.Test(t, func(t *testing.T) {
 		for op, call := range operationCalls {

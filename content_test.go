@@ -128,7 +128,6 @@ func TestWalkDestinations(t *testing.T) {
 	}
 }
 
-// lists are iterators over several calls of an operation.
 var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client, ...hotelstays.CallOption) iter.Seq2[any,
 	error]{
 	hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client,
@@ -263,7 +262,6 @@ func TestIteratorsRefuse(t *testing.T) {
 	}
 }
 
-// mostAtOnce is how many calls of an operation were under way together at most.
 func mostAtOnce(srv *hotelstaystest.Server, op hotelstaystest.Operation) int {
 	most := 0
 	requests := srv.Ledger().Requests(op)

@@ -205,7 +205,6 @@ func TestDoOfDataThatDoesNotFit(t *testing.T) {
 	assert.NotContains(t, err.Error()+unreadable.Err.Error(), "token-1234567890")
 }
 
-// quoting decodes nothing, and says what.
 type quoting struct{}
 
 func (*quoting) UnmarshalJSON(text []byte) error { return errors.New(string(text)) }

@@ -49,7 +49,6 @@ var sentinels = map[string]error{
 	"WebhookBody": hotelstays.ErrWebhookBody, "WebhookBusy": hotelstays.ErrWebhookBusy,
 }
 
-// matchedSentinels are the conditions that err matches.
 func matchedSentinels(err error) []string {
 	var names []string
 	for name, condition := range sentinels {
@@ -390,7 +389,6 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 	}
 }
 
-// zeroErrors has a zero value of each error type.
 var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
 	&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
 	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}}
@@ -561,7 +559,6 @@ func TestSentinelsAndKinds(t *testing.T) {
 	assert.Empty(t, rest)
 }
 
-// errorTypes returns the names of the exported error types.
 func errorTypes(t *testing.T) (names []string) {
 	for _, match := range inSource(t, `func \(\w* ?\*([A-Z]\w*)\) Error\(\) string`) {
 		names = append(names, match[1])
@@ -570,7 +567,6 @@ func errorTypes(t *testing.T) (names []string) {
 	return names
 }
 
-// inSource returns the matches of a pattern in the package's files.
 func inSource(t *testing.T, pattern string) (matches [][]string) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

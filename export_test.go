@@ -49,7 +49,6 @@ func (h *WakeHub) References() int {
 	return len(h.watchers)
 }
 
-// MemoryEvents is the default EventStore.
 type MemoryEvents = *memoryEvents
 
 var (
@@ -60,8 +59,6 @@ var (
 
 const DefaultEvents = defaultEvents
 
-// Keys returns the number of claimed and done keys.
 func (m *memoryEvents) Keys() int { return len(m.held) }
 
-// DoneKeys returns the number of done keys.
 func (m *memoryEvents) DoneKeys() int { return m.done.Len() }

@@ -41,7 +41,6 @@ var allScopes = []types.Scope{
 	types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite, types.ScopeBookingCancel,
 }
 
-// searchCity searches the sandbox's first city.
 func searchCity(srv *hotelstaystest.Server) *hotelstays.HotelListRequest {
 	return &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 }
@@ -65,12 +64,10 @@ func reply(status int, body string, header ...string) *http.Response {
 	return resp
 }
 
-// answering answers each request with such a reply.
 func answering(status int, body string, header ...string) transportFunc {
 	return func(*http.Request) (*http.Response, error) { return reply(status, body, header...), nil }
 }
 
-// failing fails each request.
 func failing(err error) transportFunc {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }

@@ -66,7 +66,6 @@ func (l *callLog) end(ctx context.Context, info hotelstays.CallInfo) {
 	l.ends = append(l.ends, endedCall{info, trailOf(ctx)})
 }
 
-// trailTransport keeps the trail of every request that passes.
 type trailTransport struct {
 	http.RoundTripper
 	trails []string
@@ -303,7 +302,6 @@ func TestObserverDoesNotCountTheLog(t *testing.T) {
 	})
 }
 
-// slowLog takes three seconds for a record.
 func slowLog(level slog.Level) *slog.Logger {
 	slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
 	return slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: level}))
@@ -353,7 +351,6 @@ func TestObserverSeesNoInvalidCall(t *testing.T) {
 	})
 }
 
-// logRecord is a record as a JSON handler writes it.
 type logRecord struct {
 	Level     string `json:"level"`
 	Msg       string `json:"msg"`

@@ -100,7 +100,6 @@ func TestCancelRefusals(t *testing.T) {
 	})
 }
 
-// cancelling cancels the order of an offer under ref-1.
 func cancelling(o offer, order *types.Order) *hotelstays.CancelRequest {
 	return &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
 }

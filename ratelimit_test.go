@@ -73,7 +73,6 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	}
 }
 
-// A ticket that does not come within its own time is given up, however long it was waited for.
 func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)

@@ -41,12 +41,10 @@ func pollFault(f hotelstaystest.Fault) hotelstaystest.Fault {
 	return f
 }
 
-// pollAnswer answers a poll with this body.
 func pollAnswer(httpStatus int, body string) hotelstaystest.Fault {
 	return pollFault(status(httpStatus, body))
 }
 
-// recoveryWorld is a sandbox, a client and an offer in one bubble.
 type recoveryWorld struct {
 	*hotelstaystest.Server
 	client *hotelstays.Client
@@ -59,7 +57,6 @@ func newRecoveryWorld(t *testing.T, config ...hotelstaystest.Config) *recoveryWo
 	return &recoveryWorld{srv, client, findOffer(t, srv, client, 0), ticketOf(srv)}
 }
 
-// restarted is the client of a process that has started anew.
 func (w *recoveryWorld) restarted(t *testing.T) *hotelstays.Client {
 	return newClient(t, w.Server, w.cred)
 }
@@ -79,7 +76,6 @@ func (w *recoveryWorld) inject(faults ...hotelstaystest.Fault) {
 	}
 }
 
-// bookEnded is when the only Book ended.
 func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
 	books := w.Ledger().Requests(hotelstays.OpBook)
 	require.Len(t, books, 1, "Book is sent once")
@@ -128,7 +124,6 @@ func waking(t *testing.T, closed bool, seconds []float64) hotelstays.CallOption 
 	return hotelstays.WithWakeup(wakeup)
 }
 
-// stored is the recovery after a trip through JSON, as another process reads it.
 func stored(t *testing.T, r *hotelstays.BookingRecovery) *hotelstays.BookingRecovery {
 	t.Helper()
 	text, err := json.Marshal(r)
@@ -234,7 +229,6 @@ func TestRecoverySchedule(t *testing.T) {
 	}
 }
 
-// A Book that is answered is not asked about.
 func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
@@ -962,7 +956,6 @@ func TestReferenceReused(t *testing.T) {
 	}
 }
 
-// A step across the end of the schedule does not decide either.
 func TestStepAcrossTheEndOfTheSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)

@@ -86,7 +86,6 @@ func sendCheckAvail(t *testing.T, c *hotelstays.Client) (*hotelstays.CheckAvailR
 
 const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a proxy.</body></html>"
 
-// errorKind is what an answer counts as.
 type errorKind string
 
 const (
@@ -362,7 +361,6 @@ const mistypedOrder = `{"status":"confirmed","statusRemark":5,"checkIn":20261224
 	"cancelFees":[{"until":"x","fee":"none"},{"until":"y","fee":{"currency":"EUR","amount":3}}],
 	"roomIndex":"1","guests":[{"passportNumber":"0001"}],"refundInfo":{"a":1}}]}`
 
-// mistypedPaths are the mismatches of it, below its path.
 var mistypedPaths = []string{
 	".status: want integer, got string", ".statusRemark: want string, got number", ".checkIn: want string, got number",
 	".nightCount: want integer, got string",
@@ -624,7 +622,6 @@ func TestDecodeContentLeniently(t *testing.T) {
 	assert.Equal(t, 6, search.Meta.MismatchCount)
 }
 
-// What was not sent is not 0.
 func TestAbsentIsNotZero(t *testing.T) {
 	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
 		client := func(data string) *hotelstays.Client {
@@ -794,7 +791,6 @@ func TestHeadersOfAnAnswer(t *testing.T) {
 	}
 }
 
-// endOf is a body at whose end a ctx ends.
 type endOf struct {
 	io.Reader
 	end func()
@@ -870,7 +866,6 @@ func TestRawDataIsWholeOrAnError(t *testing.T) {
 	}
 }
 
-// answerTypes are the types of every answer and of the webhook, by the operation's name.
 func answerTypes() map[string]reflect.Type {
 	all := map[string]reflect.Type{recordedWebhooks: reflect.TypeFor[hotelstays.WebhookEvent]()}
 	for _, op := range testkit.Operations() {
@@ -994,7 +989,6 @@ func decodeBytes(t *testing.T, body []byte, target wire.Target) (bytes int, env 
 
 const mib = 1 << 20
 
-// recordedWebhooks stands for the webhooks among the answers.
 const recordedWebhooks = "webhooks"
 
 // Lists in the place of each type of list and map, in the answer of each operation.

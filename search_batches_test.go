@@ -45,7 +45,6 @@ func pricedIDs(t *testing.T, pages []*hotelstays.HotelListResponse) []string {
 	return ids
 }
 
-// failedIDs are the hotels of batch errors.
 func failedIDs(t *testing.T, errs []error) (ids []string) {
 	t.Helper()
 	for _, err := range errs {

@@ -51,12 +51,10 @@ type pieces struct {
 
 func (p *pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), p.size)]) }
 
-// anySearch is a valid search.
 func anySearch() *hotelstays.HotelListRequest {
 	return &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 }
 
-// streamed is what a stream hands out, and how it ends.
 type streamed struct {
 	hotels   []types.Hotel
 	resp     *hotelstays.HotelListResponse
@@ -118,7 +116,6 @@ func comparable(err error) any {
 	return err
 }
 
-// smallPages are answers that a search may have, and answers that it should not have.
 func smallPages() []string {
 	hotel := func(id string) string {
 		return `{"id":"` + id + `","name":{"en":"A \"quoted\" \\ name } ] {","zh":"\u4f4f"},"minPrice":{"currency":"USD","amount":120.50},` +

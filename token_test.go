@@ -35,7 +35,6 @@ func TestTicketsThatDoNotLast(t *testing.T) {
 	})
 }
 
-// Clients that share a store share the ticket, its renewal and its end.
 func TestTokenStoreIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemoryStore()
@@ -90,7 +89,6 @@ func TestKeysOfATokenStore(t *testing.T) {
 	})
 }
 
-// A token that the store has damaged is not sent.
 func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 	for name, damage := range map[string]func(hotelstays.Token) hotelstays.Token{
 		"kept as JSON": func(token hotelstays.Token) (kept hotelstays.Token) {
@@ -161,7 +159,6 @@ func callFrom(ctx context.Context, clients []*hotelstays.Client) (failed int) {
 
 func newMemoryStore() *sharedTokens { return &sharedTokens{held: map[string]hotelstays.Token{}} }
 
-// leasingStore is a TokenLeaser in memory.
 type leasingStore struct {
 	*sharedTokens
 	leased bool

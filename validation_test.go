@@ -22,7 +22,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// noSend fails the test when anything is sent.
 type noSend struct{ t *testing.T }
 
 func (n noSend) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -75,14 +74,12 @@ func hotelIDs(n int) []string {
 	return list
 }
 
-// validationRow is a request and the places where it is at fault; with none it is sent.
 type validationRow struct {
 	name   string
 	req    any
 	faults []string
 }
 
-// accepted marks a request that goes out.
 var accepted []string
 
 func faultsIn(paths ...string) []string { return paths }
@@ -103,7 +100,6 @@ func checkRows(t *testing.T, rows []validationRow) {
 	}
 }
 
-// send calls the operation of a request.
 func send(t *testing.T, client *hotelstays.Client, req any) error {
 	op := strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Request")
 	results := reflect.ValueOf(client).MethodByName(op).Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(req)})
@@ -374,7 +370,6 @@ func TestValidationAllFaultsAtOnce(t *testing.T) {
 	assert.ErrorContains(t, err, "hotelstays: Book: nothing was sent: ")
 }
 
-// The request is the caller's: checking and sending it change nothing in it.
 func TestValidationLeavesTheRequestAlone(t *testing.T) {
 	req, same := goodBook(), goodBook()
 	req.Guests[0].PassportNumber, same.Guests[0].PassportNumber = types.NewSecret("P1"), types.NewSecret("P1")

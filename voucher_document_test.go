@@ -40,7 +40,6 @@ const (
 	voucherSecret = "secret-proof"
 )
 
-// voucherFor is the voucher of a document.
 func voucherFor(document []byte, link string) *types.Voucher {
 	return &types.Voucher{
 		VoucherNumber: "V1", Version: 1, IssuedAt: "2000-01-01T00:00:00Z", ContentType: "application/pdf", ByteSize: int64(len(document)),
@@ -55,7 +54,6 @@ func voucherDigest(document []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// inlined puts a document inside the answer.
 func inlined(document []byte) func(*types.Voucher) {
 	return func(v *types.Voucher) {
 		v.Content = &types.VoucherContent{ContentType: "application/pdf", ByteSize: int64(len(document)),
@@ -95,7 +93,6 @@ func (c *closeCounter) Close() error { c.closed(); return c.ReadCloser.Close() }
 
 func serving(document []byte) transportFunc { return answering(200, string(document)) }
 
-// serviceOf serves a voucher of voucherDoc, both as changed.
 func serviceOf(change func(*types.Voucher), serve func(*http.Request) (*http.Response, error)) *voucherService {
 	if serve == nil {
 		serve = serving(voucherDoc)
@@ -197,7 +194,6 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 	}
 }
 
-// documentFault is a way in which a document cannot be had.
 type documentFault struct {
 	change func(*types.Voucher)
 	serve  func(*http.Request) (*http.Response, error)
@@ -212,7 +208,6 @@ type documentFault struct {
 
 var errBroken = errors.New("the line broke")
 
-// breaking serves a document whose body fails at its end.
 func breaking(document []byte, err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		resp := reply(200, "")
@@ -609,7 +604,6 @@ func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 	}
 }
 
-// beforeDownload calls what happens between the voucher and its document.
 func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *hotelstays.Client {
 	once := sync.OnceFunc(happens)
 	return newClient(t, srv, ticketOf(srv),

@@ -319,7 +319,6 @@ func TestVoucherHostsAreChecked(t *testing.T) {
 	}
 }
 
-// The link in an error text.
 func TestVoucherLinkStaysOut(t *testing.T) {
 	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
 		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },

@@ -24,7 +24,6 @@ var (
 	voucherOld = []byte("%PDF-1.4\nThe document that was there before.\n%%EOF\n")
 )
 
-// voucherAnswer is the answer to OrderVoucher.
 func voucherAnswer(status types.VoucherStatus, v *types.Voucher) string {
 	data, err := json.Marshal(hotelstays.OrderVoucherResponse{CustomerReferenceNo: "ref-1", PlatformReferenceNo: "P1",
 		SupplierReferenceNo: "S1", Status: status, Voucher: v})
@@ -34,7 +33,6 @@ func voucherAnswer(status types.VoucherStatus, v *types.Voucher) string {
 	return `{"code":0,"msg":"ok","data":` + string(data) + `}`
 }
 
-// orderVoucher asks for the voucher of ref-1, which must be there.
 func orderVoucher(t *testing.T, client *hotelstays.Client) *types.Voucher {
 	t.Helper()
 	resp, err := client.OrderVoucher(t.Context(), voucherRef)

@@ -29,7 +29,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// hookReceiver is a handler that records events and errors.
 type hookReceiver struct {
 	http.Handler
 
@@ -64,7 +63,6 @@ func newHookReceiver(opts hotelstays.WebhookOptions) *hookReceiver {
 	return r
 }
 
-// newHookHandler returns a handler whose function returns result.
 func newHookHandler(t *testing.T, opts hotelstays.WebhookOptions, result error) *hotelstays.WebhookHandler {
 	t.Helper()
 	handler, err := hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return result })
@@ -84,7 +82,6 @@ func (r *hookReceiver) deliver(req *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// send signs and delivers a body, and returns the status.
 func (r *hookReceiver) send(id, body string) int { return r.deliver(hookRequest(id, body)).Code }
 
 func hookRequest(id, body string) *http.Request {
@@ -290,7 +287,6 @@ func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
 	}
 }
 
-// hookStore is an EventStore with fixed results.
 type hookStore struct {
 	state                hotelstays.ClaimState
 	claim, done, release error
@@ -724,7 +720,6 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 	})
 }
 
-// The sender gets the response before OnError runs.
 func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
 	release := make(chan struct{})
 	opts := hookOptions()

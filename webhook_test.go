@@ -296,7 +296,6 @@ func hookVerify(body string) (*hotelstays.WebhookEvent, error) {
 	return hotelstays.VerifyWebhook([]byte(body), hookHeader(hookSign(hookSecret, time.Now(), body)), hookOptions())
 }
 
-// Undocumented kinds, fields and types are accepted.
 func TestVerifyWebhookUndocumented(t *testing.T) {
 	const created = types.EventOrderCreated
 	type event = hotelstays.WebhookEvent
