@@ -215,6 +215,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 			l.apply(reply{granted: 1, maxTickets: limit})
 			l.mu.Unlock()
 			time.Sleep(time.Second)
+			synctest.Wait()
 			assert.Empty(t, l.out)
 		}
 	})
