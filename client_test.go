@@ -103,13 +103,11 @@ func TestNewCredentials(t *testing.T) {
 // A client of another account, derived twice over, has a token and options of its own, and
 // all else from the first.
 func TestWithCredential(t *testing.T) {
-	var sent []*http.Request
+	service := &fixedAnswer{status: 200, body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 	observed, store := 0, newMemoryStore()
 	log, _, _ := logOf(t, slog.LevelInfo)
-	base := clientAt(t, "https://api.example.test", bearerToken("first"), transportFunc(func(r *http.Request) (*http.Response, error) {
-		sent = append(sent, r)
-		return reply(200, `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`), nil
-	}), hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
+	base := clientAt(t, "https://api.example.test", bearerToken("first"), service,
+		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
 		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithHeader("User-Agent", "agent"),
 		hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
 	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
@@ -122,7 +120,7 @@ func TestWithCredential(t *testing.T) {
 		token, market, language string
 	}{{third, "ticket-1", "DE", "de"}, {second, "second", "DE", "ar"}, {base, "first", "AE", "ar"}} {
 		require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), c.client))
-		r := sent[len(sent)-1]
+		r := service.sent[len(service.sent)-1]
 		assert.Equal(t, []string{"Bearer " + c.token, c.market, c.language, "agent"},
 			[]string{r.Header.Get("Authorization"), r.Header.Get("Market"), r.Header.Get("Language"), r.Header.Get("User-Agent")})
 		deadline, _ := r.Context().Deadline()

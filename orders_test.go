@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -292,18 +291,15 @@ func TestCancelAndRead(t *testing.T) {
 // The order is read on behalf of the user who cancelled it, and without what only
 // Cancel takes.
 func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
-	var headers []http.Header
-	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		headers = append(headers, r.Header)
-		return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
-	}))
-	_, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
-		SupplierReferenceNo: "sup-1"},
-		hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
+	service := &fixedAnswer{status: 200, body: `{"code":0,"data":{"orders":[]}}`}
+	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
+		SupplierReferenceNo: "sup-1"}, hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
 	require.NoError(t, err)
-	require.Len(t, headers, 2)
-	assert.Equal(t, []string{"user-1", "EUR"}, []string{headers[0].Get("User-Ref"), headers[0].Get("Currency")})
-	assert.Equal(t, []string{"user-1", ""}, []string{headers[1].Get("User-Ref"), headers[1].Get("Currency")})
+	require.Len(t, service.sent, 2)
+	for i, currency := range []string{"EUR", ""} {
+		h := service.sent[i].Header
+		assert.Equal(t, []string{"user-1", currency}, []string{h.Get("User-Ref"), h.Get("Currency")})
+	}
 }
 
 // A poll that fails with a status that may pass is made again, any other ends the wait.
