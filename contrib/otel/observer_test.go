@@ -76,7 +76,7 @@ func TestDefaultsAreTheGlobals(t *testing.T) {
 }
 
 // A provider that makes no spans does not end the caller's span.
-func TestNoSpansEndNoOthers(t *testing.T) {
+func TestProviderWithoutSpansEndsNoOtherSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(tracenoop.NewTracerProvider()))
 		require.NoError(t, err)

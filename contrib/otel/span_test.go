@@ -52,7 +52,7 @@ func TestSpanOfARetry(t *testing.T) {
 }
 
 // A call that fails validation has no span and no metrics.
-func TestNothingOfAnInvalidCall(t *testing.T) {
+func TestInvalidCallHasNoSpanAndNoMetrics(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		_, err := r.client.Book(t.Context(), &hotelstays.BookRequest{})
 		require.ErrorAs(t, err, new(*hotelstays.ValidationError))

@@ -43,7 +43,7 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 
 // Killed twice, with an incomplete line in its file, it writes every hotel once, and reads no complete
 // city again.
-func TestKilledInTheMiddle(t *testing.T) {
+func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{ProvincesPerCountry: 5,
 		CitiesPerProvince: 12, HotelsPerCity: 30}})
 	defer srv.Close()
@@ -94,7 +94,7 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 }
 
 // Two runs do not write one file, also if the first one has just removed what both lock.
-func TestLockThatWasRemoved(t *testing.T) {
+func TestLockThatWasRemovedIsNoLock(t *testing.T) {
 	c := &catalogue{lock: flock.New(filepath.Join(t.TempDir(), "lock"))}
 	defer c.lock.Close()
 	mine, err := c.lock.TryLock()
@@ -153,7 +153,7 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 }
 
 // The file becomes complete, wherever the part was cut, and whatever follows the cut.
-func TestKilledAtAnyByte(t *testing.T) {
+func TestPartThatIsCutAtAnyByteIsContinued(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")
 	require.NoError(t, err)
@@ -180,20 +180,22 @@ func TestKilledAtAnyByte(t *testing.T) {
 	}
 }
 
-// A complete file stays until a newer one is complete.
-func TestRunAgain(t *testing.T) {
+// A complete file stays until a newer one is complete. Meanwhile a second run is refused.
+func TestOneRunAfterAnother(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {
 		c, err := open(t, file, "service")
 		require.NoError(t, err)
 		assert.Empty(t, c.done)
 		add(t, c)
+		_, err = open(t, file, "service")
+		require.ErrorContains(t, err, "another run")
 		finish(t, c)
 	}
 }
 
 // A file holds the hotels of one service.
-func TestAnotherService(t *testing.T) {
+func TestPartOfAnotherServiceIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	c, err := open(t, file, "one")
 	require.NoError(t, err)
@@ -208,21 +210,8 @@ func TestAnotherService(t *testing.T) {
 	assert.Len(t, c.done, 4)
 }
 
-// A second run at the same time is refused.
-func TestTwoAtOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "hotels.jsonl")
-	c, err := open(t, file, "service")
-	require.NoError(t, err)
-	add(t, c)
-	_, err = open(t, file, "service")
-	require.ErrorContains(t, err, "another run")
-	finish(t, c)
-	_, err = open(t, file, "service")
-	require.NoError(t, err)
-}
-
 // An impossible file is refused before the catalogue is read.
-func TestNoFile(t *testing.T) {
+func TestImpossibleFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	_, err := open(t, dir, "service")
 	require.ErrorContains(t, err, "set a file with -o")
