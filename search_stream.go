@@ -128,9 +128,8 @@ type hotelReader struct {
 	*exchange
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
-	hotels  int  // handed out
-	begun   bool // the first element, which stays in the answer, was taken
-	left    int  // hotels in it
+	hotels  int // handed out
+	left    int // of those, the ones that stay in the answer
 	stopped bool
 }
 
@@ -163,15 +162,15 @@ func (r *hotelReader) Decode(begun transport.Result, body *wire.Feed) (again boo
 	switch {
 	case err != nil && r.hotels > 0:
 		err = fmt.Errorf("%w; hotels handed out: %d", err, r.hotels)
-	case err != nil:
-		s.resp = nil
+	case err != nil: // another attempt may follow
+		s.resp, a.stream = nil, nil
 	}
 	return r.hotels == 0, err
 }
 
 func (r *hotelReader) take(h *types.Hotel) error {
-	if !r.begun {
-		r.begun, r.left = true, 1
+	if r.answer.stream.AtFirst() {
+		r.left = 1
 	}
 	if !r.handOut(h) {
 		return errBreak
@@ -183,10 +182,9 @@ func (r *hotelReader) take(h *types.Hotel) error {
 func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
 	text := slices.Concat([]byte(`{"code":0,"data":{"list":[`), element, []byte("]}}"))
 	var page HotelListResponse
-	env, err := wire.Decode(r.ctx, text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
-	if fits := err == nil; !fits || len(page.List) == 0 { // if it does not fit, the rest of the answer says why
-		r.begun = r.begun || fits
-		return fits, env.Mismatches, nil
+	env, err := wire.DecodeSlowly(r.ctx, text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
+	if err != nil || len(page.List) == 0 { // the rest of the answer says why it cannot be read
+		return err == nil, env.Mismatches, nil
 	}
 	return true, env.Mismatches, r.take(&page.List[0])
 }

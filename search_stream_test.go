@@ -375,30 +375,39 @@ func TestAnswersThatStall(t *testing.T) {
 	}
 }
 
+// brokenOff answers with the beginning of a body that breaks off, and then with another one.
+func brokenOff(bodies ...string) transportFunc {
+	return func(*http.Request) (*http.Response, error) {
+		resp := reply(200, "")
+		body := io.Reader(strings.NewReader(bodies[0]))
+		if bodies = bodies[1:]; len(bodies) > 0 {
+			body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
+		}
+		resp.Body = io.NopCloser(body)
+		return resp, nil
+	}
+}
+
 // A page that broke off leaves nothing behind in the one that is asked for again.
 func TestPageAfterOneThatBrokeOff(t *testing.T) {
 	page := smallPages()[0]
 	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
 	for at := range len(page) {
 		synctest.Test(t, func(t *testing.T) {
-			bodies := []string{page[:at], again}
-			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-				resp := reply(200, "")
-				body := io.Reader(strings.NewReader(bodies[0]))
-				if bodies[0] != again {
-					body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
-				}
-				bodies = bodies[1:]
-				resp.Body = io.NopCloser(body)
-				return resp, nil
-			}), hotelstays.WithMaxAttempts(2))
-			got, err := client.HotelList(t.Context(), anySearch())
+			got, err := clientThrough(t, brokenOff(page[:at], again), hotelstays.WithMaxAttempts(2)).HotelList(t.Context(), anySearch())
 			require.NoError(t, err)
 			require.Equal(t, []types.Hotel{{ID: "3"}}, got.List)
 			require.Zero(t, got.Total)
 			require.Equal(t, 2, got.Meta.Attempts)
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // also of elements without a hotel
+		client := clientThrough(t, brokenOff(`{"code":0,"data":{"list":[{"id":{}},{"id":{}},`, again), hotelstays.WithMaxAttempts(2))
+		got := stream(t.Context(), client, anySearch())
+		require.NoError(t, got.err)
+		assert.Equal(t, []types.Hotel{{ID: "3"}}, got.hotels)
+		assert.Zero(t, got.resp.Meta.MismatchCount)
+	})
 }
 
 // The second attempt's hotels are handed out alone.

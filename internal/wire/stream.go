@@ -30,6 +30,9 @@ type Stream struct {
 	mismatches Mismatches // of what was removed
 }
 
+// AtFirst reports whether the first element is being taken: the one that stays in the document.
+func (s *Stream) AtFirst() bool { return s.taken == 0 }
+
 // readHotel is the generated function, if there is one.
 var readHotel func(*Lexer, *types.Hotel)
 
@@ -85,8 +88,9 @@ func (s *Stream) element(l *Lexer) error {
 	begin := l.pos
 	hotel := new(types.Hotel)
 	if s.read(l, hotel) {
+		err := s.Take(hotel)
 		s.take(l, Mismatches{})
-		return s.Take(hotel)
+		return err
 	}
 	if l.skip(3); l.failed {
 		return l.err
