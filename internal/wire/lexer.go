@@ -348,7 +348,7 @@ func (l *Lexer) skipString() {
 			return
 		}
 		length, ok := escapeLength(l.body[i:])
-		if !ok && l.moreAt(i+maxEscape-1) {
+		if !ok && l.moreAt(i+length) {
 			continue
 		}
 		if i += length; !ok {

@@ -70,10 +70,12 @@ func (l *Lexer) unescape(begin, stop int) []byte {
 			return out
 		}
 		r, length := escape(l.body[stop:])
-		if (length == 0 || utf16.IsSurrogate(r)) && l.moreAt(stop+2*maxEscape-1) {
-			begin = stop
-			stop = skipPlain(l.body, begin)
-			continue
+		if length == 0 || utf16.IsSurrogate(r) { // half of an escape, or of a pair
+			if half, _ := escapeLength(l.body[stop+length:]); l.moreAt(stop + length + half) {
+				begin = stop
+				stop = skipPlain(l.body, begin)
+				continue
+			}
 		}
 		if length == 0 || utf16.IsSurrogate(r) && !l.lax {
 			l.fail()
