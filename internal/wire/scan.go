@@ -177,50 +177,67 @@ func (l *Lexer) toValidUTF8(b []byte) string {
 // number reads a number as it is written.
 func (l *Lexer) number() []byte {
 	l.peek()
-	b, begin := l.body, l.pos
+	begin := l.pos
 	i := begin
-	if i < len(b) && b[i] == '-' {
+	if l.at(i) == '-' {
 		i++
 	}
 	whole := i
-	i = l.digits(b, i)
+	i = l.digits(i)
 	ok := i > whole
-	if i > whole+1 && b[whole] == '0' {
+	if i > whole+1 && l.at(whole) == '0' {
 		i = whole + 1 // what follows is no part of the number
 	}
-	if ok && i < len(b) && b[i] == '.' {
+	if ok && l.at(i) == '.' {
 		fraction := i + 1
-		i = l.digits(b, fraction)
+		i = l.digits(fraction)
 		ok = i > fraction
 	}
-	if ok && i < len(b) && b[i]|0x20 == 'e' {
+	if ok && l.at(i)|0x20 == 'e' {
 		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+		if sign := l.at(i); sign == '+' || sign == '-' {
 			i++
 		}
 		exponent := i
-		i = l.digits(b, exponent)
+		i = l.digits(exponent)
 		ok = i > exponent
 	}
 	switch {
 	case l.failed: // ctx ended
 		return nil
-	case i-begin <= maxFloat && l.moreAt(i): // it may go on
-		return l.number()
 	case !ok:
 		l.failAt(i)
 		return nil
 	}
 	l.pos = i
-	return b[begin:i]
+	return l.body[begin:i]
+}
+
+// at returns the byte at that offset, or 0 at the end. It is inlined.
+func (l *Lexer) at(i int) (c byte) {
+	if i < len(l.body) {
+		if c = l.body[i]; c == 0 {
+			return l.atZero(i)
+		}
+	}
+	return c
+}
+
+func (l *Lexer) atZero(i int) byte {
+	if !l.moreAt(i) {
+		return 0
+	}
+	return l.body[i]
 }
 
 // digits returns where the digits end that begin at i.
-func (l *Lexer) digits(b []byte, i int) int {
-	for next := l.nextPoll; i < len(b) && '0' <= b[i] && b[i] <= '9' && !l.failed; i++ {
-		if i >= next {
-			l.pollAt(i)
-			next = l.nextPoll
+func (l *Lexer) digits(i int) int {
+	for more := true; more; more = l.moreAt(i) {
+		for next := l.nextPoll; i < len(l.body) && '0' <= l.body[i] && l.body[i] <= '9'; i++ {
+			if i >= next {
+				l.pollAt(i)
+				next = l.nextPoll
+			}
 		}
 	}
 	return i

@@ -21,6 +21,7 @@ func feedOf(r io.Reader) *Feed {
 }
 
 func TestWhatAStreamTakesAndLeaves(t *testing.T) {
+	long := strings.Repeat("7", 2*maxFloat)
 	for _, row := range []struct {
 		name, body string
 		taken      []string
@@ -50,6 +51,8 @@ func TestWhatAStreamTakesAndLeaves(t *testing.T) {
 		{"no end", `{"data":{"list":[1,2,{"a":`, []string{`1`, `2`}, `{"data":{"list":[1,{"a":`},
 		{"escapes before the list", `{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`, []string{`1`},
 			`{"m\\":"\"]","msg":"\\\"{","data":{"list":[1]}}`},
+		{"long numbers", `{"x":` + long + `,"data":{"list":[` + long + `,-` + long + `.` + long + `e+` + long + `]}}`,
+			[]string{long, `-` + long + `.` + long + `e+` + long}, `{"x":` + long + `,"data":{"list":[` + long + `]}}`},
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
