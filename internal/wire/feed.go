@@ -58,7 +58,7 @@ func (f *Feed) Stop() { f.done = true }
 
 // more reads once, and reports whether anything came.
 func (f *Feed) more() bool {
-	const attempts = 100 // of a reader that returns nothing, as bufio and bytes have it
+	const attempts = 100 // of a reader that returns nothing, as in bufio
 	if cap(f.text)-len(f.text) < minFeed && !f.done {
 		f.text = slices.Grow(f.text, max(len(f.text), 16<<10))
 	}

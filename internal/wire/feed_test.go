@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // parts returns at most so many bytes of a text at a time.
@@ -142,6 +145,36 @@ func TestFedListsKeepTheBudget(t *testing.T) {
 	requireFedAsWhole(t, body, func() int { return 4096 })
 	_, ok := FastFrom(t.Context(), feedOf(bytes.NewReader(body)), new(page).target())
 	assert.False(t, ok)
+}
+
+// An element is handed out at its last byte, whatever it holds: what is behind it may never come.
+func TestStreamReadsNothingBehindAnElement(t *testing.T) {
+	for _, element := range []string{`{"id":"\ud83d"}`, `{"id":"\ud83d\n"}`, `"\ud83d"`, `"\n"`, `{"x":"\ud83d"}`,
+		`{"id":null}`, `{"isAvailable":true}`, `[[]]`, `{"\ud83d":1}`, `{"rooms":[]}`, `{"rating":1}`, `{"x":{}}`, `{"id":1}`, `{"id":"\u00e9"}`} {
+		for _, ahead := range []int{1, 2, 3, 7, 99} {
+			feed := feedOf(&parts{[]byte(`{"data":{"list":[` + element), func() int { return ahead }})
+			taken := 0
+			take := func() { taken++; assert.False(t, feed.done, "%s by %d", element, ahead) }
+			s := Stream{Take: func(*types.Hotel) error { take(); return nil },
+				Odd: func([]byte) (bool, Mismatches, error) { take(); return true, Mismatches{}, nil }}
+			require.NoError(t, s.Read(t.Context(), feed))
+			assert.Equal(t, 1, taken, "%s by %d", element, ahead)
+		}
+	}
+}
+
+// The memory of a hotel depends on its own text, and not on how much has arrived behind it.
+func TestStreamedHotelsKeepTheirOwnBudget(t *testing.T) {
+	rooms := memoryBudget(0)/(sizeOf[types.Room]()-2*len(`{},`)) + 1000 // too many, with nothing behind them
+	body := `{"data":{"list":[{"rooms":[{}` + strings.Repeat(`,{}`, rooms) + `]},{"id":"` + strings.Repeat("x", maxRead) + `"}`
+	for _, ahead := range []int{1000, maxRead} {
+		feed, taken, malformed := new(Feed), 0, 0
+		feed.Reset(&parts{[]byte(body), func() int { return ahead }}, len(body), math.MaxInt32)
+		s := Stream{Take: func(*types.Hotel) error { taken++; return nil },
+			Odd: func([]byte) (bool, Mismatches, error) { malformed++; return true, Mismatches{}, nil }}
+		require.NoError(t, s.Read(t.Context(), feed))
+		assert.Equal(t, []int{1, 1}, []int{taken, malformed}, ahead)
+	}
 }
 
 // The order of names is learnt, whatever it is, and an order that changes is read alike.

@@ -113,6 +113,7 @@ func (s *Stream) read(l *Lexer, hotel *types.Hotel) bool {
 	l.lax, l.budget = false, memoryBudget(len(s.feed.text)-begin)
 	l.internStrings(s.InternStrings)
 	readHotel(l, hotel)
+	l.charge(memoryBudget(len(s.feed.text)) - memoryBudget(l.pos)) // what has arrived behind it is not its own
 	l.internStrings(false)
 	l.lax = true
 	if l.failed && l.err == nil {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func feedOf(r io.Reader) *Feed {
@@ -124,20 +122,4 @@ func TestStreamEndsWithAnError(t *testing.T) {
 	require.NoError(t, s.Read(t.Context(), feed))
 	_, err := feed.Rest()
 	assert.Equal(t, iotest.ErrTimeout, err)
-}
-
-// An element is handed out at its last byte, whatever it holds: what is behind it may never come.
-func TestStreamReadsNothingBehindAnElement(t *testing.T) {
-	for _, element := range []string{`{"id":"\ud83d"}`, `{"id":"\ud83d\n"}`, `"\ud83d"`, `"\n"`, `{"x":"\ud83d"}`,
-		`{"id":null}`, `{"isAvailable":true}`, `[[]]`, `{"\ud83d":1}`, `{"rooms":[]}`, `{"rating":1}`, `{"x":{}}`, `{"id":1}`, `{"id":"\u00e9"}`} {
-		for _, ahead := range []int{1, 2, 3, 7, 99} {
-			feed := feedOf(&parts{[]byte(`{"data":{"list":[` + element), func() int { return ahead }})
-			taken := 0
-			take := func() { taken++; assert.False(t, feed.done, "%s by %d", element, ahead) }
-			s := Stream{Take: func(*types.Hotel) error { take(); return nil },
-				Odd: func([]byte) (bool, Mismatches, error) { take(); return true, Mismatches{}, nil }}
-			require.NoError(t, s.Read(t.Context(), feed))
-			assert.Equal(t, 1, taken, "%s by %d", element, ahead)
-		}
-	}
 }
