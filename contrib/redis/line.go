@@ -26,8 +26,9 @@ const (
 	renewPause = window / 2
 )
 
-// line takes turns while there is something to report or to wait for. Callers only touch
-// memory, because Sent and Done are called while a request is being written.
+// line takes turns while there is something to report or to wait for. schedule says when, begin
+// collects what the turn says, take calls Redis, and apply or fail uses the answer. Callers only
+// touch memory, because Sent and Done are called while a request is being written.
 type line struct {
 	limiter  *RateLimiter
 	op       hotelstays.Operation
@@ -53,7 +54,7 @@ type grant struct {
 	err    error
 }
 
-// place is what the last reply says of this process's tickets, its places in the line of the fleet.
+// place is what the last reply says of this process's tickets, its places in the fleet's queue.
 type place struct {
 	tickets    int
 	maxTickets int       // its share of the slots
@@ -132,16 +133,16 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 	}
 
 	l.mu.Lock()
-	l.waiters.Remove(waiter)
-	l.schedule()
-	l.mu.Unlock()
+	defer l.mu.Unlock()
 	select {
 	case g := <-granted: // at the same moment
-		if g.permit != nil {
-			g.permit.Done(hotelstays.PermitResult{})
+		if p, ok := g.permit.(*permit); ok {
+			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}
 	default:
+		l.waiters.Remove(waiter)
 	}
+	l.schedule()
 	return nil, ctx.Err()
 }
 
