@@ -74,8 +74,7 @@ type callAnswer struct {
 	log       *slog.Logger
 	result    transport.Result
 
-	into     any // what the answer is decoded into while it arrives
-	tried    bool
+	into     any           // what the answer is decoded into while it arrives
 	decoded  bool          // into and env are all of the answer
 	arriving time.Duration // how long that took, without the waits
 	env      wire.Envelope
@@ -84,7 +83,6 @@ type callAnswer struct {
 
 // Decode decodes an answer of the documented types while it arrives.
 func (a *callAnswer) Decode(_ transport.Result, body *wire.Feed) (again bool, err error) {
-	a.tried = true
 	begun := time.Now()
 	a.env, a.decoded = wire.FastFrom(a.ctx, body, decodeTarget(a.into, a.row.internStrings))
 	a.arriving = time.Since(begun) - body.Waited()
@@ -156,9 +154,9 @@ func (a *callAnswer) decodeBody(into any) (env wire.Envelope, err error) {
 	if a.decoded {
 		return a.env, nil
 	}
-	decode := wire.Decode
-	if a.tried {
-		decode = wire.DecodeSlowly
+	decode := wire.DecodeSlowly // the generated code has tried
+	if a.stream != nil {        // but not what a stream left
+		decode = wire.Decode
 	}
 	env, err = decode(a.ctx, a.result.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
 	if a.stream != nil {

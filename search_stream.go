@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -131,6 +130,7 @@ type hotelReader struct {
 	hotels  int // handed out
 	left    int // of those, the ones that stay in the answer
 	stopped bool
+	text    []byte // reused for elements
 }
 
 // errBreak ends the reading of an answer when the caller's loop has ended.
@@ -180,9 +180,9 @@ func (r *hotelReader) take(h *types.Hotel) error {
 
 // takeOdd reads a hotel that is not as documented, as an answer with that hotel alone.
 func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
-	text := slices.Concat([]byte(`{"code":0,"data":{"list":[`), element, []byte("]}}"))
+	r.text = append(append(append(r.text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 	var page HotelListResponse
-	env, err := wire.DecodeSlowly(r.ctx, text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
+	env, err := wire.DecodeSlowly(r.ctx, r.text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
 	if err != nil || len(page.List) == 0 { // the rest of the answer says why it cannot be read
 		return err == nil, env.Mismatches, nil
 	}
