@@ -89,19 +89,3 @@ func (g *graph[S, L]) circle() int32 {
 	}
 	return -1
 }
-
-// path returns the steps to a state.
-func (g *graph[S, L]) path(n int32) (labels []L) {
-	for ; g.from[n] >= 0; n = g.from[n] {
-		found := false
-		g.next(g.states[g.from[n]], func(label L, s S) {
-			if !found && s == g.states[n] {
-				labels, found = append(labels, label), true
-			}
-		})
-	}
-	for i, j := 0, len(labels)-1; i < j; i, j = i+1, j-1 {
-		labels[i], labels[j] = labels[j], labels[i]
-	}
-	return labels
-}

@@ -169,6 +169,7 @@ type Step struct {
 	Worker int // 0 or 1, or -1 for what no worker does
 	Do     string
 	At     time.Duration // since the booking began
+	Now    Now           // after the step; only in Paths
 	swaps  bool
 }
 
@@ -196,7 +197,7 @@ func (w World) Search(limit int) Result {
 	g, why, at := explore(first, limit, m.next, m.wrong, m.done)
 	r := Result{States: len(g.states), Depth: g.depth, Violated: why}
 	if why != "" {
-		r.Path = g.path(at)
+		r.Path = g.steps(g.to(at), func(state, Step) {})
 		tell(r.Path)
 	}
 	return r
@@ -331,7 +332,7 @@ func (v *visit) to(worker int, do string, change func(s *state)) {
 	if swap { // workers with one clock are alike
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
-	v.yield(Step{worker, do, v.passes, swap}, s)
+	v.yield(Step{Worker: worker, Do: do, At: v.passes, swaps: swap}, s)
 }
 
 // fault is to for what costs a fault.
@@ -344,22 +345,21 @@ func (v *visit) fault(worker int, do string, change func(s *state)) {
 	}
 }
 
-// service is what the service does with a Book.
+// serve is what the service does with a Book.
 func (v *visit) serve(i int) {
 	ended := v.bookings[v.from.row].Ending.HasOrder()
+	what := [...]string{"the first Book", "the second Book"}[i]
 	switch b := v.from.books[i]; {
 	case ended && !v.from.awaited(i):
+	case b.is == flying && v.Idempotent && v.from.orders() > 0:
+		v.to(-1, what+" arrives, and makes no second order", func(s *state) { s.release(i) })
 	case b.is == flying:
-		if v.Idempotent && v.from.orders() > 0 {
-			v.to(-1, "Book arrives, and makes no second order", func(s *state) { s.release(i) })
-			return
-		}
-		v.to(-1, "the order is made", func(s *state) { s.books[i].is = made })
+		v.to(-1, what+" makes an order", func(s *state) { s.books[i].is = made })
 		if !v.from.awaited(i) {
-			v.to(-1, "Book never arrives", func(s *state) { s.books[i] = book{} })
+			v.to(-1, what+" never arrives", func(s *state) { s.books[i] = book{} })
 		}
 	case b.is == made && !ended:
-		v.to(-1, "the order shows", func(s *state) { s.books[i].is = shown })
+		v.to(-1, "the order of "+what+" shows", func(s *state) { s.books[i].is = shown })
 	}
 }
 

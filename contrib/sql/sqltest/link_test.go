@@ -179,7 +179,7 @@ func (c *linkConn) PrepareContext(ctx context.Context, text string) (driver.Stmt
 }
 
 func (c *linkConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := c.link.pass(ctx, ""); err != nil {
+	if err := c.link.pass(ctx, "BEGIN"); err != nil {
 		return nil, err
 	}
 	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)

@@ -1,0 +1,124 @@
+// Paths that lead a real implementation through every transition.
+
+package bookingsmodel
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// Now is what can be seen of a state from outside.
+type Now struct {
+	Ending    durable.Ending
+	Delivered int // in this round
+	Orders    int // that exist
+}
+
+// Paths returns paths from the beginning of a booking to its end. Together they have each step that
+// keep returns true for, from each phase of the booking, and with the other worker at each of its own
+// steps. Call it in a bubble, as Search.
+func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
+	m, first := w.model()
+	next := func(s state, yield func(Step, state)) {
+		m.next(s, func(step Step, to state) {
+			if keep(step) {
+				ending := m.bookings[to.row].Ending
+				step.Now = Now{ending, int(to.delivered), to.orders()}
+				yield(step, to)
+			}
+		})
+	}
+	g, why, _ := explore(first, limit, next, m.wrong, m.done)
+	if why != "" {
+		panic("the model has no paths: " + why)
+	}
+	ends := g.towards(m.done)
+	seen := map[transition]bool{}
+	for n, from := range slices.Backward(g.states) { // the deepest paths cover most
+		var fresh []int32
+		next(from, func(step Step, to state) {
+			if t := m.transition(from, step); !seen[t] {
+				seen[t] = true
+				fresh = append(fresh, g.known[to])
+			}
+		})
+		for _, to := range fresh {
+			through := append(g.to(int32(n)), to)
+			for ; ends[to] >= 0; to = ends[to] {
+				through = append(through, ends[to])
+			}
+			path := g.steps(through, func(from state, step Step) { seen[m.transition(from, step)] = true })
+			tell(path)
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// transition is what a path covers.
+type transition struct {
+	phase       durable.Phase
+	mine, other does
+	do          string
+}
+
+func (m *model) transition(s state, step Step) transition {
+	do, _, _ := strings.Cut(step.Do, " by ")
+	t := transition{phase: m.bookings[s.row].Phase(timeOf(0)), do: do}
+	if w := step.Worker; w >= 0 {
+		t.mine, t.other = s.workers[w].does, s.workers[1-w].does
+	}
+	return t
+}
+
+// towards returns which state follows each one on the shortest way to one that is done; -1 there.
+func (g *graph[S, L]) towards(done func(S) bool) []int32 {
+	back := make([][]int32, len(g.states))
+	for n, edges := range g.edges {
+		for _, to := range edges {
+			back[to] = append(back[to], int32(n))
+		}
+	}
+	after := make([]int32, len(g.states))
+	var queue []int32
+	for n, s := range g.states {
+		if after[n] = -2; done(s) {
+			after[n] = -1
+			queue = append(queue, int32(n))
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, n := range back[queue[0]] {
+			if after[n] == -2 {
+				after[n] = queue[0]
+				queue = append(queue, n)
+			}
+		}
+	}
+	return after
+}
+
+// to returns the states on the way to one.
+func (g *graph[S, L]) to(n int32) (through []int32) {
+	for ; n >= 0; n = g.from[n] {
+		through = append(through, n)
+	}
+	slices.Reverse(through)
+	return through
+}
+
+// steps returns the steps through some states.
+func (g *graph[S, L]) steps(through []int32, visit func(S, L)) (labels []L) {
+	for i, n := range through[1:] {
+		from, found := g.states[through[i]], false
+		g.next(from, func(label L, s S) {
+			if !found && s == g.states[n] {
+				labels, found = append(labels, label), true
+				visit(from, label)
+			}
+		})
+	}
+	return labels
+}
