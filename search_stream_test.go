@@ -168,9 +168,10 @@ func TestStreamIsHotelList(t *testing.T) {
 			requireSame(t, page, size)
 		}
 	}
-	// Behind a hotel that is left out, one that has too many rooms for itself and not for the page.
-	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"rooms":[{}`+strings.Repeat(`,{}`, 60_000)+`]},{"id":"`+strings.Repeat("x", 4<<20)+
-		`"}],"basic":{"sessionId":"s"}}}`, 0)
+	// Behind a hotel that is left out and another one, one that has too many rooms for itself and not for the page.
+	rooms := `{"rooms":[{}` + strings.Repeat(`,{}`, 60_000) + `]}`
+	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
+	requireSame(t, `{"code":0,"data":{"list":[`+rooms+`],"basic":{"sessionId":"s"}}}`, 0)
 }
 
 func TestStreamOfCutAnswers(t *testing.T) {

@@ -206,6 +206,10 @@ func TestFieldsInAnyOrder(t *testing.T) {
 				require.Equal(t, want, read[i], "%s in %s", name, text)
 			}
 		}
-		assert.LessOrEqual(t, fields.learnt.Load(), int32(maxLearnt))
+		if shuffle {
+			assert.Equal(t, int32(maxLearnt), fields.learnt.Load())
+		} else {
+			assert.Less(t, fields.learnt.Load(), int32(100))
+		}
 	}
 }

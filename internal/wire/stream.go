@@ -110,7 +110,7 @@ func (s *Stream) read(l *Lexer, hotel *types.Hotel) bool {
 	if readHotel == nil || l.peek() != '{' {
 		return false
 	}
-	l.lax, l.budget = false, memoryBudget(len(s.feed.text)-begin)
+	l.lax, l.budget = false, 1<<40
 	l.internStrings(s.InternStrings)
 	readHotel(l, hotel)
 	l.charge(memoryBudget(len(s.feed.text)) - memoryBudget(l.pos)) // what has arrived behind it is not its own
@@ -131,10 +131,8 @@ func (s *Stream) take(l *Lexer, mismatches Mismatches) {
 		s.mismatches.add(mismatches)
 	}
 	s.taken++
-	by := s.feed.remove(l.pos)
+	l.pos -= s.feed.remove(l.pos)
 	l.body = s.feed.window()
-	l.pos -= by
-	l.nextPoll -= by
 }
 
 // Complete turns what Decode found in the rest into what it would have found in the answer.
