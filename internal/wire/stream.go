@@ -110,7 +110,7 @@ func (s *Stream) read(l *Lexer, hotel *types.Hotel) bool {
 	if readHotel == nil || l.peek() != '{' {
 		return false
 	}
-	l.lax, l.budget = false, 1<<40
+	l.lax, l.budget = false, memoryBudget(len(s.feed.text)-begin)
 	l.internStrings(s.InternStrings)
 	readHotel(l, hotel)
 	l.charge(memoryBudget(len(s.feed.text)) - memoryBudget(l.pos)) // what has arrived behind it is not its own
