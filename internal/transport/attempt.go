@@ -261,8 +261,8 @@ func (r *run) buffer(resp *http.Response) *buffer {
 	}
 	room := resp.ContentLength
 	if room < 0 {
-		usual := r.BodySizeHint.Load()
-		room = usual + usual/8
+		hint := r.BodySizeHint.Load()
+		room = hint + hint/8
 	}
 	return newBuffer(&buffers, resp.Body, min(room, maxPrepared), r.Policy.MaxBody)
 }
