@@ -139,6 +139,16 @@ func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 	assert.Equal(t, ok, whole.polls > 0)
 }
 
+// ctx is asked as often in the last of several long hotels as in the first one.
+func TestStreamAsksCtxInEachHotel(t *testing.T) {
+	const hotels = 6
+	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<20) + `]}`
+	ctx := endless(t)
+	s := Stream{Take: func(*types.Hotel) error { return nil }}
+	require.NoError(t, s.Read(ctx, feedOf(strings.NewReader(`{"data":{"list":[`+hotel+strings.Repeat(","+hotel, hotels-1)+`]}}`))))
+	assert.Greater(t, ctx.polls, hotels*(len(hotel)/pollInterval-1))
+}
+
 // A list takes no more memory than what has arrived allows.
 func TestFedListsKeepTheBudget(t *testing.T) {
 	body := []byte(`{"code":0,"data":{"list":[{}` + strings.Repeat(",{}", 100_000) + `]}}`)

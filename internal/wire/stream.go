@@ -131,7 +131,7 @@ func (s *Stream) take(l *Lexer, mismatches Mismatches) {
 		s.mismatches.add(mismatches)
 	}
 	s.taken++
-	l.pos -= s.feed.remove(l.pos)
+	l.rewind(l.pos - s.feed.remove(l.pos))
 	l.body = s.feed.window()
 }
 
