@@ -183,8 +183,8 @@ func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
 	r.text = append(append(append(r.text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 	var page HotelListResponse
 	env, err := wire.DecodeSlowly(r.ctx, r.text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
-	if err != nil || len(page.List) == 0 { // the rest of the answer says why it cannot be read
-		return err == nil, env.Mismatches, nil
+	if fits := err == nil; !fits || len(page.List) == 0 { // if it does not fit, the rest of the answer says why
+		return fits, env.Mismatches, nil
 	}
 	return true, env.Mismatches, r.take(&page.List[0])
 }
