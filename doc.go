@@ -149,8 +149,8 @@
 // operation, which the constants ([OpBook]) name.
 //
 // The client's own call for a token has this limit from its slot of the rate limit on, for which it
-// waits up to five minutes. Only ctx limits all calls of a helper or an iterator. HotelList, HotelRates,
-// CheckAvail, Book and Cancel send the remaining time to the service.
+// waits up to five minutes. Only ctx limits all calls of a helper or an iterator. The operations of
+// the booking flow ([OpBook]) send the remaining time to the service.
 //
 // # Rate limits
 //

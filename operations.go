@@ -11,9 +11,9 @@ import (
 // Operation names an operation of the API in errors, logs, rate limits and observers.
 type Operation = types.Operation
 
-// The operations of the API: how long a call may take whose ctx has no deadline, and how many
+// The operations of the API: how long a call may take whose ctx has no deadline, how many
 // requests of a client address the service accepts in any second (OAuthToken, HotelIDList:
-// undocumented).
+// undocumented), and which belong to the booking flow, with its session, currency and test flags.
 //
 //	Ticket              20 s     5 a second
 //	OAuthToken          20 s
@@ -21,13 +21,13 @@ type Operation = types.Operation
 //	HotelsMetadata      60 s   100 a second
 //	HotelStaticDetail   60 s   100 a second
 //	HotelIDList         60 s
-//	HotelList           60 s   100 a second
-//	HotelRates          60 s   100 a second
-//	CheckAvail          60 s    10 a second
-//	Book               120 s    10 a second
+//	HotelList           60 s   100 a second   booking flow
+//	HotelRates          60 s   100 a second   booking flow
+//	CheckAvail          60 s    10 a second   booking flow
+//	Book               120 s    10 a second   booking flow
 //	QueryOrders         30 s    50 a second
 //	OrderVoucher        60 s    50 a second
-//	Cancel             120 s    10 a second
+//	Cancel             120 s    10 a second   booking flow
 const (
 	OpTicket            = types.OpTicket
 	OpOAuthToken        = types.OpOAuthToken

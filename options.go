@@ -52,18 +52,18 @@ func WithMarket(countryCode string) SharedOption { return sharedHeader(headerMar
 // send it.
 func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, ref) }
 
-// WithCurrency sets the currency of rates, as an ISO 4217 code, for HotelList, HotelRates,
-// CheckAvail, Book and Cancel. Pass it to New, or the same one to each of these calls:
-// CompareOffer reports another currency as a change.
+// WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking
+// flow ([OpBook]). Pass it to New, or the same one to each of these calls: CompareOffer reports
+// another currency as a change.
 func WithCurrency(code string) SharedOption { return sharedHeader(headerCurrency, code) }
 
 // WithClientIP sets the client's IPv4 or IPv6 address. Which client is meant, your server or
 // the traveller, is undocumented.
 func WithClientIP(addr string) SharedOption { return sharedHeader(headerClientIP, addr) }
 
-// WithTestFlags sends test flags with HotelList, HotelRates, CheckAvail, Book and Cancel. The
-// service ignores unknown flags. Keys and values must not contain & or =, because their
-// escaping is undocumented.
+// WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service
+// ignores unknown flags. Keys and values must not contain & or =, because their escaping is
+// undocumented.
 func WithTestFlags(flags map[string]string) SharedOption {
 	pairs := make([]string, 0, len(flags))
 	problem := ""

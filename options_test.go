@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,13 +106,15 @@ func TestOptionsOfEachMethod(t *testing.T) {
 	}
 	api := without(all, "DownloadVoucher")
 	flow := []string{"HotelListPages", "HotelListBatches", "HotelListStream", "Do", "ValidateBook", "BookAndRecover", "CancelAndRead"}
+	helpers := len(flow)
 	for op := range operationCalls {
 		if hotelstays.InBookingFlow(op) {
 			flow = append(flow, string(op))
 		}
 	}
 	documents := []string{"SaveVoucher", "OpenVoucher", "DownloadVoucher"}
-	const inFlow = "Book, Cancel, CheckAvail, HotelList and HotelRates"
+	named := slices.Sorted(slices.Values(flow[helpers:]))
+	inFlow := strings.Join(named[:len(named)-1], ", ") + " and " + named[len(named)-1]
 	const tokens = "calls that send a token; a recovery has that of its Book"
 	rows := []struct {
 		name  string

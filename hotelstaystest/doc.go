@@ -70,7 +70,7 @@
 // # Faults from a header
 //
 // For those who can only change a request, a server with control reads faults from the Test
-// header of HotelList, HotelRates, CheckAvail, Book and Cancel. This is the sandbox's own.
+// header of the operations that take one. This is the sandbox's own.
 //
 //	Test: sandbox.fault=cut,commit
 //	Test: sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop
