@@ -18,14 +18,16 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 		dial     time.Duration // until the request leaves
 		answered time.Duration // after the request left
 		arrived  time.Duration // as the answer proves
+		refused  bool          // the answer is a 429, so its proof is not believed
 		back     time.Duration
 	}{
-		"on the way for long":        {0, 0, 400 * ms, 300 * ms, 300*ms + full},
-		"on the way, another margin": {200 * ms, 0, 400 * ms, 300 * ms, 300*ms + window + 200*ms},
-		"left late":                  {0, 3 * time.Second, 0, 0, full},
-		"before it left":             {0, 0, 400 * ms, -time.Hour, full}, // the service's clock is not the client's
-		"answered after a second":    {0, 0, 1500 * ms, 700 * ms, 700*ms + full},
-		"sooner than was thought":    {0, 0, 1500 * ms, 10 * ms, 1500*ms + reportPause},
+		"on the way for long":        {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
+		"on the way, another margin": {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
+		"left late":                  {0, 3 * time.Second, 0, 0, false, full},
+		"before it left":             {0, 0, 400 * ms, -time.Hour, false, full}, // the service's clock is not the client's
+		"answered after a second":    {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},
+		"sooner than was thought":    {0, 0, 1500 * ms, 10 * ms, false, 1500*ms + reportPause},
+		"refused":                    {0, 0, 400 * ms, 300 * ms, true, window + full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{Margin: c.margin}, func(t *testing.T, _ *mini, a, b *process) {
@@ -34,7 +36,9 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 				start := time.Now()
 				for _, permit := range held {
 					permit.Sent()
-					time.AfterFunc(c.answered, func() { permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived)}) })
+					time.AfterFunc(c.answered, func() {
+						permit.Done(hotelstays.PermitResult{ArrivedBy: start.Add(c.arrived), RateLimited: c.refused})
+					})
 				}
 				time.Sleep(c.back - ms)
 				early, cancel := context.WithTimeout(t.Context(), ms/2)

@@ -204,7 +204,7 @@ func (c *catalogue) entries() iter.Seq2[entry, error] {
 			line, err := lines.ReadBytes('\n')
 			var e entry
 			switch {
-			case err == io.EOF, err == nil && json.Unmarshal(line, &e) != nil: // incomplete or damaged
+			case errors.Is(err, io.EOF), err == nil && json.Unmarshal(line, &e) != nil: // incomplete or damaged
 				return
 			case err == nil && e.Service != c.service:
 				err = fmt.Errorf("it belongs to another service, %s: remove it, or set another file with -o", e.Service)
