@@ -37,15 +37,21 @@ func search(t *testing.T, w model.World, change func(r *model.Rules)) (r model.R
 			change(w.Rules)
 		}
 		r = w.Search(limit)
-		t.Logf("%d states, depth %d", r.States, r.Depth)
-		if r.Violated != "" {
-			t.Log(r.Violated)
-		}
-		for _, step := range r.Path {
-			t.Log(step)
-		}
+		printed(t, r)
 	})
 	return r
+}
+
+// printed prints the size of a search, and the path that it has found.
+func printed(t *testing.T, r model.Result) {
+	t.Helper()
+	t.Logf("%d states, depth %d", r.States, r.Depth)
+	if r.Violated != "" {
+		t.Log(r.Violated)
+	}
+	for _, step := range r.Path {
+		t.Log(step)
+	}
 }
 
 func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {

@@ -95,7 +95,7 @@ func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // RoundTrip answers a request.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
-	text := `{"code": 0, "data": {"orders": []}}`
+	text, status := `{"code": 0, "data": {"orders": []}}`, http.StatusOK
 	switch {
 	case strings.Contains(r.URL.Path, "ticket"):
 		text = `{"code": 0, "data": {"ticket": "ticket", "ttl": 31536000}}`
@@ -105,13 +105,15 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		text = `{"code": 100009999, "msg": "failed", "data": null}`
 	case s.answer == Made:
 		text = `{"code": 0, "data": {"hotelOrder": ` + order + `}}`
+	case s.answer == Refused && strings.HasSuffix(r.URL.Path, "/cancel"):
+		text, status = `{"code": 100000400, "msg": "the cutoff has passed", "data": null}`, http.StatusBadRequest
 	case s.answer == Refused:
 		text = `{"code": 100001111, "msg": "the rate has moved", "data": null}`
 	case s.answer == Lost:
 		s.end()
 		return nil, errors.New("the connection is lost")
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
