@@ -27,6 +27,8 @@ type Bookings[Tx any] interface {
 	// CancelTx stores a cancellation in the caller's transaction. Once that is committed, a worker
 	// sends it once, and delivers how it ended once.
 	CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error
+	// Unfollow ends the reads of an order that is followed after its booking was found.
+	Unfollow(ctx context.Context, customerReferenceNo string) error
 	// Wake makes a worker poll now, because a webhook says that something has happened.
 	Wake(ctx context.Context, customerReferenceNo string) error
 	// List returns the open bookings of the client's account, in the order of their references.

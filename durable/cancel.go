@@ -263,16 +263,16 @@ func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.O
 			return c
 		}
 	}
-	if stayOver(c.CheckOut, at) {
+	if dayOver(c.CheckOut, at) {
 		c.Ending = CancelUnknown
 	}
 	return c
 }
 
-// stayOver reports whether a stay is over in all time zones.
-func stayOver(checkOut types.Date, at time.Time) bool {
-	out, err := checkOut.Time()
-	return err == nil && at.After(out.AddDate(0, 0, 2))
+// dayOver reports whether a day, such as that of the check-out, is certainly over in all time zones.
+func dayOver(day types.Date, at time.Time) bool {
+	start, err := day.Time()
+	return err == nil && at.After(start.AddDate(0, 0, 2))
 }
 
 // Wake makes a cancellation due now, because a webhook says that something has happened. ok is

@@ -43,6 +43,12 @@
 // that has ended is delivered in a further transaction, so that an answer outlives a failure of the
 // caller's function.
 //
+// # Orders that are followed
+//
+// Follow is stored in the transaction that ends a booking. A worker that finds it due reads the order,
+// and asks Saw whether it has changed; then it commits the result together with what the caller
+// makes of the change. If nothing has changed, it stores when Missed is.
+//
 // # Limits
 //
 // The commit of Start must survive a crash of the database. The proof of absence rests on
