@@ -39,7 +39,7 @@ const (
 type Config struct {
 	// Client sends Book and polls for orders. Required.
 	Client *hotelstays.Client
-	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
+	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
 	// Pool connects to the database with River's tables. Required.
@@ -64,6 +64,16 @@ type Config struct {
 	// Ending and Err say how it ended, Cost is what it should have cost before it was sent, and
 	// ServiceFee is what the service says.
 	OnCancel func(ctx context.Context, tx pgx.Tx, cancellation *durable.Cancellation) error
+	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
+	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
+	// It is called once for each change that a read shows, such as of the status or a hotelConfirmNo
+	// that comes later, in the transaction that stores the change; it is like OnOutcome otherwise.
+	// before is the order of OnOutcome, or of the last call; nil if no key of Keys decrypts it any
+	// more.
+	//
+	// An order is read after a quarter of the time since its last change or Wake, but at least a
+	// minute and at most twelve hours later.
+	OnOrder func(ctx context.Context, tx pgx.Tx, before, after *types.Order) error
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
 	// is allowed. Default: 2 minutes.
 	//
@@ -172,7 +182,8 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Workers == nil {
 		cfg.Workers = river.NewWorkers()
 	}
-	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, &cancelWorker{b: b})); err != nil {
+	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, &cancelWorker{b: b}),
+		river.AddWorkerSafely(cfg.Workers, &orderWorker{b: b})); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}
 	if cfg.Queues == nil {

@@ -10,12 +10,10 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
@@ -76,12 +74,12 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 		err = durable.ErrAlreadyCancelling
 	}
 	if err == nil { // the job is there already, so that no other cancellation can begin or end
-		var before *cancelJob
-		before, err = b.jobs.latestCancel(ctx, tx, req.CustomerReferenceNo, b.account, inserted.Job.ID, "")
+		var before *stateJob[cancelArgs]
+		before, err = latestState[cancelArgs](ctx, b, tx, req.CustomerReferenceNo, inserted.Job.ID, "")
 		switch {
 		case errors.Is(err, durable.ErrNotBegun):
 			err = nil
-		case err == nil && !before.nothingSent():
+		case err == nil && (before.live() || before.Args.Ending != "" || !before.Args.SendBy.IsZero()): // else a person has ended it in time
 			err = before.Args.Again()
 		}
 	}
@@ -89,65 +87,6 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 		return fail(err)
 	}
 	return nil
-}
-
-// cancelJob is the job of a cancellation.
-type cancelJob struct {
-	ID    int64
-	State rivertype.JobState
-	Taken *time.Time
-	Args  cancelArgs
-}
-
-// nothingSent reports whether a person has ended a job before its Cancel was sent.
-func (j *cancelJob) nothingSent() bool {
-	return j.Args.Ending == "" && j.Args.SendBy.IsZero() && !j.live()
-}
-
-func (j *cancelJob) live() bool { return slices.Contains(liveStates, j.State) }
-
-// scanCancel reads a job, or returns durable.ErrNotBegun.
-func scanCancel(row pgx.Row) (*cancelJob, error) {
-	var j cancelJob
-	var args []byte
-	err := row.Scan(&j.ID, &j.State, &j.Taken, &args)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil, durable.ErrNotBegun
-	case err != nil:
-		return nil, fmt.Errorf("reading a job: %w", err)
-	}
-	if err := json.Unmarshal(args, &j.Args); err != nil {
-		return nil, fmt.Errorf("cannot read the arguments of job %d, which somebody has changed by hand: %w", j.ID, err)
-	}
-	return &j, nil
-}
-
-const cancelColumns = `id, state::text, attempted_at, args`
-
-func (t jobTable) lockCancel(ctx context.Context, tx pgx.Tx, id int64) (*cancelJob, error) {
-	return scanCancel(tx.QueryRow(ctx, `SELECT `+cancelColumns+` FROM `+t.name+` WHERE id = $1 FOR UPDATE`, id))
-}
-
-// latestCancel returns the live job of a cancellation, or else the last one, like latest.
-func (t jobTable) latestCancel(ctx context.Context, tx pgx.Tx, reference, account string, except int64, lock string) (*cancelJob, error) {
-	key, err := json.Marshal(map[string]string{"reference": reference, "account": account})
-	if err != nil {
-		return nil, err
-	}
-	return scanCancel(tx.QueryRow(ctx, `SELECT `+cancelColumns+` FROM `+t.name+`
-		WHERE args @> $1::jsonb AND kind = $2 AND id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock,
-		string(key), cancelKind, except))
-}
-
-// setCancel stores a cancellation in its locked job.
-func (t jobTable) setCancel(ctx context.Context, tx pgx.Tx, j *cancelJob, next durable.Cancellation) error {
-	j.Args.Cancellation = next
-	args, err := json.Marshal(j.Args)
-	if err != nil {
-		return err
-	}
-	return write(ctx, tx, `UPDATE `+t.name+` SET args = $2::jsonb WHERE id = $1`, j.ID, string(args))
 }
 
 type cancelWorker struct {
@@ -219,18 +158,18 @@ func (w *cancelWorker) step(ctx context.Context, job *river.Job[cancelArgs]) (du
 // store stores the next state of a cancellation, unless its job has changed since the run began.
 func (w *cancelWorker) store(ctx context.Context, job *river.Job[cancelArgs], next durable.Cancellation) (durable.Cancellation, error) {
 	return next, w.b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := w.b.jobs.lockCancel(ctx, tx, job.ID)
+		locked, err := lockState[cancelArgs](ctx, w.b, tx, job.ID)
 		if err != nil {
 			return err
 		}
-		taken := locked.State == rivertype.JobStateRunning && locked.Taken != nil && job.AttemptedAt != nil && locked.Taken.Equal(*job.AttemptedAt)
-		if !taken || !reflect.DeepEqual(locked.Args.Cancellation, job.Args.Cancellation) {
+		if !locked.takenBy(job.JobRow) || !reflect.DeepEqual(locked.Args.Cancellation, job.Args.Cancellation) {
 			return errMoved
 		}
 		if err := commitToDisk(ctx, tx); err != nil { // it may be the mark
 			return err
 		}
-		return w.b.jobs.setCancel(ctx, tx, locked, next)
+		locked.Args.Cancellation = next
+		return locked.store(ctx, w.b, tx)
 	})
 }
 
@@ -244,7 +183,7 @@ func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancel
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	err = w.b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := w.b.jobs.lockCancel(ctx, tx, id)
+		locked, err := lockState[cancelArgs](ctx, w.b, tx, id)
 		if err != nil {
 			return err
 		}
@@ -254,7 +193,8 @@ func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancel
 			return errMoved
 		}
 		next = locked.Args.Answered(at, resp, sendErr, w.b.cfg.Client.OrderStates())
-		return w.b.jobs.setCancel(ctx, tx, locked, next)
+		locked.Args.Cancellation = next
+		return locked.store(ctx, w.b, tx)
 	})
 	return next, err
 }
@@ -263,36 +203,46 @@ func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancel
 func (w *cancelWorker) deliver(ctx context.Context, id int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return w.b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := w.b.jobs.lockCancel(ctx, tx, id)
+	done := ""
+	err := w.b.transact(ctx, func(tx pgx.Tx) error {
+		job, err := lockState[cancelArgs](ctx, w.b, tx, id)
 		if err != nil || !job.live() {
 			return err
 		}
-		err = write(ctx, tx, `UPDATE `+w.b.jobs.name+` SET state = 'completed', finalized_at = now() WHERE id = $1`, id)
-		if err != nil {
+		if err := job.complete(ctx, w.b, tx); err != nil {
 			return err
 		}
 		if err := w.b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
 			return fmt.Errorf("hotelstaysriver: OnCancel of reference %q: %w", job.Args.Reference, err)
 		}
+		if job.Args.Ending == durable.CancelDone {
+			done = job.Args.Reference
+		}
 		return nil
 	})
+	if err == nil && done != "" && w.b.cfg.OnOrder != nil {
+		if err := w.b.wakeOrder(ctx, done); err != nil {
+			w.b.cfg.Logger.WarnContext(ctx, "an order is read later", slog.String("error", err.Error()))
+		}
+	}
+	return err
 }
 
-// wakeCancel makes the cancellation of a reference due, if there is one that no worker runs.
+// wakeCancel makes the cancellation of a reference due, if there is one that waits or is polled for.
 func (b *Bookings) wakeCancel(ctx context.Context, reference string) error {
-	err := b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.latestCancel(ctx, tx, reference, b.account, 0, "FOR UPDATE")
-		if err != nil || !job.live() || job.State == rivertype.JobStateRunning {
-			return err
+	err := b.whenFree(ctx, "Wake", reference, func(tx pgx.Tx) (busy bool, err error) {
+		job, err := latestState[cancelArgs](ctx, b, tx, reference, 0, "FOR UPDATE")
+		if err != nil || !job.live() {
+			return false, err
 		}
-		if _, ok := job.Args.Wake(time.Now()); !ok {
-			return nil
+		_, ok := job.Args.Wake(time.Now())
+		if busy = ok && job.running(); busy || !ok {
+			return busy, nil
 		}
-		return write(ctx, tx, `UPDATE `+b.jobs.name+` SET state = 'available', scheduled_at = now() WHERE id = $1`, job.ID)
+		return false, job.wake(ctx, b, tx)
 	})
-	if err != nil && !errors.Is(err, durable.ErrNotBegun) {
-		return fmt.Errorf("hotelstaysriver: Wake: reference %q: %w", reference, err)
+	if errors.Is(err, durable.ErrNotBegun) {
+		return nil
 	}
-	return nil
+	return err
 }

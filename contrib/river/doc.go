@@ -49,6 +49,9 @@
 // ten minutes, or until it is cancelled. Only a Cancel that provably did nothing is sent again. These
 // jobs have the priority 2, after bookings.
 //
+// With OnOrder, the order of a booking that was found is followed by a job of its own, with the
+// priority 3, until it is settled. The job has the order encrypted.
+//
 // # Booking again
 //
 // After BookingAbsent the caller decides whether to book again, as long as the offer still

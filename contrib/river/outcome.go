@@ -35,6 +35,9 @@ func (b *Bookings) finish(ctx context.Context, id int64, final func(*lockedJob) 
 		if err := b.jobs.end(ctx, tx, job, next); err != nil {
 			return err
 		}
+		if err := b.follow(ctx, tx, outcome); err != nil {
+			return err
+		}
 		if err := b.cfg.OnOutcome(ctx, tx, outcome); err != nil {
 			return &onOutcomeError{fmt.Errorf("hotelstaysriver: OnOutcome of reference %q, which is %s: %w",
 				next.Recovery.CustomerReferenceNo, next.Ending, err)}

@@ -103,7 +103,7 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 
 // configOf is the configuration of a process.
 func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Config {
-	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, BookTimeout: o.BookTimeout}
+	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}
 }
 
 // newFleet starts processes in a database of their own.
@@ -265,6 +265,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 			scheduled_at = scheduled_at - $1::interval,
 			state = CASE WHEN scheduled_at - $1::interval <= now() THEN 'available' ELSE state END,
 			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval,
+					'since', (args ->> 'since')::timestamptz - $1::interval,
 					'begun', (args ->> 'begun')::timestamptz - $1::interval, 'sendBy', (args ->> 'sendBy')::timestamptz - $1::interval,
 					'earlier', (args ->> 'earlier')::timestamptz - $1::interval))
 				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(

@@ -2,7 +2,7 @@
 //
 //   - EventStore: which webhooks were handled, also in one transaction with the caller's rows;
 //   - TokenStore: the token, so that one process fetches it for all;
-//   - Journal: bookings and cancellations that survive their process.
+//   - Journal: bookings and cancellations that survive their process, and orders that are followed.
 //
 // Each takes a *sql.DB and the Dialect of its database. The caller brings the driver, and
 // configures and closes the pool. Call Migrate when a version is deployed, and Check when a
@@ -52,15 +52,18 @@
 // An entry is marked once, and again only after a Cancel that provably did nothing. Cancellations are
 // worked on when no booking is due.
 //
+// With OnOrder, the order of a booking that was found is followed until it is settled. It is stored
+// encrypted in hotelstays_orders, so that a read shows what has changed, and erased at the end.
+//
 // # Polls
 //
 // One poll asks for up to 100 bookings of the same market and user, and is split if the service
 // refuses it, or if its answer is unreadable. Only a poll for a single reference proves that there
 // is no order, so the polls from the tenth minute on are made one by one.
 //
-// Entries that have ended stay in hotelstays_journal, and in hotelstays_cancels: with live = 2 if there is an order, and
-// with live = 0 otherwise. Delete old ones when you like, but not those of the last day, which
-// Send may still need:
+// Entries that have ended stay in hotelstays_journal, hotelstays_cancels and hotelstays_orders: with
+// live = 2 if there is an order, or if it is cancelled, and with live = 0 otherwise. Delete old ones
+// when you like, but not those of the last day, which Send may still need:
 //
 //	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970
 //

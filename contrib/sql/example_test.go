@@ -125,6 +125,17 @@ func ExampleJournal() {
 	_ = book
 }
 
+// Each change of an order is stored, until it is settled.
+func ExampleJournalOptions() {
+	_ = hotelstayssql.JournalOptions{
+		OnOrder: func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+			_, err := tx.ExecContext(ctx, `UPDATE bookings SET status = $1, confirmation = $2 WHERE reference = $3`,
+				after.Status, after.HotelConfirmNo, after.CustomerReferenceNo)
+			return err
+		},
+	}
+}
+
 // A cancellation is committed together with the caller's row. Run sends it, and calls OnCancel.
 func ExampleJournal_CancelTx() {
 	cancel := func(ctx context.Context, db *sql.DB, journal *hotelstayssql.Journal, reference, session string, seen types.Money) error {

@@ -53,7 +53,16 @@ type JournalOptions struct {
 	// Ending and Err say how it ended, Cost is what it should have cost before it was sent, and
 	// ServiceFee is what the service says.
 	OnCancel func(ctx context.Context, tx *sql.Tx, cancellation *durable.Cancellation) error
-	// Keys encrypt the requests that wait for Send. Required: at least one of 32 random bytes, not
+	// OnOrder, if set, makes Run follow the order of each booking that is found, until it is settled:
+	// cancelled, or confirmed and two days past its check-in, or two days past its check-out. It is
+	// called once for each change that a read shows, such as of the status or a hotelConfirmNo that
+	// comes later, in the transaction that stores the change; it is like OnOutcome otherwise. before
+	// is the order of OnOutcome, or of the last call; nil if no key of Keys decrypts it any more.
+	//
+	// An order is read after a quarter of the time since its last change or Wake, but at least a
+	// minute and at most twelve hours later.
+	OnOrder func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error
+	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at least one of 32 random bytes, not
 	// hex or base64 text. The first key encrypts, and all keys decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
@@ -327,6 +336,9 @@ func (j *Journal) handOver(ctx context.Context, e *entry, outcome *hotelstays.Bo
 
 // deliver passes an outcome to the caller.
 func (j *Journal) deliver(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+	if err := j.follow(ctx, tx, outcome); err != nil {
+		return err
+	}
 	if err := j.opts.OnOutcome(ctx, tx, outcome); err != nil {
 		return fmt.Errorf("OnOutcome: %w", err)
 	}

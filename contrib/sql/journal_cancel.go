@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -76,7 +75,7 @@ func (j *Journal) insertCancel(ctx context.Context, tx *sql.Tx, c durable.Cancel
 		return err
 	}
 	stored, err := j.scanCancel(tx.QueryRowContext(ctx, j.db.dialect.sql(
-		`SELECT reference, fence, live, due, state FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
+		`SELECT `+stateColumns+` FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
 		j.account, []byte(e.reference)).Scan)
 	switch {
 	case err != nil:
@@ -92,67 +91,16 @@ func (j *Journal) insertCancel(ctx context.Context, tx *sql.Tx, c durable.Cancel
 // scanCancel reads a row. A row that makes no sense is an *unreadableError.
 func (j *Journal) scanCancel(scan func(...any) error) (*cancelEntry, error) {
 	e := newCancelEntry(durable.Cancellation{})
-	var reference []byte
-	var live, due int64
-	if err := scan(&reference, &e.fence, &live, &due, &e.stored); err != nil {
-		return nil, err
-	}
-	e.reference = string(reference)
-	err := json.Unmarshal(e.stored, &e.Cancellation)
-	if err == nil && (e.CustomerReferenceNo != e.reference || e.Fingerprint != string(j.account)) {
-		err = fmt.Errorf("its state is of the reference %q, or of another account", e.CustomerReferenceNo)
-	}
-	if err != nil {
-		return nil, &unreadableError{entry{row: e.row}, err}
-	}
-	e.Due = time.UnixMicro(due).UTC()
-	return e, nil
+	due, err := j.scanState(scan, &e.row, &e.Cancellation, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
+	e.Due = due
+	return e, err
 }
 
 // readCancel returns the cancellation of a reference, or sql.ErrNoRows.
 func (j *Journal) readCancel(ctx context.Context, reference string) (*cancelEntry, error) {
 	return j.scanCancel(j.db.QueryRowContext(ctx, j.db.dialect.sql(
-		`SELECT reference, fence, live, due, state FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
+		`SELECT `+stateColumns+` FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
 		j.account, []byte(reference)).Scan)
-}
-
-// claimCancels takes leases of at most n cancellations that are due.
-func (j *Journal) claimCancels(ctx context.Context, n int) ([]*cancelEntry, error) {
-	if n == 0 || j.opts.OnCancel == nil {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
-	defer cancel()
-	now := time.Now()
-	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT reference, fence, live, due, state FROM hotelstays_cancels
-		WHERE account = ? AND live = 1 AND due <= ? ORDER BY due LIMIT `+fmt.Sprint(n)), j.account, micros(now))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	underway := j.underway()
-	var due, bad []*cancelEntry
-	for rows.Next() {
-		e, err := j.scanCancel(rows.Scan)
-		unreadable, isBad := errors.AsType[*unreadableError](err)
-		switch {
-		case isBad:
-			j.opts.Logger.ErrorContext(ctx, "a cancellation cannot continue", slog.String("error", err.Error()))
-			bad = append(bad, &cancelEntry{row: unreadable.row})
-		case err != nil:
-			return nil, err
-		case !slices.Contains(underway, e.reference):
-			due = append(due, e)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	_ = rows.Close() // the pool may have one connection
-	if _, err := postpone(ctx, j, bad, func(*cancelEntry) time.Time { return now.Add(unreadablePause) }); err != nil {
-		return nil, err
-	}
-	return postpone(ctx, j, due, func(*cancelEntry) time.Time { return now.Add(lease) })
 }
 
 // stepCancel does the next step of a leased cancellation. Only who has stored the mark sends Cancel.
@@ -162,7 +110,7 @@ func (j *Journal) stepCancel(ctx context.Context, e *cancelEntry) error {
 	storeCtx, cancel := context.WithDeadline(ctx, e.Due.Add(deliverBy-lease))
 	defer cancel()
 	switch {
-	case e.Due.Sub(at) < lease-pollWithin: // this process was frozen
+	case late(e.Due, at): // this process was frozen
 		return errMoved
 	case phase == durable.PhaseEnded:
 		return j.deliverCancel(storeCtx, e)
@@ -243,12 +191,16 @@ func (j *Journal) deliverCancel(ctx context.Context, e *cancelEntry) error {
 	if e.Again() != nil {
 		live = liveBooked // for good
 	}
-	return j.write(ctx, &e.row, func(ctx context.Context, tx *sql.Tx) error {
+	err := j.write(ctx, &e.row, func(ctx context.Context, tx *sql.Tx) error {
 		if err := j.opts.OnCancel(ctx, tx, &e.Cancellation); err != nil {
 			return fmt.Errorf("OnCancel: %w", err)
 		}
 		return nil
 	}, `live = ?`, live)
+	if err == nil && e.Ending == durable.CancelDone {
+		err = j.wakeOrder(ctx, e.reference)
+	}
+	return err
 }
 
 // workCancel does a step of a cancellation. After a failure its lease ends, and any worker continues.

@@ -25,7 +25,8 @@ type row struct {
 	stored    []byte // the JSON of what is in the row
 }
 
-func (r *row) at() *row { return r }
+func (r *row) at() *row         { return r }
+func (r *row) setDue(time.Time) {}
 
 // entry is a row of the journal.
 type entry struct {
@@ -118,8 +119,8 @@ type unreadableError struct {
 }
 
 func (e *unreadableError) Error() string {
-	return fmt.Sprintf("the row of reference %q in hotelstays_journal was changed by hand: %v; "+
-		"correct its booking, or ask the service for the order and delete the row", e.reference, e.why)
+	return fmt.Sprintf("the row of reference %q in %s was changed by hand: %v; "+
+		"correct it, or ask the service for the order and delete the row", e.reference, e.table, e.why)
 }
 
 // scan reads a row. A row that makes no sense is an *unreadableError.

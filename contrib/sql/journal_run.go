@@ -4,7 +4,6 @@ package hotelstayssql
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -64,6 +64,7 @@ func (j *Journal) Run(ctx context.Context) error {
 	}
 	workers := make(chan struct{}, j.opts.MaxWorkers)
 	var running sync.WaitGroup
+	var reading atomic.Bool // one worker at most reads orders that are followed
 	running.Go(func() { j.lookForOthers(ctx) })
 	for {
 		select {
@@ -73,16 +74,29 @@ func (j *Journal) Run(ctx context.Context) error {
 		}
 		free := cap(workers) - len(workers) + 1
 		bookings, err := j.claim(ctx, free)
-		cancels, cancelErr := j.claimCancels(ctx, free-len(bookings))
-		if err := cmp.Or(err, cancelErr); err != nil && ctx.Err() == nil {
-			j.opts.Logger.WarnContext(ctx, "cannot look for bookings and cancellations that are due", slog.String("error", err.Error()))
-		}
 		var jobs []func()
 		for _, job := range bookings {
 			jobs = append(jobs, func() { j.work(ctx, job) })
 		}
-		for _, e := range cancels {
-			jobs = append(jobs, func() { j.workCancel(ctx, e) })
+		if err == nil && j.opts.OnCancel != nil && len(jobs) < free {
+			var cancels []*cancelEntry
+			cancels, err = claimRows(ctx, j, "hotelstays_cancels", free-len(jobs), j.scanCancel, func(_, _ *cancelEntry) bool { return true })
+			for _, e := range cancels {
+				jobs = append(jobs, func() { j.workCancel(ctx, e) })
+			}
+		}
+		if err == nil && j.opts.OnOrder != nil && len(jobs) < free && reading.CompareAndSwap(false, true) {
+			var orders []*orderEntry
+			orders, err = claimRows(ctx, j, "hotelstays_orders", pageSize, j.scanOrder,
+				func(a, b *orderEntry) bool { return a.Market == b.Market && a.UserRef == b.UserRef })
+			if len(orders) > 0 {
+				jobs = append(jobs, func() { defer reading.Store(false); j.workOrders(ctx, orders) })
+			} else {
+				reading.Store(false)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			j.opts.Logger.WarnContext(ctx, "cannot look for what is due", slog.String("error", err.Error()))
 		}
 		for i, job := range jobs {
 			if i > 0 {
@@ -264,7 +278,7 @@ func (j *Journal) giveBack(ctx context.Context, e *entry) error {
 // pollTogether polls for several bookings at once. It stores when those that were not found are
 // due, and returns the others: a poll of its own shows whether an order is the expected one.
 func (j *Journal) pollTogether(ctx context.Context, entries []*entry) (found []*entry) {
-	if len(entries) == 1 || late(entries[0], time.Now()) {
+	if len(entries) == 1 || late(entries[0].Due, time.Now()) {
 		return entries
 	}
 	req := &hotelstays.QueryOrdersRequest{}
@@ -322,13 +336,13 @@ func isOfContent(err error) bool {
 
 // late reports whether it is too late in a lease for another poll: this process was frozen, or
 // the polls before took long.
-func late(e *entry, now time.Time) bool { return now.After(e.Due.Add(pollWithin - lease)) }
+func late(leased, now time.Time) bool { return now.After(leased.Add(pollWithin - lease)) }
 
 // poll polls for the order of a booking and acts on the answer. A worker that has lost its
 // booking meanwhile stores nothing but an order: the error is errMoved.
 func (j *Journal) poll(ctx context.Context, e *entry) error {
 	at, recovery, leased := time.Now(), e.Recovery, e.Due
-	if late(e, at) {
+	if late(e.Due, at) {
 		return j.giveBack(ctx, e)
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
@@ -363,7 +377,7 @@ func (j *Journal) poll(ctx context.Context, e *entry) error {
 }
 
 // Wake makes Run poll for an order now, off the schedule: in this process at once, in others
-// within PollInterval. That of a cancellation is read as well. Call it from a webhook handler with
+// within PollInterval. That of a cancellation, and one that is followed, is read as well. Call it from a webhook handler with
 // the event's reference, but after HandleTx: it writes in transactions of its own. Unknown and ended
 // bookings, and those that wait for Send, stay as they are, without an error.
 func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
@@ -379,6 +393,9 @@ func (j *Journal) Wake(ctx context.Context, customerReferenceNo string) error {
 	}
 	if err == nil && j.opts.OnCancel != nil {
 		err = j.wakeCancel(ctx, customerReferenceNo)
+	}
+	if err == nil {
+		err = j.wakeOrder(ctx, customerReferenceNo)
 	}
 	if err != nil {
 		return j.db.failed(err, "Wake: reference %q", customerReferenceNo)

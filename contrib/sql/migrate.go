@@ -64,24 +64,36 @@ var migrations = []migration{
 			`CREATE INDEX IF NOT EXISTS hotelstays_journal_list ON hotelstays_journal (account, live, reference)`,
 		},
 	},
-	{ // 2: cancellations
+	{ // 2: cancellations, and orders that are followed
 		PostgreSQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
 				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
+			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
+				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS hotelstays_cancels_due ON hotelstays_cancels (account, live, due)`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_orders_due ON hotelstays_orders (account, live, due)`,
 		},
 		MySQL: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
 				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state mediumblob NOT NULL, PRIMARY KEY (account, reference),
 				KEY hotelstays_cancels_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
+			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
+				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
+				due bigint NOT NULL, state mediumblob NOT NULL, PRIMARY KEY (account, reference),
+				KEY hotelstays_orders_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 		},
 		SQLite: {
 			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
 				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
 				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
+			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
+				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
+				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS hotelstays_cancels_due ON hotelstays_cancels (account, live, due)`,
+			`CREATE INDEX IF NOT EXISTS hotelstays_orders_due ON hotelstays_orders (account, live, due)`,
 		},
 	},
 }

@@ -175,6 +175,19 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
+func stoppedInCancel[Tx any](w *World[Tx]) {
+	w.Booked("ref-1")
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: Patience, Commit: true})
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	stop := w.Work()
+	w.Eventually("it is cancelling", func() bool { return w.cancels() > 0 })
+	stop()
+	assert.Equal(w, durable.PhasePolling, w.Fleet.Cancellation("ref-1").Phase(time.Now()), "nobody needs to wait for BookTimeout")
+	w.Work()
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Equal(w, 1, w.cancels())
+}
+
 func onCancelFails[Tx any](w *World[Tx]) {
 	var calls atomic.Int32
 	w.Options.OnCancel = func(ctx context.Context, tx Tx, c *durable.Cancellation) error {

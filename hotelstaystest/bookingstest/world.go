@@ -29,7 +29,8 @@ import (
 
 // Table creates the table that the caller of an implementation has.
 const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state varchar(16) NOT NULL,
-	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0)`
+	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0,
+	mirror varchar(64) NOT NULL DEFAULT '', changes integer NOT NULL DEFAULT 0)`
 
 // Patience bounds what a test waits for.
 const Patience = 30 * time.Second
@@ -42,6 +43,7 @@ type Options[Tx any] struct {
 	Client      *hotelstays.Client
 	OnOutcome   func(context.Context, Tx, *hotelstays.BookingOutcome) error
 	OnCancel    func(context.Context, Tx, *durable.Cancellation) error
+	OnOrder     func(ctx context.Context, tx Tx, before, after *types.Order) error
 	Keys        []types.Secret
 	BookTimeout time.Duration
 }
@@ -294,6 +296,18 @@ func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancell
 	}
 	return err
 }
+
+// StoreOrder is the caller's OnOrder. It refuses a change of another order than the one it has.
+func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, before, after *types.Order) error {
+	n, err := d.Exec(ctx, tx, `UPDATE bookings SET mirror = ?, changes = changes + 1 WHERE reference = ? AND mirror IN (?, '')`,
+		mirrorOf(after), after.CustomerReferenceNo, mirrorOf(before))
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows of reference %s", n, after.CustomerReferenceNo)
+	}
+	return err
+}
+
+func mirrorOf(o *types.Order) string { return fmt.Sprint(o.Status, " ", o.HotelConfirmNo) }
 
 // Eventually waits until a condition holds.
 func (w *World[Tx]) Eventually(what string, condition func() bool) {

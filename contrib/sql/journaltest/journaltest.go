@@ -23,8 +23,8 @@ import (
 
 // PassTime moves the times of open bookings back by d, of all accounts in the database: of
 // those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
-// a process has locked, keeps its times. So it does with cancellations: with those whose Cancel has
-// ended, or all if which is nil.
+// a process has locked, keeps its times. So it does with orders that are followed, and with
+// cancellations: those whose Cancel has ended, or all if which is nil.
 //
 // Bookings whose Book may be under way need real time, because Run takes a booking over when its
 // time to book has passed. Leave them out by [PollsOnly].
@@ -41,6 +41,13 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 			return false
 		}
 		back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	err = passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
+		back(&f.Since)
 		return true
 	})
 	if err != nil {

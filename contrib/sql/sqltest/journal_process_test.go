@@ -242,30 +242,6 @@ func TestDiesWhileCancelling(t *testing.T) {
 	})
 }
 
-// A Cancel that is frozen until its time has passed is neither sent nor delivered again.
-func TestFrozenCancel(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil)
-		p.Booked("ref-1")
-		frozen, answer := p.hold("/cancel", nil)
-		require.NoError(t, p.CancelAlone("ref-1", nil))
-		stop := frozen.Work()
-		answer.Wait()
-		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
-		require.NoError(t, p.Wake(t.Context(), "ref-1"), "it is not woken while Cancel is under way")
-		stored := p.Fleet.Cancellation("ref-1")
-		assert.NotNil(t, stored.Cost, "it is known before Cancel is sent")
-		assert.Equal(t, durable.PhaseSending, stored.Phase(time.Now()))
-		p.Work()
-		p.Fleet.Pass(time.Minute)
-		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-		answer.Release()
-		stop()
-		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
-	})
-}
-
 // A process that is stopped loses its lease, and changes nothing when it continues.
 func TestFrozenProcessChangesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {

@@ -1,0 +1,44 @@
+//go:build postgres
+
+package hotelstaysriver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// rescue gives the job of a worker that is frozen to others, after the time of its Cancel.
+func (w *world) rescue(kind string) {
+	w.Helper()
+	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), attempted_at = now() - interval '1 hour',
+		args = args || jsonb_strip_nulls(jsonb_build_object('sendBy', (args ->> 'sendBy')::timestamptz - interval '1 minute'))
+		WHERE kind = $1 AND state = 'running'`, kind)
+}
+
+// A Cancel that is frozen until its job was rescued is neither sent nor delivered again.
+func TestFrozenCancel(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Booked("ref-1")
+	other := w.another(func(*Config) {})
+	answer := w.Hold("/cancel")
+	stop := startWorkers(t, w.World.Bookings.(*Bookings), nil)
+	require.NoError(t, w.CancelAlone("ref-1", nil))
+	answer.Wait()
+	assert.Equal(t, durable.PhaseSending, w.Fleet.Cancellation("ref-1").Phase(time.Now()))
+	w.rescue(cancelKind)
+	startWorkers(t, other.Bookings, nil)
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	answer.Release()
+	stop()
+	var id int64
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelKind).Scan(&id))
+	require.NoError(t, (&cancelWorker{b: other.Bookings}).deliver(t.Context(), id), "it is completed")
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
+}

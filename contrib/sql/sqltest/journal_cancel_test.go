@@ -1,0 +1,154 @@
+package sqltest
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// A Cancel that is frozen until its time has passed is neither sent nor delivered again.
+func TestFrozenCancel(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		frozen, answer := p.hold("/cancel", nil)
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stop := frozen.Work()
+		answer.Wait()
+		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
+		require.NoError(t, p.Wake(t.Context(), "ref-1"), "it is not woken while Cancel is under way")
+		stored := p.Fleet.Cancellation("ref-1")
+		assert.NotNil(t, stored.Cost, "it is known before Cancel is sent")
+		assert.Equal(t, durable.PhaseSending, stored.Phase(time.Now()))
+		p.Work()
+		p.Fleet.Pass(time.Minute)
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		answer.Release()
+		stop()
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+	})
+}
+
+// A worker that has lost its lease while it read the order sends and delivers nothing.
+func TestStaleWorkerSendsNoCancel(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		slow, read := p.hold("/queryOrders", nil)
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stopSlow := slow.Work()
+		read.Wait()
+		p.SetCancelRule("ref-1", hotelstaystest.CancelNeedsReason)
+		require.NoError(t, p.Wake(t.Context(), "ref-1"))
+		stop := p.Work()
+		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
+		stop()
+		read.Release()
+		stopSlow()
+		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+	})
+}
+
+// followBookings lets a process follow orders, and store them as the caller's mirror.
+func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder = d.caller().StoreOrder }
+
+// changes returns how often the mirror of an order has changed.
+func (p *process) changes(reference string) int64 {
+	p.Helper()
+	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
+}
+
+// So does one that has lost the lease of an order that has changed.
+func TestStaleWorkerDeliversNoChange(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		p.Booked("ref-1")
+		p.ConfirmOrder("ref-1")
+		slow, read := p.hold("/queryOrders", db.followBookings)
+		require.NoError(t, p.Wake(t.Context(), "ref-1"))
+		stopSlow := slow.Work()
+		read.Wait()
+		require.NoError(t, p.Wake(t.Context(), "ref-1"))
+		stop := p.Work()
+		p.Eventually("it is delivered", func() bool { return p.changes("ref-1") == 1 })
+		stop()
+		read.Release()
+		stopSlow()
+		assert.EqualValues(t, 1, p.changes("ref-1"))
+	})
+}
+
+// Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
+func TestManyFollowedOrders(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		references := make([]string, 30)
+		for i := range references {
+			references[i] = many(i)
+		}
+		p.Booked(references...)
+		for _, reference := range references[:10] {
+			p.ConfirmOrder(reference)
+		}
+		p.Fleet.Pass(2 * time.Minute)
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Code: types.CodeParam, Reference: references[20]})
+		before := p.polls()
+		p.Work()
+		p.Eventually("all are read", func() bool { return p.db.number(p, `SELECT SUM(changes) FROM bookings`) == 10 })
+		assert.LessOrEqual(t, p.polls(), before+3, "one that is refused, and its halves")
+		p.Eventually("none is due", func() bool {
+			return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().UnixMicro()) == 0
+		})
+	})
+}
+
+// Bookings and cancellations come first: a process of one worker reads no order while they are due.
+func TestFollowedOrdersWaitForBookings(t *testing.T) {
+	p := inProcess(t, nil)
+	follow := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; p.db.followBookings(o) }
+	one := p.another(follow)
+	one.Booked("followed", "cancelled")
+	one.Begin("begun")
+	require.NoError(t, one.CancelAlone("cancelled", nil))
+	p.Fleet.Pass(time.Hour)
+	p.db.exec(t, `UPDATE hotelstays_orders SET due = 1`) // it waits for longest
+	p.db.exec(t, `UPDATE hotelstays_cancels SET due = 2`)
+	one.Work()
+	p.Eventually("all is done", func() bool {
+		return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due = 1`) == 0
+	})
+	books, cancels := p.Ledger().Requests(hotelstays.OpBook), p.Ledger().Requests(hotelstays.OpCancel)
+	polls := p.Ledger().Requests(hotelstays.OpQueryOrders)
+	require.Len(t, books, 3)
+	require.Len(t, cancels, 1)
+	require.Len(t, polls, 2, "of the cancellation, and then of the order that is followed")
+	assert.Less(t, books[2].Seq, polls[0].Seq)
+	assert.Less(t, cancels[0].Seq, polls[1].Seq)
+}
+
+// The tables show no name of a guest, also while an order is followed.
+func TestFollowedOrdersAreEncrypted(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	var state []byte
+	require.NoError(t, p.db.QueryRowContext(t.Context(), `SELECT state FROM hotelstays_orders`).Scan(&state))
+	assert.NotContains(t, string(state), "REF-1")
+	require.NoError(t, p.Fleet.InTx(t.Context(), func(tx *sql.Tx) error {
+		_, err := p.Fleet.Exec(t.Context(), tx, `UPDATE hotelstays_orders SET state = ?`, []byte("{"))
+		return err
+	}))
+	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "in hotelstays_orders was changed by hand")
+}
