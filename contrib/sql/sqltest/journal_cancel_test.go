@@ -133,7 +133,7 @@ func TestFollowedOrdersWaitForBookings(t *testing.T) {
 	polls := p.Ledger().Requests(hotelstays.OpQueryOrders)
 	require.Len(t, books, 3)
 	require.Len(t, cancels, 1)
-	require.Len(t, polls, 2, "of the cancellation, and then of the order that is followed")
+	require.GreaterOrEqual(t, len(polls), 2, "of the cancellation, and then of the orders that are followed")
 	assert.Less(t, books[2].Seq, polls[0].Seq)
 	assert.Less(t, cancels[0].Seq, polls[1].Seq)
 }
