@@ -146,6 +146,13 @@ func (w *cancelWorker) step(ctx context.Context, job *river.Job[cancelArgs]) (du
 	now := time.Now()
 	limit := now.Add(w.b.cfg.BookTimeout)
 	next, err := c.Start(now, limit, order, client.OrderStates())
+	if err == nil && order == nil && next.Ending != "" { // nobody knows yet whether there will be an order
+		var open bool
+		if open, err = w.b.open(ctx, c); open {
+			c.Due = now.Add(openPause)
+			return c, nil
+		}
+	}
 	if err == nil {
 		next, err = w.store(ctx, job, next)
 	}
@@ -171,6 +178,22 @@ func (w *cancelWorker) store(ctx context.Context, job *river.Job[cancelArgs], ne
 		locked.Args.Cancellation = next
 		return locked.store(ctx, w.b, tx)
 	})
+}
+
+// openPause is how long a cancellation without an order waits while its booking is open.
+const openPause = time.Minute
+
+// open reports whether the booking of a cancellation is open.
+func (b *Bookings) open(ctx context.Context, c durable.Cancellation) (open bool, err error) {
+	err = b.transact(ctx, func(tx pgx.Tx) error {
+		job, err := b.jobs.latest(ctx, tx, c.CustomerReferenceNo, c.Fingerprint, 0, "")
+		if errors.Is(err, durable.ErrNotBegun) {
+			return nil
+		}
+		open = err == nil && job.Args.Ending == ""
+		return err
+	})
+	return open, err
 }
 
 // send sends Cancel for a job that is marked, and stores the answer, also after ctx has ended.

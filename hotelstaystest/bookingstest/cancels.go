@@ -188,6 +188,22 @@ func stoppedInCancel[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
+// A booking may be open for longer than an order needs to show.
+func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
+	slow := w.Another(func(o *Options[Tx]) { o.BookTimeout = time.Hour })
+	slow.Begin("ref-1")
+	require.NoError(w, slow.CancelAlone("ref-1", nil))
+	w.Fleet.Pass(20 * time.Minute)
+	slow.Work()
+	w.Eventually("its order is read again", func() bool {
+		w.Fleet.Pass(time.Second)
+		return w.polls() > 1
+	})
+	slow.MustSend("ref-1")
+	require.NoError(w, slow.Wake(w.Context(), "ref-1"))
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
 func onCancelFails[Tx any](w *World[Tx]) {
 	var calls atomic.Int32
 	w.Options.OnCancel = func(ctx context.Context, tx Tx, c *durable.Cancellation) error {

@@ -152,17 +152,3 @@ func TestFollowedOrdersAreEncrypted(t *testing.T) {
 	}))
 	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "in hotelstays_orders was changed by hand")
 }
-
-// However long it takes until the booking is sent, its order is cancelled.
-func TestCancellationWaitsWhileItsBookingIsOpen(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p = p.another(func(o *hotelstayssql.JournalOptions) { o.BookTimeout, o.PollInterval = 40*time.Minute, time.Second })
-		p.Begin("ref-1")
-		require.NoError(t, p.CancelAlone("ref-1", nil))
-		stop := p.Work()
-		time.Sleep(45 * time.Minute)
-		stop()
-		assert.Equal(t, durable.EndingFound, p.Fleet.Stored("ref-1").Ending)
-		assert.Equal(t, durable.CancelDone, p.Fleet.Cancellation("ref-1").Ending)
-	})
-}
