@@ -167,14 +167,17 @@ func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
 
 // Booked returns the outcome that ends the booking, from the results of BookAndRecover at a
 // time, or nil if the outcome is unknown. A refusal is no outcome while the order of an earlier
-// round may appear.
+// round may appear, and a Book that was not sent is none after a round that was given up.
 func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
 		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
 	}
-	if final != nil && final.State == hotelstays.BookingAbsent && at.Before(b.Earlier.Add(provenAfter)) {
-		return nil
+	if final == nil || final.State != hotelstays.BookingAbsent || b.Earlier.IsZero() {
+		return final
+	}
+	if _, answered := errors.AsType[*hotelstays.APIError](err); at.Before(b.Earlier.Add(provenAfter)) || err != nil && !answered {
+		return nil // a Book that was not sent says nothing about an earlier one
 	}
 	return final
 }

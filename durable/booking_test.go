@@ -363,6 +363,9 @@ func TestNextRound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, sent.Booked(after(proven-1), nil, refused))
 	assert.Equal(t, durable.EndingFailed, durable.EndingOf(sent.Booked(after(proven), nil, refused)))
+	unsent := errors.New("nothing was sent")
+	assert.Nil(t, sent.Booked(after(time.Hour), nil, unsent), "it says nothing about the earlier Book")
+	assert.Equal(t, durable.EndingFailed, durable.EndingOf(started().Booked(after(0), nil, unsent)))
 	assert.Nil(t, sent.Booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
 	assert.NotNil(t, sent.Booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
 
