@@ -150,7 +150,7 @@ func (r *hotelReader) Decode(begun transport.Result, body *wire.Feed) (again boo
 	a.received(begun)
 	s.resp = &HotelListResponse{Meta: a.meta(wire.Envelope{})}
 	s.resp.Basic.SessionID = s.resp.Meta.SessionID
-	a.stream = &wire.Stream{Take: r.take, Odd: r.takeOdd, InternStrings: r.row.internStrings}
+	a.stream = &wire.Stream{Take: r.take, TakeText: r.takeText, InternStrings: r.row.internStrings}
 	err = a.stream.Read(r.ctx, body)
 	if r.stopped {
 		body.Stop()
@@ -178,8 +178,8 @@ func (r *hotelReader) take(h *types.Hotel) error {
 	return nil
 }
 
-// takeOdd reads a hotel that is not as documented, as an answer with that hotel alone.
-func (r *hotelReader) takeOdd(element []byte) (bool, wire.Mismatches, error) {
+// takeText reads a hotel that is not as documented, as an answer with that hotel alone.
+func (r *hotelReader) takeText(element []byte) (bool, wire.Mismatches, error) {
 	r.text = append(append(append(r.text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
 	var page HotelListResponse
 	env, err := wire.DecodeSlowly(r.ctx, r.text, decodeTarget(&page, r.row.internStrings), r.row.lenient)

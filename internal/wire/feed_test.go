@@ -166,7 +166,7 @@ func TestStreamReadsNothingBehindAnElement(t *testing.T) {
 			taken := 0
 			take := func() { taken++; assert.False(t, feed.done, "%s by %d", element, ahead) }
 			s := Stream{Take: func(*types.Hotel) error { take(); return nil },
-				Odd: func([]byte) (bool, Mismatches, error) { take(); return true, Mismatches{}, nil }}
+				TakeText: func([]byte) (bool, Mismatches, error) { take(); return true, Mismatches{}, nil }}
 			require.NoError(t, s.Read(t.Context(), feed))
 			assert.Equal(t, 1, taken, "%s by %d", element, ahead)
 		}
@@ -181,7 +181,7 @@ func TestStreamedHotelsKeepTheirOwnBudget(t *testing.T) {
 		feed, taken, malformed := new(Feed), 0, 0
 		feed.Reset(&parts{[]byte(body), func() int { return ahead }}, len(body), math.MaxInt32)
 		s := Stream{Take: func(*types.Hotel) error { taken++; return nil },
-			Odd: func([]byte) (bool, Mismatches, error) { malformed++; return true, Mismatches{}, nil }}
+			TakeText: func([]byte) (bool, Mismatches, error) { malformed++; return true, Mismatches{}, nil }}
 		require.NoError(t, s.Read(t.Context(), feed))
 		assert.Equal(t, []int{1, 1}, []int{taken, malformed}, ahead)
 	}

@@ -17,11 +17,11 @@ import (
 type Stream struct {
 	// Take receives a hotel. Its error ends Read.
 	Take func(*types.Hotel) error
-	// Odd receives the text of an element that the generated code does not read. It is valid
+	// TakeText receives the text of an element that the generated code does not read. It is valid
 	// during the call. It returns the mismatches as those of the only element of data.list. The
 	// first element that it does not take stays in the document, and so do all behind it. Its
 	// error ends Read.
-	Odd func(element []byte) (taken bool, mismatches Mismatches, err error)
+	TakeText func(element []byte) (taken bool, mismatches Mismatches, err error)
 	// InternStrings is that of Target.
 	InternStrings bool
 
@@ -36,7 +36,7 @@ func (s *Stream) AtFirst() bool { return s.taken == 0 }
 // readHotel is the generated function, if there is one.
 var readHotel func(*Lexer, *types.Hotel)
 
-// Read reads an answer up to its end or a fault, and returns the error of Take, of Odd or of ctx.
+// Read reads an answer up to its end or a fault, and returns the error of Take, of TakeText or of ctx.
 func (s *Stream) Read(ctx context.Context, feed *Feed) error {
 	s.feed = feed
 	l := newFedLexer(ctx, feed)
@@ -95,7 +95,7 @@ func (s *Stream) element(l *Lexer) error {
 	if l.skip(3); l.failed {
 		return l.err
 	}
-	taken, mismatches, err := s.Odd(l.body[begin:l.pos])
+	taken, mismatches, err := s.TakeText(l.body[begin:l.pos])
 	if taken {
 		s.take(l, mismatches)
 	} else {

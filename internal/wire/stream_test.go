@@ -54,7 +54,7 @@ func TestWhatAStreamTakesAndLeaves(t *testing.T) {
 		{"escaped names", `{"d\u0061ta":{"list":[1]}}`, nil, `{"d\u0061ta":{"list":[1]}}`},
 	} {
 		var taken []string
-		s := Stream{Odd: func(element []byte) (bool, Mismatches, error) {
+		s := Stream{TakeText: func(element []byte) (bool, Mismatches, error) {
 			if string(element) == `"no"` {
 				return false, Mismatches{}, nil
 			}
@@ -89,7 +89,7 @@ func TestStreamCompletesWhatWasFound(t *testing.T) {
 		return list
 	}
 	n := 0
-	s := Stream{Odd: func([]byte) (bool, Mismatches, error) {
+	s := Stream{TakeText: func([]byte) (bool, Mismatches, error) {
 		n++
 		return n < 4, Mismatches{at("data.list[0].id"), 70}, nil
 	}}
@@ -113,11 +113,11 @@ func TestStreamEndsWithAnError(t *testing.T) {
 	const body = `{"data":{"list":[1,2]}}`
 	stop := errors.New("stop")
 	n := 0
-	s := Stream{Odd: func([]byte) (bool, Mismatches, error) { n++; return true, Mismatches{}, stop }}
+	s := Stream{TakeText: func([]byte) (bool, Mismatches, error) { n++; return true, Mismatches{}, stop }}
 	assert.Equal(t, stop, s.Read(t.Context(), feedOf(strings.NewReader(body))))
 	assert.Equal(t, 1, n)
 
-	s = Stream{Odd: func([]byte) (bool, Mismatches, error) { return true, Mismatches{}, nil }}
+	s = Stream{TakeText: func([]byte) (bool, Mismatches, error) { return true, Mismatches{}, nil }}
 	feed := feedOf(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(body))))
 	require.NoError(t, s.Read(t.Context(), feed))
 	_, err := feed.Rest()
