@@ -9,27 +9,39 @@ import "context"
 // Fast decodes a success whose data has the documented types. It reports false for
 // everything else, and leaves the struct empty.
 func Fast(ctx context.Context, body []byte, target Target) (Envelope, bool) {
+	return target.fastEnvelope(newLexer(ctx, body, memoryBudget(len(body))))
+}
+
+// FastFrom is Fast for an answer that may still arrive. It has read all of it if it reports true.
+func FastFrom(ctx context.Context, feed *Feed, target Target) (Envelope, bool) {
+	return target.fastEnvelope(newFedLexer(ctx, feed))
+}
+
+// FastBare decodes a document without an envelope, as Fast decodes data.
+func FastBare(ctx context.Context, body []byte, target Target) bool {
+	return target.fast(newLexer(ctx, body, memoryBudget(len(body))), nil)
+}
+
+func (t Target) fastEnvelope(l *Lexer) (Envelope, bool) {
 	var env Envelope
-	ok := target.fast(ctx, body, memoryBudget(len(body)), func(l *Lexer) { target.readEnvelope(l, &env) })
-	if !ok {
+	if !t.fast(l, &env) {
 		return Envelope{}, false
 	}
 	return env, true
 }
 
-// FastBare decodes a document without an envelope, as Fast decodes data.
-func FastBare(ctx context.Context, body []byte, target Target) bool {
-	return target.fast(ctx, body, memoryBudget(len(body)), target.readData)
-}
-
-func (t Target) fast(ctx context.Context, text []byte, budget int, read func(*Lexer)) bool {
-	if t.Read == nil {
-		return false
-	}
-	l := newLexer(ctx, text, budget)
+// fast decodes an answer, or without an envelope its data.
+func (t Target) fast(l *Lexer, env *Envelope) bool {
 	defer l.release()
-	read(l)
-	if !l.end() {
+	switch {
+	case t.Read == nil:
+		return false
+	case env != nil:
+		t.readEnvelope(l, env)
+	default:
+		t.readData(l)
+	}
+	if !l.end() || l.feed != nil && l.feed.err != nil {
 		t.empty()
 		return false
 	}

@@ -147,26 +147,10 @@ func (l *Lexer) morePlain(end int) int {
 	return end
 }
 
-// newFedLexer is newLexer for a text that arrives. Its budget grows with the text. The caller
-// does not ask for the offset of a name.
+// newFedLexer is newLexer for a text that arrives. Its budget grows with the text. nameOffset does
+// not work there: it compares capacities, and the text may have moved.
 func newFedLexer(ctx context.Context, feed *Feed) *Lexer {
 	l := newLexer(ctx, feed.window(), memoryBudget(len(feed.text)))
 	l.feed = feed
 	return l
-}
-
-// FastFrom is Fast for an answer that may still arrive. It has read all of it if it reports true.
-func FastFrom(ctx context.Context, feed *Feed, target Target) (Envelope, bool) {
-	var env Envelope
-	if target.Read == nil {
-		return env, false
-	}
-	l := newFedLexer(ctx, feed)
-	defer l.release()
-	target.readEnvelope(l, &env)
-	if !l.end() || feed.err != nil {
-		target.empty()
-		return Envelope{}, false
-	}
-	return env, true
 }

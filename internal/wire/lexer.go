@@ -11,7 +11,7 @@ import (
 )
 
 // Lexer reads one JSON text from its beginning to its end, without reflection. It is not
-// safe for concurrent use. Nothing that it returns points into the text.
+// safe for concurrent use. Of what it returns, Name alone points into the text.
 //
 // It is strict: what it reads is exactly what encoding/json makes of the same text. It
 // fails at a type that was not asked for, at invalid JSON, and at the spellings that

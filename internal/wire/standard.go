@@ -18,7 +18,7 @@ const chunkSize = 64 << 10
 // read decodes a walk's output. If the walk replaced something, the generated code may be
 // able to read it now.
 func (t Target) read(ctx context.Context, text []byte, replaced bool) error {
-	if replaced && t.fast(ctx, text, math.MaxInt, t.readData) {
+	if replaced && t.fast(newLexer(ctx, text, math.MaxInt), nil) {
 		return nil
 	}
 	err := standard(ctx, text, t.Into)
