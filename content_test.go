@@ -128,7 +128,8 @@ func TestWalkDestinations(t *testing.T) {
 	}
 }
 
-var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client, ...hotelstays.CallOption) iter.Seq2[any,
+var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client,
+	...hotelstays.CallOption) iter.Seq2[any,
 	error]{
 	hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client,
 		opts ...hotelstays.CallOption) iter.Seq2[any, error] {

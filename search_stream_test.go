@@ -170,7 +170,8 @@ func TestStreamIsHotelList(t *testing.T) {
 	}
 	// Behind a hotel that is left out and another one, one that has too many rooms for itself and not for the page.
 	rooms := `{"rooms":[{}` + strings.Repeat(`,{}`, 100_000) + `]}`
-	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
+	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+
+		`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
 	requireSame(t, `{"code":0,"data":{"list":[{"id":"1"},`+rooms+`],"basic":{"sessionId":"s"}}}`, 0)
 }
 

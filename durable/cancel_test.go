@@ -228,8 +228,9 @@ func TestReadsAfterCancel(t *testing.T) {
 
 // Which cancellations may be followed by another one, and can be woken.
 func TestAgainAndWakeOfCancellations(t *testing.T) {
-	for ending, again := range map[durable.CancelEnding]error{"": durable.ErrAlreadyCancelling, durable.CancelUnknown: durable.ErrAlreadyCancelling,
-		durable.CancelDone: durable.ErrAlreadyCancelled, durable.CancelRefused: nil, durable.CancelStanding: nil} {
+	for ending, again := range map[durable.CancelEnding]error{"": durable.ErrAlreadyCancelling,
+		durable.CancelUnknown: durable.ErrAlreadyCancelling,
+		durable.CancelDone:    durable.ErrAlreadyCancelled, durable.CancelRefused: nil, durable.CancelStanding: nil} {
 		c := sendingCancel(t)
 		c.Ending = ending
 		assert.Equal(t, again, c.Again(), ending)
@@ -253,7 +254,8 @@ func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
 		_, err := durable.NewCancellation(toCancel, "account", start, opt)
 		assert.ErrorContains(t, err, name)
 	}
-	c, err := durable.NewCancellation(toCancel, "account", start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
+	c, err := durable.NewCancellation(toCancel, "account", start,
+		hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
 	require.NoError(t, err)
 	stored := roundTrip(t, c)
 	_, opts := stored.Send()

@@ -197,7 +197,8 @@ func (b *Bookings) open(ctx context.Context, c durable.Cancellation) (open bool,
 }
 
 // send sends Cancel for a job that is marked, and stores the answer, also after ctx has ended.
-func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancellation, limit time.Time) (next durable.Cancellation, err error) {
+func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancellation,
+	limit time.Time) (next durable.Cancellation, err error) {
 	sendCtx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	req, opts := marked.Send()

@@ -80,7 +80,8 @@ func (w *orderWorker) step(ctx context.Context, job *river.Job[orderArgs]) (next
 	at, f, client := time.Now(), job.Args.Followed, w.b.cfg.Client
 	order, err := client.FindOrder(ctx, f.CustomerReferenceNo, append(f.Options(), hotelstays.WithTimeout(pollTimeout))...)
 	if err != nil {
-		w.b.cfg.Logger.WarnContext(ctx, "an order is read later", slog.String("reference", f.CustomerReferenceNo), slog.String("error", err.Error()))
+		w.b.cfg.Logger.WarnContext(ctx, "an order is read later",
+			slog.String("reference", f.CustomerReferenceNo), slog.String("error", err.Error()))
 		f.Due = f.Missed(at)
 		return f, nil
 	}
@@ -113,7 +114,8 @@ func (w *orderWorker) step(ctx context.Context, job *river.Job[orderArgs]) (next
 }
 
 // changeOrder changes a followed order by a transition, if there is one.
-func (b *Bookings) changeOrder(ctx context.Context, name, reference string, transition func(durable.Followed) (durable.Followed, bool)) error {
+func (b *Bookings) changeOrder(ctx context.Context, name, reference string,
+	transition func(durable.Followed) (durable.Followed, bool)) error {
 	err := b.whenFree(ctx, name, reference, func(tx pgx.Tx) (busy bool, err error) {
 		job, err := latestState[orderArgs](ctx, b, tx, reference, 0, "FOR UPDATE")
 		if err != nil || !job.live() {

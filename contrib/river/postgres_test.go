@@ -103,7 +103,8 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 
 // configOf is the configuration of a process.
 func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Config {
-	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}
+	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema,
+		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}
 }
 
 // newFleet starts processes in a database of their own.

@@ -57,7 +57,8 @@ func lockState[A river.JobArgs](ctx context.Context, b *Bookings, tx pgx.Tx, id 
 }
 
 // latestState returns the live job of a kind and a reference, or else the last one, as latest does.
-func latestState[A river.JobArgs](ctx context.Context, b *Bookings, tx pgx.Tx, reference string, except int64, lock string) (*stateJob[A], error) {
+func latestState[A river.JobArgs](ctx context.Context, b *Bookings, tx pgx.Tx, reference string,
+	except int64, lock string) (*stateJob[A], error) {
 	key, err := json.Marshal(map[string]string{"reference": reference, "account": b.account})
 	if err != nil {
 		return nil, err

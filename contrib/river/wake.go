@@ -20,8 +20,9 @@ const (
 )
 
 // Wake makes a worker poll for an order now, off the schedule: within a second, River's own
-// pace. That of a cancellation, and one that is followed, is read as well. Call it from a webhook handler with the event's reference. Unknown and ended
-// bookings, and those that nobody has started to send, are left alone without an error.
+// pace. That of a cancellation, and one that is followed, is read as well. Call it from a
+// webhook handler with the event's reference. Unknown and ended bookings, and those that nobody
+// has started to send, are left alone without an error.
 //
 // If a worker is polling at this moment, it may have asked too early. Wake waits for it, at
 // most five seconds, and then returns an error: answer the webhook with a 5xx, so that the

@@ -170,7 +170,8 @@ func (j *Journal) store(ctx context.Context, e *entry, next durable.Booking, the
 
 // write updates the row, if it has not changed since it was read, and calls then in the same
 // transaction. The error is errMoved if it has changed.
-func (j *Journal) write(ctx context.Context, r *row, then func(context.Context, *sql.Tx) error, assignments string, values ...any) (err error) {
+func (j *Journal) write(ctx context.Context, r *row, then func(context.Context, *sql.Tx) error,
+	assignments string, values ...any) (err error) {
 	update := func(tx *sql.Tx) error { return j.updateRow(ctx, tx, r, assignments, values...) }
 	if then == nil {
 		err = j.db.inTx(ctx, update)

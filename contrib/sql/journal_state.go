@@ -16,7 +16,8 @@ const stateColumns = `reference, fence, live, due, state`
 
 // scanState reads a row into a state, which then has an identity. A row that makes no sense is an
 // *unreadableError.
-func (j *Journal) scanState(scan func(...any) error, r *row, state any, identity func() (reference, fingerprint string)) (due time.Time, err error) {
+func (j *Journal) scanState(scan func(...any) error, r *row, state any,
+	identity func() (reference, fingerprint string)) (due time.Time, err error) {
 	var reference []byte
 	var live, micros int64
 	if err := scan(&reference, &r.fence, &live, &micros, &r.stored); err != nil {

@@ -290,7 +290,8 @@ func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.B
 
 // StoreCancel is the caller's OnCancel.
 func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
-	n, err := d.Exec(ctx, tx, `UPDATE bookings SET cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
+	n, err := d.Exec(ctx, tx, `UPDATE bookings SET cancel = ?, cancels = cancels + 1 WHERE reference = ?`,
+		string(c.Ending), c.CustomerReferenceNo)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("%d rows of reference %s", n, c.CustomerReferenceNo)
 	}

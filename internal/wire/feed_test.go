@@ -160,7 +160,8 @@ func TestFedListsKeepTheBudget(t *testing.T) {
 // An element is handed out at its last byte, whatever it holds: what is behind it may never come.
 func TestStreamReadsNothingBehindAnElement(t *testing.T) {
 	for _, element := range []string{`{"id":"\ud83d"}`, `{"id":"\ud83d\n"}`, `"\ud83d"`, `"\n"`, `{"x":"\ud83d"}`,
-		`{"id":null}`, `{"isAvailable":true}`, `[[]]`, `{"\ud83d":1}`, `{"rooms":[]}`, `{"rating":1}`, `{"x":{}}`, `{"id":1}`, `{"id":"\u00e9"}`} {
+		`{"id":null}`, `{"isAvailable":true}`, `[[]]`, `{"\ud83d":1}`, `{"rooms":[]}`,
+		`{"rating":1}`, `{"x":{}}`, `{"id":1}`, `{"id":"\u00e9"}`} {
 		for _, ahead := range []int{1, 2, 3, 7, 99} {
 			feed := feedOf(&parts{[]byte(`{"data":{"list":[` + element), func() int { return ahead }})
 			taken := 0

@@ -59,7 +59,8 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),
 		Open: func(o bookingstest.Options[*sql.Tx]) durable.Bookings[*sql.Tx] {
-			opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, Keys: o.Keys, BookTimeout: o.BookTimeout,
+			opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
+				Keys: o.Keys, BookTimeout: o.BookTimeout,
 				PollInterval: 20 * time.Millisecond}
 			if change != nil {
 				change(&opts)
