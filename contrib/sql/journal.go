@@ -62,8 +62,9 @@ type JournalOptions struct {
 	// An order is read after a quarter of the time since its last change or Wake, but at least a
 	// minute and at most twelve hours later.
 	OnOrder func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error
-	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at least one of 32 random bytes, not
-	// hex or base64 text. The first key encrypts, and all keys decrypt.
+	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
+	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
+	// decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
 	// is allowed. Default: 2 minutes.

@@ -26,8 +26,8 @@ const (
 	maxRead = 256 << 10 // is decoded before more is read
 )
 
-// Reset begins a text of at most limit bytes, with room for so many; one more byte is read, so
-// that a longer text can be told from one of that length.
+// Reset begins a text of at most limit bytes, with room for so many. One byte above the limit is
+// read: Size then shows that there was more.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }
