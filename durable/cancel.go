@@ -53,8 +53,8 @@ type CancelRequest struct {
 	SessionID string `json:"sessionId"`
 	// Reason is required for some orders.
 	Reason string `json:"reason,omitempty"`
-	// MaxFee, if set, is what the cancellation may cost at most, as RoomRatePkg.CancelFeeAt tells it
-	// for all rooms together, until Cancel has certainly ended. A cost that is unknown exceeds it.
+	// MaxFee, if set, is what the cancellation may cost at most, by Order.CancelFeeAt, until Cancel has
+	// certainly ended. A cost that is unknown exceeds it.
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 
@@ -68,9 +68,8 @@ type Cancellation struct {
 	Begun       time.Time     `json:"begun"`
 	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
 	SendBy time.Time `json:"sendBy,omitzero"`
-	// Cost is what the cancellation would cost when it was sent, by the fees of the order's rooms. It
-	// is nil if the order leaves that open. Whether fees are of a room or of the order is undocumented:
-	// this is their sum.
+	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
+	// order leaves that open.
 	Cost *types.Money `json:"cost,omitempty"`
 	// SupplierReferenceNo, Status and CheckOut are those of the order before Cancel was sent.
 	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
@@ -159,7 +158,7 @@ func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hot
 	var costs [2]*types.Money // a deadline may pass before Cancel arrives
 	var unknown error
 	for i, t := range []time.Time{at, sendBy} {
-		cost, err := costAt(order, t)
+		cost, err := order.CancelFeeAt(t)
 		if err != nil {
 			unknown = err
 			break
@@ -181,24 +180,6 @@ func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hot
 	c.SendBy = wallClock(sendBy.Add(ClockMargin))
 	c.Due = c.SendBy
 	return c, nil
-}
-
-// costAt returns the sum of what the rooms of an order cost when they are cancelled at a time.
-func costAt(order *types.Order, at time.Time) (sum types.Money, err error) {
-	if len(order.Rooms) == 0 {
-		return sum, errors.New("the order has no rooms, and so no fees")
-	}
-	for i, room := range order.Rooms {
-		fee, err := room.Offer().CancelFeeAt(at)
-		if err == nil && i > 0 {
-			fee, err = sum.Add(fee)
-		}
-		if err != nil {
-			return sum, err
-		}
-		sum = fee
-	}
-	return sum, nil
 }
 
 // later returns a waiting cancellation after an attempt to send it. The pauses double.

@@ -116,12 +116,17 @@ func ExampleRoomRatePkg_CancelFeeAt() {
 	// no amount the cost of a cancellation at 2027-03-11T00:00:00Z is unknown: no step of cancelFees covers it
 }
 
-// A room of an order has the terms of its offer.
-func ExampleOrderRoom_Offer() {
-	room := types.OrderRoom{RoomIndex: 1, CancelFees: []types.CancelFee{
+// A room of an order has the terms of its offer, and the order those of its rooms.
+func ExampleOrder_CancelFeeAt() {
+	room := types.OrderRoom{CancelFees: []types.CancelFee{
 		{Until: "2027-03-10T15:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "60.00"}}}}
-	fmt.Println(room.Offer().CancelFeeAt(time.Date(2027, 3, 9, 0, 0, 0, 0, time.UTC)))
-	// Output: 60.00 EUR <nil>
+	order := types.Order{Rooms: []types.OrderRoom{room, room}}
+	at := time.Date(2027, 3, 9, 0, 0, 0, 0, time.UTC)
+	fmt.Println(room.Offer().CancelFeeAt(at))
+	fmt.Println(order.CancelFeeAt(at))
+	// Output:
+	// 60.00 EUR <nil>
+	// 120.00 EUR <nil>
 }
 
 func ExampleMoney_String() {

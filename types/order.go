@@ -2,6 +2,11 @@
 
 package types
 
+import (
+	"errors"
+	"time"
+)
+
 // OrderStatus is the state of an order, from 0 to 5.
 type OrderStatus int
 
@@ -85,6 +90,26 @@ type OrderRoom struct {
 	RoomIndex  int          `json:"roomIndex,omitempty"`
 	Guests     []OrderGuest `json:"guests,omitempty"`
 	RefundInfo []RefundItem `json:"refundInfo,omitempty"`
+}
+
+// CancelFeeAt returns what a cancellation of the order at t costs: the sum of what Offer().CancelFeeAt
+// of each room returns. If the service gives each room the fee of the whole order, which is undocumented,
+// that is too much. It is an error if the order has no rooms, or a room leaves its fee open.
+func (o Order) CancelFeeAt(t time.Time) (sum Money, err error) {
+	if len(o.Rooms) == 0 {
+		return sum, errors.New("the order has no rooms, and so no fees")
+	}
+	for i, room := range o.Rooms {
+		fee, err := room.Offer().CancelFeeAt(t)
+		if err == nil && i > 0 {
+			fee, err = sum.Add(fee)
+		}
+		if err != nil {
+			return Money{}, err
+		}
+		sum = fee
+	}
+	return sum, nil
 }
 
 // Offer returns the room's part of an offer, such as for CancelFeeAt. The offer shares the

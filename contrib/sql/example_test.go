@@ -147,7 +147,7 @@ func ExampleJournal_CancelTx() {
 		if err := journal.CancelTx(ctx, tx, durable.CancelRequest{
 			CustomerReferenceNo: reference,
 			SessionID:           session, // of the booking
-			MaxFee:              &seen,   // what the traveller has agreed to pay
+			MaxFee:              &seen,   // of order.CancelFeeAt: what the traveller has agreed to pay
 		}); err != nil {
 			return err
 		}
