@@ -29,6 +29,9 @@ type Bookings[Tx any] interface {
 	CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error
 	// Unfollow ends the reads of an order that is followed after its booking was found.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
+	// Watch returns a channel for a page that waits, which receives a value after this process has
+	// committed what OnOutcome, OnCancel or OnOrder made of the reference.
+	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
 	// Wake makes a worker poll now, because a webhook says that something has happened.
 	Wake(ctx context.Context, customerReferenceNo string) error
 	// List returns the open bookings of the client's account, in the order of their references.

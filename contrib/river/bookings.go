@@ -100,13 +100,14 @@ type Config struct {
 // Bookings makes bookings that survive their process. Create it with New. It is safe for
 // concurrent use.
 type Bookings struct {
-	cfg     Config
-	keys    *keyring.Ring
-	account string // the fingerprint of the client's recoveries
-	jobs    jobTable
-	river   *river.Client[pgx.Tx] // only inserts
-	idle    time.Duration         // how long a transaction may be idle
-	working sync.Map              // the ids of the jobs that this process works on
+	cfg      Config
+	keys     *keyring.Ring
+	account  string // the fingerprint of the client's recoveries
+	jobs     jobTable
+	river    *river.Client[pgx.Tx] // only inserts
+	idle     time.Duration         // how long a transaction may be idle
+	watchers hotelstays.WakeHub
+	working  sync.Map // the ids of the jobs that this process works on
 }
 
 var _ durable.Bookings[pgx.Tx] = (*Bookings)(nil)
@@ -158,6 +159,16 @@ func New(cfg Config) (*Bookings, error) {
 func (b *Bookings) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	begin := fmt.Sprintf("BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d", b.idle.Milliseconds())
 	return pgx.BeginTxFunc(ctx, b.cfg.Pool, pgx.TxOptions{BeginQuery: begin}, f)
+}
+
+// deliver runs f, which calls a function of the Config, as transact does, and wakes who watches the
+// reference after the commit.
+func (b *Bookings) deliver(ctx context.Context, reference string, f func(tx pgx.Tx) error) error {
+	err := b.transact(ctx, f)
+	if err == nil {
+		b.watchers.Wake(reference)
+	}
+	return err
 }
 
 // Configure adds the worker and the queue to the configuration of a River client. Call it

@@ -115,7 +115,7 @@ func (w *cancelWorker) Work(ctx context.Context, job *river.Job[cancelArgs]) err
 		case err != nil:
 			return err
 		case next.Ending != "":
-			return w.deliver(ctx, job.ID)
+			return w.deliver(ctx, job.ID, job.Args.Reference)
 		}
 		return river.JobSnooze(max(time.Until(next.Due), 0))
 	})
@@ -224,11 +224,11 @@ func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancel
 }
 
 // deliver passes to the caller how a cancellation has ended, and completes its job, in one transaction.
-func (w *cancelWorker) deliver(ctx context.Context, id int64) error {
+func (w *cancelWorker) deliver(ctx context.Context, id int64, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	done := ""
-	err := w.b.transact(ctx, func(tx pgx.Tx) error {
+	done := false
+	err := w.b.deliver(ctx, reference, func(tx pgx.Tx) error {
 		job, err := lockState[cancelArgs](ctx, w.b, tx, id)
 		if err != nil || !job.live() {
 			return err
@@ -237,15 +237,13 @@ func (w *cancelWorker) deliver(ctx context.Context, id int64) error {
 			return err
 		}
 		if err := w.b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
-			return fmt.Errorf("hotelstaysriver: OnCancel of reference %q: %w", job.Args.Reference, err)
+			return fmt.Errorf("hotelstaysriver: OnCancel of reference %q: %w", reference, err)
 		}
-		if job.Args.Ending == durable.CancelDone {
-			done = job.Args.Reference
-		}
+		done = job.Args.Ending == durable.CancelDone
 		return nil
 	})
-	if err == nil && done != "" && w.b.cfg.OnOrder != nil {
-		if err := w.b.wakeOrder(ctx, done); err != nil {
+	if err == nil && done && w.b.cfg.OnOrder != nil {
+		if err := w.b.wakeOrder(ctx, reference); err != nil {
 			w.b.cfg.Logger.WarnContext(ctx, "an order is read later", slog.String("error", err.Error()))
 		}
 	}

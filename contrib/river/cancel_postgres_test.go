@@ -38,7 +38,7 @@ func TestFrozenCancel(t *testing.T) {
 	stop()
 	var id int64
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelKind).Scan(&id))
-	require.NoError(t, (&cancelWorker{b: other.Bookings}).deliver(t.Context(), id), "it is completed")
+	require.NoError(t, (&cancelWorker{b: other.Bookings}).deliver(t.Context(), id, "ref-1"), "it is completed")
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }

@@ -89,7 +89,7 @@ func (w *orderWorker) step(ctx context.Context, job *river.Job[orderArgs]) (next
 	if err != nil {
 		return next, err
 	}
-	return next, w.b.transact(ctx, func(tx pgx.Tx) error {
+	return next, w.b.deliver(ctx, f.CustomerReferenceNo, func(tx pgx.Tx) error {
 		locked, err := lockState[orderArgs](ctx, w.b, tx, job.ID)
 		if err != nil {
 			return err

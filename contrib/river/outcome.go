@@ -14,8 +14,8 @@ import (
 // finish completes a job and calls OnOutcome, in one transaction, with the outcome that final
 // returns for the stored job. If that is nil, finish returns errMoved. A job that has ended before
 // stays as it is.
-func (b *Bookings) finish(ctx context.Context, id int64, final func(*lockedJob) *hotelstays.BookingOutcome) error {
-	return b.transact(ctx, func(tx pgx.Tx) error {
+func (b *Bookings) finish(ctx context.Context, id int64, reference string, final func(*lockedJob) *hotelstays.BookingOutcome) error {
+	return b.deliver(ctx, reference, func(tx pgx.Tx) error {
 		job, err := b.jobs.lock(ctx, tx, id)
 		if err != nil {
 			return err

@@ -198,7 +198,7 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 
 // end ends the job of a reference.
 func (w *world) end(id int64, reference string, state hotelstays.BookingState) error {
-	return w.finish(w.Context(), id, func(*lockedJob) *hotelstays.BookingOutcome {
+	return w.finish(w.Context(), id, reference, func(*lockedJob) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
 	})
 }

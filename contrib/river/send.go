@@ -118,7 +118,7 @@ func (b *Bookings) book(ctx context.Context, job *lockedJob, req *hotelstays.Boo
 	defer cancel()
 	final, stored := job.Args.Booked(time.Now(), outcome, err), errMoved
 	if final != nil {
-		stored = b.finish(ctx, job.ID, func(locked *lockedJob) *hotelstays.BookingOutcome {
+		stored = b.finish(ctx, job.ID, job.Args.Reference, func(locked *lockedJob) *hotelstays.BookingOutcome {
 			return locked.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
 		})
 	}

@@ -118,7 +118,7 @@ func (w *worker) step(ctx context.Context, job *river.Job[jobArgs]) error {
 	next, final := booking.Polled(at, outcome, err)
 	switch {
 	case final != nil:
-		return w.b.finish(ctx, job.ID, func(locked *lockedJob) *hotelstays.BookingOutcome {
+		return w.b.finish(ctx, job.ID, job.Args.Reference, func(locked *lockedJob) *hotelstays.BookingOutcome {
 			if final.State != hotelstays.BookingFound && !locked.unchanged(job.JobRow, booking) {
 				return nil
 			}

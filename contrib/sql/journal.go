@@ -87,6 +87,7 @@ type Journal struct {
 	client     *hotelstays.Client
 	opts       JournalOptions
 	keys       *keyring.Ring
+	watchers   hotelstays.WakeHub
 	delivering sync.Map      // references by a number: their OnOutcome was called, and is not committed
 	account    []byte        // the fingerprint of the client's recoveries
 	woken      chan struct{} // ends a pause of Run

@@ -1,4 +1,4 @@
-// What the people on call need.
+// What pages and the people on call need.
 
 package hotelstayssql
 
@@ -10,6 +10,14 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/durable"
 )
+
+// Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
+// OnCancel or OnOrder for the reference was committed in this process; values that nobody has received
+// are one. Watch first, then look at your own row, and look again after each value. Another process
+// may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
+func (j *Journal) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
+	return j.watchers.Watch(customerReferenceNo)
+}
 
 // List returns the open bookings of the client's account, in the order of their references. It
 // reads them in pages, without a transaction. Due is when Run acts next, or the end of a

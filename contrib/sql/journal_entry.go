@@ -188,6 +188,9 @@ func (j *Journal) write(ctx context.Context, r *row, then func(context.Context, 
 			}
 			return j.stillWritten(ctx, tx, r)
 		})
+		if err == nil {
+			j.watchers.Wake(r.reference)
+		}
 	}
 	if err == nil {
 		r.fence++

@@ -90,6 +90,43 @@ func onOrderFails[Tx any](w *World[Tx]) {
 	assert.EqualValues(w, 3, calls.Load())
 }
 
+func watched[Tx any](w *World[Tx]) {
+	w = w.following(w.Fleet.StoreOrder)
+	changed, stop := w.Watch("ref-1")
+	other, stopOther := w.Watch("ref-2")
+	defer stopOther()
+	next := func() (state, mirror, cancel string) {
+		select {
+		case <-changed:
+		case <-time.After(Patience):
+			require.FailNow(w, "nobody wakes the page")
+		}
+		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT state, mirror, cancel FROM bookings WHERE reference = ?`, "ref-1").
+			Scan(&state, &mirror, &cancel))
+		return state, mirror, cancel
+	}
+	w.Begin("ref-1")
+	assert.Empty(w, changed, "nothing is delivered")
+	w.MustSend("ref-1")
+	state, mirror, _ := next()
+	assert.Equal(w, "found", state)
+	assert.Empty(w, mirror)
+	w.Work()
+	w.ConfirmOrder("ref-1")
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	_, mirror, cancel := next()
+	assert.NotEmpty(w, mirror)
+	assert.Empty(w, cancel)
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	_, before, cancel := next()
+	assert.EqualValues(w, durable.CancelDone, cancel)
+	if before == mirror {
+		next() // the order has changed, too
+	}
+	assert.Empty(w, other)
+	stop()
+}
+
 func unfollowed[Tx any](w *World[Tx]) {
 	w = w.following(w.Fleet.StoreOrder)
 	w.Booked("ref-1", "ref-2")
