@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -32,25 +31,6 @@ func ExampleClient_CheckAvail() {
 	}
 	fmt.Println("now", check.RoomRatePkg.TotalRate.NetRate, "until", check.RoomRatePkg.RefundableUntil, "for free")
 	// Output: now 247.51 USD until 2040-03-09T18:00:00Z for free
-}
-
-// An offer that is gone is no error.
-func ExampleCheckAvailResponse_Available() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.CloseRate(booking.RatePkgID) // somebody else took the last room
-
-	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if !check.Available() {
-		fmt.Println("gone: search again")
-	}
-	// Output: gone: search again
 }
 
 // Compare what the traveller saw with the offer that CheckAvail returns.
@@ -156,37 +136,6 @@ func ExampleClient_Book() {
 	// Output: PO000000001 status 1 247.51 USD
 }
 
-// The price moved after CheckAvail: nothing was booked, and the offer is checked again.
-func ExampleClient_Book_rateChanged() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	booking := prepareBooking(ctx, srv, client, "ref-1")
-	srv.MoveRate(booking.RatePkgID, 2)
-
-	_, err := client.Book(ctx, booking)
-	if !errors.Is(err, hotelstays.ErrRateChanged) {
-		fmt.Println("unexpected:", err)
-		return
-	}
-	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("ask the traveller:", check.RoomRatePkg.TotalRate.NetRate, "instead of", booking.Expect.TotalRate.NetRate)
-	booking.RatePkgID, booking.Expect = check.RoomRatePkg.RatePkgID, check.RoomRatePkg
-	booked, err := client.Book(ctx, booking) // the same reference: the refused Book made no order
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("booked for", booked.HotelOrder.NetRate)
-	// Output:
-	// ask the traveller: 252.46 USD instead of 247.51 USD
-	// booked for 252.46 USD
-}
-
 // A reference that was used before returns the order that it made. Expect makes that an
 // error when the order is of another stay.
 func ExampleReferenceReusedError() {
@@ -260,29 +209,6 @@ func ExampleClient_BookAndRecover() {
 	// Output:
 	// booked: PO000000001
 	// Book was sent 1 time
-}
-
-// Store a recovery before Book is sent: then no booking is lost if the process dies. It has no
-// passport numbers. WithSaveRecovery does the same for BookAndRecover.
-func ExampleClient_NewBookingRecovery() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	booking := prepareBooking(ctx, srv, client, "ref-1")
-
-	stored, err := json.Marshal(client.NewBookingRecovery(booking))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	// Write stored to the database here. Then call Book. After a crash, or an unknown outcome:
-	var recovery hotelstays.BookingRecovery
-	if err := json.Unmarshal(stored, &recovery); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("find", recovery.CustomerReferenceNo, "with RecoverBooking")
-	// Output: find ref-1 with RecoverBooking
 }
 
 // The order is made, and its answer is lost. The stored recovery finds it, in this process or in a

@@ -13,7 +13,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -116,17 +115,6 @@ func ExampleClient_OAuthToken() {
 	// a scope that is not registered: true
 }
 
-// A process that ends closes its idle connections.
-func ExampleClient_CloseIdleConnections() {
-	srv, client := startSandbox()
-	defer srv.Close()
-	defer client.CloseIdleConnections()
-
-	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{CountryCode: "AE"})
-	fmt.Println(err)
-	// Output: <nil>
-}
-
 // NewTransport returns the transport of New, to be changed and passed to WithHTTPClient. Here it
 // trusts a certificate that the machine does not know.
 func ExampleNewTransport() {
@@ -148,30 +136,6 @@ func ExampleNewTransport() {
 	// Output: <nil> HTTP/2.0
 }
 
-// Options of one call, which win over those of the client.
-func ExampleSharedOption() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	search := &hotelstays.HotelListRequest{
-		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure,
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, PageSize: 1, MaxRatesPerHotel: 1,
-	}
-	for _, opts := range [][]hotelstays.CallOption{nil, {hotelstays.WithCurrency("KWD"), hotelstays.WithTimeout(5 * time.Second)}} {
-		found, err := client.HotelList(ctx, search, opts...)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for _, hotel := range found.List {
-			fmt.Println(hotel.MinPrice)
-		}
-	}
-	// Output:
-	// 830.16 USD
-	// 254.984 KWD
-}
-
 // The trace id that a program has in ctx, for every call of the client.
 func ExampleWithTraceIDFrom() {
 	srv := hotelstaystest.NewServer(nil)
@@ -185,30 +149,6 @@ func ExampleWithTraceIDFrom() {
 	_, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 	fmt.Println(err, srv.Ledger().Requests(hotelstays.OpDestinations)[0].TraceID)
 	// Output: <nil> 4bf92f3577b34da6
-}
-
-// The request ids of a program, where UUIDs do not fit. Here the first attempt fails: each
-// attempt has an id of its own.
-func ExampleWithRequestID() {
-	srv, client := startSandbox()
-	defer srv.Close()
-	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpDestinations, Kind: hotelstaystest.FaultStatus, Status: 503})
-
-	var sequence atomic.Int64
-	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{},
-		hotelstays.WithRequestID(func(context.Context) string { return fmt.Sprintf("host-7-%06d", sequence.Add(1)) }))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, request := range srv.Ledger().Requests(hotelstays.OpDestinations) {
-		fmt.Println(request.Status, request.RequestID)
-	}
-	fmt.Println("answered:", resp.Meta.RequestID)
-	// Output:
-	// 503 host-7-000001
-	// 200 host-7-000002
-	// answered: host-7-000002
 }
 
 // Do calls an operation, or sends and reads fields, that this version has no Go type for. A read
@@ -326,16 +266,6 @@ func ExampleWithLogger() {
 	// <nil>
 }
 
-// A kind is the label of a metric.
-func ExampleKindOf() {
-	srv, client := startSandbox()
-	defer srv.Close()
-
-	_, err := client.FindOrder(context.Background(), "no-such-order")
-	fmt.Println(hotelstays.KindOf(err))
-	// Output: not_found
-}
-
 // A web service answers its own users with the kind of an error, which repeats nothing of the
 // API's answer.
 func ExampleErrorKind_HTTPStatus() {
@@ -349,58 +279,17 @@ func ExampleErrorKind_HTTPStatus() {
 	// Output: 409 rate_changed
 }
 
-// Invalid input is reported before anything is sent, all of it at once.
-func ExampleValidationError() {
-	srv, client := startSandbox()
-	defer srv.Close()
-
-	_, err := client.HotelList(context.Background(), &hotelstays.HotelListRequest{
-		CheckIn: "12.03.2040", CheckOut: departure, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}, PageSize: 500,
-	})
-	if invalid, ok := errors.AsType[*hotelstays.ValidationError](err); ok {
-		for _, fault := range invalid.Fields {
-			fmt.Println(fault.Path, fault.Problem)
-		}
-	}
-	fmt.Println("sent:", srv.Ledger().Count(hotelstays.OpHotelList))
-	// Output:
-	// hotelIds is required, unless destinationId or destinationName is set
-	// checkIn "12.03.2040" is not a date of the form YYYY-MM-DD
-	// pageSize is 500; it must lie between 1 and 200, or be 0 for the service's default
-	// sent: 0
-}
-
-// callCounter counts calls and failures by operation. A tracer would start a span in
-// CallStart and end it in CallEnd.
-type callCounter struct {
-	mu            sync.Mutex
-	calls, failed map[hotelstays.Operation]int
-}
-
-func (c *callCounter) count(_ context.Context, info hotelstays.CallInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls[info.Operation]++
-	if info.Err != nil {
-		c.failed[info.Operation]++
-	}
-}
-
 // An observer sees every call, including those that fetch tokens.
 func ExampleWithObserver() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
-	counter := &callCounter{calls: map[hotelstays.Operation]int{}, failed: map[hotelstays.Operation]int{}}
-	client := clientOf(srv, hotelstays.WithObserver(hotelstays.Observer{CallEnd: counter.count}))
-	ctx := context.Background()
-	for _, reference := range []string{"ref-1", "ref-2"} { // there are no such orders
-		_, _ = client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: reference})
-	}
-	fmt.Println("calls:", counter.calls)
-	fmt.Println("failed:", counter.failed)
+	client := clientOf(srv, hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) {
+		fmt.Printf("%s %d %q\n", info.Operation, info.HTTPStatus, hotelstays.KindOf(info.Err))
+	}}))
+	_, _ = client.OrderVoucher(context.Background(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})
 	// Output:
-	// calls: map[OrderVoucher:2 Ticket:1]
-	// failed: map[OrderVoucher:2]
+	// Ticket 200 ""
+	// OrderVoucher 404 "not_found"
 }
 
 // countingLimiter grants at once and counts what was sent. A limiter of a fleet asks a store that
@@ -438,27 +327,6 @@ func ExampleWithRateLimiter() {
 	_, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
 	fmt.Println(limiter.left, err)
 	// Output: map[Destinations:1 Ticket:1] <nil>
-}
-
-// Each account has a client of its own. They share connections and rate limits.
-func ExampleClient_WithCredential() {
-	srv, client := startSandbox()
-	defer srv.Close()
-	reader, err := client.WithCredential(hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
-		hotelstays.WithMarket("DE"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, account := range []*hotelstays.Client{client, reader} {
-		_, err := account.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
-		fmt.Println(err)
-	}
-	fmt.Println(srv.Ledger().TicketsIssued(), "ticket,", srv.Ledger().TokensIssued(), "access token")
-	// Output:
-	// <nil>
-	// <nil>
-	// 1 ticket, 1 access token
 }
 
 // Clients that were made apart share the rate limits of their address.

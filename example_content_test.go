@@ -5,13 +5,8 @@ package hotelstays_test
 import (
 	"context"
 	"fmt"
-	"log"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -140,48 +135,4 @@ func ExampleClient_HotelIDList() {
 	}
 	fmt.Println(len(resp.HotelIDList), "hotels")
 	// Output: 12 hotels
-}
-
-// The whole catalogue: while the walk goes on, the hotels of the cities that it has found are
-// read, many cities at a time. The client keeps the rate limits. Only the ids of the places stay
-// in memory.
-func ExampleClient_WalkDestinations_wholeCatalogue() {
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-	defer srv.Close()
-	client, err := hotelstays.New(srv.URL,
-		hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		hotelstays.WithHTTPClient(srv.Client()))
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	var hotels atomic.Int64
-	group, ctx := errgroup.WithContext(context.Background())
-	group.SetLimit(32) // cities at a time; the walk waits while there are as many
-	group.Go(func() error {
-		for place, err := range client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(32)) {
-			if err != nil {
-				return err
-			}
-			if place.Type != types.DestinationCity {
-				continue // the hotels are in the cities
-			}
-			group.Go(func() error {
-				req := &hotelstays.HotelsMetadataRequest{DestinationID: place.ID}
-				for _, err := range client.HotelsMetadataAll(ctx, req, hotelstays.WithParallelism(4)) {
-					if err != nil {
-						return err
-					}
-					hotels.Add(1)
-				}
-				return nil
-			})
-		}
-		return nil
-	})
-	if err := group.Wait(); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(hotels.Load(), "hotels")
-	// Output: 234 hotels
 }

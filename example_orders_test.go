@@ -116,19 +116,6 @@ func ExampleClient_OrderStates() {
 	// Output: an order in status 3 is cancelled
 }
 
-// StateOf returns the meaning of a status, for your own pages and reports.
-func ExampleOrderStates_StateOf() {
-	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
-	for _, status := range []types.OrderStatus{1, 2, 3, 4} {
-		fmt.Printf("%d %q\n", status, states.StateOf(status))
-	}
-	// Output:
-	// 1 "open"
-	// 2 "confirmed"
-	// 3 "cancelled"
-	// 4 ""
-}
-
 // An order is cancelled in the session that it was booked in.
 func ExampleClient_Cancel() {
 	ctx := context.Background()

@@ -104,43 +104,6 @@ func ExampleClient_HotelListStream() {
 	// Output: 12 of 12 hotels
 }
 
-// A search for one hotel ends at it. The rest of the answer is not read.
-func ExampleHotelListStream_Hotels() {
-	srv, client := startSandbox()
-	defer srv.Close()
-
-	search := client.HotelListStream(context.Background(), citySearch(srv))
-	for hotel, err := range search.Hotels() {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		if hotel.PlatformHotelID == srv.HotelIDs(3)[2] {
-			fmt.Println("found it")
-			break
-		}
-	}
-	// Output: found it
-}
-
-// The session is there before the first hotel, so that its offers can be checked at once.
-func ExampleHotelListStream_Response() {
-	srv, client := startSandbox()
-	defer srv.Close()
-
-	search := client.HotelListStream(context.Background(), citySearch(srv))
-	for _, err := range search.Hotels() {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		soFar, complete := search.Response()
-		fmt.Println("session:", soFar.Basic.SessionID != "", "- complete:", complete)
-		break
-	}
-	// Output: session: true - complete: false
-}
-
 // Any number of hotels, in parallel batches. The error of a batch has its hotels; the other batches
 // go on.
 func ExampleClient_HotelListBatches() {
@@ -203,28 +166,6 @@ func ExampleClient_HotelRates() {
 	// Standard Room full 882.23 USD
 	// Superior Room no 1027.73 USD
 	// Superior Room full 1092.05 USD
-}
-
-// A stream for the fake of a client. Its answer breaks off.
-func ExampleNewHotelListStream() {
-	stream := hotelstays.NewHotelListStream(func(yield func(*types.Hotel, error) bool) {
-		if yield(&types.Hotel{ID: "hotel-1"}, nil) {
-			yield(nil, errors.New("the connection broke"))
-		}
-	}, &hotelstays.HotelListResponse{})
-	for hotel, err := range stream.Hotels() {
-		if err != nil {
-			fmt.Println(err)
-			break
-		}
-		fmt.Println(hotel.ID)
-	}
-	_, complete := stream.Response()
-	fmt.Println("complete:", complete)
-	// Output:
-	// hotel-1
-	// the connection broke
-	// complete: false
 }
 
 // citySearch searches a city for two adults, like ExampleClient_HotelList.

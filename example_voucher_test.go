@@ -138,27 +138,6 @@ func ExampleClient_DownloadVoucher() {
 	// again: %PDF-
 }
 
-// Old vouchers have no digest. WithUnsignedVouchers accepts them by their size alone.
-func ExampleWithUnsignedVouchers() {
-	ctx := context.Background()
-	srv, client, order := bookedWithVoucher(ctx, hotelstaystest.Config{UnsignedVouchers: true})
-	defer srv.Close()
-	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	var document bytes.Buffer
-	err = client.DownloadVoucher(ctx, resp.Voucher, &document)
-	fmt.Println("refused:", errors.Is(err, hotelstays.ErrVoucherUnsigned))
-	err = client.DownloadVoucher(ctx, resp.Voucher, &document, hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(1<<20))
-	fmt.Println("accepted:", err == nil && document.Len() > 0)
-	// Output:
-	// refused: true
-	// accepted: true
-}
-
 // Verify a document that came another way.
 func ExampleVerifyVoucher() {
 	document := []byte("the document of a voucher")
