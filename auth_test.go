@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -61,41 +60,6 @@ func TestNewFromEnv(t *testing.T) {
 		_, err = client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		assert.NoError(t, err)
 	})
-}
-
-// A client may do what its scopes cover, and no more: other scopes are ErrForbidden, which drops no
-// token. Apart from OrderVoucher's, which scope guards what is the sandbox's choice.
-func TestOAuthScopes(t *testing.T) {
-	guards := map[types.Scope][]hotelstays.Operation{
-		types.ScopeContentRead: {hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelStaticDetail,
-			hotelstays.OpHotelIDList},
-		types.ScopeSearchRead:    {hotelstays.OpHotelList, hotelstays.OpHotelRates, hotelstays.OpCheckAvail},
-		types.ScopeBookingWrite:  {hotelstays.OpBook},
-		types.ScopeBookingRead:   {hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher},
-		types.ScopeBookingCancel: {hotelstays.OpCancel},
-	}
-	for _, topLevel := range []bool{true, false} { // where the answer has the token
-		synctest.Test(t, func(t *testing.T) {
-			srv, _ := newSandbox(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{OAuthTopLevel: topLevel},
-				OAuthClients: []hotelstaystest.OAuthClient{{ClientID: "reader", ClientSecret: "pw", Scopes: allScopes[:3]}}})
-			cred := hotelstays.OAuthCredential{ClientID: "reader", ClientSecret: types.NewSecret("pw")}
-			for _, held := range allScopes {
-				cred.Scopes = []types.Scope{held}
-				client := newClient(t, srv, cred)
-				if held == types.ScopeBookingWrite || held == types.ScopeBookingCancel {
-					assert.ErrorIs(t, operationCalls[hotelstays.OpBook](t.Context(), client), hotelstays.ErrInvalidScope)
-					continue
-				}
-				for needed, ops := range guards {
-					for _, op := range ops {
-						err := operationCalls[op](t.Context(), client)
-						assert.Equal(t, needed != held, errors.Is(err, hotelstays.ErrForbidden), "%s with %s", op, held)
-					}
-				}
-			}
-			assert.Equal(t, 3, srv.Ledger().TokensIssued())
-		})
-	}
 }
 
 type authWorld struct {
@@ -185,31 +149,6 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 				assert.Len(t, answer.sent, 4, "HTTP %d to %T", status, cred)
 			})
 		}
-	}
-}
-
-// The life of an access token is undocumented: without Lifetime the client uses it until it
-// is refused.
-func TestOAuthLifetime(t *testing.T) {
-	for _, lifetime := range []time.Duration{0, 30 * time.Minute} {
-		inBubble(t, lifetime.String(), func(t *testing.T) {
-			w := newAuthWorld(t, 0)
-			c := w.connect(t, hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret),
-				Scopes: []types.Scope{types.ScopeBookingRead}, Lifetime: lifetime})
-			callAll(t.Context(), c, 10)
-			time.Sleep(40 * time.Minute)
-			failed := callAll(t.Context(), c, 10)
-			assert.Empty(t, failed)
-			want := 1
-			if lifetime > 0 {
-				want = 2
-			}
-			assert.Equal(t, want, w.Ledger().Count(hotelstays.OpOAuthToken))
-			time.Sleep(time.Hour) // the sandbox's token life ends: it refuses
-			failed = callAll(t.Context(), c, 10)
-			assert.Empty(t, failed)
-			assert.Equal(t, want+1, w.Ledger().Count(hotelstays.OpOAuthToken))
-		})
 	}
 }
 

@@ -3,7 +3,6 @@
 package hotelstays_test
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -11,31 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// The life of a session is undocumented. The error of a refused one says to search again,
-// except after Cancel, which has an order.
-func TestRefusedSessionLeadsToANewSearch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		ended := findOffer(t, srv, client, 0)
-		ended.Session = "ended"
-		_, rates := client.HotelRates(t.Context(), &hotelstays.HotelRatesRequest{SessionID: ended.Session,
-			HotelID: "1", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
-		_, avail := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: ended.Session, RatePkgID: ended.RatePkgID})
-		_, book := client.Book(t.Context(), ended.Request("ref-1"))
-		for _, err := range []error{rates, avail, book} {
-			assert.ErrorIs(t, err, hotelstays.ErrParam)
-			assert.ErrorContains(t, err, "search again if the session is refused")
-		}
-		_, cancel := client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: ended.Session, CustomerReferenceNo: "ref-1",
-			SupplierReferenceNo: "s"})
-		require.Error(t, cancel)
-		assert.NotContains(t, cancel.Error(), "search again")
-	})
-}
 
 func TestAvailableNeedsAnID(t *testing.T) {
 	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
@@ -74,29 +50,4 @@ func TestBook(t *testing.T) {
 		assert.Equal(t, order, o.Book(t, client, "ref-1"), "the reference has its order")
 		assert.Len(t, srv.Ledger().Orders(), 1)
 	})
-}
-
-// Refusals of Book by content and price: nothing is booked, whatever HTTP status carries them.
-func TestBookRefusals(t *testing.T) {
-	for _, status := range []int{200, 400, 409} {
-		inBubble(t, fmt.Sprint("HTTP ", status), func(t *testing.T) {
-			srv, client := newSandbox(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{BusinessFailureStatus: status}})
-			findOffer(t, srv, client, 0).Book(t, client, "ref-1")
-			_, duplicate := client.Book(t.Context(), findOffer(t, srv, client, 0).Request("ref-2"))
-			assert.ErrorIs(t, duplicate, hotelstays.ErrDuplicateBooking)
-			assert.ErrorContains(t, duplicate, "ref-1", "the message names the booking")
-
-			moving := findOffer(t, srv, client, 1)
-			srv.MoveRate(moving.RatePkgID, 5)
-			_, moved := client.Book(t.Context(), moving.Request("ref-3"))
-			assert.ErrorIs(t, moved, hotelstays.ErrRateChanged)
-			for _, err := range []error{duplicate, moved} {
-				api := errorAs[*hotelstays.APIError](t, err)
-				assert.Equal(t, status, api.HTTPStatus)
-				assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-			}
-			assert.Len(t, srv.Ledger().Orders(), 1)
-			assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpBook), "no refusal is sent again")
-		})
-	}
 }

@@ -8,10 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,48 +22,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-func TestDestinations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, client := newSandbox(t)
-		list := func(req hotelstays.DestinationsRequest) []types.Destination {
-			t.Helper()
-			resp, err := client.Destinations(t.Context(), &req)
-			require.NoError(t, err)
-			return resp.Destinations
-		}
-		top := list(hotelstays.DestinationsRequest{})
-		require.Len(t, top, 3)
-		provinces := list(hotelstays.DestinationsRequest{CountryCode: "AE", ParentDestinationID: top[1].ID})
-		require.Len(t, provinces, 2)
-		assert.Equal(t, top[0].ID, provinces[0].ParentDestinationID, "the country wins over the parent")
-
-		standard := list(hotelstays.DestinationsRequest{ParentDestinationID: provinces[0].ID})
-		require.Len(t, standard, 4)
-		assert.Nil(t, standard[0].Coordinates)
-		assert.Nil(t, standard[0].Extra)
-		details := list(hotelstays.DestinationsRequest{ParentDestinationID: provinces[0].ID, Include: types.DestinationsIncludeDetails,
-			FilterEmptyCities: new(false), MinHotelCount: new(0)})
-		require.Len(t, details, 5)
-		assert.True(t, json.Valid(details[0].Coordinates.BoundingPolygon.Coordinates))
-		assert.Equal(t, []int{12, 0}, []int{*details[0].Extra.HotelCount, *details[4].Extra.HotelCount})
-	})
-}
-
-func TestHotelStaticDetail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		detail := func(id string) *types.Hotel {
-			resp, err := client.HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: id})
-			require.NoError(t, err)
-			return resp.Hotel
-		}
-		hotel := detail(srv.HotelIDs(1)[0])
-		require.NotNil(t, hotel)
-		assert.Equal(t, hotel, detail(hotel.ID), "a source's id is accepted back")
-		assert.Nil(t, detail("an id of another platform"))
-	})
-}
 
 // collect ranges to the end and returns all values and all errors.
 func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
@@ -251,6 +206,12 @@ func TestIteratorsRefuse(t *testing.T) {
 			search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
 		"a walk without a call under way": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
 			hotelstays.WithParallelism(0))),
+		"batches of too many ids": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
+			hotelstays.WithBatchSize(1001))),
+		"batches from the second page on": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
+		"batches of a cursor": untyped(client.HotelListBatches(ctx,
+			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
 		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"},
 			hotelstays.WithParallelism(1025))),
 		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
@@ -280,10 +241,7 @@ func mostAtOnce(srv *hotelstaystest.Server, op hotelstaystest.Operation) int {
 
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
-	pages  [][]string // the hotels of each, "id/platform id"; more is promised on all but the last
-	totals []int      // of each page; 0 where there are no more
-	after  int        // the status of pages after the last, 0 for an empty one
-	broken int        // the page that is refused, 0 for none
+	pages [][]string // the hotels of each, "id/platform id"; more is promised on all but the last
 
 	mu       sync.Mutex
 	asked    []int
@@ -303,13 +261,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.asked, s.sessions = append(s.asked, num), append(s.sessions, r.Header.Get("Session-Id"))
 	s.mu.Unlock()
-	if num == s.broken || num > len(s.pages) && s.after != 0 {
-		return reply(http.StatusBadRequest, `{"code":0}`), nil
-	}
-	hotels, total := []map[string]string{}, 0
-	if num <= len(s.totals) {
-		total = s.totals[num-1]
-	}
+	hotels := []map[string]string{}
 	if num <= len(s.pages) {
 		for _, hotel := range s.pages[num-1] {
 			id, platform, _ := strings.Cut(hotel, "/")
@@ -319,60 +271,9 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	more := num < len(s.pages)
 	body, err := json.Marshal(map[string]any{"code": 0, "data": map[string]any{
 		"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)}, "hasMore": more,
-		"hotelsMetadata": hotels, "page": map[string]any{"total": total, "hasMore": more},
+		"hotelsMetadata": hotels, "page": map[string]any{"hasMore": more},
 	}})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
-}
-
-// A total that turns out different misleads nobody: no page is left out, asked
-// for twice or yielded twice, and what was fetched in vain is forgotten.
-func TestTotalsThatTurnOutDifferent(t *testing.T) {
-	a, b, c, d, e := []string{"1", "2"}, []string{"3", "4"}, []string{"5", "6"}, []string{"7", "8"}, []string{"9"}
-	all := [][]string{a, b, c, d, e}
-	for _, tc := range []struct {
-		name   string
-		script *pageScript
-		hotels int
-		broken int  // the page of the *PageError, 0 for none
-		failed bool // another error
-	}{
-		{"too low", &pageScript{totals: []int{3, 3, 3, 3, 3}, pages: all}, 9, 0, false},
-		{"too high, and errors after the end", &pageScript{totals: []int{99, 99, 99, 99, 99}, pages: all, after: 400}, 9, 0, false},
-		{"beyond all numbers", &pageScript{totals: []int{math.MaxInt, math.MaxInt}, pages: all, after: 400}, 9, 0, false},
-		{"below all numbers", &pageScript{totals: []int{-9, math.MinInt}, pages: all}, 9, 0, false},
-		{"shrinking", &pageScript{totals: []int{99, 40, 9, 4, 1}, pages: all, after: 400}, 9, 0, false},
-		{"true, with a page that repeats", &pageScript{totals: []int{9, 9, 9, 9, 9}, pages: [][]string{a, b, c, b, e}}, 6, 4, false},
-		{"true, with a page that is refused", &pageScript{totals: []int{9, 9, 9, 9, 9}, pages: all, broken: 3}, 4, 0, true},
-	} {
-		for _, parallelism := range []int{1, 3, 100} {
-			t.Run(fmt.Sprint(tc.name, " ", parallelism), func(t *testing.T) {
-				script := &pageScript{pages: tc.script.pages, totals: tc.script.totals, after: tc.script.after, broken: tc.script.broken}
-				client := clientThrough(t, script)
-				req := &hotelstays.HotelsMetadataRequest{DestinationID: "place", Page: &types.PageReq{PageSize: 2}}
-				hotels, errs := collect(client.HotelsMetadataAll(t.Context(), req, hotelstays.WithParallelism(parallelism)))
-				require.Len(t, hotels, tc.hotels)
-				for i, hotel := range hotels {
-					assert.Equal(t, strconv.Itoa(i+1), hotel.HotelID)
-				}
-				switch {
-				case tc.broken != 0:
-					require.Len(t, errs, 1)
-					broken := errorAs[*hotelstays.PageError](t, errs[0])
-					assert.Equal(t, tc.broken, broken.PageNum)
-				case tc.failed:
-					require.Len(t, errs, 1)
-					require.ErrorAs(t, errs[0], new(*hotelstays.APIError))
-				default:
-					assert.Empty(t, errs)
-				}
-				slices.Sort(script.asked)
-				assert.Len(t, slices.Compact(slices.Clone(script.asked)), len(script.asked), "no page twice")
-				if parallelism == 1 {
-					assert.LessOrEqual(t, len(script.asked), len(script.pages), "no page in vain")
-				}
-			})
-		}
-	}
 }
 
 // Leaving the loop, or the end of its ctx, stops the calls that are under way, without waiting for the

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,28 +20,6 @@ import (
 )
 
 const newPath = "/api/none/such"
-
-// Do of an operation that has a method is that method's call: same request, same answer,
-// same rate limit.
-func TestDoOfAKnownOperation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		want, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{CountryCode: "AE"})
-		require.NoError(t, err)
-
-		var got struct{ Destinations []types.Destination }
-		resp, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/search/destinations",
-			Body: map[string]string{"countryCode": "AE"}, Into: &got, Idempotent: true})
-		require.NoError(t, err)
-		assert.Equal(t, want.Destinations, got.Destinations)
-		assert.Equal(t, want.Meta.RateLimit.Limit, resp.Meta.RateLimit.Limit)
-
-		sent := srv.Ledger().Requests(hotelstays.OpDestinations)
-		require.Len(t, sent, 2)
-		assert.Equal(t, sent[0].BodySHA256, sent[1].BodySHA256)
-		assert.NotEqual(t, sent[0].RequestID, sent[1].RequestID)
-	})
-}
 
 // Calls by path and by method share one budget, and so does an operation with its name.
 func TestDoKeepsTheRateLimit(t *testing.T) {
@@ -208,21 +185,3 @@ func TestDoOfDataThatDoesNotFit(t *testing.T) {
 type quoting struct{}
 
 func (*quoting) UnmarshalJSON(text []byte) error { return errors.New(string(text)) }
-
-// The size limit and the time limit hold for Do as well.
-func TestDoIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := clientThrough(t, saying(`{"code":0,"data":{}}`+strings.Repeat(" ", 100)), hotelstays.WithMaxResponseBytes(100))
-		_, err := client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Idempotent: true})
-		assert.ErrorAs(t, err, new(*hotelstays.DecodeError))
-
-		client = clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}))
-		start := time.Now()
-		_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Idempotent: true})
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, time.Minute, time.Since(start))
-	})
-}

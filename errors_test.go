@@ -221,6 +221,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		{hotelstays.OpDestinations, 404, `{"code":100000404,"msg":"gone"}`, "if the message does not help"},
 		{hotelstays.OpOrderVoucher, 404, "<html>", "check the base URL"},
 		{hotelstays.OpOrderVoucher, 404, `{"code":100000404}`, "check the reference"},
+		{hotelstays.OpBook, 400, `{"code":100000400}`, "search again if the session is refused"},
 		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL; if it is right, report this"},
 		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this with the request id"},
 	} {

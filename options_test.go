@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -24,7 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -424,55 +422,4 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 			}
 		})
 	}
-}
-
-// An amount has the very digits of the answer, whatever decimals its currency has. An offer keeps its
-// currency from search to order; a call that names another one gets that.
-func TestCurrency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, _ := newSandbox(t)
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithCurrency("KWD"))
-		list, err := client.HotelList(t.Context(), searchCity(srv), hotelstays.WithRawData())
-		require.NoError(t, err)
-		for _, hotel := range list.List {
-			for _, rate := range hotel.Rooms[0].Rates {
-				net := rate.TotalRate.NetRate
-				assert.Regexp(t, `^\d+\.\d\d\d$`, string(net.Amount))
-				assert.Contains(t, string(list.Meta.RawData), fmt.Sprintf(`"netRate":{"currency":"KWD","amount":%s}`, net.Amount))
-			}
-		}
-		o := findOffer(t, srv, client, 0)
-		yen, err := client.CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: o.Session, RatePkgID: o.RatePkgID},
-			hotelstays.WithCurrency("JPY"))
-		require.NoError(t, err)
-		assert.Regexp(t, `^\d+ JPY$`, yen.RoomRatePkg.TotalRate.NetRate.String())
-		assert.Equal(t, json.Number("151.250000"), yen.ExchangeRateSnapshot.USD["jpy"])
-		assert.Equal(t, o.TotalRate.NetRate, o.Book(t, client, "ref-1").NetRate)
-	})
-}
-
-// A call without the market or the user that its account requires is forbidden, and the hint names
-// both. The token is fetched without them.
-func TestMarketRule(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, plain := newSandbox(t, hotelstaystest.Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{
-			"agent-1": allScopes, "agent-2": {types.ScopeContentRead}}})
-		client := newClient(t, srv, ticketOf(srv), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("agent-1"))
-		for op, call := range operationCalls {
-			if op == hotelstays.OpTicket || op == hotelstays.OpOAuthToken {
-				continue
-			}
-			err := call(t.Context(), plain)
-			assert.ErrorIs(t, err, hotelstays.ErrForbidden, op)
-			assert.ErrorContains(t, err, "a market or a user reference", op)
-			assert.NotErrorIs(t, call(t.Context(), client), hotelstays.ErrForbidden, op)
-			assert.ErrorIs(t, call(t.Context(), client, hotelstays.WithMarket("FR")), hotelstays.ErrForbidden, op)
-		}
-		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}, hotelstays.WithUserRef("agent-2"))
-		assert.ErrorIs(t, err, hotelstays.ErrForbidden, "the user's scopes count as well as the key's")
-		for _, r := range srv.Ledger().Requests(hotelstays.OpTicket) {
-			assert.NotContains(t, r.Header, "Market")
-			assert.NotContains(t, r.Header, "User-Ref")
-		}
-	})
 }

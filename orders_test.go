@@ -47,24 +47,6 @@ func TestFindOrder(t *testing.T) {
 	})
 }
 
-// The service's fee is the one that CancelFeeAt names beforehand.
-func TestCancel(t *testing.T) {
-	for _, mode := range []types.RefundableMode{types.RefundableFull, types.RefundablePartial, types.RefundableNo} {
-		inBubble(t, string(mode), func(t *testing.T) {
-			srv, client := newSandbox(t)
-			o := findOffer(t, srv, client, 0, mode)
-			order := o.Book(t, client, "ref-1")
-			resp, err := client.Cancel(t.Context(), cancelling(o, order))
-			require.NoError(t, err)
-			assert.Equal(t, new(types.OrderStatus(3)), resp.Status, "the sandbox's number for cancelled")
-			fee, err := o.CancelFeeAt(time.Now())
-			require.NoError(t, err)
-			assert.Equal(t, fee, *resp.ServiceFee)
-			assert.Len(t, srv.Ledger().Cancellations(), 1)
-		})
-	}
-}
-
 // A refusal of either method is an error alone: nothing is sent again, and no order is read.
 func TestCancelRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -92,22 +92,6 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 	})
 }
 
-// Two clients that were made apart keep the limits of the address with one limiter.
-func TestTwoClientsShareTheRateLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, _ := newSandbox(t)
-		shared := hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil))
-		clients := []*hotelstays.Client{newClient(t, srv, ticketOf(srv), shared), newClient(t, srv, ticketOf(srv), shared)}
-		var wg sync.WaitGroup
-		for i := range 40 {
-			wg.Go(func() { _ = operationCalls[hotelstays.OpCheckAvail](t.Context(), clients[i%2]) })
-		}
-		wg.Wait()
-		assert.Equal(t, 40, srv.Ledger().Count(hotelstays.OpCheckAvail))
-		assert.Zero(t, srv.Ledger().RateLimited(hotelstays.OpCheckAvail))
-	})
-}
-
 func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -110,17 +110,6 @@ func TestHotelListBatchesParallelism(t *testing.T) {
 	}
 }
 
-// A rate limit below the documented one causes 429s, and every hotel comes in the end.
-func TestHotelListBatchesUnderALowRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client, search := batchWorld(t, 20, hotelstaystest.Config{RateLimits: map[hotelstaystest.Operation]int{hotelstays.OpHotelList: 5}})
-		pages, errs := collect(client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(1), hotelstays.WithParallelism(10)))
-		assert.Empty(t, errs)
-		assert.Equal(t, search.HotelIDs, pricedIDs(t, pages))
-		assert.NotZero(t, srv.Ledger().RateLimited(""))
-	})
-}
-
 // A batch that fails is an error with its own hotels, and the others go on.
 func TestHotelListBatchesFailure(t *testing.T) {
 	for _, tc := range []struct {

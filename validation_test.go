@@ -428,26 +428,6 @@ func TestValidationOptionValues(t *testing.T) {
 	}
 }
 
-func TestValidationBatchOptions(t *testing.T) {
-	req := edited(goodHotelList(), func(r *hotelstays.HotelListRequest) { r.HotelIDs = hotelIDs(3) })
-	for _, row := range []struct {
-		path string
-		opt  hotelstays.CallOption
-	}{
-		{"WithBatchSize", hotelstays.WithBatchSize(0)}, {"WithBatchSize", hotelstays.WithBatchSize(1001)},
-		{"WithParallelism", hotelstays.WithParallelism(0)}, {"WithParallelism", hotelstays.WithParallelism(-1)},
-	} {
-		for _, err := range clientWith(t, noSend{t}, bearerToken("token")).HotelListBatches(t.Context(), req, row.opt) {
-			assert.Equal(t, []string{row.path}, faultPaths(t, err))
-		}
-	}
-	for _, own := range []func(*listReq){func(r *listReq) { r.PageNum = 1 }, func(r *listReq) { r.Cursor = new(int64(1)) }} {
-		for _, err := range clientWith(t, noSend{t}, bearerToken("token")).HotelListBatches(t.Context(), edited(*req, own)) {
-			assert.Equal(t, []string{"pageNum"}, faultPaths(t, err))
-		}
-	}
-}
-
 // Ids are told of once, wherever they stand among the batches.
 func TestValidationOfBatchIDs(t *testing.T) {
 	for _, row := range []struct{ ids, faults []string }{

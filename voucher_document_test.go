@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -535,26 +534,6 @@ type failingWriter struct {
 
 func (w failingWriter) Write(p []byte) (int, error) { return min(w.n, len(p)), w.err }
 
-// The bytes are taken as they come: an encoding is neither asked for nor undone.
-func TestDownloadVoucherUndoesNoEncoding(t *testing.T) {
-	ownTempDir(t)
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	_, _ = zip.Write(voucherDoc)
-	require.NoError(t, zip.Close())
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(packed.Bytes())
-	}))
-	defer srv.Close()
-	client := clientThrough(t, srv.Client().Transport)
-	var w bytes.Buffer
-	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, srv.URL), &w), hotelstays.ErrVoucherAltered)
-	assert.Zero(t, w.Len())
-	require.NoError(t, client.DownloadVoucher(t.Context(), voucherFor(packed.Bytes(), srv.URL), &w))
-	assert.Equal(t, packed.Bytes(), w.Bytes())
-}
-
 // A mistake of the caller costs no request.
 func TestVoucherSettingsAreChecked(t *testing.T) {
 	service := serviceOf(nil, nil)
@@ -641,22 +620,6 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 			assert.ErrorContains(t, err, "PENDING")
 			assertFiles(t, dir)
 		})
-	// A service that puts the new document under the old link.
-	service := serviceOf(nil, serving(voucherOld))
-	first := service.voucher
-	service.voucher = func(ask int) *types.Voucher {
-		if ask == 1 {
-			return first(ask)
-		}
-		v := voucherFor(voucherOld, voucherLink)
-		v.Version = 2
-		return v
-	}
-	path := filepath.Join(t.TempDir(), "voucher.pdf")
-	v, err := clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, path)
-	require.NoError(t, err)
-	assert.Equal(t, 2, v.Version)
-	assertFile(t, path, voucherOld)
 }
 
 // A document inside the answer is not fetched. One that is too large for it, or is left out, has a
@@ -764,21 +727,4 @@ func openFiles(t *testing.T, dir string) (n int) {
 		}
 	}
 	return n
-}
-
-// A panic of the transport, and a file that cannot be made, leave no file.
-func TestVoucherAfterAPanic(t *testing.T) {
-	temp := ownTempDir(t)
-	service := serviceOf(nil, func(*http.Request) (*http.Response, error) { panic("boom") })
-	assert.Panics(t, func() { _, _ = clientThrough(t, service).OpenVoucher(t.Context(), voucherRef) })
-	assert.Panics(t, func() {
-		_, _ = clientThrough(t, service).SaveVoucher(t.Context(), voucherRef, filepath.Join(temp, "voucher.pdf"))
-	})
-	assert.Zero(t, openFiles(t, temp))
-	assertFiles(t, temp)
-
-	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))
-	_, err := clientThrough(t, serviceOf(nil, nil)).OpenVoucher(t.Context(), voucherRef)
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	assert.ErrorAs(t, err, new(*hotelstays.VoucherError))
 }

@@ -36,14 +36,6 @@ func doneEvent(t *testing.T, m hotelstays.MemoryEvents, keys ...string) {
 	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
 }
 
-func TestMemoryEventsRepeatedKey(t *testing.T) {
-	m := hotelstays.NewMemoryEvents(100)
-	doneEvent(t, m, "a", "a")
-	claimEvent(t, m, hotelstays.ClaimDone, "a")
-	assert.Equal(t, 1, m.Keys())
-	assert.Equal(t, 1, m.DoneKeys())
-}
-
 // At the limit the oldest done keys are dropped, and never a claim.
 func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	m := hotelstays.NewMemoryEvents(4)
@@ -118,23 +110,10 @@ func TestMemoryEventsByDefault(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
+// Expired keys are dropped without a claim of theirs.
 func TestMemoryEventsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)
-		claimEvent(t, m, hotelstays.ClaimGranted, "lease")
-		doneEvent(t, m, "done")
-		time.Sleep(time.Minute - 1)
-		claimEvent(t, m, hotelstays.ClaimBusy, "lease")
-		time.Sleep(time.Nanosecond)
-		claimEvent(t, m, hotelstays.ClaimGranted, "lease")
-		time.Sleep(59*time.Minute - 1)
-		claimEvent(t, m, hotelstays.ClaimDone, "done")
-		time.Sleep(time.Nanosecond)
-		claimEvent(t, m, hotelstays.ClaimGranted, "done")
-		require.NoError(t, m.Done(t.Context(), []string{"done"}, time.Hour))
-		claimEvent(t, m, hotelstays.ClaimDone, "done")
-
-		// Expired keys are dropped without a claim of theirs.
 		for i := range 50 {
 			doneEvent(t, m, fmt.Sprint(i))
 		}

@@ -89,28 +89,6 @@ func (s *service) fleet(n int, st *store) []*token.Cache {
 	return caches
 }
 
-func TestStoreSharesTheToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, st := &service{lifetime: time.Hour}, &store{}
-		caches := []*token.Cache{s.cache(sharing(st)), s.cache(sharing(st))}
-		oneAfterTheOther := func() {
-			for _, c := range caches {
-				s.mustCall(t, 10, c)
-				synctest.Wait() // for a renewal
-			}
-		}
-		oneAfterTheOther()
-		assert.EqualValues(t, 1, s.fetches.Load())
-		time.Sleep(56 * time.Minute)
-		oneAfterTheOther()
-		assert.EqualValues(t, 2, s.fetches.Load(), "the first to renew renews for both")
-		s.revoke()
-		oneAfterTheOther()
-		assert.EqualValues(t, 3, s.fetches.Load(), "the first to be refused deletes the token for both")
-		assert.Equal(t, time.Now().Add(time.Hour), st.token.Expiry)
-	})
-}
-
 // A token that the store returns expires when it says, not a lifetime after it was loaded. One
 // of unknown expiry is used.
 func TestStoredTokenKeepsItsExpiry(t *testing.T) {
