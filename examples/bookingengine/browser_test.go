@@ -6,6 +6,7 @@
 package main
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,7 +195,9 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.Click("main button")
 			p.WaitFor("#panel h2", "We are booking your room")
 			reference := strings.TrimPrefix(p.address(), "/orders/")
-			require.NoError(t, p.site.engine.db.change(t.Context(), reference, func(o *order) { o.Since = o.Since.Add(-patient) }))
+			require.NoError(t, p.site.engine.db.inTx(t.Context(), func(tx *sql.Tx) error {
+				return change(t.Context(), tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
+			}))
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
 			p.check("finding out")
 			p.site.srv.ClearFaults()

@@ -21,10 +21,8 @@ import (
 const schema = `
 	CREATE TABLE IF NOT EXISTS orders (
 		reference TEXT PRIMARY KEY,
-		next_read BIGINT NOT NULL, -- milliseconds since 1970; 0: nothing to read
-		data      TEXT NOT NULL    -- the order as JSON
-	);
-	CREATE INDEX IF NOT EXISTS orders_next_read ON orders (next_read)`
+		data      TEXT NOT NULL -- the order as JSON
+	)`
 
 type database struct {
 	*sql.DB
@@ -90,12 +88,12 @@ func (db *database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 
 // order returns an order, or errNoOrder.
 func (db *database) order(ctx context.Context, reference string) (order, error) {
-	return scan(db.QueryRowContext(ctx, `SELECT next_read, data FROM orders WHERE reference = $1`, reference))
+	return scan(db.QueryRowContext(ctx, `SELECT data FROM orders WHERE reference = $1`, reference))
 }
 
 func scan(row *sql.Row) (o order, err error) {
 	var data []byte
-	err = row.Scan(&o.nextRead, &data)
+	err = row.Scan(&data)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return o, errNoOrder
@@ -111,23 +109,18 @@ func put(ctx context.Context, tx *sql.Tx, o order) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO orders (reference, next_read, data) VALUES ($1, $2, $3)
-		ON CONFLICT (reference) DO UPDATE SET next_read = $2, data = $3`, o.Checkout.Reference, o.nextRead, string(data))
+	_, err = tx.ExecContext(ctx, `INSERT INTO orders (reference, data) VALUES ($1, $2)
+		ON CONFLICT (reference) DO UPDATE SET data = $2`, o.Checkout.Reference, string(data))
 	return err
 }
 
 // change changes an order, or returns errNoOrder. It writes before it reads: this locks the
 // row.
 func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order)) error {
-	o, err := scan(tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING next_read, data`, reference))
+	o, err := scan(tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING data`, reference))
 	if err != nil {
 		return err
 	}
 	how(&o)
 	return put(ctx, tx, o)
-}
-
-// change is change in a transaction of its own.
-func (db *database) change(ctx context.Context, reference string, how func(*order)) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error { return change(ctx, tx, reference, how) })
 }

@@ -1,5 +1,5 @@
-// The engine: all use of the SDK. Booking, following and cancelling an order run in goroutines
-// of the engine, because they must not end with a request.
+// The engine: all use of the SDK. The journal books, follows and cancels orders, also after a
+// restart.
 
 package main
 
@@ -41,23 +41,21 @@ type engine struct {
 	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // of a checkout
 
-	ctx      context.Context // of the engine's goroutines
-	stop     context.CancelFunc
-	sends    context.Context // of a Book and a Cancel, which have more time to end
+	stop     context.CancelFunc // of the journal
+	sends    context.Context    // of the Books of this process, which have more time to end
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
 
 const (
-	// sendTimeout bounds a Book and a Cancel.
-	sendTimeout = 2 * time.Minute
-	// stopGrace is how long the end of the engine waits for them. The next start finds out what
-	// became of the others.
+	// bookTimeout bounds a Book.
+	bookTimeout = 2 * time.Minute
+	// stopGrace is how long the end of the engine waits for it. The next start finds its order.
 	stopGrace = 10 * time.Second
 )
 
-// newEngine returns an engine, which ends the bookings that an earlier one left open. Close
-// it, then the database.
+// newEngine returns an engine, which continues what an earlier one left open. Close it, then the
+// database.
 func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	e := &engine{service: svc, db: db, log: log}
 	e.searches, _ = lru.New[string, search](1_000) // only a size below 1 is an error
@@ -69,12 +67,12 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	if e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append(opts, svc.options...)...); err != nil {
 		return nil, err
 	}
-	// The key encrypts a request from Begin to Send. If this process is killed in between, the next
-	// one sends it, so the key is made of what both have.
+	// The key encrypts requests that wait, and orders. The next process needs it, too, so it is made of
+	// what both have.
 	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
 	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, e.client, hotelstayssql.JournalOptions{
-		OnOutcome: e.settle, Keys: []types.Secret{types.NewSecret(string(key[:]))},
-		BookTimeout: sendTimeout, PollInterval: svc.pause, Logger: e.log,
+		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled, Keys: []types.Secret{types.NewSecret(string(key[:]))},
+		BookTimeout: bookTimeout, PollInterval: svc.pause, Logger: e.log,
 	})
 	if err != nil {
 		return nil, err
@@ -84,11 +82,11 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 			return nil, err
 		}
 	}
-	e.ctx, e.stop = context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
 	e.sends, e.endSends = context.WithCancel(context.Background())
-	e.work.Go(e.follow)
 	e.work.Go(func() {
-		if err := e.journal.Run(e.ctx); err != nil {
+		if err := e.journal.Run(ctx); err != nil {
 			e.log.Error("open bookings stay open", "error", err)
 		}
 	})
@@ -98,20 +96,9 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 // close ends the work and waits for it. The next start continues it.
 func (e *engine) close() {
 	e.stop()
-	late := time.AfterFunc(stopGrace, e.endSends) // an answer that comes before saves ten minutes of polls
+	defer time.AfterFunc(stopGrace, e.endSends).Stop() // an answer that comes before saves ten minutes of polls
 	e.work.Wait()
-	late.Stop()
-	e.endSends()
 	e.client.CloseIdleConnections()
-}
-
-// inBackground does work that must not end with the request of its page.
-func (e *engine) inBackground(page context.Context, work func(context.Context)) {
-	e.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithValue(e.sends, pageID{}, pageIDOf(page)), sendTimeout)
-		defer cancel()
-		work(ctx)
-	})
 }
 
 // search is a search of a guest.
@@ -236,121 +223,80 @@ func (e *engine) change(reference string, how func(*checkout)) (checkout, error)
 	return co, nil
 }
 
-// book starts a booking, once for each checkout, and returns at once. Its row and its entry in
-// the journal are committed before Book is sent.
+// book begins a booking, once for each checkout, and returns at once. Its row and its entry in the
+// journal are committed before Book is sent.
 func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
-	err := e.begin(ctx, co, holder, guests)
+	req := &hotelstays.BookRequest{
+		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
+		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
+		Expect: &co.Offer, // an order of other dates is an error
+	}
+	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := e.journal.BeginTx(ctx, tx, req, hotelstays.WithTraceID(pageIDOf(ctx))); err != nil {
+			return err
+		}
+		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
+	})
 	switch {
 	case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked):
 		return nil // the same form, once more
 	case err != nil:
 		return err
 	}
-	e.inBackground(ctx, func(ctx context.Context) {
-		if _, err := e.journal.Send(ctx, co.Reference); err != nil {
-			e.log.ErrorContext(ctx, "booking", "reference", co.Reference, "error", err)
+	e.work.Go(func() { // it must not end with the page
+		if _, err := e.journal.Send(e.sends, co.Reference); err != nil {
+			e.log.Error("booking", "reference", co.Reference, "error", err)
 		}
 	})
 	return nil
 }
 
-// begin commits an order together with its entry in the journal.
-func (e *engine) begin(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
-	req := &hotelstays.BookRequest{
-		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
-		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
-		Expect: &co.Offer, // an order of other dates is an error
-	}
-	return e.db.inTx(ctx, func(tx *sql.Tx) error {
-		if err := e.journal.BeginTx(ctx, tx, req); err != nil {
-			return err
-		}
-		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
-	})
-}
-
-// settle stores the outcome of a booking, together with the end of its entry in the journal.
-func (e *engine) settle(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+// booked stores the outcome of a booking, together with the end of its entry in the journal.
+func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference := outcome.Recovery.CustomerReferenceNo
 	e.log.InfoContext(ctx, "booking", "reference", reference, "outcome", outcome.State, "error", outcome.Err)
-	return change(ctx, tx, reference, func(o *order) { o.settle(outcome) })
+	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.OrderStates()) })
 }
 
-// update changes an order. It does so even if the engine is closing, because the service has
-// answered.
-func (e *engine) update(ctx context.Context, reference string, how func(*order)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := e.db.change(ctx, reference, how); err != nil {
-		e.log.ErrorContext(ctx, "an order was not changed", "reference", reference, "error", err)
-	}
+// changed stores a change of an order.
+func (e *engine) changed(ctx context.Context, tx *sql.Tx, _, after *types.Order) error {
+	return change(ctx, tx, after.CustomerReferenceNo, func(o *order) { o.read(after, e.client.OrderStates()) })
 }
 
-// cancel starts a cancellation, once, and returns at once.
-func (e *engine) cancel(ctx context.Context, reference, reason string) error {
-	var req *hotelstays.CancelRequest
-	err := e.db.change(ctx, reference, func(o *order) {
-		if !o.CanCancel() {
-			return
+// cancel begins a cancellation, once, and returns at once. The journal sends it, unless it would cost
+// more than most.
+func (e *engine) cancel(ctx context.Context, co checkout, reason string, most *types.Money) error {
+	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
+		err := e.journal.CancelTx(ctx, tx, durable.CancelRequest{
+			CustomerReferenceNo: co.Reference, SessionID: co.SessionID, Reason: reason, MaxFee: most,
+		}, hotelstays.WithTraceID(pageIDOf(ctx)))
+		if err != nil {
+			return err
 		}
-		o.Cancelling, o.Problem = time.Now(), nil
-		o.readNow() // this process may die before it knows
-		req = &hotelstays.CancelRequest{
-			SessionID: o.Checkout.SessionID, CustomerReferenceNo: reference,
-			SupplierReferenceNo: o.Booked.SupplierReferenceNo, Reason: reason,
-		}
+		return change(ctx, tx, co.Reference, func(o *order) { o.Cancelling, o.Problem = time.Now(), nil })
 	})
-	if err == nil && req != nil {
-		e.inBackground(ctx, func(ctx context.Context) { e.carryOut(ctx, req) })
+	switch {
+	case errors.Is(err, durable.ErrAlreadyCancelling), errors.Is(err, durable.ErrAlreadyCancelled):
+		return nil // the same form, once more
+	case err != nil:
+		return err
 	}
-	return err
+	return e.journal.Wake(ctx, co.Reference)
 }
 
-// carryOut cancels an order and stores the result. Until it is known, follow finds it out,
-// also after a restart.
-func (e *engine) carryOut(ctx context.Context, req *hotelstays.CancelRequest) {
-	outcome, err := e.client.CancelAndRead(ctx, req)
-	if err != nil {
-		e.log.ErrorContext(ctx, "cancelling", "reference", req.CustomerReferenceNo, "error", err)
-	}
-	e.update(ctx, req.CustomerReferenceNo, func(o *order) {
-		switch {
-		case outcome != nil && outcome.Response != nil:
-			o.Cancelling, o.Cancelled, o.Fee = time.Time{}, true, outcome.Response.ServiceFee
-		case outcome != nil && outcome.State == hotelstays.OrderStateCancelled:
-			o.Cancelling, o.Cancelled = time.Time{}, true
-		case outcome == nil && !o.Cancelled: // refused: the order is unchanged
-			o.Cancelling, o.Problem = time.Time{}, new(messageFor(err))
-		}
-		o.readNow()
-	})
+// cancelled stores how a cancellation has ended.
+func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
+	e.log.InfoContext(ctx, "cancelling", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err())
+	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// newWebhooks returns the handler of order events. An event and what it changes are committed
-// together, once.
+// newWebhooks returns the handler of order events. An event makes the journal read its order.
 func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
-	events, err := hotelstayssql.NewEventStore(e.db.DB, e.db.dialect, hotelstayssql.EventStoreOptions{})
-	if err != nil {
-		return nil, err
-	}
 	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
 		Secrets: []types.Secret{e.service.webhookSecret},
 		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
 	}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
 		e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-		err := events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
-			return change(ctx, tx, event.CustomerReferenceNo, func(o *order) {
-				if o.State == booked {
-					o.readNow()
-				}
-			})
-		})
-		if err == nil {
-			err = e.journal.Wake(ctx, event.CustomerReferenceNo) // the booking may be open
-		}
-		if errors.Is(err, errNoOrder) {
-			return nil // it was booked elsewhere
-		}
-		return err
+		return e.journal.Wake(ctx, event.CustomerReferenceNo)
 	})
 }

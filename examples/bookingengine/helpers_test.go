@@ -104,14 +104,6 @@ func (s *testSite) restart(killed bool, after time.Duration) {
 	s.start(s.engine.service)
 }
 
-// lookEvery makes the engine look for work seldom, because a virtual day has many seconds.
-func (s *testSite) lookEvery(pause time.Duration) {
-	s.t.Helper()
-	s.engine.close()
-	s.engine.service.pause = pause
-	s.start(s.engine.service)
-}
-
 // webhooksAreLost drops all webhooks.
 func (s *testSite) webhooksAreLost() {
 	s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDrop, Times: -1})

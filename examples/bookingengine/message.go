@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // message describes a problem to a guest. Those of this site are its errors, too.
@@ -34,8 +35,11 @@ var (
 
 	// nothingBooked is for a booking that was certainly not made.
 	nothingBooked = message{Title: "Your booking did not reach the hotel", Text: "Please check the offer once more, then book again."}
-	// notCancelled is for a cancellation whose outcome was unknown.
-	notCancelled = message{Title: "Your booking is not cancelled", Text: "The cancellation did not reach the hotel. You can send it again."}
+	// notCancelled and cancelUnknown are for cancellations without an answer.
+	notCancelled  = message{Title: "Your booking is not cancelled", Text: "The cancellation did not reach the hotel. You can send it again."}
+	cancelUnknown = message{Title: "We do not know whether your booking was cancelled", Text: "Please contact us."}
+	dearer        = message{Title: "Your booking is not cancelled",
+		Text: "Cancelling costs more now than when you asked for it. Please look at the terms again."}
 
 	internal = message{http.StatusInternalServerError, "Something went wrong on our side", "We are looking into it. Please try again later."}
 	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
@@ -68,6 +72,9 @@ var messages = map[hotelstays.ErrorKind]message{
 func messageFor(err error) message {
 	if own, ok := errors.AsType[*message](err); ok {
 		return *own
+	}
+	if errors.Is(err, durable.ErrCancelCost) {
+		return dearer
 	}
 	kind := hotelstays.KindOf(err)
 	known, ok := messages[kind]

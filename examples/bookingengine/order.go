@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -26,25 +27,45 @@ type order struct {
 	State    bookingState
 	Problem  *message     // why nothing was booked or cancelled
 	Booked   *types.Order // last read; nil unless State is booked
-	Voucher  types.VoucherStatus
+	Since    time.Time    // of Book
 
-	Cancelling time.Time // since when the outcome of Cancel is unknown; zero: it is not
+	Cancelling time.Time // since when a cancellation is open; zero: none is
 	Cancelled  bool
 	Fee        *types.Money // of the cancellation
-
-	Since    time.Time // of the last change or event
-	nextRead int64     // a column
 }
 
 // settle stores the outcome of a booking.
-func (o *order) settle(outcome *hotelstays.BookingOutcome) {
+func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.OrderStates) {
 	o.State, o.Problem = notBooked, &nothingBooked
 	if outcome.State == hotelstays.BookingFound {
-		o.State, o.Problem, o.Booked, o.Since = booked, nil, outcome.Order, time.Now()
-		o.nextRead = o.Since.Add(readSoon).UnixMilli()
+		o.State, o.Problem = booked, nil
+		o.read(outcome.Order, states)
 	}
 	if outcome.Err != nil {
 		o.Problem = new(messageFor(outcome.Err))
+	}
+}
+
+// read stores the order as it was read.
+func (o *order) read(seen *types.Order, states hotelstays.OrderStates) {
+	o.Booked = seen
+	if states.StateOf(seen.Status) == hotelstays.OrderStateCancelled {
+		o.Cancelled, o.Problem = true, nil
+	}
+}
+
+// cancelled stores how a cancellation has ended.
+func (o *order) cancelled(c *durable.Cancellation) {
+	o.Cancelling, o.Fee = time.Time{}, c.ServiceFee
+	switch c.Ending {
+	case durable.CancelDone:
+		o.Cancelled = true
+	case durable.CancelStanding:
+		o.Problem = &notCancelled
+	case durable.CancelUnknown:
+		o.Problem = &cancelUnknown
+	default:
+		o.Problem = new(messageFor(c.Err()))
 	}
 }
 
@@ -63,6 +84,7 @@ func (o order) Price() types.Money {
 type status struct {
 	Kind             string // "wait", "good", "bad" or "over": its colour
 	Headline, Detail string
+	Voucher          bool // there may be one
 }
 
 // patient is how long an answer typically takes. A guest reads when one is overdue, also after
@@ -74,26 +96,26 @@ func statusOf(o order, states hotelstays.OrderStates) status {
 	const keepsItself = " Please do not book again: this page keeps itself up to date."
 	switch {
 	case o.State == placing && time.Since(o.Since) < patient:
-		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself}
+		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself, false}
 	case o.State == placing:
 		return status{"wait", "We are finding out whether your room is booked",
-			"There is no answer yet. Finding out takes up to ten minutes." + keepsItself}
+			"There is no answer yet. Finding out takes up to eleven minutes." + keepsItself, false}
 	case o.State == notBooked:
-		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text}
+		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text, false}
 	case o.Cancelled:
-		return status{"over", "Your booking is cancelled", kept(o.Fee)}
+		return status{"over", "Your booking is cancelled", kept(o.Fee), false}
 	case !o.Cancelling.IsZero() && time.Since(o.Cancelling) < patient:
-		return status{"wait", "We are cancelling your booking", "This takes a moment."}
+		return status{"wait", "We are cancelling your booking", "This takes a moment.", false}
 	case !o.Cancelling.IsZero():
 		return status{"wait", "We are finding out whether your booking is cancelled",
-			"There is no answer yet. Please do not send it again: this page keeps itself up to date."}
+			"There is no answer yet. Finding out takes up to eleven minutes. This page keeps itself up to date.", false}
 	case o.Booked.HotelConfirmNo != "" || states.StateOf(o.Booked.Status) == hotelstays.OrderStateConfirmed:
-		return status{"good", "Your booking is confirmed", "The hotel expects you."}
+		return status{"good", "Your booking is confirmed", "The hotel expects you.", true}
 	case states.StateOf(o.Booked.Status) == hotelstays.OrderStateOpen:
-		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes."}
+		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes.", false}
 	}
 	return status{"wait", "The hotel has answered",
-		fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status)}
+		fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status), true}
 }
 
 // kept describes the cost of a cancellation.

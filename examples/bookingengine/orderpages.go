@@ -12,11 +12,11 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// streamPause is the pause after which a stream looks for a change of the order, which any
-// process may have made.
-const streamPause = time.Second
+// streamPause is the pause after which a stream looks for a change that another process has made.
+const streamPause = 3 * time.Second
 
 // ordered is a page of an order. Anyone who knows the address can see it: a real engine requires a
 // login.
@@ -39,7 +39,12 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	connection := http.NewResponseController(w)
-	for sent := ""; err == nil; o, err = s.engine.db.order(r.Context(), o.Checkout.Reference) {
+	changed, stop := s.engine.journal.Watch(o.Checkout.Reference)
+	defer stop()
+	for sent := ""; ; {
+		if o, err = s.engine.db.order(r.Context(), o.Checkout.Reference); err != nil {
+			return nil // the browser connects again
+		}
 		var panel bytes.Buffer
 		if err := s.pages["order"].ExecuteTemplate(&panel, "panel", o); err != nil {
 			s.log.ErrorContext(r.Context(), "a panel could not be made", "reference", o.Checkout.Reference, "error", err)
@@ -52,6 +57,7 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err
 			connection.Flush() // if the browser is gone, the request ends
 		}
 		select {
+		case <-changed:
 		case <-time.After(streamPause):
 		case <-r.Context().Done():
 			return nil
@@ -59,7 +65,6 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err
 			return nil
 		}
 	}
-	return nil // the response has started
 }
 
 // voucher serves the document. It is downloaded each time, because a newer version replaces
@@ -84,16 +89,19 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 // cancelPage asks for confirmation.
 type cancelPage struct {
 	order
-	Fee   string // what cancelling costs now; the form sends it back
-	Moved bool   // it has changed since
+	Fee   string       // what cancelling costs now; the form sends it back
+	Moved bool         // it has changed since
+	most  *types.Money // what it may cost by the order; nil: Fee is unknown
 }
 
 func cancelPageOf(o order) cancelPage {
-	cost, err := o.Checkout.Offer.CancelFeeAt(time.Now())
-	if err != nil {
+	now := time.Now()
+	cost, err := o.Checkout.Offer.CancelFeeAt(now)
+	most, err2 := o.Booked.CancelFeeAt(now) // more if each room has the fee of all
+	if err != nil || err2 != nil {
 		return cancelPage{order: o, Fee: "unknown"}
 	}
-	return cancelPage{order: o, Fee: fee(cost)}
+	return cancelPage{order: o, Fee: fee(cost), most: &most}
 }
 
 func (s *site) askCancel(w http.ResponseWriter, r *http.Request, o order) error {
@@ -103,15 +111,18 @@ func (s *site) askCancel(w http.ResponseWriter, r *http.Request, o order) error 
 	return s.render(w, http.StatusOK, "cancel", cancelPageOf(o))
 }
 
-// cancel starts a cancellation at the fee that the guest has seen, because a deadline may have
+// cancel begins a cancellation at the fee that the guest has seen, because a deadline may have
 // passed since.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
+	address := "/orders/" + o.Checkout.Reference
+	if !o.CanCancel() {
+		return redirect(w, r, nil, address)
+	}
 	page := cancelPageOf(o)
-	if o.CanCancel() && r.PostFormValue("fee") != page.Fee {
+	if r.PostFormValue("fee") != page.Fee {
 		page.Moved = true
 		return s.render(w, http.StatusConflict, "cancel", page)
 	}
 	reason := cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest") // some orders require one
-	err := s.engine.cancel(r.Context(), o.Checkout.Reference, reason)
-	return redirect(w, r, err, "/orders/"+o.Checkout.Reference)
+	return redirect(w, r, s.engine.cancel(r.Context(), o.Checkout, reason, page.most), address)
 }

@@ -50,7 +50,7 @@ func TestPostgreSQL(t *testing.T) {
 	order, reference := s.toOrder()
 	require.Eventually(t, func() bool { return len(s.srv.Ledger().OrdersFor(reference)) == 1 }, time.Minute, 50*time.Millisecond)
 	s.restart(true, 0)
-	require.NoError(t, journaltest.PassTime(t.Context(), s.engine.db.DB, hotelstayssql.PostgreSQL, sendTimeout, nil))
+	require.NoError(t, journaltest.PassTime(t.Context(), s.engine.db.DB, hotelstayssql.PostgreSQL, bookTimeout, nil))
 	shows(order, "Your booking is confirmed")
 	shows(order, "Download the voucher")
 	assert.Equal(t, http.StatusOK, s.send(http.MethodGet, order+"/voucher", nil).Code)

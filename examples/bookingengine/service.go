@@ -30,7 +30,7 @@ type service struct {
 	callbackURL   string
 	webhookSecret types.Secret
 	options       []hotelstays.Option
-	pause         time.Duration // after which the engine looks for work in its database again
+	pause         time.Duration // after which the journal looks for work again
 }
 
 // findService returns the service of the environment, or starts a sandbox that calls back this

@@ -128,7 +128,7 @@ func (s *site) stream(h handler) http.Handler {
 			level = slog.LevelError
 		}
 		s.log.Log(ctx, level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err, "page", id)
-		s.render(w, told.Status, "problem", problemPage{told, id, r.Method == http.MethodGet && told.Text == busy.Text})
+		s.render(w, told.Status, "problem", problemPage{told, id, r.Method == http.MethodGet && told.Status > http.StatusInternalServerError})
 	})
 }
 

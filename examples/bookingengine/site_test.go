@@ -415,7 +415,7 @@ func TestStreamTellsOfChanges(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		s.srv.ConfirmOrder(reference)
-		time.Sleep(time.Minute)
+		time.Sleep(100 * time.Millisecond) // the journal wakes the stream
 		s.endStreams()
 		<-ended
 		assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
