@@ -3,12 +3,12 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // memoryBudget is how much memory the lists, pointers and maps of an answer of that length
@@ -16,12 +16,12 @@ import (
 // elements take more than twice that.
 func memoryBudget(length int) int { return 2*length + 4<<20 }
 
-// walk compares a document with its documented shape. It finds invalid JSON, duplicate
-// names, lists above their limits and type mismatches. Its output is the document without
-// them, which encoding/json reads without surprises.
+// walk compares a document with its documented shape, and fills in the values that fit. It finds
+// invalid JSON, duplicate names, lists above their limits and type mismatches.
 type walk struct {
 	*Lexer
 	doc  []byte
+	into reflect.Value // of an answer's data
 	path []pathStep
 
 	mismatches Mismatches
@@ -29,9 +29,6 @@ type walk struct {
 	required   bool // a mismatch is in a value that must not be left out
 	// topErr makes the whole document unusable, dataErr only what is below its members.
 	topErr, dataErr error
-
-	out    *bytes.Buffer // doc[:copied] with its replacements; nil while there are none
-	copied int
 }
 
 // pathStep is a member of an object, or an element of an array.
@@ -46,24 +43,19 @@ func newWalk(ctx context.Context, doc []byte) *walk {
 	return w
 }
 
-// document walks through all of the document and returns the output. The error is that of
-// invalid JSON, of ctx, or of an unusable document.
-func (w *walk) document(s *shape) ([]byte, error) {
-	w.required = !w.value(s) || w.required
+// document walks through all of the document. The error is that of invalid JSON, of ctx, or of
+// an unusable document.
+func (w *walk) document(s *shape, v reflect.Value) error {
+	w.required = !w.value(s, v) || w.required
 	switch {
 	case w.end():
+		return w.topErr
 	case w.err != nil:
-		return nil, w.err
+		return w.err
 	case w.pos == len(w.doc):
-		return nil, &SyntaxError{Offset: int64(w.pos), Truncated: true}
-	default:
-		return nil, &SyntaxError{Offset: int64(w.pos) + 1}
+		return &SyntaxError{Offset: int64(w.pos), Truncated: true}
 	}
-	if w.out == nil {
-		return w.doc, w.topErr
-	}
-	w.out.Write(w.doc[w.copied:])
-	return w.out.Bytes(), w.topErr
+	return &SyntaxError{Offset: int64(w.pos) + 1}
 }
 
 // result is what was found in a document of valid JSON.
@@ -79,34 +71,32 @@ func (w *walk) result(lenient bool) (Mismatches, error) {
 	return w.mismatches, nil
 }
 
-// envelope walks through an answer and returns its envelope and its data. Without a shape
-// the data may be anything.
+// envelope walks through an answer and returns its envelope and the text of its data. Without a
+// shape the data may be anything.
 func (w *walk) envelope(data *shape) (env Envelope, rest []byte, err error) {
 	if w.peek() != '{' {
-		_, err := w.document(nil)
-		return env, nil, err
+		return env, nil, w.document(nil, w.into)
 	}
 	if data != nil {
 		required := *data
 		required.required, data = true, &required
 	}
 	var codeAt, msgAt, dataAt span
-	out, err := w.document(&shape{jsonType: "object", fields: map[string]*field{
-		"code": {shape: &shape{}, name: "code", bit: 0, exact: true, at: &codeAt},
-		"msg":  {shape: &shape{}, name: "msg", bit: 1, at: &msgAt},
-		"data": {shape: data, name: "data", bit: 2, exact: true, at: &dataAt},
-	}})
-	if err != nil {
+	if err := w.document(&shape{jsonType: "object", fields: map[string]*field{
+		"code": {name: "code", bit: 0, exact: true, at: &codeAt},
+		"msg":  {name: "msg", bit: 1, at: &msgAt},
+		"data": {name: "data", bit: 2, exact: true, at: &dataAt, shape: data},
+	}}, reflect.Value{}); err != nil {
 		return env, nil, err
 	}
-	if raw := codeAt.of(out); jsonTypeOf(raw) != "null" {
+	if raw := codeAt.of(w.doc); jsonTypeOf(raw) != "null" {
 		code, ok := parseInt(raw, strconv.IntSize)
 		if !ok {
 			return env, nil, &MismatchError{Mismatches{[]Mismatch{{"code", "integer", jsonTypeOf(raw)}}, 1}}
 		}
 		env.Code, env.HasCode = int(code), true
 	}
-	switch raw := msgAt.of(out); {
+	switch raw := msgAt.of(w.doc); {
 	case jsonTypeOf(raw) == "null":
 	case jsonTypeOf(raw) == "string" && len(raw) <= maxMsg:
 		err = json.Unmarshal(raw, &env.Msg)
@@ -115,7 +105,7 @@ func (w *walk) envelope(data *shape) (env Envelope, rest []byte, err error) {
 	default:
 		env.Msg = strings.ToValidUTF8(string(raw[:min(len(raw), maxMsg)]), "�")
 	}
-	return env, dataAt.of(out), err
+	return env, dataAt.of(w.doc), err
 }
 
 // maxMsg is how long a msg may be, in bytes. A longer one is cut and stays as it is
@@ -127,43 +117,57 @@ type span struct{ from, to int }
 
 func (s span) of(text []byte) []byte { return text[s.from:s.to] }
 
-// value walks through a value, and reports whether it fits. A number in the place of text
-// does, as its digits, although its type is a mismatch.
-func (w *walk) value(s *shape) (fits bool) {
+// value walks through a value and stores it, and reports whether it fits. A number in the place
+// of text does, as its digits, although its type is a mismatch.
+func (w *walk) value(s *shape, v reflect.Value) (fits bool) {
 	c, begin := w.peek(), w.pos
-	if s == nil || w.dataErr != nil || c == 'n' {
+	if s == nil || w.unusable() || c == 'n' && (s.jsonType != "" || s.pointee > 0) {
 		w.skip(len(w.path))
 		return true
 	}
-	w.spend(s.pointee)
+	if w.spend(s.pointee); s.pointee > 0 {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
 	switch {
 	case c == '{' && s.jsonType == "object":
-		return w.members(s)
+		return w.members(s, v)
 	case c == '[' && s.jsonType == "array":
-		w.elements(s)
+		w.elements(s, v)
 		return true
 	}
 	w.skip(len(w.path))
 	text := w.doc[begin:w.pos]
-	if s.fits(text) {
-		return true
-	}
 	got := jsonTypeOf(text)
-	w.mismatch(s, got)
-	if s.jsonType == "string" && got == "number" {
-		w.replace(begin, begin, `"`)
-		w.replace(w.pos, w.pos, `"`)
-		return true
+	if fits = w.failed || s.fits(text); !fits {
+		w.mismatch(s, got)
+		if s.jsonType != "string" || got != "number" {
+			return false
+		}
+		if v.Kind() != reflect.String {
+			text = slices.Concat([]byte{'"'}, text, []byte{'"'})
+		}
 	}
-	return false
+	switch {
+	case w.failed:
+	case got == "number" && v.Kind() == reflect.String: // also json.Number
+		v.SetString(w.internString(text))
+	case v.Kind() == reflect.Bool:
+		v.SetBool(text[0] == 't')
+	case got == "string" && v.Kind() == reflect.String: // encoding/json does not look at ctx
+		w.rewind(begin)
+		v.SetString(w.internString(w.text()))
+	default:
+		w.required = json.Unmarshal(text, v.Addr().Interface()) != nil || w.required // of a type that decodes itself
+	}
+	return true
 }
 
 // members walks through an object, and reports whether its essential fields fit.
-func (w *walk) members(s *shape) (fits bool) {
-	var seen uint64          // a bit for each field
-	var keys map[string]bool // of a map
+func (w *walk) members(s *shape, v reflect.Value) (fits bool) {
+	var seen uint64 // a bit for each field
 	if s.elem != nil {
-		keys = map[string]bool{}
+		v.Set(reflect.MakeMap(v.Type()))
 	}
 	outside := w.lost
 	fits = true
@@ -171,24 +175,20 @@ func (w *walk) members(s *shape) (fits bool) {
 	w.path = append(w.path, pathStep{})
 	for more := w.Object(); more; more = w.Member() {
 		switch f, name := s.lookup(w.Lexer); {
-		case keys != nil:
+		case s.elem != nil:
 			w.path[at].name = safeKey(string(name))
-			w.rejectIf(keys[string(name)], "comes twice")
-			w.spend(mapEntrySize(s.elem.size))
-			keys[string(name)] = true
-			w.valueOrNull(s.elem)
+			w.entry(s.elem, v, string(name))
 		case f != nil:
 			w.path[at].name = f.name
 			w.rejectIf(seen&(1<<f.bit) != 0, "comes twice")
 			seen |= 1 << f.bit
 			before := w.lost
-			w.field(f)
+			w.field(f, v)
 			fits = fits && !(f.essential && w.lost > before)
 		default:
 			if f := s.inOtherCase(string(name)); f != nil {
 				w.path[at].name = f.name
 				w.rejectIf(f.exact, "comes in another letter case")
-				w.blankName(w.name, w.nameOffset())
 			}
 			w.skip(len(w.path))
 		}
@@ -200,84 +200,73 @@ func (w *walk) members(s *shape) (fits bool) {
 	return fits
 }
 
-// field walks through the value of a field. One that does not fit has its name blanked.
-func (w *walk) field(f *field) {
-	name, nameAt := w.name, w.nameOffset()
-	w.peek()
-	begin := w.outOffset()
-	if !w.valueOrLost(f.shape) {
-		w.blankName(name, nameAt)
-	}
-	if f.at != nil {
-		*f.at = span{begin, w.outOffset()}
+// entry walks through the value of a map.
+func (w *walk) entry(elem *shape, m reflect.Value, name string) {
+	key := reflect.ValueOf(name).Convert(m.Type().Key())
+	w.rejectIf(m.MapIndex(key).IsValid(), "comes twice")
+	w.spend(mapEntrySize(elem.size))
+	v := reflect.New(m.Type().Elem()).Elem()
+	if w.valueOrLost(elem, v); !w.unusable() {
+		m.SetMapIndex(key, v)
 	}
 }
 
-// valueOrNull walks through an element or the value of a map. One that does not fit becomes
-// null.
-func (w *walk) valueOrNull(s *shape) {
-	w.peek()
-	begin := w.pos
-	if !w.valueOrLost(s) {
-		w.replace(begin, w.pos, "null")
+// field walks through the value of a field of that struct.
+func (w *walk) field(f *field, of reflect.Value) {
+	if f.at == nil {
+		w.valueOrLost(f.shape, of.Field(f.index))
+		return
 	}
+	w.peek()
+	f.at.from = w.pos
+	w.valueOrLost(f.shape, w.into)
+	f.at.to = w.pos
 }
 
-// valueOrLost walks through a value. One that does not fit is as it was in the output.
-func (w *walk) valueOrLost(s *shape) (fits bool) {
-	begin := w.mark()
-	if fits = w.value(s); !fits {
+// valueOrLost walks through a value. One that does not fit stays empty.
+func (w *walk) valueOrLost(s *shape, v reflect.Value) {
+	if !w.value(s, v) {
 		w.lost++
 		w.required = w.required || s.required
-		w.undo(begin)
+		v.SetZero()
 	}
-	return fits
 }
 
 // elements walks through an array. Elements with essential fields are left out if they do
 // not fit.
-func (w *walk) elements(s *shape) {
-	at := len(w.path)
-	w.path = append(w.path, pathStep{})
-	kept, behind := false, w.pos+1 // the element before
+func (w *walk) elements(s *shape, v reflect.Value) {
+	at, begin, length := len(w.path), w.pos, 0
 	for more := w.array(); more; more = w.element() {
-		w.spend(s.elem.size)
-		if s.elem.required && w.peek() == 'n' {
+		w.skip(at + 1)
+		length++
+	}
+	if w.spend(length * s.elem.size); w.failed || w.unusable() {
+		return
+	}
+	w.rewind(begin)
+	v.Set(reflect.MakeSlice(v.Type(), length, length))
+	kept := 0
+	w.path = append(w.path, pathStep{})
+	for more := w.array(); more; more = w.element() {
+		null := w.peek() == 'n'
+		if null && (s.elem.required || s.elem.essentials) {
 			w.mismatch(s.elem, "null")
-			w.required = true
+			w.required = w.required || s.elem.required
 		}
+		element := v.Index(kept)
 		switch {
 		case !s.elem.essentials:
-			w.valueOrNull(s.elem)
-		case w.valueOrNothing(s.elem, kept, behind):
-			kept = true
+			w.valueOrLost(s.elem, element)
+			kept++
+		case w.value(s.elem, element) && !null:
+			kept++
+		default:
+			element.SetZero()
 		}
-		behind = w.pos
 		w.path[at].index++
 	}
 	w.path = w.path[:at]
-}
-
-// valueOrNothing walks through an element, and reports whether it stays. A comma goes with
-// it, or with the element before it if none was kept: that one ended at behind.
-func (w *walk) valueOrNothing(s *shape, kept bool, behind int) bool {
-	if !kept {
-		w.replace(behind, w.pos, "")
-	}
-	null := w.peek() == 'n'
-	begin, from := w.mark(), w.pos
-	if w.value(s) && !null {
-		return true
-	}
-	if null {
-		w.mismatch(s, "null")
-	}
-	if kept {
-		from = behind
-	}
-	w.undo(begin)
-	w.replace(from, w.pos, "")
-	return false
+	v.SetLen(kept)
 }
 
 // rejectIf records that the document is unusable. Only the first problem counts.
@@ -289,6 +278,8 @@ func (w *walk) rejectIf(condition bool, problem string) {
 		w.dataErr = &UnusableError{w.location(), problem}
 	}
 }
+
+func (w *walk) unusable() bool { return w.topErr != nil || w.dataErr != nil }
 
 func (w *walk) spend(size int) {
 	w.budget -= size
@@ -325,62 +316,4 @@ func safeKey(key string) string {
 		return key
 	}
 	return "*"
-}
-
-// blankName empties the name of a member, so that it matches no field.
-func (w *walk) blankName(name []byte, at int) { w.replace(at, at+len(name), "") }
-
-// replace puts a text in the place of a part of the document. The output of a document
-// that is an error is never read.
-func (w *walk) replace(from, to int, with string) {
-	if w.required || w.dataErr != nil || w.topErr != nil {
-		return
-	}
-	if w.out == nil {
-		w.out = outputs.Get().(*bytes.Buffer)
-		w.out.Grow(len(w.doc))
-	}
-	w.out.Write(w.doc[w.copied:from])
-	w.out.WriteString(with)
-	w.copied = to
-}
-
-// mark is how far the output goes.
-type mark struct{ written, copied int }
-
-func (w *walk) mark() mark {
-	if w.out == nil {
-		return mark{}
-	}
-	return mark{w.out.Len(), w.copied}
-}
-
-// undo takes back the replacements since the mark.
-func (w *walk) undo(to mark) {
-	if w.out != nil {
-		w.out.Truncate(to.written)
-		w.copied = to.copied
-	}
-}
-
-// outOffset is the current offset in the output.
-func (w *walk) outOffset() int {
-	if w.out == nil {
-		return w.pos
-	}
-	return w.out.Len() + w.pos - w.copied
-}
-
-var outputs = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooled is how large a buffer is that goes back to the pool, in bytes.
-const maxPooled = 16 << 20
-
-// release also ends the life of the output.
-func (w *walk) release() {
-	w.Lexer.release()
-	if w.out != nil && w.out.Cap() <= maxPooled {
-		w.out.Reset()
-		outputs.Put(w.out)
-	}
 }

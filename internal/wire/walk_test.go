@@ -1,10 +1,12 @@
-// Tests of the walk: when it ends, and what mismatches cost.
+// Tests of the walk: it reads what encoding/json reads; when it ends, and what mismatches cost.
 
 package wire
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,11 +78,81 @@ func TestLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
 func TestRereadingEndsWithItsCtx(t *testing.T) {
 	text := `"` + strings.Repeat(`\ud800`, 100_000) + `"`
 	for _, body := range []string{`{"code":0,"data":{"cost":{"currency":` + text + `}}}`, `{"code":0,"data":{` + text + `:1}}`} {
-		walked, whole := endless(t), endless(t)
-		Peek(walked, []byte(body))
-		_, err := Decode(whole, []byte(body), Target{Into: new(payload)}, true)
+		ctx := endless(t)
+		_, err := Decode(ctx, []byte(body), Target{Into: new(payload)}, true)
 		require.NoError(t, err)
-		assert.GreaterOrEqual(t, whole.polls, walked.polls+3*(len(body)>>16))
+		assert.GreaterOrEqual(t, ctx.polls, 2*(len(body)>>16))
+	}
+}
+
+func walkBare(text string, into any) error {
+	_, err := DecodeBare(context.Background(), []byte(text), Target{Into: into}, false)
+	return err
+}
+
+// The walk reads short and long values as encoding/json does.
+func TestWalkReadsLikeEncodingJSON(t *testing.T) {
+	type row struct {
+		Count  int                    `json:"count"`
+		Cost   *money                 `json:"cost"`
+		Inner  inner                  `json:"inner"`
+		ByName map[string]json.Number `json:"byName"`
+		Flag   *bool                  `json:"flag"`
+		Rating float64                `json:"rating"`
+		Texts  []string               `json:"texts"`
+		Rows   []payload              `json:"rows"`
+		Maps   []map[string]*money    `json:"maps"`
+		Text   string                 `json:"text"`
+		Any    json.RawMessage        `json:"any"`
+	}
+	for _, size := range []int{1, pollInterval + 1} {
+		fill := func(element string) string {
+			return strings.TrimSuffix(strings.Repeat(element+" , ", size/(len(element)+3)+1), " , ")
+		}
+		keys, numbers := &strings.Builder{}, &strings.Builder{}
+		for i := 0; keys.Len() < size; i++ {
+			fmt.Fprintf(numbers, `"%d":%d,`, i, i)
+			fmt.Fprintf(keys, `"k\u0041%d":{"amount":%d},`, i, i)
+		}
+		long := strings.Repeat("é", size/2)
+		for _, text := range []string{
+			`{"texts":[` + fill(`"a"`) + `]}`,
+			`{"texts":[` + fill(`"a"`) + `,"` + long + `",` + fill(`"b"`) + `,"` + long + `","` + long + `","c"]}`,
+			`{"texts":["` + long + `"]}`,
+			`{"rows":[` + fill(`{"count":1,"inner":{"raw":[1,{}]},"cost":{"amount":"5"}}`) + `,null,{"list":[` + fill(`{"count":2}`) +
+				`]},{}],"count":7,"unknown":[` + fill(`{}`) + `]}`,
+			`{"texts":["a",` + strings.Repeat(" ", size) + `"b","c" ` + strings.Repeat("\n", size) + `,"d"]}`,
+			`{"maps":[{` + keys.String() + `"":null},null,{}],"cost":{"x":"` + long + `","currency":"` + long + `"}}`,
+			`{"text":"` + long + `\n","any": [ ` + fill(`1`) + `] }`,
+			`{"text":"` + long + `\ud83d","any":"` + long + "\xff\"}",
+			`{"inner":{"unknown":"` + long + `","count":3},"flag":true,"rating":1.5,"byName":{` + numbers.String() + `"b":2}}`,
+		} {
+			var got, want row
+			require.NoError(t, json.Unmarshal([]byte(text), &want))
+			require.NoError(t, walkBare(text, &got))
+			require.Equal(t, want, got, "%d %.100s", size, text)
+		}
+	}
+	assert.Error(t, walkBare(`7`, new(string)))
+}
+
+// Malformed names and strings are read as encoding/json reads them.
+func TestMalformedStringsAreReadAlike(t *testing.T) {
+	for _, s := range []string{
+		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
+		"\xff", "\xe2\x82", "\\n\xff\xfeé", `\"\\`,
+	} {
+		for _, length := range []int{0, 2 * pollInterval} {
+			long := s + strings.Repeat("a", length) + s
+			for _, body := range []string{`{"` + long + `":{"amount":1}}`, `{"a":{"currency":"` + long + `"}}`} {
+				var got, want map[string]*money
+				require.NoError(t, json.Unmarshal([]byte(body), &want))
+				require.NoError(t, walkBare(body, &got))
+				assert.True(t, assert.ObjectsAreEqual(want, got), "%q %d", s, length)
+			}
+		}
+		_, err := Decode(t.Context(), []byte(`{"code":0,"data":{"byName":{"`+s+`":1,"`+s+`":2}}}`), Target{Into: &payload{}}, true)
+		assert.EqualError(t, err, "data.byName.* comes twice", s)
 	}
 }
 

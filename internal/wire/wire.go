@@ -1,9 +1,8 @@
 // Package wire encodes requests, and decodes answers and webhooks.
 //
-// encoding/json decides what a value means. An answer of the documented types is read
-// faster by generated code, with the same result (fast.go); the build tag
-// hotelstays_stdjson leaves that code out. Any other answer is walked through first
-// (walk.go), and what the walk leaves goes to encoding/json (standard.go).
+// encoding/json decides what a value means. There are two readers on one Lexer. Generated code
+// reads an answer of the documented types (fast.go); the build tag hotelstays_stdjson leaves it
+// out. Any other answer is walked through by reflection (walk.go).
 //
 // This package is stricter than encoding/json:
 //
@@ -124,7 +123,9 @@ type Target struct {
 
 func (t Target) shape() *shape { return shapeOf(reflect.TypeOf(t.Into).Elem()) }
 
-func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }
+func (t Target) value() reflect.Value { return reflect.ValueOf(t.Into).Elem() }
+
+func (t Target) empty() { t.value().SetZero() }
 
 // Decode decodes an answer's envelope and, if its code is 0, its data into the target. If
 // lenient, mismatches are left out and listed; else they are a *MismatchError.
@@ -142,15 +143,17 @@ func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Enve
 func DecodeSlowly(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
 	w := newWalk(ctx, body)
 	defer w.release()
+	w.into = target.value()
+	w.internStrings(target.InternStrings)
 	env, data, err := w.envelope(target.shape())
-	if err != nil || !env.HasCode || env.Code != 0 {
-		return env, err
+	if err == nil && env.HasCode && env.Code == 0 {
+		env.Mismatches, err = w.result(lenient)
+		env.HasData = err == nil && jsonTypeOf(data) != "null"
 	}
-	if env.Mismatches, err = w.result(lenient); err != nil || jsonTypeOf(data) == "null" {
-		return env, err
+	if !env.HasData {
+		target.empty()
 	}
-	env.HasData = true
-	return env, target.read(ctx, data, w.out != nil)
+	return env, err
 }
 
 // DecodeBare decodes a document without an envelope, as Decode decodes data.
@@ -160,15 +163,15 @@ func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (
 	}
 	w := newWalk(ctx, body)
 	defer w.release()
-	text, err := w.document(target.shape())
+	err := w.document(target.shape(), target.value())
+	if err == nil {
+		w.mismatches, err = w.result(lenient)
+	}
 	if err != nil {
+		target.empty()
 		return Mismatches{}, err
 	}
-	mismatches, err := w.result(lenient)
-	if err != nil {
-		return mismatches, err
-	}
-	return mismatches, target.read(ctx, text, w.out != nil)
+	return w.mismatches, nil
 }
 
 // Peek decodes the envelope without its data. It reports false if there is none, or if ctx
