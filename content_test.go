@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -274,44 +273,4 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 		"hotelsMetadata": hotels, "page": map[string]any{"hasMore": more},
 	}})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
-}
-
-// Leaving the loop, or the end of its ctx, stops the calls that are under way, without waiting for the
-// service.
-func TestParallelIteratorsStopTheirCalls(t *testing.T) {
-	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata} {
-		synctest.Test(t, func(t *testing.T) {
-			srv, _ := newSandbox(t, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{
-				Countries: 12, ProvincesPerCountry: 50, CitiesPerProvince: 1, HotelsPerCity: 500}})
-			log := &callLog{}
-			client := newClient(t, srv, ticketOf(srv), hotelstays.WithObserver(log.observer()))
-			require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
-			srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
-			for _, values := range []int{1, 60} {
-				var left time.Time
-				n := 0
-				for _, err := range lists[op](t.Context(), srv, client, hotelstays.WithParallelism(4)) {
-					require.NoError(t, err)
-					if n++; n == values {
-						time.Sleep(500 * time.Millisecond) // in the middle of the calls that are under way
-						left = time.Now()
-						break
-					}
-				}
-				assert.Zero(t, time.Since(left))
-				assert.Len(t, log.ends, len(log.starts), "no call is left")
-			}
-			for _, after := range []time.Duration{0, 500 * time.Millisecond, 2500 * time.Millisecond} {
-				ctx, cancel := context.WithTimeout(t.Context(), after)
-				start := time.Now()
-				values, errs := collect(lists[op](ctx, srv, client, hotelstays.WithParallelism(4)))
-				cancel()
-				assert.Equal(t, after, time.Since(start))
-				assert.Equal(t, after < time.Second, len(values) == 0)
-				require.Len(t, errs, 1)
-				assert.ErrorIs(t, errs[0], context.DeadlineExceeded)
-				assert.Len(t, log.ends, len(log.starts), "no call is left")
-			}
-		})
-	}
 }

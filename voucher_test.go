@@ -73,8 +73,7 @@ func TestAwaitVoucher(t *testing.T) {
 		fault     hotelstaystest.Fault
 		wakeups   []float64
 		within    time.Duration // of ctx; 0: an hour
-		cancelled float64
-		polls     []float64 // nil where attempts of one poll are among them
+		polls     []float64     // nil: any
 		ends      float64
 		status    types.VoucherStatus // "" where there is no response
 		err       error
@@ -91,14 +90,8 @@ func TestAwaitVoucher(t *testing.T) {
 			status: types.VoucherNotGenerated, err: context.DeadlineExceeded, says: waited},
 		{name: "until ctx ends, and nothing was seen", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
 			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
-		{name: "until ctx ends, between two polls", cancelled: 12, polls: []float64{0, 5, 10}, ends: 12,
-			status: types.VoucherNotGenerated, err: context.Canceled},
 		{name: "wake-ups shift no other poll", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
 			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // there at 36
-		{name: "six cut attempts", config: soon, fault: fault(6, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}), ends: 50,
-			status: types.VoucherGenerated},
-		{name: "six polls of garbage", config: soon, fault: fault(6, hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}), ends: 110,
-			status: types.VoucherGenerated},
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "nobody's", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
@@ -114,7 +107,6 @@ func TestAwaitVoucher(t *testing.T) {
 			w.inject(tc.fault)
 			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.within, time.Hour))
 			defer cancel()
-			at(t, tc.cancelled, cancel)
 
 			resp, err := w.client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: cmp.Or(tc.reference, "ref-1")},
 				waking(t, false, tc.wakeups))

@@ -40,22 +40,15 @@ func ExampleMoney_Add() {
 	// true
 }
 
-// Amounts compare by value, however many digits they were sent with.
-func ExampleMoney_Cmp() {
-	seen := types.Money{Currency: "EUR", Amount: "120.50"}
-	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "120.5"}))
-	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "119"}))
-	// Output:
-	// 0 <nil>
-	// 1 <nil>
-}
-
-// Equal takes the place of ==, which Money does not have.
+// Equal takes the place of ==, which Money does not have. Amounts compare by value, however many
+// digits they were sent with.
 func ExampleMoney_Equal() {
 	seen := types.Money{Currency: "EUR", Amount: "120.50"}
+	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "119"}))
 	fmt.Println(seen.Equal(types.Money{Currency: "EUR", Amount: "120.5"}))
 	fmt.Println(seen.Equal(types.Money{Currency: "USD", Amount: "120.50"}))
 	// Output:
+	// 1 <nil>
 	// true
 	// false
 }
@@ -129,21 +122,6 @@ func ExampleOrder_CancelFeeAt() {
 	// 120.00 EUR <nil>
 }
 
-func ExampleMoney_String() {
-	fmt.Println(types.Money{Currency: "JPY", Amount: "15000"})
-	// Output: 15000 JPY
-}
-
-// A date is a day at the hotel, in no time zone.
-func ExampleDate() {
-	stay := struct {
-		CheckIn types.Date `json:"checkIn"`
-	}{"2026-12-24"}
-	sent, err := json.Marshal(stay)
-	fmt.Println(string(sent), err)
-	// Output: {"checkIn":"2026-12-24"} <nil>
-}
-
 func ExampleDate_Time() {
 	from, err := types.Date("2026-12-24").Time()
 	if err != nil {
@@ -201,8 +179,8 @@ func ExampleNewSecret() {
 
 func ExampleSecret_Reveal() {
 	token := types.NewSecret("opaque-token")
-	fmt.Println(token, "has", len(token.Reveal()), "characters")
-	// Output: [redacted] has 12 characters
+	fmt.Println(token, "has", len(token.Reveal()), "characters", token.IsZero())
+	// Output: [redacted] has 12 characters false
 }
 
 // Equal takes the place of ==, which a Secret does not have.
@@ -210,12 +188,6 @@ func ExampleSecret_Equal() {
 	one, other := types.NewSecret("secret"), types.NewSecret("secret")
 	fmt.Println(one.Equal(other), one.Equal(types.NewSecret("another")))
 	// Output: true false
-}
-
-func ExampleSecret_IsZero() {
-	var guest types.Guest
-	fmt.Println(guest.PassportNumber.IsZero())
-	// Output: true
 }
 
 // Why a search came out empty, and whether it is worth asking again.
