@@ -258,7 +258,7 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 }
 
 // Else another round could begin beside an order that is not seen yet.
-func TestWhatIsNotFinalEndsNothing(t *testing.T) {
+func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
 		assert.Empty(t, durable.EndingOf(outcome))

@@ -18,7 +18,7 @@ func feedOf(r io.Reader) *Feed {
 	return feed
 }
 
-func TestWhatAStreamTakesAndLeaves(t *testing.T) {
+func TestStreamTakesElementsOfItsListAlone(t *testing.T) {
 	long := strings.Repeat("7", 2*maxFloat)
 	for _, row := range []struct {
 		name, body string
