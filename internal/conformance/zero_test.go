@@ -25,7 +25,7 @@ var zeroValues = []any{
 	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.ReferenceReusedError),
 	new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),
-	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.OrderGuest), new(types.OrderRoom),
+	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.Order), new(types.OrderGuest), new(types.OrderRoom),
 	new(types.RefundItem), new(types.RoomRatePkg), new(types.Secret), new(types.StatusFilter), new(types.Timestamp),
 }
 
