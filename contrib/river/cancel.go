@@ -105,7 +105,7 @@ func (w *cancelWorker) NextRetry(job *river.Job[cancelArgs]) time.Time { return 
 // Work does a step of a cancellation. It returns nil only if the job is completed in the database.
 func (w *cancelWorker) Work(ctx context.Context, job *river.Job[cancelArgs]) error {
 	if w.b.cfg.OnCancel == nil { // another process has one
-		return river.JobSnooze(heldPause)
+		return river.JobSnooze(othersPause)
 	}
 	return w.b.guarded(ctx, job.JobRow, job.Args.Reference, func() error {
 		next, err := w.step(ctx, job)

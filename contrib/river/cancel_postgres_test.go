@@ -42,3 +42,28 @@ func TestFrozenCancel(t *testing.T) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
+
+// A read that is frozen until its job was rescued delivers nothing that another run has delivered.
+func TestStaleRunDeliversNoChange(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	w.Booked("ref-1")
+	w.ConfirmOrder("ref-1")
+	other := w.another(func(*Config) {})
+	read := w.Hold("/queryOrders")
+	stop := startWorkers(t, w.World.Bookings.(*Bookings), nil)
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	read.Wait()
+	w.rescue("hotelstays_order")
+	startWorkers(t, other.Bookings, nil)
+	changes := func() (n int) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT changes FROM bookings`).Scan(&n))
+		return n
+	}
+	w.Eventually("it is delivered", func() bool { return changes() == 1 })
+	w.SetOrderStatus("ref-1", 1) // what the frozen read has seen would be a change again
+	require.NoError(t, other.Wake(t.Context(), "ref-1"))
+	w.Eventually("it is delivered", func() bool { return changes() == 2 })
+	read.Release()
+	stop()
+	assert.Equal(t, 2, changes())
+}

@@ -61,7 +61,7 @@ func (w *orderWorker) Work(ctx context.Context, job *river.Job[orderArgs]) error
 		return nil
 	}
 	if w.b.cfg.OnOrder == nil { // another process has one
-		return river.JobSnooze(heldPause)
+		return river.JobSnooze(othersPause)
 	}
 	return w.b.guarded(ctx, job.JobRow, job.Args.Reference, func() error {
 		next, err := w.step(ctx, job)

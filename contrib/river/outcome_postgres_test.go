@@ -147,7 +147,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
 		cancel()
 		require.NoError(t, err)
-		w.Eventually("a worker has had it", func() bool { return w.job("ref-1").State == "scheduled" })
+		w.Eventually("a worker has had it", w.asleep)
 	}
 	w.SendUnknown("ref-2", bookingstest.BookMade)
 	w.HasState("ref-2", durable.EndingFound, time.Minute)

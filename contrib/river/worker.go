@@ -24,10 +24,10 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// interruptedPause follows a run that was interrupted, and heldPause one whose job another
-	// run of this process still has.
+	// interruptedPause follows a run that was interrupted, or whose job another run of this process
+	// still has: another process may take it. othersPause leaves a job to processes with its function.
 	interruptedPause = time.Second
-	heldPause        = 15 * time.Second
+	othersPause      = 15 * time.Second
 )
 
 type worker struct {
@@ -77,7 +77,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[jobArgs]) error {
 // guarded does a step of a job, unless another run of this process has the job.
 func (b *Bookings) guarded(ctx context.Context, job *rivertype.JobRow, reference string, step func() error) (err error) {
 	if _, held := b.working.LoadOrStore(job.ID, nil); held { // an OnOutcome that hangs keeps one worker, not all
-		return river.JobSnooze(heldPause)
+		return river.JobSnooze(interruptedPause)
 	}
 	defer b.working.Delete(job.ID)
 	defer func() {
