@@ -169,10 +169,13 @@ func (b *Bookings) storeRecovery(ctx context.Context, job *lockedJob, recovery *
 				return err
 			}
 			next, ok := latest.Args.HandOver(*recovery)
-			if latest.ID != job.ID && latest.Args.Ending == "" {
+			again := latest.ID != job.ID
+			if again && latest.Args.Ending == "" {
 				next, ok = latest.Args.EarlierEnded(recovery.EndedAt)
 			}
 			switch {
+			case again && latest.Args.Ending == durable.EndingFailed && !recovery.EndedAt.After(job.Args.BookBy): // it says nothing new
+				return nil
 			case !ok:
 				return nil
 			case latest.Args.Ending != "":

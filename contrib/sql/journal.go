@@ -320,9 +320,11 @@ func (j *Journal) handOver(ctx context.Context, e *entry, outcome *hotelstays.Bo
 	round := e.Booking
 	if outcome != nil && outcome.Recovery != nil {
 		err := j.apply(ctx, e, func(b durable.Booking) (next durable.Booking, ok bool, err error) {
-			if b.Ending == "" && !sameRound(b, round) {
-				next, ok = b.EarlierEnded(outcome.Recovery.EndedAt)
-			} else {
+			switch ended, again := outcome.Recovery.EndedAt, !sameRound(b, round); {
+			case again && b.Ending == "":
+				next, ok = b.EarlierEnded(ended)
+			case again && b.Ending == durable.EndingFailed && !ended.After(round.BookBy): // it says nothing new
+			default:
 				next, ok = b.HandOver(*outcome.Recovery)
 			}
 			return next, ok, nil

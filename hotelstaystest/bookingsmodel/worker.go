@@ -244,11 +244,15 @@ func (v *visit) endBook(w int) {
 
 // handOver leaves the booking to Run.
 func (v *visit) handOver(w int, base int32, same bool, outcome *hotelstays.BookingOutcome) {
+	me := v.from.workers[w]
 	switch {
 	case outcome == nil:
 		v.to(w, "leaves the booking to Run", v.leaves(w))
 	case v.bookings[base].Ending == "" && !same:
 		v.earlier(w, base, clockOf(outcome.Recovery.EndedAt))
+	case !same && endings[failed] == v.bookings[base].Ending &&
+		!outcome.Recovery.EndedAt.After(v.bookings[me.read].BookBy):
+		v.to(w, "says nothing that is new to a later round", v.leaves(w))
 	default:
 		next, ok := v.Rules.HandOver(v.bookings[base], *outcome.Recovery)
 		if !ok {
@@ -256,12 +260,7 @@ func (v *visit) handOver(w int, base int32, same bool, outcome *hotelstays.Booki
 			return
 		}
 		handed := v.number(next)
-		v.write(w, "hands the booking over", func(s *state) {
-			v.put(s, handed)
-			if !same { // a later round was refused meanwhile, and opens again: it is told twice
-				s.delivered, s.told = 0, 0
-			}
-		}, v.leaves(w), v.leaves(w))
+		v.write(w, "hands the booking over", func(s *state) { v.put(s, handed) }, v.leaves(w), v.leaves(w))
 	}
 }
 

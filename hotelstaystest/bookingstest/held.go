@@ -147,6 +147,18 @@ func frozenUntilNextRoundIsRefused[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.Row("ref-1").Ended)
 }
 
+// Its Book has ended in its time, so the next round began after its absence was proven.
+func frozenUntilNextRoundWasRefused[Tx any](w *World[Tx]) {
+	sending := w.frozenUntilAbsent("ref-1")
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+	w.SendThrough(w.Server.Client().Transport)
+	w.Inject(BookRefused)
+	require.ErrorIs(w, w.MustSend("ref-1").Err, hotelstays.ErrRateChanged)
+	sending.loseAnswer(w)
+	assert.Equal(w, durable.EndingFailed, w.Fleet.Stored("ref-1").Ending)
+	assert.Equal(w, Row{"failed", "", 2}, w.Row("ref-1"))
+}
+
 // nextRoundFinds expects that a booking has begun again while its last Book may have made an
 // order. Then a refusal proves nothing, and the order is found when it appears.
 func (w *World[Tx]) nextRoundFinds(reference string) {

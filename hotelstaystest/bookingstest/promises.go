@@ -54,6 +54,8 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "a Book that is frozen until the next round finds the order", test: frozenUntilNextRoundFindsOrder[Tx], config: lateOrders},
 		{says: "a Book that is frozen until the next round is refused", test: frozenUntilNextRoundIsRefused[Tx], config: lateOrders},
 		{says: "a Book that is frozen until the next round gets no answer", test: frozenUntilNextRoundGetsNoAnswer[Tx], config: lateOrders},
+		{says: "a process that is frozen after its Book until the next round was refused opens nothing",
+			test: frozenUntilNextRoundWasRefused[Tx], config: lateOrders},
 		{says: "a round after one that was given up finds its order", test: roundAfterGivenUp[Tx], config: lateOrders},
 		{says: "a worker that is stopped in a poll returns its booking", test: stoppedInPoll[Tx]},
 		{says: "Abandon ends, and Retry opens again", test: abandonAndRetry[Tx]},
