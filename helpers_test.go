@@ -33,6 +33,7 @@ var (
 	clientThrough, clientWith, saying            = testkit.ClientThrough, testkit.ClientWith, testkit.Saying
 	twoAdults, findOffer, status, members        = testkit.TwoAdults, testkit.FindOffer, testkit.Status, testkit.Members
 	howMany, portionOf                           = testkit.HowMany, testkit.PortionOf
+	assertFile, assertFiles                      = testkit.AssertFile, testkit.AssertFiles
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -112,24 +112,6 @@ func ownTempDir(t *testing.T) string {
 	return dir
 }
 
-func assertFiles(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	found := []string{}
-	for _, entry := range entries {
-		found = append(found, entry.Name())
-	}
-	assert.ElementsMatch(t, names, found)
-}
-
-func assertFile(t *testing.T, path string, want []byte, what ...any) {
-	t.Helper()
-	got, err := os.ReadFile(path)
-	require.NoError(t, err, what...)
-	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
-}
-
 func TestVerifyVoucher(t *testing.T) {
 	v := voucherFor(voucherDoc, voucherLink)
 	require.NoError(t, hotelstays.VerifyVoucher(voucherDoc, v))

@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"regexp"
@@ -13,7 +14,7 @@ import (
 
 const (
 	maxJournalBody = 16 << 10 // bytes of each body
-	maxReferences  = 20       // of a request
+	maxReference   = 200      // bytes of each
 )
 
 // bodies are the texts of a request, and the references in them. They never change.
@@ -36,7 +37,7 @@ func (b *bodies) size() int {
 // keepRequest keeps a request's body for the journal, with control only.
 func (s *Server) keepRequest(c *call, body []byte) {
 	if s.cfg.Control.Enabled {
-		c.bodies = &bodies{request: s.masker.text(body), references: referencesIn(nil, body)}
+		c.bodies = &bodies{request: s.masker.text(body), references: referencesIn(nil, beginning(body))}
 	}
 }
 
@@ -44,7 +45,7 @@ func (s *Server) keepRequest(c *call, body []byte) {
 func (s *Server) keepAnswer(c *call, a *answer) {
 	if s.cfg.Control.Enabled {
 		kept := given(c.bodies, bodies{}) // a fault may end a call before its body is read
-		c.bodies = &bodies{kept.request, s.masker.text(a.body), referencesIn(kept.references, a.body)}
+		c.bodies = &bodies{kept.request, s.masker.text(a.body), referencesIn(kept.references, beginning(a.body))}
 	}
 }
 
@@ -70,9 +71,13 @@ func newMasker(c *Config) *masker {
 	return &masker{slices.DeleteFunc(secrets, isShort)}
 }
 
+// beginning is what the journal reads of a body: more than it keeps, so that no secret is cut before
+// it is masked.
+func beginning(body []byte) []byte { return body[:min(len(body), 2*maxJournalBody)] }
+
 // text masks a body and cuts it. It returns nothing for a body that is no text.
 func (m *masker) text(body []byte) string {
-	body = body[:min(len(body), 2*maxJournalBody)] // more than is kept, so that no secret is cut before it is masked
+	body = beginning(body)
 	text := strings.ToValidUTF8(string(body), "")
 	if len(text) < len(body)-utf8.UTFMax || strings.Contains(text, "\x00") {
 		return ""
@@ -148,27 +153,22 @@ func indexes(text, word string) iter.Seq[int] {
 	}
 }
 
-var afterName = regexp.MustCompile(`^\s*:\s*`)
+var referenceName = regexp.MustCompile(`"(?:customerReferenceNos?|platformReferenceNo)"\s*:\s*`)
 
 // referencesIn adds the references to orders that a body has.
 func referencesIn(found []string, body []byte) []string {
-	text := string(body[:min(len(body), 2*maxJournalBody)])
 	found = slices.Clip(found)
-	for _, name := range []string{`"customerReferenceNo"`, `"platformReferenceNo"`, `"customerReferenceNos"`} {
-		for at := range indexes(text, name) {
-			value := text[at+len(name):]
-			colon := afterName.FindString(value)
-			var refs []string
-			if dec := json.NewDecoder(strings.NewReader(value[len(colon):])); strings.HasSuffix(name, `s"`) {
-				dec.Decode(&refs) // of no list: none
-			} else {
-				refs = make([]string, 1)
-				dec.Decode(&refs[0])
-			}
-			for _, ref := range refs {
-				if ref != "" && len(ref) <= 200 && len(found) < maxReferences && !slices.Contains(found, ref) {
-					found = append(found, ref)
-				}
+	for _, at := range referenceName.FindAllIndex(body, -1) {
+		value := body[at[1]:]
+		refs := make([]string, 1)
+		var into any = &refs[0]
+		if bytes.HasPrefix(value, []byte("[")) {
+			into = &refs
+		}
+		json.NewDecoder(bytes.NewReader(value)).Decode(into) // none in what is cut off or malformed
+		for _, ref := range refs {
+			if ref != "" && len(ref) <= maxReference && !slices.Contains(found, ref) {
+				found = append(found, ref)
 			}
 		}
 	}

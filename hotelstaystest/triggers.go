@@ -5,9 +5,8 @@ package hotelstaystest
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -58,53 +57,32 @@ func parseTrigger(value string, op Operation) trigger {
 	return t
 }
 
-// parseFault reads a kind and fields, such as "status,status=504,commit".
+// triggerFields are the fields of a fault that a trigger may have.
+var triggerFields = []string{"commit", "delay", "skip", "times", "status", "code", "bytesPerSecond", "msg", "retryAfter", "field"}
+
+// parseFault reads a kind and fields, such as "status,status=504,commit". Their names and values are
+// those of the control API.
 func parseFault(op Operation, reference, text string) (Fault, error) {
 	kind, rest, more := strings.Cut(text, ",")
-	f := Fault{Operation: op, Kind: FaultKind(kind), Reference: reference}
+	var f controlFault
 	for more {
 		var field string
 		field, rest, more = strings.Cut(rest, ",")
-		name, value, _ := strings.Cut(field, "=")
-		if err := f.setField(name, value); err != nil {
-			return Fault{}, err
+		name, value, given := strings.Cut(field, "=")
+		if !slices.Contains(triggerFields, name) {
+			return Fault{}, fmt.Errorf("unknown field %q", name)
+		}
+		if name == "commit" && !given {
+			value = "true"
+		}
+		quoted := fmt.Sprintf(`{%q:%q}`, name, value)
+		if decodeStrict([]byte(quoted), &f) != nil && decodeStrict(fmt.Appendf(nil, `{%q:%s}`, name, value), &f) != nil {
+			return Fault{}, fmt.Errorf("%s has the malformed value %q", name, value)
 		}
 	}
-	return f, f.validate()
-}
-
-// setField sets a field by the name that it has in the control API.
-func (f *Fault) setField(name, value string) (err error) {
-	switch name {
-	case "commit":
-		if f.Commit = true; value != "" {
-			f.Commit, err = strconv.ParseBool(value)
-		}
-	case "delay":
-		f.Delay, err = time.ParseDuration(value)
-	case "skip":
-		f.Skip, err = strconv.Atoi(value)
-	case "times":
-		f.Times, err = strconv.Atoi(value)
-	case "status":
-		f.Status, err = strconv.Atoi(value)
-	case "code":
-		f.Code, err = strconv.Atoi(value)
-	case "bytesPerSecond":
-		f.BytesPerSecond, err = strconv.Atoi(value)
-	case "msg":
-		f.Msg = value
-	case "retryAfter":
-		f.RetryAfter = value
-	case "field":
-		f.Field = value
-	default:
-		return fmt.Errorf("unknown field %q", name)
-	}
-	if err != nil {
-		return fmt.Errorf("%s has the malformed value %q", name, value)
-	}
-	return nil
+	f.Operation, f.Kind, f.Reference = op, FaultKind(kind), reference
+	fault := f.fault()
+	return fault, fault.validate()
 }
 
 // plant injects the faults for calls after this Book, and returns what removes them.

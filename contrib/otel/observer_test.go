@@ -19,7 +19,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
@@ -72,22 +71,6 @@ func TestDefaultsAreTheGlobals(t *testing.T) {
 			assert.Empty(t, request.Header.Get("Traceparent"))
 			assert.Empty(t, request.Header.Get("Baggage"))
 		}
-	})
-}
-
-// A provider that makes no spans does not end the caller's span.
-func TestProviderWithoutSpansEndsNoOtherSpan(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(tracenoop.NewTracerProvider()))
-		require.NoError(t, err)
-		r.connect(hotelstays.WithObserver(observer))
-		ctx, own := r.tracers.Tracer("caller").Start(t.Context(), "own")
-		_, err = r.client.Destinations(ctx, &hotelstays.DestinationsRequest{})
-		require.NoError(t, err)
-		assert.True(t, own.IsRecording())
-		assert.Empty(t, r.take())
-		own.End()
-		assert.Empty(t, r.last().attrs)
 	})
 }
 

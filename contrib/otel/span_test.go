@@ -61,19 +61,6 @@ func TestInvalidCallHasNoSpanAndNoMetrics(t *testing.T) {
 	})
 }
 
-// An answer above the size limit is unreadable, and not missing.
-func TestSpanOfTooLargeAnAnswer(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		r.warm()
-		r.connect(hotelstays.WithMaxResponseBytes(300), hotelstays.WithObserver(r.observer))
-		require.ErrorAs(t, r.destinations(), new(*hotelstays.DecodeError))
-		got := r.last()
-		assert.Equal(t, "unreadable_answer", got.attrs["error.type"])
-		assert.Equal(t, "unreadable_answer", got.events[0].attrs["error.type"])
-		assert.NotZero(t, got.events[0].attrs["http.response.status_code"])
-	})
-}
-
 // tree returns the spans as parent/name, in the order of their ends.
 func tree(spans []span) (paths []string) {
 	for _, s := range spans {

@@ -50,87 +50,50 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
-// chaosFaults are the faults, each in per cent of the requests that it can meet and that none
-// above it met.
-var chaosFaults = []struct {
-	percent float64
-	fault
-}{
-	// Nothing is booked, and no answer says so.
-	{3, bookFault(fault{Kind: hotelstaystest.FaultCutBeforeRead})},
-	{3, bookFault(fault{Kind: cut})},
-	{3, bookFault(fault{Kind: hotelstaystest.FaultResetStream})},
-	{3, bookFault(status(504, ""))},
-	{1, bookFault(status(503, "<html>"))},
-	{1, bookFault(status(500, ""))},
-	{1, bookFault(status(302, "<html>"))},
-	{1, bookFault(status(404, "<html>"))},
-	{1, bookFault(status(401, "<html>"))},
-	{1, bookFault(status(429, "<html>"))},
-	{2, bookFault(fault{Kind: hotelstaystest.FaultGarbage})},
-	{3, bookFault(fault{Kind: delay, Delay: 3 * time.Minute})},
-	// The order is made, and no answer says so.
-	{4, bookFault(fault{Kind: cut, Commit: true})},
-	{4, bookFault(fault{Kind: hotelstaystest.FaultResetStream, Commit: true})},
-	{4, bookFault(fault{Kind: hotelstaystest.FaultCutMidResponse})},
-	{4, bookFault(committed(status(504, "")))},
-	{2, bookFault(committed(status(500, "")))},
-	{2, bookFault(committed(status(502, "<html>")))},
-	{3, bookFault(fault{Kind: hotelstaystest.FaultGarbage, Commit: true})},
-	{3, bookFault(fault{Kind: hotelstaystest.FaultTruncatedBody})},
-	{3, bookFault(fault{Kind: hotelstaystest.FaultEmptyBody, Commit: true})},
-	{2, bookFault(fault{Kind: wrongType})},
-	{2, bookFault(fault{Kind: wrongType, Field: "code"})},
-	{2, bookFault(fault{Kind: wrongType, Field: "data.hotelOrder"})},
-	{3, bookFault(fault{Kind: delay, Delay: 3 * time.Minute, Commit: true})},
-	// The answer comes late, in pieces, or malformed.
-	{2, bookFault(fault{Kind: wrongType, Field: "data.hotelOrder.status"})},
-	{3, bookFault(fault{Kind: delay, Delay: 100 * time.Second})},
-	{3, bookFault(fault{Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute})},
-	// Nothing is booked, and the answer says so.
-	{4, bookFault(status(401, ""))},
-	{4, bookFault(status(429, ""))},
-	{2, bookFault(status(400, ""))},
-	{2, bookFault(status(403, ""))},
-	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeRateChanged})},
-	{2, bookFault(fault{Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999})},
-
-	{15, pollAnswer(503, "")},
-	{10, pollFault(fault{Kind: cut})},
-	{5, pollFault(fault{Kind: hotelstaystest.FaultCutMidResponse})},
-	{5, pollFault(fault{Kind: hotelstaystest.FaultResetStream})},
-	{5, pollAnswer(429, "")},
-	{5, pollAnswer(401, "")},
-	{2, pollAnswer(403, "")},
-	{5, pollFault(fault{Kind: delay, Delay: 30 * time.Second})},
-	{5, pollFault(fault{Kind: delay, Delay: 15 * time.Second})},
-	{5, pollFault(fault{Kind: hotelstaystest.FaultGarbage})},
-	{5, pollFault(fault{Kind: hotelstaystest.FaultTruncatedBody})},
-	{3, pollFault(fault{Kind: hotelstaystest.FaultEmptyBody})},
-	{3, pollFault(fault{Kind: wrongType})},
-	{3, pollFault(fault{Kind: wrongType, Field: "data.orders"})},
-	{3, pollFault(fault{Kind: wrongType, Field: "data.orders.0.status"})},
-	{3, pollFault(fault{Kind: wrongType, Field: "data.orders.0.customerReferenceNo"})},
-	{5, pollAnswer(200, `{"code":0,"data":{"orders":[{"customerReferenceNo":"another"}]}}`)},
-	{3, pollAnswer(200, `{"code":0,"msg":"ok"}`)},
-	{3, pollAnswer(200, `{"code":100000500,"data":{"orders":[]}}`)},
-
-	{20, fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503}},
-	{10, fault{Operation: hotelstays.OpTicket, Kind: cut}},
-	{10, fault{Operation: hotelstays.OpCheckAvail, Kind: cut}},
+// chaosFaults returns the faults, with the probability that a request meets one that met none before.
+func chaosFaults() (all []fault) {
+	add := func(percent float64, faults ...fault) {
+		for _, f := range faults {
+			f.Probability, f.Times = percent/100, -1
+			all = append(all, f)
+		}
+	}
+	for _, row := range slices.Concat(connectionPoints, answerPoints) {
+		if row.fault.Kind != "" && row.fault.Operation == "" {
+			add(2, bookFault(row.fault))
+		}
+	}
+	for _, f := range []fault{
+		status(503, "<html>"), status(500, ""), status(302, "<html>"), status(404, "<html>"), status(401, "<html>"), status(400, ""),
+		{Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeRateChanged},
+		committed(status(500, "")), committed(status(502, "<html>")), {Kind: hotelstaystest.FaultEmptyBody, Commit: true},
+		{Kind: delay, Delay: 100 * time.Second},
+	} {
+		add(2, bookFault(f))
+	}
+	poll := func(percent float64, kinds ...fault) {
+		for _, f := range kinds {
+			f.Operation = hotelstays.OpQueryOrders
+			add(percent, f)
+		}
+	}
+	poll(15, status(503, ""))
+	poll(10, fault{Kind: cut})
+	poll(5, fault{Kind: hotelstaystest.FaultCutMidResponse}, fault{Kind: hotelstaystest.FaultResetStream}, status(429, ""), status(401, ""),
+		fault{Kind: delay, Delay: 30 * time.Second}, fault{Kind: delay, Delay: 15 * time.Second}, fault{Kind: hotelstaystest.FaultGarbage},
+		fault{Kind: hotelstaystest.FaultTruncatedBody}, status(200, `{"code":0,"data":{"orders":[{"customerReferenceNo":"another"}]}}`))
+	poll(3, status(403, ""), fault{Kind: hotelstaystest.FaultEmptyBody}, fault{Kind: wrongType}, fault{Kind: wrongType, Field: "data.orders"},
+		fault{Kind: wrongType, Field: "data.orders.0.status"}, fault{Kind: wrongType, Field: "data.orders.0.customerReferenceNo"},
+		status(200, `{"code":0,"msg":"ok"}`), status(200, `{"code":100000500,"data":{"orders":[]}}`))
+	add(20, fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503})
+	add(10, fault{Operation: hotelstays.OpTicket, Kind: cut}, fault{Operation: hotelstays.OpCheckAvail, Kind: cut})
+	return all
 }
 
 func committed(f fault) fault {
 	f.Commit = true
 	return f
 }
-
-func pollFault(f fault) fault {
-	f.Operation = hotelstays.OpQueryOrders
-	return f
-}
-
-func pollAnswer(httpStatus int, body string) fault { return pollFault(status(httpStatus, body)) }
 
 func bookFault(f fault) fault {
 	f.Operation = hotelstays.OpBook
@@ -400,9 +363,8 @@ func newChaosService(t *testing.T, seed uint64, visible time.Duration, config ho
 	for hotel := range 3 {
 		s.offers = append(s.offers, findOffer(t, w.Server, w.client, hotel))
 	}
-	for _, f := range chaosFaults {
-		f.Probability, f.Times = f.percent/100, -1
-		w.Inject(f.fault)
+	for _, f := range chaosFaults() {
+		w.Inject(f)
 	}
 	return s
 }

@@ -18,6 +18,7 @@ type offer = testkit.Offer
 var (
 	twoAdults, ticketOf, findOffer = testkit.TwoAdults, testkit.TicketOf, testkit.FindOffer
 	status, howMany                = testkit.Status, testkit.HowMany
+	assertFile, assertFiles        = testkit.AssertFile, testkit.AssertFiles
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

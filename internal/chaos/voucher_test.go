@@ -272,21 +272,3 @@ func TestSaveVoucherWhileOthersDo(t *testing.T) {
 	assertWhole(t, path, size, "at last")
 	assertFiles(t, dir, "voucher.pdf")
 }
-
-func assertFile(t *testing.T, path string, want []byte, what ...any) {
-	t.Helper()
-	got, err := os.ReadFile(path)
-	require.NoError(t, err, what...)
-	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
-}
-
-func assertFiles(t *testing.T, dir string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	found := []string{}
-	for _, entry := range entries {
-		found = append(found, entry.Name())
-	}
-	assert.ElementsMatch(t, names, found)
-}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -235,6 +236,26 @@ func Members(t testing.TB, body []byte) (found []Member) {
 		found = append(found, Member{at[0], at[1], at[1] + int(value.InputOffset())})
 	}
 	return found
+}
+
+// AssertFile wants a file with these bytes.
+func AssertFile(t testing.TB, path string, want []byte, what ...any) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err, what...)
+	assert.True(t, bytes.Equal(want, got), append([]any{"another document"}, what...)...)
+}
+
+// AssertFiles wants the folder to have these files, in any order, and no others.
+func AssertFiles(t testing.TB, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	found := []string{}
+	for _, entry := range entries {
+		found = append(found, entry.Name())
+	}
+	assert.ElementsMatch(t, names, found)
 }
 
 const longVariable = "HOTELSTAYS_LONG"
