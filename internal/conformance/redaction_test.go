@@ -40,9 +40,8 @@ const (
 	canaryRefresh  = canary + "-refresh-0005"
 )
 
-// leaks reports whether text shows a canary: as it is, in hexadecimal, as
-// numbers, in base64, or escaped.
-func leaks(text string) bool {
+// canaryForms are the canary as it is, in hexadecimal, as numbers, in base64, and escaped.
+var canaryForms = func() []string {
 	raw := []byte(canary)
 	forms := []string{
 		canary,
@@ -56,12 +55,12 @@ func leaks(text string) bool {
 		encoded := base64.StdEncoding.EncodeToString(append(make([]byte, pad), raw...))
 		forms = append(forms, encoded[4:8])
 	}
-	for _, form := range forms {
-		if strings.Contains(text, form) {
-			return true
-		}
-	}
-	return false
+	return forms
+}()
+
+// leaks reports whether text shows a canary.
+func leaks(text string) bool {
+	return slices.ContainsFunc(canaryForms, func(form string) bool { return strings.Contains(text, form) })
 }
 
 func TestRedactionDetectsLeaks(t *testing.T) {

@@ -25,7 +25,7 @@ type view struct {
 	Operations      []hotelstaystest.Operation
 	FaultKinds      []hotelstaystest.FaultKind
 	Faults          []string
-	Charts          []chart
+	Uses            []use
 	Journal         journal
 }
 
@@ -60,11 +60,46 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	requests := ledger.Requests("")
 	v.Bookings, v.MoreBookings = bookings(srv, requests)
 	v.Journal = newJournal(ledger, requests, query)
-	v.Charts = charts(srv.Config(), requests, v.Now)
+	v.Uses = uses(srv.Config(), requests, v.Now)
 	for _, f := range srv.Faults() {
 		v.Faults = append(v.Faults, describe(f))
 	}
 	return v
+}
+
+// use is what arrived for an operation in the last minute.
+type use struct {
+	Operation                      hotelstaystest.Operation
+	Requests, Refused, Most, Limit int // Most: in one second; Limit: of one second, 0: none
+}
+
+func uses(config hotelstaystest.Config, requests []hotelstaystest.Request, now time.Time) (out []use) {
+	seconds := map[hotelstaystest.Operation]map[int64]int{}
+	refused := map[hotelstaystest.Operation]int{}
+	for i := range requests {
+		if r := &requests[i]; now.Sub(r.Arrived) < time.Minute {
+			if seconds[r.Operation] == nil {
+				seconds[r.Operation] = map[int64]int{}
+			}
+			seconds[r.Operation][r.Arrived.Unix()]++
+			if r.RateLimited {
+				refused[r.Operation]++
+			}
+		}
+	}
+	for _, op := range hotelstaystest.Operations() {
+		u := use{Operation: op, Refused: refused[op], Limit: config.RateLimits[op]}
+		if config.NoRateLimits {
+			u.Limit = 0
+		}
+		for _, n := range seconds[op] {
+			u.Requests, u.Most = u.Requests+n, max(u.Most, n)
+		}
+		if u.Requests > 0 {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // describe says which requests a fault waits for.

@@ -1,9 +1,11 @@
-// The faults as texts.
+// The faults as texts, and how much of the rate limits is used.
 
 package sandboxpage
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -23,4 +25,22 @@ func TestFaultsAreDescribed(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+func TestUseOfRateLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := start(t)
+		for range 7 {
+			post(t, srv, "/api/auth/ticket", "{}")
+		}
+		time.Sleep(2 * time.Second)
+		post(t, srv, "/api/auth/ticket", "{}")
+		if got := newView(srv, nil).Uses; !slices.Equal(got, []use{{types.OpTicket, 8, 2, 7, 5}}) {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Minute)
+		if got := newView(srv, nil).Uses; len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
 }
