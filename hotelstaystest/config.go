@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"cmp"
 	"crypto/x509"
+	"fmt"
 	"maps"
 	"math"
 	"net/http"
@@ -218,6 +219,23 @@ type OrderStatusNumbers struct {
 	Confirmed types.OrderStatus `json:"confirmed,omitzero"` // default 2
 	Cancelled types.OrderStatus `json:"cancelled,omitzero"` // default 3
 	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
+}
+
+// Name returns the word for a status, such as "confirmed", or the number of one without a name.
+func (n OrderStatusNumbers) Name(status types.OrderStatus) string {
+	switch status {
+	case types.OrderUnknown:
+		return "unknown"
+	case types.OrderConfirming:
+		return "confirming"
+	case n.Confirmed:
+		return "confirmed"
+	case n.Cancelled:
+		return "cancelled"
+	case n.Pending:
+		return "pending"
+	}
+	return fmt.Sprintf("status %d", status)
 }
 
 // orDefault sets a field that is zero.

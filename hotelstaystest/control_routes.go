@@ -311,7 +311,7 @@ func getWebhooks(c *controlCall) (any, error) {
 	})
 	out := []controlWebhook{}
 	for _, w := range found[max(0, len(found)-c.numbers["limit"]):] {
-		out = append(out, c.s.controlWebhook(w))
+		out = append(out, newControlWebhook(w))
 	}
 	return map[string]any{"webhooks": out, "total": len(found)}, nil
 }

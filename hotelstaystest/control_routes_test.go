@@ -229,7 +229,7 @@ func TestControlWebhooks(t *testing.T) {
 		w := list("?reference=PO000000001")[0]
 		var got []string
 		for _, a := range w.Attempts {
-			got = append(got, fmt.Sprintf("%s %d", a.Signature, a.Status))
+			got = append(got, fmt.Sprintf("%s %d", a.Signed, a.Status))
 		}
 		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
 		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,

@@ -3,13 +3,8 @@
 package hotelstaystest
 
 import (
-	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type controlEntry struct {
@@ -31,7 +26,7 @@ func (s *Server) controlEntry(e Entry) controlEntry {
 		o := s.controlOrder(*e.Order)
 		out.Kind, out.Order = "order", &o
 	case e.Webhook != nil:
-		w := s.controlWebhook(*e.Webhook)
+		w := newControlWebhook(*e.Webhook)
 		out.Kind, out.Webhook = "webhook", &w
 	}
 	return out
@@ -59,23 +54,8 @@ type controlOrder struct {
 	State string `json:"state"`
 }
 
-func (s *Server) controlOrder(o Order) controlOrder { return controlOrder{o, s.stateName(o.Status)} }
-
-// stateName is the word for a status.
-func (s *Server) stateName(status types.OrderStatus) string {
-	switch n := s.cfg.Variants.OrderStatusNumbers; status {
-	case types.OrderUnknown:
-		return "unknown"
-	case types.OrderConfirming:
-		return "confirming"
-	case n.Confirmed:
-		return "confirmed"
-	case n.Cancelled:
-		return "cancelled"
-	case n.Pending:
-		return "pending"
-	}
-	return fmt.Sprintf("status %d", status)
+func (s *Server) controlOrder(o Order) controlOrder {
+	return controlOrder{o, s.cfg.Variants.OrderStatusNumbers.Name(o.Status)}
 }
 
 // orderDetails is an order with what its ledger record does not have.
@@ -112,34 +92,12 @@ func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 
 type controlWebhook struct {
 	Webhook
-	Body     string           `json:"body"`
-	Attempts []controlAttempt `json:"attempts"`
+	Body string `json:"body"`
 }
 
-type controlAttempt struct {
-	WebhookAttempt
-	Signature string `json:"signature"` // "valid", "invalid", or "none" when it was not signed
-}
-
-func (s *Server) controlWebhook(w Webhook) controlWebhook {
-	out := controlWebhook{w, string(w.Body), []controlAttempt{}}
-	for _, a := range w.Attempts {
-		out.Attempts = append(out.Attempts, controlAttempt{a, s.checkSignature(w.Body, a)})
-	}
-	return out
-}
-
-// checkSignature checks the signature of an attempt as a receiver does.
-func (s *Server) checkSignature(body []byte, a WebhookAttempt) string {
-	if a.Signature == "" {
-		return "none"
-	}
-	at, _, _ := strings.Cut(strings.TrimPrefix(a.Signature, "t="), ",")
-	seconds, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || a.Fault == FaultAlteredBody || !sameText(a.Signature, SignWebhook(s.WebhookSecret, time.Unix(seconds, 0), body)) {
-		return "invalid"
-	}
-	return "valid"
+func newControlWebhook(w Webhook) controlWebhook {
+	w.Attempts = append([]WebhookAttempt{}, w.Attempts...)
+	return controlWebhook{w, string(w.Body)}
 }
 
 type controlFault struct {

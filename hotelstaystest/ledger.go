@@ -103,7 +103,8 @@ type Webhook struct {
 type WebhookAttempt struct {
 	Started   time.Time `json:"started"`
 	Done      time.Time `json:"done,omitzero"` // zero: not yet
-	Signature string    `json:"signature"`     // X-Platform-Signature as sent
+	Signature string    `json:"-"`             // X-Platform-Signature as sent
+	Signed    string    `json:"signature"`     // "valid", "invalid", or "none" when it was not signed
 	Status    int       `json:"status"`        // HTTP status of the answer; 0: none
 	Error     string    `json:"error"`         // why there is no answer
 	Fault     FaultKind `json:"fault"`         // that acted on it, or empty

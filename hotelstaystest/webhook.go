@@ -163,7 +163,7 @@ func (w *webhooks) attempt(e *event) {
 	case f != nil && f.Kind == FaultDrop:
 		now := w.s.clock.now()
 		w.s.ledger.updateWebhook(e.rec, func(rec *Webhook) {
-			rec.Attempts = append(rec.Attempts, WebhookAttempt{Started: now, Done: now, Fault: f.Kind})
+			rec.Attempts = append(rec.Attempts, WebhookAttempt{Started: now, Done: now, Fault: f.Kind, Signed: "none"})
 			rec.settle(WebhookDropped)
 		})
 		w.tried(e)

@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -118,7 +119,14 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 	if secret != "" {
 		req.Header.Set(signatureHeader, SignWebhook(secret, now, e.Body))
 	}
-	attempt.Signature = req.Header.Get(signatureHeader)
+	switch attempt.Signature = req.Header.Get(signatureHeader); {
+	case attempt.Signature == "":
+		attempt.Signed = "none"
+	case secret != w.cfg.Secret || !bytes.Equal(sent, e.Body):
+		attempt.Signed = "invalid"
+	default:
+		attempt.Signed = "valid"
+	}
 	if !w.s.enter() {
 		return
 	}

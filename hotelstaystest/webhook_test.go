@@ -129,7 +129,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 				"delivery %d at %v: %s, want %+v", i, d.at, d.body, w)
 			failIf(t, d.header.Get("User-Agent") != "platform-webhook/1.0" || d.header.Get("Content-Type") != "application/json" ||
 				signedAt(d, "a secret") != w.at.Unix(), "delivery %d: %v", i, d.header)
-			attempt := WebhookAttempt{Started: w.at, Done: w.at, Status: 200, Signature: d.header.Get("X-Platform-Signature")}
+			attempt := WebhookAttempt{Started: w.at, Done: w.at, Status: 200, Signature: d.header.Get("X-Platform-Signature"), Signed: "valid"}
 			failIf(t, rec.State != WebhookDelivered || rec.Event != w.event || rec.EventID != d.eventID() || !rec.EventTime.Equal(w.at) ||
 				rec.PlatformReferenceNo != "PO000000001" || !bytes.Equal(rec.Body, d.body) ||
 				len(rec.Attempts) != 1 || rec.Attempts[0] != attempt, "record %d: %+v", i, rec)
