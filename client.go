@@ -288,7 +288,7 @@ type exchange struct {
 	attemptTimeout time.Duration // of a queued call
 	watch          *observation
 	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
-	streams        bool              // the decoder removes what it has read
+	streams        bool              // see transport.Call
 	sending        transport.Call
 	limiter        callLimiter
 	answer         callAnswer
@@ -398,9 +398,8 @@ func (x *exchange) call() *transport.Call {
 		Scrub:          x.answer.scrubAttempt,
 		Timeline:       x.watch.timeline(),
 		Decoder:        x.decoder,
-	}
-	if !x.streams {
-		x.sending.BodySizeHint = bodySize
+		Streams:        x.streams,
+		BodySizeHint:   bodySize,
 	}
 	if id := x.set.requestID; id != nil {
 		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }

@@ -81,8 +81,8 @@ type callAnswer struct {
 	stream   *wire.Stream // of hotels that were handed out while the answer arrived
 }
 
-// Decode decodes an answer of the documented types while it arrives.
-func (a *callAnswer) Decode(_ transport.Result, body *wire.Feed) (again bool, err error) {
+// DecodeFeed decodes an answer of the documented types while it arrives.
+func (a *callAnswer) DecodeFeed(_ transport.Result, body *wire.Feed) (again bool, err error) {
 	begun := time.Now()
 	a.env, a.decoded = wire.FastFrom(a.ctx, body, decodeTarget(a.into, a.row.internStrings))
 	a.arriving = time.Since(begun) - body.Waited()

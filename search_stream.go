@@ -144,8 +144,8 @@ func (r *hotelReader) handOut(h *types.Hotel) bool {
 	return !r.stopped
 }
 
-// Decode hands out what arrives.
-func (r *hotelReader) Decode(begun transport.Result, body *wire.Feed) (again bool, err error) {
+// DecodeFeed hands out what arrives.
+func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
 	s, a := r.search, &r.answer
 	a.received(begun)
 	s.resp = &HotelListResponse{Meta: a.meta(wire.Envelope{})}

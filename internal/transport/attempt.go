@@ -235,7 +235,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	var again, err = true, error(nil)
 	if r.Decoder != nil && resp.StatusCode/100 == 2 {
 		r.last.answer = a
-		again, err = r.Decoder.Decode(r.result(nil), &body.Feed)
+		again, err = r.Decoder.DecodeFeed(r.result(nil), &body.Feed)
 	}
 	if err == nil {
 		a.Body, err = body.Rest()
@@ -247,7 +247,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case err != nil:
 		a.Release()
 		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
-	case r.BodySizeHint != nil:
+	default:
 		r.BodySizeHint.Store(body.Size())
 	}
 	r.last.answer, r.last.permanent = a, !again
@@ -256,7 +256,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 
 // buffer returns memory for the answer's body.
 func (r *run) buffer(resp *http.Response) *buffer {
-	if r.BodySizeHint == nil {
+	if r.Streams {
 		return newBuffer(&windows, resp.Body, windowSize, r.Policy.MaxBody)
 	}
 	room := resp.ContentLength

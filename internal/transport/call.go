@@ -40,8 +40,7 @@ type Call struct {
 	Timeout time.Duration
 	// AttemptTimeout limits an attempt from its slot on, and ends the call; 0: no limit.
 	AttemptTimeout time.Duration
-	// BodySizeHint is the size of the operation's last answer, to prepare for the next; nil:
-	// the Decoder removes what it has read.
+	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
 	BodySizeHint *atomic.Int64
 
 	HTTP        http.Client // its Transport sends the attempts
@@ -57,14 +56,16 @@ type Call struct {
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
 	Decoder Decoder
+	// Streams says that the Decoder removes what it has read: it needs memory for a part of it.
+	Streams bool
 }
 
 // Decoder decodes an answer while it arrives.
 type Decoder interface {
-	// Decode reads as much of the body as it needs; the rest is read then. begun is the call's
+	// DecodeFeed reads as much of the body as it needs; the rest is read then. begun is the call's
 	// result so far. An error is a failure to read, and again reports whether another attempt
 	// may follow it.
-	Decode(begun Result, body *wire.Feed) (again bool, err error)
+	DecodeFeed(begun Result, body *wire.Feed) (again bool, err error)
 }
 
 // RateLimiter is the request budget of one operation.
