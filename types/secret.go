@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 )
 
 // redacted is what a Secret shows instead of its value.
@@ -107,15 +106,11 @@ func xor(nonce, text string) string {
 	var block [len(maskKey) + nonceSize + 4]byte
 	n := copy(block[:], maskKey[:])
 	n += copy(block[n:], nonce)
-	var pad [sha256.Size]byte
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := range len(text) {
-		if i%len(pad) == 0 {
-			binary.BigEndian.PutUint32(block[n:], uint32(i/len(pad)))
-			pad = sha256.Sum256(block[:])
-		}
-		b.WriteByte(text[i] ^ pad[i%len(pad)])
+	out := []byte(text)
+	for i := 0; i < len(out); i += sha256.Size {
+		binary.BigEndian.PutUint32(block[n:], uint32(i/sha256.Size))
+		pad := sha256.Sum256(block[:])
+		subtle.XORBytes(out[i:], out[i:], pad[:])
 	}
-	return b.String()
+	return string(out)
 }

@@ -31,7 +31,7 @@ type Token struct {
 	Expiry time.Time
 }
 
-// Cache holds one token. Reading a fresh token takes two atomic loads. The exported
+// Cache holds one token. Reading a fresh token takes an atomic load. The exported
 // fields are set before use; Store and TryLease are optional.
 type Cache struct {
 	// Fetch gets a token. Lifetime 0: unknown.
@@ -48,10 +48,11 @@ type Cache struct {
 	// Redact removes the secret, and all others of the client, from a text.
 	Redact func(text string, secret types.Secret) string
 
-	current atomic.Pointer[entry] // changes under mu
+	fresh   atomic.Pointer[entry] // the current one, until its expiry window begins
 	refused atomic.Pointer[entry] // the last token that a 401 refused
 
 	mu         sync.Mutex
+	current    *entry // the token in use
 	generation uint64
 	pending    *fetch    // nil if no fetch is under way
 	failures   int       // failed fetches in a row
@@ -95,11 +96,10 @@ func (r *refusals) wait(now time.Time) time.Duration {
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
 	authorization transport.Authorization
-	// A timer sets inWindow, because comparing times takes twenty times longer.
-	inWindow atomic.Bool
-	timer    *time.Timer // nil if expires is zero
-	token    Token
-	expires  time.Time // zero: unknown
+	// The timer ends its time in Cache.fresh, because comparing times takes twenty times longer.
+	timer   *time.Timer // nil if expires is zero
+	token   Token
+	expires time.Time // zero: unknown
 }
 
 func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
@@ -114,9 +114,13 @@ type fetch struct {
 // Authorization returns the token if it is valid. Otherwise it waits for the fetch that all
 // callers share.
 func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, error) {
-	if e := c.current.Load(); e != nil && !e.inWindow.Load() {
+	if e := c.fresh.Load(); e != nil {
 		return e.authorization, nil
 	}
+	return c.stale(ctx)
+}
+
+func (c *Cache) stale(ctx context.Context) (transport.Authorization, error) {
 	authorization, pending, err := c.renewOrFetch(ctx)
 	if pending != nil {
 		return pending.wait(ctx)
@@ -130,10 +134,10 @@ func (c *Cache) renewOrFetch(ctx context.Context) (transport.Authorization, *fet
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	e := c.current.Load()
+	e := c.current
 	switch {
 	case e != nil && !e.expired(now):
-		if e.inWindow.Load() && c.pending == nil && !now.Before(c.nextTry) {
+		if c.fresh.Load() != e && c.pending == nil && !now.Before(c.nextTry) {
 			c.start(ctx, e)
 		}
 		return e.authorization, nil, nil
@@ -223,16 +227,17 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 func (c *Cache) use(t Token) transport.Authorization {
 	e := &entry{token: t}
 	now := time.Now()
-	if !t.Expiry.IsZero() {
-		lifetime := t.Expiry.Sub(now)
-		e.expires = now.Add(lifetime)
-		e.timer = time.AfterFunc(lifetime-min(expiryWindow, lifetime/10), func() { e.inWindow.Store(true) })
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation++
 	e.authorization = transport.Authorization{Header: "Bearer " + t.Value.Reveal(), Generation: c.generation}
-	c.current.Store(e)
+	c.current = e
+	c.fresh.Store(e)
+	if !t.Expiry.IsZero() {
+		lifetime := t.Expiry.Sub(now)
+		e.expires = now.Add(lifetime)
+		e.timer = time.AfterFunc(lifetime-min(expiryWindow, lifetime/10), func() { c.fresh.CompareAndSwap(e, nil) })
+	}
 	return e.authorization
 }
 
@@ -254,7 +259,7 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stays time.Duration) {
 	c.mu.Lock()
 	now := time.Now()
-	e := c.current.Load()
+	e := c.current
 	if e == nil || e.authorization.Generation != refused.Generation {
 		c.mu.Unlock()
 		return 0
@@ -265,7 +270,8 @@ func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stay
 	}
 	c.refusals.add(now)
 	c.refused.Store(e)
-	c.current.Store(nil)
+	c.current = nil
+	c.fresh.Store(nil)
 	c.mu.Unlock()
 	if e.timer != nil {
 		e.timer.Stop()
