@@ -18,6 +18,23 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+// Tickets that are accepted and do not last are fetched ever more rarely, and the error says when.
+func TestTicketsThatDoNotLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, 0)
+		for range 3 {
+			assert.Empty(t, callAll(t.Context(), w.client, 1))
+			w.RevokeTokens()
+		}
+		failed := callAll(t.Context(), w.client, 1)
+		require.Len(t, failed, 1)
+		assert.ErrorContains(t, failed[0], "another one is asked for in 2s")
+		time.Sleep(2 * time.Second)
+		assert.Empty(t, callAll(t.Context(), w.client, 1))
+		assert.Equal(t, 4, w.Ledger().TicketsIssued())
+	})
+}
+
 func TestTokenStoreIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemoryStore()
