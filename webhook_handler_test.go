@@ -508,7 +508,10 @@ func TestWebhookSlowBody(t *testing.T) {
 	} {
 		inBubble(t, fmt.Sprint(row.method, row.pause, row.status), func(t *testing.T) {
 			r := newHookReceiver(hookOptions())
-			r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error { time.Sleep(30 * time.Second); return ctx.Err() }
+			r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
+				time.Sleep(30 * time.Second)
+				return ctx.Err()
+			}
 			conn, server := net.Pipe()
 			listener := make(oneConn, 1)
 			listener <- server
