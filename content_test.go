@@ -82,23 +82,17 @@ func TestWalkDestinations(t *testing.T) {
 	}
 }
 
-var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client,
-	...hotelstays.CallOption) iter.Seq2[any,
-	error]{
-	hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client,
-		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
-		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, opts...))
+var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Server, *hotelstays.Client) iter.Seq2[any, error]{
+	hotelstays.OpDestinations: func(ctx context.Context, _ *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}))
 	},
-	hotelstays.OpHotelsMetadata: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client,
-		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
-		req := &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}
-		return untyped(c.HotelsMetadataAll(ctx, req, opts...))
+	hotelstays.OpHotelsMetadata: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
+		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}))
 	},
-	hotelstays.OpHotelList: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client,
-		opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+	hotelstays.OpHotelList: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
 		search := searchCity(srv)
 		search.PageSize = 4
-		return untyped(c.HotelListPages(ctx, search, opts...))
+		return untyped(c.HotelListPages(ctx, search))
 	},
 }
 
