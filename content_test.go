@@ -217,21 +217,6 @@ func TestIteratorsRefuse(t *testing.T) {
 	}
 }
 
-func mostAtOnce(srv *hotelstaystest.Server, op hotelstaystest.Operation) int {
-	most := 0
-	requests := srv.Ledger().Requests(op)
-	for _, r := range requests {
-		together := 0
-		for _, other := range requests {
-			if !other.Arrived.After(r.Arrived) && other.Done.After(r.Arrived) {
-				together++
-			}
-		}
-		most = max(most, together)
-	}
-	return most
-}
-
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
 	pages [][]string // the hotels of each, "id/platform id"; more is promised on all but the last

@@ -13,24 +13,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Read an order by the reference that it was booked under.
-func ExampleClient_QueryOrders() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	bookRoom(ctx, srv, client, "ref-1")
-
-	resp, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, order := range resp.Orders {
-		fmt.Println(order.CustomerReferenceNo, order.PlatformReferenceNo, order.CheckIn, order.NightCount, "nights", order.NetRate)
-	}
-	// Output: ref-1 PO000000001 2040-03-12 3 nights 247.51 USD
-}
-
 // FindOrder reads one order. An *OrderNotFoundError means that the answer was complete, and that
 // there is no such order.
 func ExampleClient_FindOrder() {

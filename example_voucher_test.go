@@ -18,48 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The state of a voucher. Right after Book there is none yet, which is no error.
-func ExampleClient_OrderVoucher() {
-	ctx := context.Background()
-	srv, client := startSandbox(hotelstaystest.Config{VoucherDelay: hotelstaystest.AtOnce})
-	defer srv.Close()
-	_, order := bookRoom(ctx, srv, client, "ref-1")
-	req := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
-
-	for range 2 {
-		resp, err := client.OrderVoucher(ctx, req)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(resp.Status, resp.Voucher != nil)
-		srv.ConfirmOrder("ref-1")
-	}
-	// Output:
-	// NOT_GENERATED false
-	// GENERATED true
-}
-
-// AwaitVoucher polls until the document exists, has failed, or is withheld.
-func ExampleClient_AwaitVoucher() {
-	ctx := context.Background()
-	srv, client, order := bookedWithVoucher(ctx)
-	defer srv.Close()
-
-	resp, err := client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if resp.Status != types.VoucherGenerated {
-		fmt.Println("no document:", resp.Status)
-		return
-	}
-	fmt.Println("version", resp.Voucher.Version, resp.Voucher.ContentType)
-	// Output: version 1 application/pdf
-}
-
-// SaveVoucher leaves a complete, verified file, or none.
+// AwaitVoucher polls until the document exists, has failed, or is withheld. SaveVoucher leaves a
+// complete, verified file, or none.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
 	srv, client, order := bookedWithVoucher(ctx)
@@ -71,12 +31,14 @@ func ExampleClient_SaveVoucher() {
 	}
 	defer os.RemoveAll(dir)
 
-	path := filepath.Join(dir, order.PlatformReferenceNo+".pdf")
-	voucher, err := client.SaveVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}, path)
-	if errors.Is(err, hotelstays.ErrVoucherNotReady) {
-		fmt.Println("wait for it with AwaitVoucher")
+	req := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+	state, err := client.AwaitVoucher(ctx, req)
+	if err != nil || state.Status != types.VoucherGenerated {
+		fmt.Println("no document:", err)
 		return
 	}
+	path := filepath.Join(dir, order.PlatformReferenceNo+".pdf")
+	voucher, err := client.SaveVoucher(ctx, req, path)
 	if err != nil {
 		fmt.Println(err)
 		return

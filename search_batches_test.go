@@ -4,7 +4,6 @@ package hotelstays_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -90,22 +89,6 @@ func TestHotelListBatches(t *testing.T) {
 				sessions[page.Basic.SessionID] = true
 			}
 			assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
-		})
-	}
-}
-
-func TestHotelListBatchesParallelism(t *testing.T) {
-	for parallelism, opts := range map[int][]hotelstays.CallOption{
-		8: nil,
-		1: {hotelstays.WithParallelism(1)},
-		3: {hotelstays.WithParallelism(3)},
-	} {
-		inBubble(t, fmt.Sprint(parallelism), func(t *testing.T) {
-			srv, client, search := batchWorld(t, 200)
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
-			_, errs := collect(client.HotelListBatches(t.Context(), search, append(opts, hotelstays.WithBatchSize(10))...))
-			assert.Empty(t, errs)
-			assert.Equal(t, parallelism, mostAtOnce(srv, hotelstays.OpHotelList))
 		})
 	}
 }
