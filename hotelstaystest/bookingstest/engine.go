@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -34,11 +35,13 @@ const (
 type Plan struct {
 	URL, AppKey, AppSecret, Session string
 	Offer                           types.RoomRatePkg
+	// Lives: orders are mirrored, and a third of them cancelled.
+	Lives bool
 }
 
 // Plan returns the plan for processes of a test.
 func (w *World[Tx]) Plan() Plan {
-	return Plan{w.URL, w.AppKey, w.AppSecret, w.Offer.SessionID, *w.Offer.Expect}
+	return Plan{w.URL, w.AppKey, w.AppSecret, w.Offer.SessionID, *w.Offer.Expect, w.Lives}
 }
 
 // Client returns a client that sends through a transport.
@@ -49,7 +52,8 @@ func (p Plan) Client(transport http.RoundTripper) (*hotelstays.Client, error) {
 
 // Request books the offer under a reference.
 func (p Plan) Request(reference string) *hotelstays.BookRequest {
-	return RequestOf(hotelstays.BookRequest{SessionID: p.Session, RatePkgID: p.Offer.RatePkgID, Expect: &p.Offer}, reference)
+	return RequestOf(hotelstays.BookRequest{SessionID: p.Session, RatePkgID: p.Offer.RatePkgID, Expect: &p.Offer,
+		CallbackURL: "https://caller.example/events"}, reference)
 }
 
 // Engine is a process that books.
@@ -62,9 +66,9 @@ type Engine[Tx any] struct {
 }
 
 // traced sends each Book with its reference as the trace id, also those of workers.
-type traced struct{}
+type traced struct{ http.RoundTripper }
 
-func (traced) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t traced) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/book") {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -77,19 +81,30 @@ func (traced) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.Header.Set("Trace-Id", req.CustomerReferenceNo)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return t.RoundTripper.RoundTrip(r)
 }
 
-// Options returns the options of the engine's Bookings.
+// Options returns the options of the engine's Bookings. Each engine has an address of its own, and so
+// the rate limits of one.
 func (e *Engine[Tx]) Options() (opts Options[Tx], err error) {
-	e.client, err = e.Client(traced{})
-	return Options[Tx]{Client: e.client, OnOutcome: e.onOutcome, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	address := net.IPv4(127, byte(1+rand.IntN(250)), byte(rand.IntN(256)), byte(1+rand.IntN(250)))
+	transport.DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext
+	e.client, err = e.Client(traced{transport})
+	opts = Options[Tx]{Client: e.client, OnOutcome: e.onOutcome, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}
+	if e.Lives {
+		opts.OnCancel, opts.OnOrder = e.onCancel, e.onOrder
+	}
+	return opts, err
 }
 
 // Run books until ctx ends. Its Bookings must work meanwhile.
 func (e *Engine[Tx]) Run(ctx context.Context) {
 	for range bookers {
 		go e.book(ctx)
+	}
+	if e.Lives {
+		go e.cancel(ctx)
 	}
 	<-ctx.Done()
 }
@@ -109,10 +124,10 @@ func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.B
 	}
 	_, err := e.Exec(ctx, tx, `INSERT INTO endings (reference, round, state, order_no, at)
 		SELECT reference, rounds, state, order_no, `+fmt.Sprint(time.Now().UnixMicro())+` FROM bookings WHERE reference = ?`, reference)
-	if err == nil && rand.IntN(20) == 0 {
-		err = errors.New("OnOutcome failed by chance")
+	if err == nil && outcome.Order != nil {
+		_, err = e.Exec(ctx, tx, `UPDATE bookings SET mirror = ? WHERE reference = ?`, mirrorOf(outcome.Order), reference)
 	}
-	return err
+	return byChance(err)
 }
 
 // book makes bookings: new ones, and those whose last round found no order.
@@ -165,12 +180,17 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
 	chaostest.Inject(w.Server)
 	w.createTables(fleet.Bookings)
+	over := `1 = 1`
+	if w.Lives {
+		w.wantLives()
+		over = lifeOver
+	}
 	fleet.Logf = w.Logf
 	fleet.Ended = func(ctx context.Context) (n int, err error) {
 		left, err := open(ctx)
 		if err == nil {
 			err = w.Fleet.QueryRow(ctx, `SELECT COUNT(*) FROM bookings
-				WHERE state IN ('found', 'reused') OR state IN ('absent', 'failed') AND rounds >= ?`, maxRounds).Scan(&n)
+				WHERE (state IN ('found', 'reused') OR state IN ('absent', 'failed') AND rounds >= ?) AND `+over, maxRounds).Scan(&n)
 		}
 		return min(n, fleet.Bookings-left), err
 	}
@@ -178,6 +198,9 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 	require.NoError(w, fleet.Survive(w.Context()))
 	w.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second), w.books(), w.polls())
 	w.checkOutcomes()
+	if w.Lives {
+		w.checkLives(time.Since(start))
+	}
 	if n := w.count(`surprises`); fleet.Freezes > 0 {
 		w.Log(n, " Sends of processes that were frozen found an order of a later round")
 	} else {

@@ -11,6 +11,8 @@ package bookingstest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,6 +100,7 @@ type World[Tx any] struct {
 	Fleet   Fleet[Tx]
 	Options Options[Tx]
 	Offer   hotelstays.BookRequest // without reference and guests
+	Lives   bool                   // of Plan
 }
 
 // Faults of the sandbox.
@@ -119,7 +122,9 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = c.RateLimits == nil
-	w := &World[Tx]{TB: t, Server: hotelstaystest.NewServer(&c), Fleet: fleet}
+	w := &World[Tx]{TB: t, Fleet: fleet}
+	c.Webhooks.CallbackHandler = http.HandlerFunc(w.receive)
+	w.Server = hotelstaystest.NewServer(&c)
 	t.Cleanup(w.Close)
 	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: fleet.StoreCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
@@ -308,7 +313,11 @@ func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, before, after *type
 	return err
 }
 
-func mirrorOf(o *types.Order) string { return fmt.Sprint(o.Status, " ", o.HotelConfirmNo) }
+// mirrorOf is the status, and a digest of the whole order.
+func mirrorOf(o *types.Order) string {
+	text, _ := json.Marshal(o)
+	return fmt.Sprintf("%d %x", o.Status, sha256.Sum256(text))[:40]
+}
 
 // Eventually waits until a condition holds.
 func (w *World[Tx]) Eventually(what string, condition func() bool) {

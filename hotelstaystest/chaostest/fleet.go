@@ -43,7 +43,7 @@ type Fleet struct {
 	// There must be more processes than Freezes and Blocks together.
 	Blocks int
 	// Hurry moves times that the service has stored back by d. Times of a Book that may be under
-	// way stay: the sandbox answers in real time. It is called five times a second, while the
+	// way stay: the sandbox answers in real time. It is called five times a second at most, while the
 	// other functions run. Without it a recovery takes ten minutes, which is longer than Survive
 	// waits for a few bookings.
 	Hurry func(ctx context.Context, d time.Duration)
@@ -297,10 +297,12 @@ func (f *Fleet) hurry(ctx context.Context) {
 	if f.Hurry == nil {
 		return
 	}
+	last := time.Now()
 	for ticker := time.NewTicker(tick); ; {
 		select {
-		case <-ticker.C:
-			f.Hurry(ctx, tick*(Speed-1))
+		case now := <-ticker.C:
+			f.Hurry(ctx, now.Sub(last)*(Speed-1))
+			last = now
 		case <-ctx.Done():
 			ticker.Stop()
 			return

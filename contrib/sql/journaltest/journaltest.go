@@ -24,7 +24,7 @@ import (
 // PassTime moves the times of open bookings back by d, of all accounts in the database: of
 // those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
 // a process has locked, keeps its times. So it does with orders that are followed, and with
-// cancellations: those whose Cancel has ended, or all if which is nil.
+// cancellations: all but those whose Cancel may be under way, or all if which is nil.
 //
 // Bookings whose Book may be under way need real time, because Run takes a booking over when its
 // time to book has passed. Leave them out by [PollsOnly].
@@ -54,7 +54,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 		return err
 	}
 	return passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
-		if which != nil && c.Phase(time.Now()) != durable.PhasePolling {
+		if which != nil && c.Phase(time.Now()) == durable.PhaseSending {
 			return false
 		}
 		back(&c.Begun, &c.SendBy)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
@@ -32,6 +33,7 @@ func engine(ctx context.Context, p part, db *database) error {
 		return err
 	}
 	journal, err := hotelstayssql.NewJournal(db.DB, p.Dialect, opts.Client, hotelstayssql.JournalOptions{OnOutcome: opts.OnOutcome,
+		OnCancel: opts.OnCancel, OnOrder: opts.OnOrder,
 		Keys: opts.Keys, BookTimeout: opts.BookTimeout, PollInterval: 50 * time.Millisecond})
 	if err != nil {
 		return err
@@ -66,15 +68,14 @@ func TestProcessesDie(t *testing.T) {
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
 		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
 	onEachAlone(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil, *chaostest.Config(fleet.Seed))
+		config := *chaostest.Config(fleet.Seed)
+		config.ConfirmAfter, config.RateLimits = 3*time.Minute/chaostest.Speed, map[hotelstays.Operation]int{} // the documented ones
+		p := newProcess(t, db, nil, config)
+		p.Lives = true
 		fleet := fleet
 		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(p.partOf("engine")) }
 		fleet.Hurry = func(ctx context.Context, d time.Duration) {
-			// Errors do not matter: the database may be restarting. A lock may be that of a frozen process.
-			_ = journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly)
-			soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-			defer cancel()
-			_ = p.Wake(soon, bookingstest.AnyReference(fleet.Bookings)) // as webhooks do
+			_ = journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly) // the database may be restarting
 		}
 		if variable := restartVariables[db.dialect]; variable != "" {
 			fleet.Crashes = slices.Repeat([]func(context.Context) error{chaostest.ShellCrash(variable)}, crashes)
@@ -84,5 +85,6 @@ func TestProcessesDie(t *testing.T) {
 			return open, err
 		})
 		assert.Zero(t, p.count(`live = 1 OR request IS NOT NULL`))
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`))
 	})
 }
