@@ -301,7 +301,8 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticker := time.NewTicker(tick); ; {
 		select {
 		case now := <-ticker.C:
-			f.Hurry(ctx, now.Sub(last)*(Speed-1))
+			// What a leap passes, a Book may not have lived through: it must be short beside a recovery.
+			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():
 			ticker.Stop()
