@@ -62,7 +62,7 @@ func main() {
 
 func run(ctx context.Context, file string) error {
 	service := os.Getenv("HOTELSTAYS_BASE_URL")
-	if service == "" {
+	if service+os.Getenv("HOTELSTAYS_APP_KEY")+os.Getenv("HOTELSTAYS_APP_SECRET") == "" {
 		srv := hotelstaystest.NewServer(&hotelstaystest.Config{
 			LedgerLimit: 1, Catalog: hotelstaystest.Catalog{Countries: 5, ProvincesPerCountry: 10, CitiesPerProvince: 10, HotelsPerCity: 60},
 		})

@@ -210,8 +210,8 @@ func TestPartOfAnotherServiceIsRefused(t *testing.T) {
 	assert.Len(t, c.done, 4)
 }
 
-// An impossible file is refused before the catalogue is read.
-func TestImpossibleFileIsRefused(t *testing.T) {
+// An impossible file, an unknown argument and half a setting are refused before the catalogue is read.
+func TestWrongUsageIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	_, err := open(t, dir, "service")
 	require.ErrorContains(t, err, "set a file with -o")
@@ -222,10 +222,15 @@ func TestImpossibleFileIsRefused(t *testing.T) {
 	_, err = open(t, "", "service")
 	require.ErrorContains(t, err, "set a file with -o")
 
-	child := exec.Command(os.Args[0], "other.jsonl") // without -o
-	child.Env = append(os.Environ(), "CATALOGSYNC_CHILD=1")
-	said, err := child.CombinedOutput()
-	require.Error(t, err)
-	assert.Equal(t, 2, child.ProcessState.ExitCode(), "%s", said)
-	assert.Contains(t, string(said), `unexpected argument "other.jsonl"`)
+	for _, test := range []struct{ argument, setting, said string }{
+		{"other.jsonl", "HOTELSTAYS_APP_KEY=", `unexpected argument "other.jsonl"`}, // without -o
+		{"-o=other.jsonl", "HOTELSTAYS_APP_KEY=key", "HOTELSTAYS_BASE_URL: is not set"},
+	} {
+		child := exec.Command(os.Args[0], test.argument)
+		child.Env = append(os.Environ(), "CATALOGSYNC_CHILD=1", test.setting)
+		said, err := child.CombinedOutput()
+		require.Error(t, err)
+		assert.Contains(t, string(said), test.said)
+		assert.NoFileExists(t, "other.jsonl")
+	}
 }

@@ -44,7 +44,7 @@ func main() {
 // run makes all calls, from the search to the cancellation.
 func run(ctx context.Context, city string) error {
 	mayBook := os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1"
-	if os.Getenv("HOTELSTAYS_BASE_URL") == "" {
+	if os.Getenv("HOTELSTAYS_BASE_URL")+os.Getenv("HOTELSTAYS_APP_KEY")+os.Getenv("HOTELSTAYS_APP_SECRET") == "" {
 		srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: time.Second, VoucherDelay: time.Second})
 		defer srv.Close()
 		os.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
