@@ -157,29 +157,6 @@ func TestRefusedCancellation(t *testing.T) {
 	})
 }
 
-// The answer to a cancellation is lost, and so is the read after it: the guest reads that, and
-// nothing is sent again.
-func TestLostCancellationIsFoundOut(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		address, _ := s.toOrder()
-		time.Sleep(10 * time.Minute)
-		s.cut(types.OpCancel, true)
-		s.srv.Inject(hotelstaystest.Fault{ // after the read before Cancel
-			Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 503, Skip: 1, Times: -1,
-		})
-		s.post(address+"/cancel", free)
-		time.Sleep(30 * time.Second)
-		page := s.get(address)
-		assert.Contains(s.t, page, "We are finding out whether your booking is cancelled")
-		assert.NotContains(s.t, page, "Cancel the booking")
-		assert.Len(s.t, s.srv.Ledger().Cancellations(), 1)
-		s.srv.ClearFaults()
-		time.Sleep(2 * time.Minute)
-		s.shows(address, "Your booking is cancelled")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpCancel))
-	})
-}
-
 // A cancellation that could not be sent before its fee rose is not sent.
 func TestDearerCancellationIsNotSent(t *testing.T) {
 	inBubble(t, func(s *testSite) {

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -90,4 +92,17 @@ func TestTermsOfOffersThatCannotBeRefunded(t *testing.T) {
 	no := terms(types.RefundableNo, steps)
 	assert.Contains(t, no, "Not refundable")
 	assert.NotContains(t, no, "until")
+}
+
+// How a cancellation ended decides what a guest reads, and nobody waits for it any more.
+func TestEndingsOfCancellations(t *testing.T) {
+	for ending, want := range map[durable.CancelEnding]*message{
+		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
+	} {
+		o := order{State: booked, Cancelling: time.Now()}
+		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
+		assert.Equal(t, want, o.Problem)
+		assert.Equal(t, want == nil, o.Cancelled)
+		assert.Equal(t, want != nil, o.CanCancel())
+	}
 }

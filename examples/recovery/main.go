@@ -108,41 +108,23 @@ func engine(ctx context.Context, file, city string) error {
 	if err != nil {
 		return err
 	}
-	if stored, err := os.ReadFile(file); err == nil {
-		return resume(ctx, client, stored)
+	var outcome *hotelstays.BookingOutcome
+	if stored, readErr := os.ReadFile(file); readErr == nil {
+		var recovery hotelstays.BookingRecovery
+		if err := json.Unmarshal(stored, &recovery); err != nil {
+			return err
+		}
+		fmt.Println("engine:   continues, and looks for reference", recovery.CustomerReferenceNo)
+		outcome, err = client.RecoverBooking(ctx, &recovery)
+	} else {
+		var req *hotelstays.BookRequest
+		if req, err = findOffer(ctx, client, city); err != nil {
+			return err
+		}
+		fmt.Println("engine:   stores the recovery, then calls Book for reference", req.CustomerReferenceNo)
+		outcome, err = client.BookAndRecover(ctx, req, hotelstays.WithSaveRecovery(
+			func(_ context.Context, r *hotelstays.BookingRecovery) error { return store(file, r) }))
 	}
-	req, err := findOffer(ctx, client, city)
-	if err != nil {
-		return err
-	}
-	stored, err := json.Marshal(client.NewBookingRecovery(req))
-	if err != nil {
-		return err
-	}
-	if err := store(file, stored); err != nil {
-		return err
-	}
-	fmt.Println("engine:   stored the recovery, calls Book for reference", req.CustomerReferenceNo)
-	resp, err := client.Book(ctx, req)
-	var unknown *hotelstays.OutcomeUnknownError
-	switch {
-	case errors.As(err, &unknown): // the same as after a restart
-		return resume(ctx, client, stored)
-	case err != nil:
-		return err
-	}
-	fmt.Println("engine:   booked", resp.HotelOrder.PlatformReferenceNo)
-	return nil
-}
-
-// resume finds out what happened to a booking.
-func resume(ctx context.Context, client *hotelstays.Client, stored []byte) error {
-	var recovery hotelstays.BookingRecovery
-	if err := json.Unmarshal(stored, &recovery); err != nil {
-		return err
-	}
-	fmt.Println("engine:   continues, and looks for reference", recovery.CustomerReferenceNo)
-	outcome, err := client.RecoverBooking(ctx, &recovery)
 	if err != nil {
 		return err
 	}
@@ -157,13 +139,13 @@ func resume(ctx context.Context, client *hotelstays.Client, stored []byte) error
 	}
 }
 
-// store writes a file atomically.
-func store(file string, content []byte) error {
+// store writes a recovery atomically.
+func store(file string, recovery *hotelstays.BookingRecovery) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), "new")
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(content)
+	err = json.NewEncoder(tmp).Encode(recovery)
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
