@@ -1,0 +1,24 @@
+// Package probe tries what the document of the Hotel Stays Distribution API promises, and finds out
+// what it leaves open, against the test environment of an account.
+//
+//	report, err := probe.Run(ctx, probe.Config{BaseURL: "https://test.example", Credential: cred})
+//	...
+//	client, err := hotelstays.New(baseURL, cred, hotelstays.WithServiceFacts(report.Facts))
+//
+// A [Rule] is one promise, or one open point. [Run] tries them one after another, and the [Report] has
+// a [Result] for each, with the requests and answers that it judged. [Test] does the same as a test
+// suite with one subtest a rule. The command hotelstays-probe does it from a terminal.
+//
+// # What it does to the service
+//
+// The rules only read. They keep to a tenth of the rate limits, and wait as long as a Retry-After
+// asks. Three things have to be allowed: to exceed one rate limit for a second ([Config.Burst]), to
+// wait for long ([Config.Patience]), and to probe a base URL that does not look like a test environment
+// ([Config.ConfirmHost]). Tickets that rules fetch are dropped; one of them has the longest ttl, a year.
+//
+// # What it shows
+//
+// Evidence has neither secrets, tokens nor links to documents, and nothing of holders and guests: they
+// are replaced by "[masked]" before anything is kept. A broken rule has a curl command that repeats its
+// last request, with the token in the shell variable TOKEN.
+package probe

@@ -1,0 +1,50 @@
+// Facts as Go.
+
+package probe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// FactsGo returns the facts as a Go expression, for hotelstays.WithServiceFacts.
+func (r *Report) FactsGo() string {
+	var b strings.Builder
+	b.WriteString("hotelstays.ServiceFacts{\n")
+	if states := statesGo(r.Facts.OrderStates); states != "" {
+		fmt.Fprintf(&b, "\tOrderStates: hotelstays.OrderStates{%s},\n", states)
+	}
+	if len(r.Facts.RefusalCodes) > 0 {
+		b.WriteString("\tRefusalCodes: map[operation][]int{\n")
+		for _, op := range slices.Sorted(maps.Keys(r.Facts.RefusalCodes)) {
+			fmt.Fprintf(&b, "\t\thotelstays.Op%s: {%s},\n", op, numbersGo(r.Facts.RefusalCodes[op]))
+		}
+		b.WriteString("\t},\n")
+	}
+	if r.Facts.NullOrders {
+		b.WriteString("\tNullOrders: true,\n")
+	}
+	return strings.Replace(b.String()+"}", "{\n}", "{}", 1)
+}
+
+func statesGo(s hotelstays.OrderStates) string {
+	var parts []string
+	for _, row := range []struct {
+		name string
+		list []types.OrderStatus
+	}{{"Confirmed", s.Confirmed}, {"Pending", s.Pending}, {"Cancelled", s.Cancelled}} {
+		if len(row.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%s: []types.OrderStatus{%s}", row.name, numbersGo(row.list)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func numbersGo[T ~int](list []T) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
+}

@@ -1,0 +1,227 @@
+// Run and Test: a whole run, and its report.
+
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ErrConfig is the error of a Config that is invalid, beside the *hotelstays.ValidationError of what New
+// refuses.
+var ErrConfig = errors.New("invalid configuration")
+
+// ErrNotTestEnvironment, an ErrConfig, is the error of a base URL that does not look like a test environment, without
+// Config.ConfirmHost.
+var ErrNotTestEnvironment = fmt.Errorf("%w: the base URL does not look like a test environment", ErrConfig)
+
+// Config says what to probe, and what is allowed. Without its optional fields rules that need them are
+// not tried.
+type Config struct {
+	// BaseURL is as that of hotelstays.New.
+	BaseURL    string
+	Credential hotelstays.TicketCredential
+	// OAuth, if set, lets rules fetch access tokens.
+	OAuth *hotelstays.OAuthCredential
+	// Options are for the clients of the run, such as hotelstays.WithMarket and WithUserRef. Their
+	// HTTP client and rate limiter are replaced.
+	Options []hotelstays.Option
+	// HTTPClient sends the requests. The default has the transport of hotelstays.NewTransport.
+	HTTPClient *http.Client
+	// ConfirmHost has to repeat the host of a BaseURL that does not look like a test environment: one
+	// that is not loopback and has no label such as test, sandbox, staging or uat.
+	ConfirmHost string
+	// Only selects rules by name, group or section. The default is all.
+	Only []string
+
+	// CountryCode is where to look for a city with hotels. By default a few countries are tried.
+	CountryCode string
+	// DestinationID is the city to search, instead of one of CountryCode.
+	DestinationID string
+	// CheckIn is the first day of the stays that are searched. The default is in 60 days.
+	CheckIn types.Date
+	// Share is the part of each rate limit that is used, at most 1. The default is 0.1.
+	Share float64
+	// Burst lets rules exceed the rate limit of Ticket for a second.
+	Burst bool
+	// Patience is how long a rule may wait, to find out how long a session lives.
+	Patience time.Duration
+	// Facts are what the client is configured with. A fact that the service contradicts breaks a rule.
+	Facts *hotelstays.ServiceFacts
+	// Progress, if set, is called after each rule.
+	Progress func(Result)
+}
+
+// Report is what came out of a run.
+type Report struct {
+	BaseURL string    `json:"baseUrl"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"`
+	// Notes are about the run as a whole, such as a clock that is wrong.
+	Notes   []string `json:"notes,omitempty"`
+	Results []Result `json:"results"`
+	// Facts are what was found out, for hotelstays.WithServiceFacts.
+	Facts hotelstays.ServiceFacts `json:"facts"`
+}
+
+// Count returns how many results have a state.
+func (r *Report) Count(state State) (n int) {
+	for _, result := range r.Results {
+		if result.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// session is a run: what its rules share.
+type session struct {
+	cfg    Config
+	client *hotelstays.Client
+	masker *masker
+	world  world
+	facts  hotelstays.ServiceFacts
+	notes  []string
+}
+
+// Run tries the rules one after another. The error is that of a Config that is invalid, or of a service
+// that cannot be reached or gives no ticket; then there is no report. If ctx ends, the remaining rules
+// are not tried, and the report comes with the error of ctx.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	s, rules, err := start(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
+	for _, rule := range rules {
+		result := Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried}
+		if err := ctx.Err(); err != nil {
+			result.Reason = err.Error()
+		} else {
+			result = s.try(ctx, rule)
+		}
+		report.Results = append(report.Results, result)
+		if cfg.Progress != nil {
+			cfg.Progress(result)
+		}
+	}
+	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
+	if report.Count(Held)+report.Count(Found)+report.Count(Broken) == 0 {
+		report.Notes = append(report.Notes, "no rule could be tried: "+report.Results[0].Reason)
+	}
+	return report, ctx.Err()
+}
+
+// TestingT is the part of *testing.T that Test uses.
+type TestingT[T any] interface {
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Helper()
+	Log(args ...any)
+	Run(name string, f func(T)) bool
+	Skip(args ...any)
+}
+
+// Test is Run as a test suite: one subtest a rule, which fails if it is broken, and is skipped if it is
+// not tried.
+func Test[T TestingT[T]](t T, cfg Config) {
+	t.Helper()
+	s, rules, err := start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+		return
+	}
+	for _, rule := range rules {
+		t.Run(rule.Name, func(t T) {
+			switch result := s.try(t.Context(), rule); result.State {
+			case Broken:
+				t.Errorf("%s: %s\n%s\n%s", result.Section, result.Promise, result.Reason, result.Curl)
+			case Found:
+				t.Log(result.Found)
+			case NotTried:
+				t.Skip(result.Reason)
+			}
+		})
+	}
+}
+
+// start checks cfg and the service.
+func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" {
+		return nil, nil, fmt.Errorf("%w: the base URL %q is none", ErrConfig, cfg.BaseURL)
+	}
+	if !looksLikeTest(base.Hostname()) && cfg.ConfirmHost != base.Host {
+		return nil, nil, fmt.Errorf("%w: repeat its host, %s, to probe it", ErrNotTestEnvironment, base.Host)
+	}
+	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.selected(cfg.Only) })
+	if len(rules) == 0 {
+		return nil, nil, fmt.Errorf("%w: no rule is named %s", ErrConfig, strings.Join(cfg.Only, ", "))
+	}
+	if cfg.Share == 0 {
+		cfg.Share = 0.1
+	}
+	if cfg.Share < 0 || cfg.Share > 1 || cfg.Patience < 0 {
+		return nil, nil, fmt.Errorf("%w: the share of the rate limits must be above 0 and at most 1, and the patience not negative", ErrConfig)
+	}
+	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
+	s := &session{cfg: cfg, masker: &masker{}}
+	s.masker.add(cfg.Credential.AppSecret.Reveal())
+	if cfg.OAuth != nil {
+		s.masker.add(cfg.OAuth.ClientSecret.Reveal())
+	}
+	through := &http.Client{Transport: hotelstays.NewTransport()}
+	if cfg.HTTPClient != nil {
+		*through = *cfg.HTTPClient
+	}
+	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker}
+	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat(cfg.Options, []hotelstays.Option{
+		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(&pace{share: cfg.Share}),
+	})...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, rules, s.greet(ctx)
+}
+
+// greet fetches a ticket, so that a service that is down, another one, or a refused credential is one
+// error, and compares the clocks.
+func (s *session) greet(ctx context.Context) error {
+	resp, err := s.client.Ticket(ctx, &hotelstays.TicketRequest{
+		AppKey: s.cfg.Credential.AppKey, AppSecret: s.cfg.Credential.AppSecret, TTL: s.cfg.Credential.TTL,
+	})
+	if err != nil {
+		return fmt.Errorf("the service gave no ticket, so nothing was tried: %w", err)
+	}
+	if served, err := http.ParseTime(resp.Meta.Header.Get("Date")); err == nil {
+		if off := time.Since(served).Round(time.Second); off.Abs() > time.Minute {
+			s.notes = append(s.notes, fmt.Sprintf("this machine's clock and the service's differ by %s", off.Abs()))
+		}
+	}
+	// The client has its token from now on, so that no rule's evidence has its Ticket.
+	_, _ = s.client.FindOrder(ctx, unknownReference)
+	return nil
+}
+
+// looksLikeTest reports whether a host is this machine, or is named as a test environment.
+func looksLikeTest(host string) bool {
+	if host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") {
+		return true
+	}
+	words := strings.FieldsFunc(strings.ToLower(host), func(c rune) bool { return c == '.' || c == '-' || c == '_' })
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"test", "testing", "sandbox", "staging", "stage", "uat", "qa", "dev", "demo", "preprod"},
+			strings.TrimRight(word, "0123456789"))
+	})
+}

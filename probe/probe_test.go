@@ -1,0 +1,311 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, report.Results, len(Rules()))
+	for _, result := range report.Results {
+		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Rule, result.Reason)
+		assert.NotEmpty(t, result.Evidence, result.Rule)
+	}
+	assert.Empty(t, report.Notes)
+}
+
+// Rules that need more than reading say so.
+func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.OAuth, c.Burst, c.Patience = nil, false, 0 })
+	require.NoError(t, err)
+	for i, rule := range Rules() {
+		result := report.Results[i]
+		if rule.Needs == 0 {
+			assert.NotEqual(t, NotTried, result.State, "%s: %s", rule.Name, result.Reason)
+		} else {
+			assert.Equal(t, Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried,
+				Reason: "needs Config." + rule.Needs.String()}, result)
+		}
+	}
+}
+
+func TestRulesAreSelected(t *testing.T) {
+	for only, want := range map[string]int{"ticket/ttl-above": 1, "TICKET": len(ticketRules),
+		"Limits": len(limitRules), "CheckAvail": len(checkRules) - 1} {
+		report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only = []string{only} })
+		require.NoError(t, err)
+		assert.Len(t, report.Results, want, only)
+	}
+	_, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only = []string{"nothing"} })
+	assert.ErrorContains(t, err, "no rule is named nothing")
+}
+
+func TestRulesHaveUniqueNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, rule := range Rules() {
+		assert.False(t, seen[rule.Name], rule.Name)
+		seen[rule.Name] = true
+	}
+}
+
+// What the sandbox does where the document leaves a choice is what the probe finds.
+func TestOpenPointsAreTheSandboxsVariants(t *testing.T) {
+	for _, test := range []struct {
+		sandbox hotelstaystest.Config
+		rule    string
+		found   string
+	}{
+		{hotelstaystest.Config{}, "orders/empty", "orders: []"},
+		{hotelstaystest.Config{Variants: hotelstaystest.Variants{NullOrders: true}}, "orders/empty", "orders: null"},
+		{hotelstaystest.Config{}, "check/form", "1 is AVAILABLE"},
+		{hotelstaystest.Config{Variants: hotelstaystest.Variants{Available: 2}}, "check/form", "2 is AVAILABLE"},
+		{hotelstaystest.Config{}, "list/total", "totals: true"},
+		{hotelstaystest.Config{Variants: hotelstaystest.Variants{NoTotals: true}}, "list/total", "totals: false"},
+		{hotelstaystest.Config{Variants: hotelstaystest.Variants{NoTotals: true}}, "metadata/total", "totals: false"},
+		{hotelstaystest.Config{}, "oauth/token", "the token is in the envelope; members: access_token expires_in scope token_type"},
+		{hotelstaystest.Config{Variants: hotelstaystest.Variants{OAuthTopLevel: true}}, "oauth/token",
+			"the token is at the top level; members: access_token expires_in scope token_type"},
+		{hotelstaystest.Config{}, "list/ids-limit", "1000 ids, no visibility band"},
+		{hotelstaystest.Config{VisibilityBand: true}, "list/ids-limit", "200 ids, a visibility band"},
+		{hotelstaystest.Config{}, "session/life", "at least 1h0m0s"},
+		{hotelstaystest.Config{SessionLifetime: 12 * time.Minute}, "session/life", "between 10m0s and 15m0s; then HTTP 400 with code 100000400"},
+		{hotelstaystest.Config{}, "oauth/guards", "search:read: HotelList HotelRates CheckAvail; content:read: Destinations HotelsMetadata; " +
+			"booking:read: QueryOrders OrderVoucher"},
+		{hotelstaystest.Config{}, "orders/windows", "accepted: RFC 3339, date"},
+		{hotelstaystest.Config{}, "orders/status-list", "accepted: 1"},
+		{hotelstaystest.Config{}, "destinations/polygon", "Polygon, 3 arrays deep"},
+		{hotelstaystest.Config{}, "ticket/lifetime", "an expired ticket gets code 100000401"},
+	} {
+		report, err := probed(t, test.sandbox, nil, func(c *Config) { c.Only = []string{test.rule} })
+		require.NoError(t, err)
+		assert.Equal(t, Found, report.Results[0].State, "%s: %s", test.rule, report.Results[0].Reason)
+		assert.Equal(t, test.found, report.Results[0].Found)
+		assert.Equal(t, test.sandbox.Variants.NullOrders, report.Facts.NullOrders)
+		assert.Empty(t, report.broken())
+	}
+}
+
+func TestFactThatTheServiceContradictsBreaksARule(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Facts = &hotelstays.ServiceFacts{NullOrders: true} })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"orders/empty"}, report.broken())
+	assert.Equal(t, "ServiceFacts.NullOrders is configured as true, and the list is []", report.result(t, "orders/empty").Reason)
+}
+
+// A client with the facts takes a null list as absence; without them it is unreadable.
+func TestFactsServeTheClient(t *testing.T) {
+	sandbox := hotelstaystest.Config{Variants: hotelstaystest.Variants{NullOrders: true}}
+	report, err := probed(t, sandbox, nil, func(c *Config) { c.Only = []string{"QueryOrders"} })
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		srv, without := testkit.NewSandbox(t, sandbox)
+		_, err := without.FindOrder(t.Context(), "none")
+		assert.ErrorAs(t, err, new(*hotelstays.DecodeError))
+		with := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithServiceFacts(report.Facts))
+		_, err = with.FindOrder(t.Context(), "none")
+		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+	})
+}
+
+// Nothing of a report is a secret, a token or the name of a person.
+func TestReportHasNoSecrets(t *testing.T) {
+	var tokens []string
+	watch := &proxy{told: func(a *reply) {
+		for _, name := range []string{"ticket", "access_token"} {
+			if token, ok := a.data[name].(string); ok {
+				tokens = append(tokens, token)
+			}
+		}
+		if _, ok := a.data["orders"]; ok {
+			a.data["orders"] = []any{obj{"holder": obj{"firstName": "Traveller"}, "guests": []any{obj{"documents": []any{"Passport9"}}}}}
+		}
+		a.header.Set("Set-Cookie", "sid=cookie-of-the-service")
+	}}
+	var secrets []string
+	report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) {
+		secrets = []string{c.Credential.AppSecret.Reveal(), c.OAuth.ClientSecret.Reveal(), "Traveller", "Passport9", "cookie-of-the-service"}
+	})
+	require.NoError(t, err)
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	require.Greater(t, len(tokens), 10)
+	for _, secret := range append(tokens, secrets...) {
+		assert.NotContains(t, string(text), secret)
+	}
+	assert.Contains(t, string(text), `\"guests\":[{\"documents\":[\"[masked]\"]}]`)
+	assert.Contains(t, string(text), `\"firstName\":\"[masked]\"`)
+}
+
+func TestMaskKeepsTheRestAsItCame(t *testing.T) {
+	m := &masker{}
+	m.add("top-secret")
+	for body, want := range map[string]string{
+		`{"a": 1, "ticket" : "x.y.z", "b":[1.50,null,"top-secret"]}`: `{"a": 1, "ticket" : "[masked]", "b":[1.50,null,"[masked]"]}`,
+		`{"phone":{"no":"1","more":[2,true]},"name":"Inn"}`:          `{"phone":{"no":"[masked]","more":["[masked]","[masked]"]},"name":"Inn"}`,
+		`<html>top-secret</html>`:                                    `<html>[masked]</html>`,
+		`{"firstName":"An`:                                           `{"firstName"[not JSON]`,
+		``:                                                           ``,
+	} {
+		assert.Equal(t, want, m.body([]byte(body)))
+	}
+}
+
+func TestCurlRepeatsTheRequest(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, faults["a ttl above the limit"].proxy(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, `curl -sS -i -X POST -H 'Content-Type: application/json' -d '{"appKey":"sandbox-app-key","appSecret":"'"$SECRET"'",`+
+		`"ttl":31536001}' '`+report.BaseURL+`/api/auth/ticket'`, report.result(t, "ticket/ttl-above").Curl)
+	ex := Exchange{Method: "POST", URL: "https://h/p", RequestBody: `{"a":"it's"}`,
+		RequestHeader: map[string]string{"Authorization": "Bearer " + mask, "Session-Id": "s", "Request-Id": "r"}}
+	assert.Equal(t, `curl -sS -i -X POST -H "Authorization: Bearer $TOKEN" -H 'Session-Id: s' -d '{"a":"it'\''s"}' 'https://h/p'`, ex.Curl())
+}
+
+func TestBaseURLThatIsNoTestEnvironmentIsAskedTwice(t *testing.T) {
+	for base, test := range map[string]bool{
+		"https://api.example.com": false, "https://latest.example.com": false, "https://hotels.example": false,
+		"https://test.example.com": true, "https://api-uat2.example.com": true, "http://127.0.0.1:80": true, "https://SANDBOX.example": true,
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		cfg := Config{BaseURL: base, Credential: hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret")}}
+		_, err := Run(ctx, cfg)
+		assert.Equal(t, !test, strings.Contains(err.Error(), ErrNotTestEnvironment.Error()), "%s: %v", base, err)
+		cfg.ConfirmHost = strings.TrimPrefix(base, "https://")
+		_, err = Run(ctx, cfg)
+		assert.NotErrorIs(t, err, ErrNotTestEnvironment)
+	}
+}
+
+// One line says what is wrong with a service that cannot be probed at all.
+func TestServiceThatCannotBeProbed(t *testing.T) {
+	page := func(a *reply) {
+		a.header.Set("Content-Type", "text/html")
+		a.status, a.body = 403, obj{"html": "log in"}
+	}
+	for name, test := range map[string]struct {
+		fault *proxy
+		says  string
+	}{
+		"a login page":         {&proxy{told: page}, "HTTP 403"},
+		"another API":          {&proxy{told: func(a *reply) { a.status, a.body = 404, obj{"error": "no route"} }}, "HTTP 404"},
+		"a refused credential": {&proxy{told: func(a *reply) { a.refuse(401, types.CodeUnauthorized) }}, "100000401"},
+	} {
+		report, err := probed(t, hotelstaystest.Config{}, test.fault, nil)
+		assert.Nil(t, report, name)
+		assert.ErrorContains(t, err, "nothing was tried", name)
+		assert.ErrorContains(t, err, test.says, name)
+		assert.NotContains(t, fmt.Sprint(err), "\n", name)
+	}
+	report, err := probed(t, hotelstaystest.Config{}, &proxy{told: func(a *reply) {
+		a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
+	}}, func(c *Config) { c.Only = []string{"ticket/jwt"} })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"this machine's clock and the service's differ by 10m0s"}, report.Notes)
+
+	report, err = probed(t, hotelstaystest.Config{TicketScopes: []types.Scope{"none"}}, nil,
+		func(c *Config) { c.Only = []string{"HotelList", "QueryOrders"} })
+	require.NoError(t, err)
+	assert.Empty(t, report.broken())
+	require.Len(t, report.Notes, 1)
+	assert.Contains(t, report.Notes[0], "no rule could be tried: ")
+	assert.Contains(t, report.Notes[0], "HTTP 403")
+}
+
+// The rules keep to a tenth of each limit, and wait for Retry-After.
+func TestRunIsPolite(t *testing.T) {
+	last, least := map[string]time.Time{}, map[string]time.Duration{}
+	paused := time.Time{}
+	watch := &proxy{op: opQueryOrders, told: func(a *reply) {
+		now := time.Now()
+		if since := now.Sub(last["orders"]); least["orders"] == 0 || since < least["orders"] {
+			least["orders"] = since
+		}
+		if last["orders"] = now; paused.IsZero() {
+			a.refuse(429, types.CodeRateLimited)
+			a.header.Set("Retry-After", "40")
+			paused = now
+		} else if least["retry"] == 0 {
+			least["retry"] = now.Sub(paused)
+		}
+	}}
+	report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) { c.Only = []string{"QueryOrders"} })
+	require.NoError(t, err)
+	assert.Empty(t, report.broken())
+	assert.GreaterOrEqual(t, least["orders"], 200*time.Millisecond)
+	assert.GreaterOrEqual(t, least["retry"], 40*time.Second)
+}
+
+func TestEndOfContextEndsTheRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := testkit.NewSandbox(t)
+		through := srv.Client()
+		defer through.CloseIdleConnections()
+		n := 0
+		report, err := Run(ctx, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through, Progress: func(Result) {
+			if n++; n == 3 {
+				cancel()
+			}
+		}})
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Len(t, report.Results, len(Rules()))
+		assert.Equal(t, 3, report.Count(Held))
+		assert.Equal(t, len(Rules())-3, report.Count(NotTried))
+	})
+}
+
+// The suite passes against the sandbox, with a subtest for each rule.
+func TestSuite(t *testing.T) {
+	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: false})
+	defer srv.Close()
+	through := srv.Client()
+	defer through.CloseIdleConnections()
+	Test(t, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through, Share: 1,
+		Only: []string{"QueryOrders", "Envelope"}})
+}
+
+// fakeT records what a suite reports.
+type fakeT struct {
+	*testing.T
+	failed *[]string
+	name   string
+}
+
+func (f fakeT) Run(name string, fn func(fakeT)) bool { fn(fakeT{f.T, f.failed, name}); return true }
+func (f fakeT) Errorf(string, ...any)                { *f.failed = append(*f.failed, f.name) }
+func (f fakeT) Skip(...any)                          {}
+func (f fakeT) Fatal(args ...any)                    { *f.failed = append(*f.failed, fmt.Sprint(args...)) }
+
+func TestSuiteFailsForABrokenRule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
+		defer srv.Close()
+		through := srv.Client()
+		defer through.CloseIdleConnections()
+		fault := faults["a ttl above the limit"].proxy()
+		fault.RoundTripper = through.Transport
+		var failed []string
+		Test(fakeT{t, &failed, ""}, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: fault}})
+		assert.Equal(t, []string{"ticket/ttl-above"}, failed)
+		failed = nil
+		Test(fakeT{t, &failed, ""}, Config{BaseURL: "https://hotels.example"})
+		assert.Len(t, failed, 1)
+	})
+}
