@@ -323,44 +323,6 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 	})
 }
 
-// Each event arrives intact at least once, with its own id.
-func TestManyFaultyDeliveries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := verifying("sandbox-webhook-secret")
-		check := rc.answer
-		rc.answer = func(n int, r *http.Request) int {
-			if n%5 == 0 {
-				return 500
-			}
-			return check(n, r)
-		}
-		pauses := slices.Repeat([]time.Duration{time.Second}, 50)
-		s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: pauses}, ConfirmAfter: time.Second})
-		for _, kind := range []FaultKind{FaultDuplicate, FaultReorder, FaultBadSignature, FaultDelay} {
-			s.Inject(Fault{Operation: OpWebhook, Kind: kind, Times: -1, Probability: 0.2, Delay: 3 * time.Second})
-		}
-		u := login(t, s)
-		const orders = 25
-		var wg sync.WaitGroup
-		for i := range orders {
-			wg.Go(func() { u.bookWithCallback(fmt.Sprint("ref", i), hook) })
-		}
-		wg.Wait()
-		time.Sleep(10 * time.Minute)
-		whole := map[string][]byte{}
-		for _, d := range rc.all() {
-			if signedAt(d, s.WebhookSecret) != 0 {
-				whole[d.eventID()] = d.body
-			}
-		}
-		records := s.Ledger().Webhooks()
-		for _, rec := range records {
-			failIf(t, rec.State != WebhookDelivered || !bytes.Equal(whole[rec.EventID], rec.Body), "%+v", rec)
-		}
-		failIf(t, len(records) != 3*orders || len(rc.all()) <= 3*orders, "%d events, %d deliveries", len(records), len(rc.all()))
-	})
-}
-
 func TestWebhookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -365,10 +366,14 @@ func TestRedactionOfEchoes(t *testing.T) {
 		"CheckAvail":   callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"}),
 		"Destinations": callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 	}
+	portion := testkit.PortionOf(t, 1, 3)
 	for how, answer := range echoes {
 		t.Run(how, func(t *testing.T) {
 			for name, call := range calls {
 				for _, status := range []int{200, 302, 401, 403, 502} {
+					if !portion.Next() {
+						continue
+					}
 					log := &debugLog{}
 					c := clientWith(t, echo{status, answer}, bearerToken(canaryToken), log.option(), log.observer())
 					what := fmt.Sprintf("%s, %d", name, status)
@@ -538,10 +543,15 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 		}
 		return err
 	}
+	portion := testkit.PortionOf(t, 1, 3)
 	for op, call := range calls {
-		failed := 0
+		tried, failed := 0, 0
 		for _, body := range bodies {
 			for _, status := range []int{200, 302, 400, 404, 500} {
+				if !portion.Next() {
+					continue
+				}
+				tried++
 				log := &debugLog{}
 				client := clientThrough(t, &fixedAnswer{status: status, body: body}, log.option(), log.observer())
 				err := call(t.Context(), client)
@@ -556,7 +566,7 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 				assert.Less(t, len(err.Error()), 1000)
 			}
 		}
-		assert.Greater(t, failed, 4*len(bodies), op)
+		assert.Greater(t, failed, tried*4/5, op)
 	}
 	_, err := bookAnswered(t, "K4R9Q2W7", 200, bodies[0])
 	assert.ErrorContains(t, err, "{code:number,data:{hotelOrder:{holder:{firstName:string,email:string,"+
