@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -154,43 +153,4 @@ func TestOneGoroutineWaits(t *testing.T) {
 			failIf(t, due.Reference != want, "%v is where %s should be", due, want)
 		}
 	})
-}
-
-func TestConcurrentAdvance(t *testing.T) {
-	rc := &receiver{answer: func(n int, _ *http.Request) int { return 200 + n%2*300 }}
-	s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute})
-	u := login(t, s)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	confirmed := map[string]int{}
-	for i := range 4 {
-		wg.Go(func() {
-			for j := range 5 {
-				u.bookWithCallback(fmt.Sprint("ref", i, "-", j), hook)
-				last := time.Time{}
-				for _, due := range s.Advance(time.Minute) {
-					failIf(t, due.At.Before(last), "%v comes after %v", due, last)
-					last = due.At
-					if due.Kind == DueConfirmation {
-						mu.Lock()
-						confirmed[due.Reference]++
-						mu.Unlock()
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-	s.Advance(time.Hour)
-	for _, o := range s.Ledger().Orders() {
-		if o.Status != 2 || len(o.History) != 2 || confirmed[o.PlatformReferenceNo] > 1 { // 0: between two calls of Advance
-			t.Errorf("%s has status %d and was confirmed %d times", o.PlatformReferenceNo, o.Status, confirmed[o.PlatformReferenceNo])
-		}
-	}
-	for _, w := range s.Ledger().Webhooks() {
-		failIf(t, w.State != WebhookDelivered && w.State != WebhookGivenUp, "%s is %s", w.EventID, w.State)
-	}
-	if n := strings.Count(rc.events(), "created"); n < 20 {
-		t.Errorf("%d events", n)
-	}
 }

@@ -95,5 +95,8 @@ func TestCancelFees(t *testing.T) {
 				len(r.list("orders", 0, "rooms", 0, "refundInfo")) != 1, "%s", r.body)
 		}
 		same(t, len(s.Ledger().Cancellations()), 6)
+		for _, o := range s.Ledger().Orders() { // the first three were to be confirmed later
+			same(t, o.Status, 3, o.CustomerReferenceNo)
+		}
 	})
 }
