@@ -228,6 +228,10 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		err := operationCalls[tc.op](t.Context(), clientThrough(t, answering(tc.status, tc.body)))
 		assert.ErrorContains(t, err, tc.advice, "%s: HTTP %d", tc.op, tc.status)
 	}
+	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpCancel} { // without a session, and with an order
+		err := operationCalls[op](t.Context(), clientThrough(t, answering(400, `{"code":100000400}`)))
+		assert.NotContains(t, err.Error(), "search again", op)
+	}
 }
 
 // pipes is a transport whose connections serve answers, each after the head of its
