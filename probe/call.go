@@ -56,13 +56,15 @@ func (r *run) do(c call) *answer {
 			return &answer{op: c.op, err: err}
 		}
 	}
-	ctx := r.recording(r.ctx)
+	on := &tape{}
+	ctx := context.WithValue(r.ctx, recorded{}, on)
 	if c.edit != nil {
 		ctx = context.WithValue(ctx, edits{}, c.edit)
 	}
-	before := len(r.log)
 	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session, Idempotent: true}, c.opts...)
-	for _, ex := range slices.Backward(r.log[before:]) {
+	seen := on.taken()
+	r.log = append(r.log, seen...)
+	for _, ex := range slices.Backward(seen) {
 		if !strings.HasSuffix(ex.URL, paths[c.op]) {
 			continue
 		}

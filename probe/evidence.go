@@ -4,7 +4,6 @@ package probe
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,22 +66,34 @@ func (e Exchange) Curl() string {
 // quoted returns a text as a word of a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// recorded is the key of the run in a call's context; edits, of a change of its requests.
+// recorded is the key of a call's tape in its context; edits, of a change of its requests.
 type (
 	recorded struct{}
 	edits    struct{}
 )
 
-// recorder keeps what the calls of a run send and get.
+// tape is what one call sent and got. A token may still be renewed when the call has ended.
+type tape struct {
+	mu   sync.Mutex
+	list []*Exchange
+}
+
+// taken returns what is on the tape now.
+func (t *tape) taken() []*Exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.list)
+}
+
+// recorder keeps what calls with a tape send and get.
 type recorder struct {
 	base   http.RoundTripper
 	masker *masker
-	mu     sync.Mutex
 }
 
 func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	r, _ := req.Context().Value(recorded{}).(*run)
-	if r == nil {
+	to, _ := req.Context().Value(recorded{}).(*tape)
+	if to == nil {
 		return rec.base.RoundTrip(req)
 	}
 	req = req.Clone(req.Context())
@@ -117,14 +128,10 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		ex.Error, resp = rec.masker.text(err.Error()), nil
 	}
-	rec.mu.Lock()
-	r.log = append(r.log, ex)
-	rec.mu.Unlock()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	to.list = append(to.list, ex)
 	return resp, err
-}
-
-func (r *run) recording(ctx context.Context) context.Context {
-	return context.WithValue(ctx, recorded{}, r)
 }
 
 // masker replaces what must not leave: the values that it knows, and values by their place.

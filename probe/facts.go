@@ -20,7 +20,7 @@ func (r *Report) FactsGo() string {
 		fmt.Fprintf(&b, "\tOrderStates: hotelstays.OrderStates{%s},\n", states)
 	}
 	if len(r.Facts.RefusalCodes) > 0 {
-		b.WriteString("\tRefusalCodes: map[operation][]int{\n")
+		b.WriteString("\tRefusalCodes: map[hotelstays.Operation][]int{\n")
 		for _, op := range slices.Sorted(maps.Keys(r.Facts.RefusalCodes)) {
 			fmt.Fprintf(&b, "\t\thotelstays.Op%s: {%s},\n", op, numbersGo(r.Facts.RefusalCodes[op]))
 		}

@@ -309,3 +309,17 @@ func TestSuiteFailsForABrokenRule(t *testing.T) {
 		assert.Len(t, failed, 1)
 	})
 }
+
+func TestFactsAreGo(t *testing.T) {
+	report := &Report{}
+	assert.Equal(t, "hotelstays.ServiceFacts{}", report.FactsGo())
+	report.Facts = hotelstays.ServiceFacts{NullOrders: true, RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7, 8}},
+		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}}}
+	assert.Equal(t, `hotelstays.ServiceFacts{
+	OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}},
+	RefusalCodes: map[hotelstays.Operation][]int{
+		hotelstays.OpBook: {7, 8},
+	},
+	NullOrders: true,
+}`, report.FactsGo())
+}
