@@ -1,7 +1,7 @@
 // Compare measures the SDK side by side with other clients of the same API, and prints the
 // tables of RESULTS.md.
 //
-//	bench/run [-quick]
+//	bench/run [-quick] [-rounds N]
 //
 // The server is a separate process, so the measured costs are those of the clients. They take
 // turns, and costs of the same round are compared: on a busy machine ratios are stable, and times
@@ -28,28 +28,29 @@ const serve = "serve"
 
 func main() {
 	testing.Init() // for the benchmarks
-	quick := flag.Bool("quick", false, "a short look, of a minute or two")
+	quick := flag.Bool("quick", false, "a short look, of some five minutes")
+	rounds := flag.Int("rounds", 7, "of each cell; less takes less time, and spreads wider")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *quick); err != nil {
+	if err := run(ctx, *quick, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, quick bool) error {
+func run(ctx context.Context, quick bool, rounds int) error {
 	switch flag.Arg(0) {
 	case serve:
 		return origin.Serve()
 	case "":
-		return compare(ctx, quick)
+		return compare(ctx, quick, rounds)
 	}
-	return fmt.Errorf("unexpected argument %q; usage: compare [-quick]", flag.Arg(0))
+	return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N]", flag.Arg(0))
 }
 
-func compare(ctx context.Context, quick bool) error {
-	rounds, slice, benchtime := 7, 250*time.Millisecond, 100*time.Millisecond
+func compare(ctx context.Context, quick bool, rounds int) error {
+	slice, benchtime := 250*time.Millisecond, 100*time.Millisecond
 	if quick {
 		rounds, slice, benchtime = 3, 50*time.Millisecond, 30*time.Millisecond
 	}
@@ -91,7 +92,7 @@ func compare(ctx context.Context, quick bool) error {
 			*part.into = append(*part.into, measured)
 		}
 	}
-	fmt.Fprintln(os.Stderr, "small things, guarantees")
+	progress("small things, guarantees")
 	if r.small, err = measureSmall(rounds, benchtime); err != nil {
 		return err
 	}
@@ -109,6 +110,7 @@ func compare(ctx context.Context, quick bool) error {
 	}
 	printTargets(r)
 	printTables(r)
+	progress("done")
 	return nil
 }
 

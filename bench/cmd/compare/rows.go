@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -104,6 +105,12 @@ func (r row) median(of figure, client string) float64 {
 	return measure.SpreadOf(values).Median
 }
 
+var begun = time.Now()
+
+func progress(what ...string) {
+	fmt.Fprintln(os.Stderr, time.Since(begun).Round(time.Second), strings.Join(what, " "))
+}
+
 // measurement is what all rows have in common.
 type measurement struct {
 	addresses origin.Addresses
@@ -112,7 +119,7 @@ type measurement struct {
 
 // measure measures the clients in turn. Each round starts with another one.
 func (m measurement) measure(ctx context.Context, kinds []peers.Kind, c cell) (row, error) {
-	fmt.Fprintln(os.Stderr, c.op, c.name)
+	progress(string(c.op), c.name)
 	r := row{c, map[string][]measure.Sample{}}
 	clients := make([]peers.Peer, len(kinds))
 	for i, kind := range kinds {

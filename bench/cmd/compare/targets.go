@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
@@ -19,13 +21,13 @@ type target struct {
 
 func printTargets(r results) {
 	section("Targets")
-	header("target", []string{"bound", "measured", "verdict"})
+	header("target", []string{"bound", runtime.Version()})
 	for _, t := range targets(r) {
-		verdict := "missed"
+		verdict := "**missed**"
 		if t.met {
 			verdict = "met"
 		}
-		fmt.Printf("| %s | %s | %s | %s |\n", t.what, t.bound, t.measured, verdict)
+		fmt.Printf("| %s | %s | %s: %s |\n", t.what, t.bound, verdict, t.measured)
 	}
 }
 
@@ -59,12 +61,21 @@ func atLeast(least float64, what string, value float64) target {
 
 // inAll is a target that each row must meet.
 func inAll(rows []row, each func(r row) target) target {
-	all := target{measured: "nothing"}
-	var texts []string
+	all := target{measured: "nothing", met: true}
+	texts := make([]string, len(rows))
 	for i, r := range rows {
 		t := each(r)
-		texts = append(texts, fmt.Sprintf("%s (%s)", t.measured, r.name))
-		all = target{t.what, t.bound, strings.Join(texts, "; "), t.met && (i == 0 || all.met)}
+		texts[i] = fmt.Sprintf("%6s (%s)", t.measured, r.name) // padded, so that texts sort as numbers
+		all = target{t.what, t.bound, "", t.met && all.met}
+	}
+	slices.Sort(texts)
+	switch len(rows) {
+	case 0:
+		all.met = false
+	case 1:
+		all.measured, _, _ = strings.Cut(strings.TrimSpace(texts[0]), " ")
+	default:
+		all.measured = strings.TrimSpace(texts[0]) + " to " + strings.TrimSpace(texts[len(texts)-1])
 	}
 	return all
 }
