@@ -132,8 +132,10 @@ func (l *Lexer) more() bool {
 	if l.failed {
 		return false
 	}
-	before := len(l.feed.text)
+	before, interns := len(l.feed.text), l.interned != nil
+	l.internStrings(false) // meanwhile other calls use the table, so that it stays in the processor's cache
 	more := l.feed.more()
+	l.internStrings(interns)
 	l.body = l.feed.window()
 	l.budget += memoryBudget(len(l.feed.text)) - memoryBudget(before)
 	return more

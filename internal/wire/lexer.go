@@ -31,9 +31,8 @@ type Lexer struct {
 	err      error
 	lax      bool // reads escaped names, lone surrogates and invalid UTF-8 as encoding/json does
 
-	intern   bool
-	interned *internTable
-	scratch  []byte // where escaped text is decoded
+	interned *internTable // nil: strings are not interned
+	scratch  []byte       // where escaped text is decoded
 
 	feed *Feed // where more of the body comes from; nil: this is all
 }
@@ -49,7 +48,7 @@ const pollInterval = 64 << 10
 // and are not counted. Release it after use.
 func newLexer(ctx context.Context, body []byte, budget int) *Lexer {
 	l := lexers.Get().(*Lexer)
-	*l = Lexer{body: body, ctx: ctx, nextPoll: pollInterval, budget: budget, interned: l.interned, scratch: l.scratch}
+	*l = Lexer{body: body, ctx: ctx, nextPoll: pollInterval, budget: budget, scratch: l.scratch}
 	return l
 }
 
@@ -77,8 +76,9 @@ func mapEntrySize(size int) int { return 2 * (sizeOf[string]() + size) }
 // maxScratch is how much of the scratch is kept for the next text, in bytes.
 const maxScratch = 4 << 10
 
-// release returns the Lexer to the pool. Only interned strings stay in it.
+// release returns the Lexer to the pool.
 func (l *Lexer) release() {
+	l.internStrings(false)
 	l.body, l.name, l.ctx, l.feed = nil, nil, nil, nil
 	if cap(l.scratch) > maxScratch {
 		l.scratch = nil

@@ -226,13 +226,19 @@ const (
 // the slot.
 type internTable [internedSize]string
 
+var internTables = sync.Pool{New: func() any { return new(internTable) }}
+
 var seed = maphash.MakeSeed()
 
 // internStrings turns interning on or off: a short string that repeats is allocated once,
 // also across bodies. Nothing that is secret or personal may be interned.
 func (l *Lexer) internStrings(on bool) {
-	if l.intern = on; on && l.interned == nil {
-		l.interned = new(internTable)
+	switch {
+	case on && l.interned == nil:
+		l.interned = internTables.Get().(*internTable)
+	case !on && l.interned != nil:
+		internTables.Put(l.interned)
+		l.interned = nil
 	}
 }
 
@@ -241,7 +247,7 @@ func (l *Lexer) internString(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	if !l.intern || len(b) > maxInterned {
+	if l.interned == nil || len(b) > maxInterned {
 		return l.copyString(b)
 	}
 	slot := &l.interned[maphash.Bytes(seed, b)%internedSize]

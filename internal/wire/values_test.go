@@ -239,12 +239,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// keptStrings are those that a pooled Lexer keeps.
-func (l *Lexer) keptStrings() (kept []string) {
-	if l.interned == nil {
-		return nil
-	}
-	for _, text := range l.interned {
+func (table *internTable) strings() (kept []string) {
+	for _, text := range table {
 		if text != "" {
 			kept = append(kept, text)
 		}
@@ -256,21 +252,21 @@ func (l *Lexer) keptStrings() (kept []string) {
 func TestPooledMemoryKeepsNoSecrets(t *testing.T) {
 	body := []byte(`["CANARY-1","CANARY\n2","CANARY-3","CANARY\u00e94",7001,"short"]`)
 	l := &Lexer{}
-	for _, intern := range []bool{false, true} {
+	for _, table := range []*internTable{nil, {}} {
 		l.body, l.pos, l.failed, l.nextPoll, l.budget = bytes.Clone(body), 0, false, math.MaxInt, math.MaxInt
-		l.internStrings(intern)
+		l.interned = table
 		require.True(t, l.array())
 		assert.Equal(t, "CANARY-1", l.Secret())
 		require.True(t, l.element())
 		assert.Equal(t, "CANARY\n2", l.Secret())
-		l.internStrings(false)
+		l.interned = nil
 		require.True(t, l.element())
 		assert.Equal(t, "CANARY-3", l.String())
 		require.True(t, l.element())
 		assert.Equal(t, "CANARYé4", l.String())
 		require.True(t, l.element())
 		assert.Equal(t, "7001", l.Number())
-		l.internStrings(intern)
+		l.interned = table
 		require.True(t, l.element())
 		assert.Equal(t, "short", l.String())
 		require.False(t, l.element())
@@ -280,10 +276,8 @@ func TestPooledMemoryKeepsNoSecrets(t *testing.T) {
 		assert.NotContains(t, string(l.scratch[:cap(l.scratch)]), "CANARY")
 		assert.Nil(t, l.body)
 		assert.Nil(t, l.name)
-		if intern {
-			assert.Equal(t, []string{"short"}, l.keptStrings())
-		} else {
-			assert.Empty(t, l.keptStrings())
+		if table != nil {
+			assert.Equal(t, []string{"short"}, table.strings())
 		}
 	}
 }
@@ -300,9 +294,9 @@ func TestPooledMemoryIsBounded(t *testing.T) {
 	got := strs.Read(l, readString)
 	require.True(t, l.end())
 	require.Len(t, got, 30_001)
+	kept := l.interned.strings()
 	l.release()
 	assert.LessOrEqual(t, cap(l.scratch), maxScratch)
-	kept := l.keptStrings()
 	assert.LessOrEqual(t, len(kept), internedSize)
 	for _, text := range kept {
 		assert.LessOrEqual(t, len(text), maxInterned)
