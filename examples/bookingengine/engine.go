@@ -275,13 +275,10 @@ func (e *engine) cancel(ctx context.Context, co checkout, reason string, most *t
 		}
 		return change(ctx, tx, co.Reference, func(o *order) { o.Cancelling, o.Problem = time.Now(), nil })
 	})
-	switch {
-	case errors.Is(err, durable.ErrAlreadyCancelling), errors.Is(err, durable.ErrAlreadyCancelled):
+	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
 		return nil // the same form, once more
-	case err != nil:
-		return err
 	}
-	return e.journal.Wake(ctx, co.Reference)
+	return err
 }
 
 // cancelled stores how a cancellation has ended.

@@ -58,6 +58,9 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	return s
 }
 
+// looks is how often the journal looks for work.
+const looks = 5 * time.Second
+
 // inBubble runs a test on a site without sockets, whose clock is virtual.
 func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Config) {
 	t.Helper()
@@ -69,7 +72,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		s.srv = hotelstaystest.NewServer(&c)
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
-		svc.pause = 15 * time.Second
+		svc.pause = looks
 		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(s.srv.Client())}
 		s.start(svc)
 		defer func() { s.engine.close() }()

@@ -413,9 +413,9 @@ func TestStreamTellsOfChanges(t *testing.T) {
 			defer close(ended)
 			s.ServeHTTP(w, request(http.MethodGet, address+"/events", nil))
 		}()
-		time.Sleep(time.Minute)
+		time.Sleep(30 * time.Second)
 		s.srv.ConfirmOrder(reference)
-		time.Sleep(100 * time.Millisecond) // the journal wakes the stream
+		time.Sleep(looks + time.Second)
 		s.endStreams()
 		<-ended
 		assert.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
@@ -466,7 +466,7 @@ func TestVoucherIsVerified(t *testing.T) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBody, Times: -1})
 		refused(http.StatusBadGateway, "The voucher could not be verified")
 		s.post(address+"/cancel", free)
-		time.Sleep(time.Second)
+		time.Sleep(looks + time.Second)
 		refused(http.StatusNotFound, "There is no voucher")
 	})
 }
