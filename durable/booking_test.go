@@ -241,9 +241,11 @@ func TestEnd(t *testing.T) {
 
 // A Book that leaves otherwise than workers poll would be looked for in vain.
 func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
-	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", UserRef: "u1"}, start)
+	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
 	_, err := b.Start(start, append(b.Options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
 	require.NoError(t, err)
+	_, err = b.Start(start, hotelstays.WithTimeout(time.Minute))
+	require.NoError(t, err, "the stored ones need not be given again")
 	next, err := b.Start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)

@@ -162,11 +162,17 @@ func TestAnswersToCancel(t *testing.T) {
 				assert.EqualValues(t, tc.want, c.Ending)
 				assert.Equal(t, tc.want == refused, c.Err() != nil)
 			}
+			if _, refusal := tc.err.(*hotelstays.APIError); tc.want == refused && refusal {
+				assert.Equal(t, tc.err, c.Err())
+			}
 			if tc.resp != nil {
 				assert.Equal(t, fee, c.ServiceFee)
 			}
-			if tc.want == poll {
+			switch tc.want {
+			case poll:
 				assert.Equal(t, at, c.Due)
+			case wait:
+				assert.Equal(t, at.Add(time.Minute), c.Due, "the pause is as long as it has waited")
 			}
 			stored := roundTrip(t, c)
 			assert.Equal(t, hotelstays.KindOf(c.Err()), hotelstays.KindOf(stored.Err()))

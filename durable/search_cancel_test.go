@@ -2,7 +2,6 @@ package durable_test
 
 import (
 	"errors"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,12 +35,7 @@ func searchCancel(t *testing.T, w model.World, change func(*model.CancelRules)) 
 func TestEveryOrderOfEventsEndsACancellationOnce(t *testing.T) {
 	for name, w := range map[string]model.World{"one clock": cancelOneClock, "two clocks": cancelClocks} {
 		t.Run(name, func(t *testing.T) {
-			if os.Getenv("HOTELSTAYS_LONG") != "" {
-				w.Faults++
-			} else if testing.Short() {
-				w.Faults--
-			}
-			assertHolds(t, searchCancel(t, w, nil))
+			assertHolds(t, searchCancel(t, sized(w), nil))
 		})
 	}
 }

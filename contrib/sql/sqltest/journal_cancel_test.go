@@ -43,7 +43,7 @@ func TestFrozenCancel(t *testing.T) {
 func TestStaleWorkerSendsNoCancel(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
-		p.Booked("ref-1")
+		p.Booked("ref-1", "the next")
 		slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
 		require.NoError(t, p.CancelAlone("ref-1", nil))
 		stopSlow := slow.Work()
@@ -54,10 +54,26 @@ func TestStaleWorkerSendsNoCancel(t *testing.T) {
 		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
 		stop()
 		read.Release()
+		require.NoError(t, p.CancelAlone("the next", nil))
+		p.CancelEnds("the next", durable.CancelDone, 1, 0) // it has done what it does with the first
 		stopSlow()
 		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+		assert.Equal(t, 2, p.Ledger().Count(hotelstays.OpCancel))
 	})
+}
+
+// A worker that is stopped while it reads the order gives the cancellation back.
+func TestStoppedWorkerGivesACancellationBack(t *testing.T) {
+	p := inProcess(t, nil)
+	p.Booked("ref-1")
+	p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	require.NoError(t, p.CancelAlone("ref-1", nil))
+	stop := p.Work()
+	p.Eventually("it reads", func() bool { return p.polls() > 0 })
+	stop()
+	assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().UnixMicro())
+	p.Work()
+	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
 // followBookings lets a process follow orders, and store them as the caller's mirror.
@@ -73,7 +89,7 @@ func (p *process) changes(reference string) int64 {
 func TestStaleWorkerDeliversNoChange(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
-		p.Booked("ref-1")
+		p.Booked("ref-1", "the next")
 		p.SetOrderStatus("ref-1", 3) // cancelled
 		slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
 		require.NoError(t, p.Wake(t.Context(), "ref-1"))
@@ -83,7 +99,10 @@ func TestStaleWorkerDeliversNoChange(t *testing.T) {
 		stop := p.Work()
 		p.Eventually("it is delivered", func() bool { return p.changes("ref-1") == 1 })
 		stop()
+		p.SetOrderStatus("the next", 3)
 		read.Release()
+		require.NoError(t, p.Wake(t.Context(), "the next"))
+		p.Eventually("it has done what it does with the first", func() bool { return p.changes("the next") == 1 })
 		stopSlow()
 		assert.EqualValues(t, 1, p.changes("ref-1"))
 		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`), "it is settled, and not read again")

@@ -75,6 +75,7 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 		assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
 	}
 	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
+	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
 }
 
 // After a change of the credential or the base URL nobody may be polling for the open bookings.
