@@ -205,7 +205,7 @@ func TestSpoiledSearches(t *testing.T) {
 		`[1,{},"x"]`, `{"a":[1]}`, `{"id":7}`, `[{"fee":{"amount":"x"}},null]`, `x`, `]`, `"`}
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
-	for range howMany(t, "spoiled pages", 20_000, 150, 60) {
+	for range howMany(t, "spoiled pages", 30_000, 150, 60) {
 		body := whole
 		step := func() int { return 1 + random.IntN(2*len(places)/3) }
 		last := len(body)
