@@ -85,7 +85,7 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	bodies, pages := answers(2, 20, 3, 3), 300
+	bodies, pages := answers(2, 10, 2, 2), 300
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		pages = 20_000
 	}
