@@ -186,7 +186,9 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 		*through = *cfg.HTTPClient
 	}
 	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker}
-	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat(cfg.Options, []hotelstays.Option{
+	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
+		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
+	}, cfg.Options, []hotelstays.Option{
 		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(&pace{share: cfg.Share}),
 	})...)
 	if err != nil {

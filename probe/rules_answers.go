@@ -57,7 +57,11 @@ func (r *run) failing(op operation) *answer {
 	return r.do(call{op: op, body: obj{}})
 }
 
-// successes judges the success of each operation that has one without a booking.
+// each judges the success of each operation that has one without a booking.
+func each(judge func(*answer) error) func(*run) error {
+	return func(r *run) error { return r.successes(judge) }
+}
+
 func (r *run) successes(judge func(*answer) error) error {
 	var errs []error
 	for _, op := range readOps[:len(readOps)-1] {
@@ -90,18 +94,16 @@ func (a *answer) integer(name string) (int, error) {
 }
 
 var answerRules = []Rule{
-	{"envelope/success", "Envelope", "a success has code 0, msg and data, as JSON", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			media, _, err := mime.ParseMediaType(a.raw.header.Get("Content-Type"))
-			switch {
-			case err != nil || media != "application/json":
-				return a.wrong("the Content-Type is %q", a.raw.header.Get("Content-Type"))
-			case a.Code == nil || *a.Code != 0 || a.Msg == nil:
-				return a.wrong("the envelope has not code 0 and msg: %s", a)
-			}
-			return json.Unmarshal(a.Data, new(obj))
-		})
-	}},
+	{"envelope/success", "Envelope", "a success has code 0, msg and data, as JSON", 0, each(func(a *answer) error {
+		media, _, err := mime.ParseMediaType(a.raw.header.Get("Content-Type"))
+		switch {
+		case err != nil || media != "application/json":
+			return a.wrong("the Content-Type is %q", a.raw.header.Get("Content-Type"))
+		case a.Code == nil || *a.Code != 0 || a.Msg == nil:
+			return a.wrong("the envelope has not code 0 and msg: %s", a)
+		}
+		return json.Unmarshal(a.Data, new(obj))
+	})},
 	{"envelope/failure", "Errors", "a failure has a code other than 0 and msg, and no data", 0, func(r *run) error {
 		return r.eachOp(func(op operation) error {
 			a := r.failing(op)
@@ -113,31 +115,25 @@ var answerRules = []Rule{
 			return nil
 		})
 	}},
-	{"headers/request-id", "Common request headers", "each answer has the Request-Id of its request", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			if got, sent := a.raw.header.Get("Request-Id"), a.RequestHeader["Request-Id"]; got != sent {
-				return a.wrong("the Request-Id is %q, not that of the request", got)
-			}
-			return nil
-		})
-	}},
-	{"headers/trace-id", "Common request headers", "each answer has a Trace-Id", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			if a.raw.header.Get("Trace-Id") == "" {
-				return a.wrong("there is no Trace-Id")
-			}
-			return nil
-		})
-	}},
-	{"headers/server-cost", "Common request headers", "Server-Cost-Milliseconds is not more than the time of the call", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			cost, err := a.integer("Server-Cost-Milliseconds")
-			if took := a.Elapsed.Milliseconds(); err == nil && (cost < 0 || int64(cost) > took+2) {
-				return a.wrong("Server-Cost-Milliseconds is %d, but the answer came after %d ms", cost, took)
-			}
-			return err
-		})
-	}},
+	{"headers/request-id", "Common request headers", "each answer has the Request-Id of its request", 0, each(func(a *answer) error {
+		if got, sent := a.raw.header.Get("Request-Id"), a.RequestHeader["Request-Id"]; got != sent {
+			return a.wrong("the Request-Id is %q, not that of the request", got)
+		}
+		return nil
+	})},
+	{"headers/trace-id", "Common request headers", "each answer has a Trace-Id", 0, each(func(a *answer) error {
+		if a.raw.header.Get("Trace-Id") == "" {
+			return a.wrong("there is no Trace-Id")
+		}
+		return nil
+	})},
+	{"headers/server-cost", "Common request headers", "Server-Cost-Milliseconds fits the time of the call", 0, each(func(a *answer) error {
+		cost, err := a.integer("Server-Cost-Milliseconds")
+		if took := a.Elapsed.Milliseconds(); err == nil && (cost < 0 || int64(cost) > took+2) {
+			return a.wrong("Server-Cost-Milliseconds is %d, but the answer came after %d ms", cost, took)
+		}
+		return err
+	})},
 	{"headers/session-id", "Common request headers", "a search names its session in the header, too", 0, func(r *run) error {
 		a := r.legal(opHotelList)
 		resp, err := read[hotelstays.HotelListResponse](a)
@@ -205,24 +201,20 @@ func refusedByLimit(answers []*answer) (refused []*answer) {
 }
 
 var limitRules = []Rule{
-	{"limits/limit", "Limits", "X-RateLimit-Limit is the documented limit of each operation", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			n, err := a.integer("X-RateLimit-Limit")
-			if want := a.op.RateLimit(); err == nil && n != want {
-				return a.wrong("X-RateLimit-Limit is %d, not %d", n, want)
-			}
-			return err
-		})
-	}},
-	{"limits/remaining", "Limits", "X-RateLimit-Remaining is below the documented limit", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			n, err := a.integer("X-RateLimit-Remaining")
-			if err == nil && (n < 0 || n >= a.op.RateLimit()) {
-				return a.wrong("X-RateLimit-Remaining is %d of %d", n, a.op.RateLimit())
-			}
-			return err
-		})
-	}},
+	{"limits/limit", "Limits", "X-RateLimit-Limit is the documented limit", 0, each(func(a *answer) error {
+		n, err := a.integer("X-RateLimit-Limit")
+		if want := a.op.RateLimit(); err == nil && n != want {
+			return a.wrong("X-RateLimit-Limit is %d, not %d", n, want)
+		}
+		return err
+	})},
+	{"limits/remaining", "Limits", "X-RateLimit-Remaining is below the documented limit", 0, each(func(a *answer) error {
+		n, err := a.integer("X-RateLimit-Remaining")
+		if err == nil && (n < 0 || n >= a.op.RateLimit()) {
+			return a.wrong("X-RateLimit-Remaining is %d of %d", n, a.op.RateLimit())
+		}
+		return err
+	})},
 	{"limits/counts", "Limits", "X-RateLimit-Remaining falls with each request of a second", 0, func(r *run) error {
 		r.ctx = context.WithValue(r.ctx, burst{}, true) // three calls of fifty
 		for range 3 {
@@ -242,23 +234,19 @@ var limitRules = []Rule{
 		}
 		return fmt.Errorf("X-RateLimit-Remaining stays the same from one request to the next")
 	}},
-	{"limits/reset", "Limits", "X-RateLimit-Reset is 1", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			n, err := a.integer("X-RateLimit-Reset")
-			if err == nil && n != 1 {
-				return a.wrong("X-RateLimit-Reset is %d", n)
-			}
-			return err
-		})
-	}},
-	{"limits/retry-after", "Limits", "Retry-After comes with a 429 alone", 0, func(r *run) error {
-		return r.successes(func(a *answer) error {
-			if text := a.raw.header.Get("Retry-After"); text != "" {
-				return a.wrong("Retry-After is %q under HTTP %d", text, a.Status)
-			}
-			return nil
-		})
-	}},
+	{"limits/reset", "Limits", "X-RateLimit-Reset is 1", 0, each(func(a *answer) error {
+		n, err := a.integer("X-RateLimit-Reset")
+		if err == nil && n != 1 {
+			return a.wrong("X-RateLimit-Reset is %d", n)
+		}
+		return err
+	})},
+	{"limits/retry-after", "Limits", "Retry-After comes with a 429 alone", 0, each(func(a *answer) error {
+		if text := a.raw.header.Get("Retry-After"); text != "" {
+			return a.wrong("Retry-After is %q under HTTP %d", text, a.Status)
+		}
+		return nil
+	})},
 	{"limits/at", "Limits", "five requests of Ticket in a second are accepted, malformed ones too", NeedBurst, func(r *run) error {
 		answers, err := r.limited(types.OpTicket.RateLimit())
 		if refused := refusedByLimit(answers); err == nil && len(refused) > 0 {
