@@ -12,6 +12,7 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -107,6 +108,29 @@ func TestStaleWorkerDeliversNoChange(t *testing.T) {
 		assert.EqualValues(t, 1, p.changes("ref-1"))
 		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`), "it is settled, and not read again")
 	})
+}
+
+// An order that settles as it was is no change.
+func TestSettledOrderIsNoChange(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	w := p.Another(func(o *bookingstest.Options[*sql.Tx]) {
+		var err error
+		o.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
+			hotelstays.WithHTTPClient(p.Server.Client()), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+				OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{4}}}))
+		require.NoError(t, err)
+	})
+	p.Booked("ref-1")
+	p.SetOrderStatus("ref-1", 4)
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	stop := p.Work()
+	p.Eventually("it is pending", func() bool { return p.changes("ref-1") == 1 })
+	stop()
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	w.Work()
+	p.Eventually("it is settled", func() bool { return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`) == 0 })
+	assert.EqualValues(t, 1, p.changes("ref-1"))
 }
 
 // Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
