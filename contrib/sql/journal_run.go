@@ -90,7 +90,11 @@ func (j *Journal) Run(ctx context.Context) error {
 			orders, err = claimRows(ctx, j, "hotelstays_orders", pageSize, j.scanOrder,
 				func(a, b *orderEntry) bool { return a.Market == b.Market && a.UserRef == b.UserRef })
 			if len(orders) > 0 {
-				jobs = append(jobs, func() { defer reading.Store(false); j.workOrders(ctx, orders) })
+				jobs = append(jobs, func() {
+					j.workOrders(ctx, orders)
+					reading.Store(false)
+					j.wakeRun() // others may have become due meanwhile
+				})
 			} else {
 				reading.Store(false)
 			}

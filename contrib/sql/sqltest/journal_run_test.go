@@ -30,6 +30,21 @@ func TestWakeEndsThePauseOfRun(t *testing.T) {
 	})
 }
 
+// Orders of two users are two reads.
+func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour; p.db.followBookings(o) })
+	p.Booked("ref-1")
+	p.AddRow("ref-2")
+	require.NoError(t, p.BeginAlone(p.Request("ref-2"), hotelstays.WithUserRef("user-2")))
+	p.MustSend("ref-2")
+	p.ConfirmOrder("ref-1")
+	p.ConfirmOrder("ref-2")
+	p.Fleet.Pass(2 * time.Minute)
+	p.Work()
+	p.Eventually("both are read", func() bool { return p.changes("ref-1")+p.changes("ref-2") == 2 })
+}
+
 // notDue waits until no booking is due within a minute, and no lease is left.
 func (p *process) notDue() {
 	p.Helper()
