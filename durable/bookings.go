@@ -20,7 +20,29 @@ type Bookings[Tx any] interface {
 	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
 	// that is committed, the booking is sent, by Send or by a worker.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
-	// Send books a booking that BeginTx has stored, and returns its outcome.
+	// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
+	// called in time, as after the end of a process, a worker does it.
+	//
+	// It does what Client.BookAndRecover does, within ctx and the time limit of a Book, and calls
+	// OnOutcome in the transaction that ends the booking. It returns that outcome with a nil error:
+	// check State and Err, which holds a refusal.
+	//
+	// An error means that something is left to do:
+	//
+	//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. It may wrap
+	//	                                   a refusal, while an order of an earlier round may appear
+	//	ErrNotBegun                        nothing was sent: call BeginTx and commit first
+	//	ErrAlreadyBooked                   nothing was sent by this call: an earlier one has made
+	//	                                   the order
+	//	ErrAlreadyStarted                  nothing was sent by this call: another one, or a worker,
+	//	                                   has sent it
+	//	ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored before
+	//	*hotelstays.ValidationError        nothing was sent, because of opts: the booking still waits
+	//	any other, with an outcome         the outcome is true, but was perhaps not stored: a worker
+	//	                                   finds it again and stores it
+	//	any other, without an outcome      the database failed, or the request does not decrypt.
+	//	                                   Nothing was sent by this call: a worker will send it, or
+	//	                                   find no order if it is marked
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// Book stores and sends a booking of callers who have no row of their own.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)

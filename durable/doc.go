@@ -11,6 +11,24 @@
 //	polling   The outcome is unknown, or the process died. Workers poll when the booking is due.
 //	ended     End is committed, in one transaction with what the caller makes of the outcome.
 //
+// A process may die at any point. Before the first commit there is neither row nor booking. Later
+// another process continues.
+//
+// A booking is marked once, whoever sends it, so it is sent by one call. A mark cannot stop a process,
+// or a machine, that is frozen in the sending and continues after the polls have ended. If it then gets
+// an answer, Send returns it with ErrConflictingOutcome. If it gets none, the polls begin again, and
+// OnOutcome may receive BookingFound after BookingAbsent. Where the booking has begun again meanwhile, or
+// was given up by Abandon, its new round is without an order only ten minutes after the last Book under
+// the reference: a refusal proves nothing before.
+//
+// While no poll is answered, nothing is known and nothing ends: the polls continue, with pauses of up to
+// an hour, and each is logged as a warning.
+//
+// After BookingAbsent the caller decides whether to book again, as long as the offer still holds
+// (CheckAvail): BeginTx and Send with the same reference, because the service makes one order for a
+// reference, even if the first attempt arrives late. OnOutcome must not call the service, because it
+// runs in a transaction; let it mark the row for another loop.
+//
 // # What a store does
 //
 // To book, it commits Start, calls Client.BookAndRecover, and asks Booked for the outcome. If
@@ -38,10 +56,11 @@
 // # Cancellations
 //
 // A Cancellation has the same phases, PhaseSending instead of PhaseBooking. A worker reads the order
-// of a waiting one, commits Start, and only in PhaseSending calls Client.Cancel, which must end by
-// the time that Start was given. It commits Answered, and for a polling one the result of Read. One
-// that has ended is delivered in a further transaction, so that an answer outlives a failure of the
-// caller's function.
+// of a waiting one, until there is one, commits Start, and only in PhaseSending calls Client.Cancel,
+// which must end by the time that Start was given. It commits Answered, and for a polling one, whose
+// answer was lost, the result of Read, for ten minutes or until the order is cancelled. One that has
+// ended is delivered in a further transaction, so that an answer outlives a failure of the caller's
+// function. It is marked once, and again only after a Cancel that provably did nothing.
 //
 // # Orders that are followed
 //
@@ -52,6 +71,5 @@
 // # Limits
 //
 // The commit of Start must survive a crash of the database. The proof of absence rests on
-// clocks that differ by at most ClockMargin. A process that is frozen between its commit and
-// its Book until after the recovery has ended can still send.
+// clocks that differ by at most ClockMargin.
 package durable

@@ -18,29 +18,7 @@ import (
 // Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
 // called within BookTimeout, as after the end of a process, a worker does it.
 //
-// It does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
-// the transaction that ends the booking. It returns that outcome with a nil error: check State
-// and Err, which holds a refusal.
-//
-// An error means that something is left to do:
-//
-//	*hotelstays.OutcomeUnknownError            a worker continues, and will store the outcome. It
-//	                                           may wrap a refusal, while an order of an earlier
-//	                                           round may appear
-//	durable.ErrNotBegun                        nothing was sent: call BeginTx and commit first
-//	durable.ErrAlreadyBooked                   nothing was sent by this call: an earlier one
-//	                                           has made the order
-//	durable.ErrAlreadyStarted                  nothing was sent by this call: another one, or
-//	                                           a worker, has sent it
-//	durable.ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored
-//	                                           before: see the package documentation
-//	*hotelstays.ValidationError                nothing was sent, because of opts: the booking
-//	                                           still waits
-//	any other, with an outcome                 the outcome is true, but was perhaps not stored:
-//	                                           a worker finds it again and stores it
-//	any other, without an outcome              the database failed, or the request does not
-//	                                           decrypt. Nothing was sent by this call: a worker
-//	                                           will send it, or find no order if it is marked
+// Its results are those of Send in [durable.Bookings].
 func (b *Bookings) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	limit := time.Now().Add(b.cfg.BookTimeout) // counts from before the job is marked

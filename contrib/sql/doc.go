@@ -10,47 +10,17 @@
 //
 // # The life of a booking in the Journal
 //
-//	waiting   BeginTx: the caller's row and the entry are committed in one transaction. Nothing
-//	          has been sent.
-//	booking   Send marks the entry, commits that, and then books. It ends within BookTimeout. If
-//	          nobody calls Send within BookTimeout, Run does, in any process, after
-//	          durable.ClockMargin, five seconds more.
-//	polling   The outcome is unknown, or the process died. Run polls for the order, in any
-//	          process, for ten minutes.
-//	ended     The outcome is known. OnOutcome stores it in the transaction that ends the entry.
+// [durable] has the phases, and what every store promises. BeginTx commits the entry with the caller's
+// row. Send marks it, commits that, and then books, within BookTimeout. If nobody calls Send within
+// BookTimeout, Run does, in any process, after durable.ClockMargin, five seconds more. Run polls where
+// the outcome is unknown, or the process died: BookTimeout after Send began, or a minute after a poll
+// that was under way. OnOutcome stores the outcome in the transaction that ends the entry. If that fails
+// or panics, it is called again a minute later, without end. One that hangs has one worker of each
+// process: let it end with its ctx.
 //
-// A process may die at any point. Before the first commit there is neither row nor entry. Later
-// another process continues: after BookTimeout, or a minute after a poll that was under way.
-//
-// An entry is marked once, whoever sends it, so a booking is sent by one call. A mark cannot stop
-// a process, or a machine, that is frozen in the sending and continues after the polls have
-// ended. If it then gets an answer, Send returns it with durable.ErrConflictingOutcome. If it gets
-// none, the polls begin again, and OnOutcome may receive BookingFound after BookingAbsent. Where
-// the booking has begun again meanwhile, or was given up by Abandon, its new round is without an
-// order only ten minutes after the last Book under the reference: a refusal proves nothing before.
-//
-// While no poll is answered, nothing is known and nothing ends: the polls continue, with pauses
-// of up to an hour, and each is logged as a warning. An OnOutcome that fails or panics is
-// called again a minute later, without end. One that hangs has one worker of each process: let it
-// end with its ctx.
-//
-// After BookingAbsent the caller decides whether to book again, as long as the offer still
-// holds (CheckAvail): BeginTx and Send with the same reference. OnOutcome must not call the
-// service, because it runs in a transaction; let it mark the row for another loop.
-//
-// # The life of a cancellation in the Journal
-//
-//	waiting   CancelTx: the caller's row and the entry are committed in one transaction. Run reads the
-//	          order, until there is one.
-//	sending   Run marks the entry with what it costs, commits that, and then sends Cancel. It ends
-//	          within BookTimeout.
-//	polling   No answer came, or the process died. Run reads the order, for ten minutes or until it
-//	          is cancelled.
-//	ended     The answer is stored. OnCancel receives it in the transaction that ends the entry; if that
-//	          fails, a minute later again.
-//
-// An entry is marked once, and again only after a Cancel that provably did nothing. Cancellations are
-// worked on when no booking is due.
+// CancelTx commits a cancellation in the same way. Run reads the order, marks the entry with what the
+// cancellation costs, and sends Cancel, within BookTimeout. OnCancel stores how it has ended.
+// Cancellations are worked on when no booking is due.
 //
 // With OnOrder, the order of a booking that was found is followed until it is settled. It is stored
 // encrypted in hotelstays_orders, so that a read shows what has changed, and erased at the end.

@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -65,37 +66,28 @@ var migrations = []migration{
 		},
 	},
 	{ // 2: cancellations, and orders that are followed
-		PostgreSQL: {
-			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
+		PostgreSQL: stateTables(`CREATE TABLE IF NOT EXISTS {table} (
 				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
-			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
-				account bytea NOT NULL, reference bytea NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
-				due bigint NOT NULL, state bytea NOT NULL, PRIMARY KEY (account, reference))`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_cancels_due ON hotelstays_cancels (account, live, due)`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_orders_due ON hotelstays_orders (account, live, due)`,
-		},
-		MySQL: {
-			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
+			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
+		MySQL: stateTables(`CREATE TABLE IF NOT EXISTS {table} (
 				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
 				due bigint NOT NULL, state mediumblob NOT NULL, PRIMARY KEY (account, reference),
-				KEY hotelstays_cancels_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
-			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
-				account varbinary(64) NOT NULL, reference varbinary(512) NOT NULL, fence bigint NOT NULL, live smallint NOT NULL,
-				due bigint NOT NULL, state mediumblob NOT NULL, PRIMARY KEY (account, reference),
-				KEY hotelstays_orders_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
-		},
-		SQLite: {
-			`CREATE TABLE IF NOT EXISTS hotelstays_cancels (
+				KEY {table}_due (account, live, due)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`),
+		SQLite: stateTables(`CREATE TABLE IF NOT EXISTS {table} (
 				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
 				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
-			`CREATE TABLE IF NOT EXISTS hotelstays_orders (
-				account blob NOT NULL, reference blob NOT NULL, fence integer NOT NULL, live integer NOT NULL,
-				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_cancels_due ON hotelstays_cancels (account, live, due)`,
-			`CREATE INDEX IF NOT EXISTS hotelstays_orders_due ON hotelstays_orders (account, live, due)`,
-		},
+			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
 	},
+}
+
+func stateTables(statements ...string) (all []string) {
+	for _, table := range []string{"hotelstays_cancels", "hotelstays_orders"} {
+		for _, statement := range statements {
+			all = append(all, strings.ReplaceAll(statement, "{table}", table))
+		}
+	}
+	return all
 }
 
 // SchemaError reports that the tables do not fit this program.
