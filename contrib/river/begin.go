@@ -85,16 +85,30 @@ func (b *Bookings) check(req *hotelstays.BookRequest, opts []hotelstays.CallOpti
 	return nil
 }
 
+// Priorities of River, the first ones first.
+const (
+	priorityBooking = iota + 1
+	priorityCancel
+	priorityOrder
+)
+
+// insertOpts returns the options of a job. One that is due at a time waits for River's scheduler, which
+// runs every five seconds; due is zero if a worker may begin at once.
+func (b *Bookings) insertOpts(due time.Time, priority int) *river.InsertOpts {
+	return &river.InsertOpts{
+		// River discards a job after its last attempt; snoozeFailure saves attempts.
+		MaxAttempts: math.MaxInt16,
+		Queue:       b.cfg.Queue,
+		ScheduledAt: due,
+		Priority:    priority,
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
+	}
+}
+
 // insert inserts the job of a booking.
 func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*lockedJob, error) {
 	args := jobArgs{booking.Recovery.CustomerReferenceNo, b.account, booking, request}
-	inserted, err := b.river.InsertTx(ctx, tx, args, &river.InsertOpts{
-		// River discards a job after its last attempt; worker.snoozeFailure saves attempts.
-		MaxAttempts: math.MaxInt16,
-		Queue:       b.cfg.Queue,
-		ScheduledAt: args.Due,
-		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
-	})
+	inserted, err := b.river.InsertTx(ctx, tx, args, b.insertOpts(args.Due, priorityBooking))
 	switch {
 	case err != nil:
 		return nil, err

@@ -193,8 +193,10 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Workers == nil {
 		cfg.Workers = river.NewWorkers()
 	}
-	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, &cancelWorker{b: b}),
-		river.AddWorkerSafely(cfg.Workers, &orderWorker{b: b})); err != nil {
+	cancels := &stateWorker[cancelArgs]{b: b, others: b.cfg.OnCancel == nil, timeout: b.cfg.BookTimeout + workTimeout, step: b.workCancel}
+	orders := &stateWorker[orderArgs]{b: b, others: b.cfg.OnOrder == nil, timeout: workTimeout, step: b.stepOrder}
+	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, cancels),
+		river.AddWorkerSafely(cfg.Workers, orders)); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}
 	if cfg.Queues == nil {

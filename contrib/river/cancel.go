@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,11 +63,7 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 	if err != nil {
 		return fail(err)
 	}
-	inserted, err := b.river.InsertTx(ctx, tx, cancelArgs{req.CustomerReferenceNo, b.account, c}, &river.InsertOpts{
-		MaxAttempts: math.MaxInt16, Queue: b.cfg.Queue, ScheduledAt: c.Due,
-		Priority:   2, // after bookings
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: liveStates},
-	})
+	inserted, err := b.river.InsertTx(ctx, tx, cancelArgs{req.CustomerReferenceNo, b.account, c}, b.insertOpts(time.Time{}, priorityCancel))
 	if err == nil && inserted.UniqueSkippedAsDuplicate {
 		err = durable.ErrAlreadyCancelling
 	}
@@ -89,41 +83,20 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 	return nil
 }
 
-type cancelWorker struct {
-	river.WorkerDefaults[cancelArgs]
-	b *Bookings
-}
+func (a cancelArgs) reference() string { return a.Reference }
 
-// Timeout is that of a job that sends.
-func (w *cancelWorker) Timeout(*river.Job[cancelArgs]) time.Duration {
-	return w.b.cfg.BookTimeout + workTimeout
-}
-
-// NextRetry returns when a failed job is tried again.
-func (w *cancelWorker) NextRetry(job *river.Job[cancelArgs]) time.Time { return nextRetry(job.JobRow) }
-
-// Work does a step of a cancellation. It returns nil only if the job is completed in the database.
-func (w *cancelWorker) Work(ctx context.Context, job *river.Job[cancelArgs]) error {
-	if w.b.cfg.OnCancel == nil { // another process has one
-		return river.JobSnooze(othersPause)
+// workCancel does a step of a cancellation.
+func (b *Bookings) workCancel(ctx context.Context, job *river.Job[cancelArgs]) (due time.Time, err error) {
+	next, err := b.stepCancel(ctx, job)
+	if err == nil && next.Ending != "" {
+		return due, b.deliverCancel(ctx, job.ID, job.Args.Reference)
 	}
-	return w.b.guarded(ctx, job.JobRow, job.Args.Reference, func() error {
-		next, err := w.step(ctx, job)
-		switch {
-		case errors.Is(err, errMoved):
-			return river.JobSnooze(interruptedPause)
-		case err != nil:
-			return err
-		case next.Ending != "":
-			return w.deliver(ctx, job.ID, job.Args.Reference)
-		}
-		return river.JobSnooze(max(time.Until(next.Due), 0))
-	})
+	return next.Due, err
 }
 
-// step reads the order, and sends Cancel if nobody has. It returns the cancellation as it is stored.
-func (w *cancelWorker) step(ctx context.Context, job *river.Job[cancelArgs]) (durable.Cancellation, error) {
-	at, c, client := time.Now(), job.Args.Cancellation, w.b.cfg.Client
+// stepCancel reads the order, and sends Cancel if nobody has. It returns the cancellation as it is stored.
+func (b *Bookings) stepCancel(ctx context.Context, job *river.Job[cancelArgs]) (durable.Cancellation, error) {
+	at, c, client := time.Now(), job.Args.Cancellation, b.cfg.Client
 	phase := c.Phase(at)
 	if phase == durable.PhaseEnded {
 		return c, nil
@@ -134,49 +107,46 @@ func (w *cancelWorker) step(ctx context.Context, job *river.Job[cancelArgs]) (du
 	}
 	order, err := client.FindOrder(ctx, c.CustomerReferenceNo, append(c.ReadOptions(), hotelstays.WithTimeout(pollTimeout))...)
 	if err != nil && !errors.Is(err, hotelstays.ErrNotFound) {
-		w.b.cfg.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
+		b.cfg.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
 			slog.String("reference", c.CustomerReferenceNo), slog.String("error", err.Error()))
 		if phase == durable.PhaseWaiting || ctx.Err() != nil {
 			return c, errMoved
 		}
 	}
 	if phase == durable.PhasePolling {
-		return w.store(ctx, job, c.Read(at, order, client.OrderStates()))
+		return b.storeCancel(ctx, job, c.Read(at, order, client.OrderStates()))
 	}
 	now := time.Now()
-	limit := now.Add(w.b.cfg.BookTimeout)
+	limit := now.Add(b.cfg.BookTimeout)
 	next, err := c.Start(now, limit, order, client.OrderStates())
 	if err == nil && order == nil && next.Ending != "" { // nobody knows yet whether there will be an order
 		var open bool
-		if open, err = w.b.open(ctx, c); open {
+		if open, err = b.open(ctx, c); open {
 			c.Due = now.Add(openPause)
 			return c, nil
 		}
 	}
 	if err == nil {
-		next, err = w.store(ctx, job, next)
+		next, err = b.storeCancel(ctx, job, next)
 	}
 	if err != nil || next.Phase(now) != durable.PhaseSending {
 		return next, err
 	}
-	return w.send(ctx, job.ID, next, limit)
+	return b.sendCancel(ctx, job.ID, next, limit)
 }
 
-// store stores the next state of a cancellation, unless its job has changed since the run began.
-func (w *cancelWorker) store(ctx context.Context, job *river.Job[cancelArgs], next durable.Cancellation) (durable.Cancellation, error) {
-	return next, w.b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := lockState[cancelArgs](ctx, w.b, tx, job.ID)
+// storeCancel stores the next state of a cancellation, unless its job has changed since the run began.
+func (b *Bookings) storeCancel(ctx context.Context, job *river.Job[cancelArgs], next durable.Cancellation) (durable.Cancellation, error) {
+	return next, b.transact(ctx, func(tx pgx.Tx) error {
+		locked, err := lockUnchanged(ctx, b, tx, job)
 		if err != nil {
 			return err
-		}
-		if !locked.takenBy(job.JobRow) || !reflect.DeepEqual(locked.Args.Cancellation, job.Args.Cancellation) {
-			return errMoved
 		}
 		if err := commitToDisk(ctx, tx); err != nil { // it may be the mark
 			return err
 		}
 		locked.Args.Cancellation = next
-		return locked.store(ctx, w.b, tx)
+		return locked.store(ctx, b, tx)
 	})
 }
 
@@ -196,55 +166,55 @@ func (b *Bookings) open(ctx context.Context, c durable.Cancellation) (open bool,
 	return open, err
 }
 
-// send sends Cancel for a job that is marked, and stores the answer, also after ctx has ended.
-func (w *cancelWorker) send(ctx context.Context, id int64, marked durable.Cancellation,
+// sendCancel sends Cancel for a job that is marked, and stores the answer, also after ctx has ended.
+func (b *Bookings) sendCancel(ctx context.Context, id int64, marked durable.Cancellation,
 	limit time.Time) (next durable.Cancellation, err error) {
 	sendCtx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
 	req, opts := marked.Send()
-	resp, sendErr := w.b.cfg.Client.Cancel(sendCtx, req, opts...)
+	resp, sendErr := b.cfg.Client.Cancel(sendCtx, req, opts...)
 	at := time.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	err = w.b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := lockState[cancelArgs](ctx, w.b, tx, id)
+	err = b.transact(ctx, func(tx pgx.Tx) error {
+		locked, err := lockState[cancelArgs](ctx, b, tx, id)
 		if err != nil {
 			return err
 		}
 		if !locked.live() || locked.Args.Ending != "" { // another has ended it, while this process was frozen
-			w.b.cfg.Logger.ErrorContext(ctx, "a Cancel has ended after its time; check the order by hand",
+			b.cfg.Logger.ErrorContext(ctx, "a Cancel has ended after its time; check the order by hand",
 				slog.String("reference", marked.CustomerReferenceNo))
 			return errMoved
 		}
-		next = locked.Args.Answered(at, resp, sendErr, w.b.cfg.Client.OrderStates())
+		next = locked.Args.Answered(at, resp, sendErr, b.cfg.Client.OrderStates())
 		locked.Args.Cancellation = next
-		return locked.store(ctx, w.b, tx)
+		return locked.store(ctx, b, tx)
 	})
 	return next, err
 }
 
-// deliver passes to the caller how a cancellation has ended, and completes its job, in one transaction.
-func (w *cancelWorker) deliver(ctx context.Context, id int64, reference string) error {
+// deliverCancel passes to the caller how a cancellation has ended, and completes its job, in one transaction.
+func (b *Bookings) deliverCancel(ctx context.Context, id int64, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	done := false
-	err := w.b.deliver(ctx, reference, func(tx pgx.Tx) error {
-		job, err := lockState[cancelArgs](ctx, w.b, tx, id)
+	err := b.deliver(ctx, reference, func(tx pgx.Tx) error {
+		job, err := lockState[cancelArgs](ctx, b, tx, id)
 		if err != nil || !job.live() {
 			return err
 		}
-		if err := job.complete(ctx, w.b, tx); err != nil {
+		if err := job.complete(ctx, b, tx); err != nil {
 			return err
 		}
-		if err := w.b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
+		if err := b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
 			return fmt.Errorf("hotelstaysriver: OnCancel of reference %q: %w", reference, err)
 		}
 		done = job.Args.Ending == durable.CancelDone
 		return nil
 	})
-	if err == nil && done && w.b.cfg.OnOrder != nil {
-		if err := w.b.wakeOrder(ctx, reference); err != nil {
-			w.b.cfg.Logger.WarnContext(ctx, "an order is read later", slog.String("error", err.Error()))
+	if err == nil && done && b.cfg.OnOrder != nil {
+		if err := b.wakeOrder(ctx, reference); err != nil {
+			b.cfg.Logger.WarnContext(ctx, "an order is read later", slog.String("error", err.Error()))
 		}
 	}
 	return err
@@ -252,19 +222,8 @@ func (w *cancelWorker) deliver(ctx context.Context, id int64, reference string) 
 
 // wakeCancel makes the cancellation of a reference due, if there is one that waits or is polled for.
 func (b *Bookings) wakeCancel(ctx context.Context, reference string) error {
-	err := b.whenFree(ctx, "Wake", reference, func(tx pgx.Tx) (busy bool, err error) {
-		job, err := latestState[cancelArgs](ctx, b, tx, reference, 0, "FOR UPDATE")
-		if err != nil || !job.live() {
-			return false, err
-		}
-		_, ok := job.Args.Wake(time.Now())
-		if busy = ok && job.running(); busy || !ok {
-			return busy, nil
-		}
-		return false, job.wake(ctx, b, tx)
+	return changeState(ctx, b, "Wake", reference, func(a *cancelArgs) (ok bool) {
+		a.Cancellation, ok = a.Wake(time.Now())
+		return ok
 	})
-	if errors.Is(err, durable.ErrNotBegun) {
-		return nil
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // rescue gives the job of a worker that is frozen to others, after the time of its Cancel.
@@ -38,7 +39,7 @@ func TestFrozenCancel(t *testing.T) {
 	stop()
 	var id int64
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelKind).Scan(&id))
-	require.NoError(t, (&cancelWorker{b: other.Bookings}).deliver(t.Context(), id, "ref-1"), "it is completed")
+	require.NoError(t, other.deliverCancel(t.Context(), id, "ref-1"), "it is completed")
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
@@ -66,4 +67,26 @@ func TestStaleRunDeliversNoChange(t *testing.T) {
 	read.Release()
 	stop()
 	assert.Equal(t, 2, changes())
+}
+
+// A process that cancels may die at any stage.
+func TestDiesWhileCancelling(t *testing.T) {
+	w := newWorld(t, nil)
+	for stage, ending := range map[string]durable.CancelEnding{
+		"leaving": durable.CancelStanding, "answered": durable.CancelDone, "outcome": durable.CancelDone,
+	} {
+		cancels := len(w.Ledger().Cancellations())
+		w.Booked(stage)
+		require.NoError(t, w.CancelAlone(stage, nil))
+		bookingstest.Dies(t, enginePlan{w.cfg.Schema, w.Plan(), stage})
+		w.rescue(cancelKind)
+		stop := w.Work()
+		w.CancelEnds(stage, ending, 1, time.Minute)
+		stop()
+		if ending == durable.CancelDone {
+			cancels++
+		}
+		assert.Len(t, w.Ledger().Cancellations(), cancels, stage)
+	}
+	assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpCancel))
 }

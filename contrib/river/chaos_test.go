@@ -35,11 +35,52 @@ const chaosStuck = 5 * time.Second
 type enginePlan struct {
 	Schema string
 	bookingstest.Plan
+	DieAt string // a stage of a Cancel
+}
+
+// mortal works until it dies while it cancels.
+func mortal(ctx context.Context, plan enginePlan) error {
+	pool, err := openPool(ctx, plan.Schema, nil)
+	if err != nil {
+		return err
+	}
+	m := &bookingstest.Mortal[pgx.Tx]{Plan: plan.Plan, Database: caller(pool), Path: "/cancel", DieAt: plan.DieAt}
+	opts, err := m.Options()
+	if err != nil {
+		return err
+	}
+	opts.BookTimeout = time.Minute
+	bookings, err := New(configOf(opts, pool, plan.Schema))
+	if err != nil {
+		return err
+	}
+	return work(ctx, bookings)
+}
+
+// work lets River work until ctx ends.
+func work(ctx context.Context, bookings *Bookings) error {
+	cfg := &river.Config{Schema: bookings.cfg.Schema, TestOnly: true,
+		FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
+	if err := bookings.Configure(cfg); err != nil {
+		return err
+	}
+	workers, err := river.NewClient(riverpgxv5.New(bookings.cfg.Pool), cfg)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil && workers.Start(ctx) != nil { // the database may be restarting
+		time.Sleep(100 * time.Millisecond)
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // engine books and works until it is killed, or its standard input ends.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
+	if plan.DieAt != "" {
+		return mortal(ctx, plan)
+	}
 	// The transactions of a frozen process end: River's, and the caller's.
 	pool, err := openPool(ctx, plan.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"})
 	if err != nil {
@@ -56,19 +97,8 @@ func engine(plan enginePlan) error {
 	}
 	bookings.idle = 5 * time.Second
 	e.Bookings = bookings
-	cfg := &river.Config{Schema: plan.Schema, TestOnly: true, FetchPollInterval: 100 * time.Millisecond, FetchCooldown: 50 * time.Millisecond}
-	if err := bookings.Configure(cfg); err != nil {
-		return err
-	}
-	workers, err := river.NewClient(riverpgxv5.New(pool), cfg)
-	if err != nil {
-		return err
-	}
-	for ctx.Err() == nil && workers.Start(ctx) != nil { // the database may be restarting
-		time.Sleep(100 * time.Millisecond)
-	}
-	e.Run(ctx)
-	return nil
+	go e.Run(ctx)
+	return work(ctx, bookings)
 }
 
 func setting(t *testing.T, name string, def uint64) uint64 {
@@ -93,7 +123,7 @@ func TestProcessesDie(t *testing.T) {
 	kills := min(bookings/2, 60)
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_RIVER_BOOKINGS=%d, %d processes killed", seed, bookings, kills)
 	w := newLonelyWorld(t, nil, *chaostest.Config(seed))
-	plan := enginePlan{w.cfg.Schema, w.Plan()}
+	plan := enginePlan{w.cfg.Schema, w.Plan(), ""}
 	w.Survive(chaostest.Fleet{
 		Bookings: bookings, Processes: 6, Kills: kills, Freezes: 3, Blocks: 1, Lease: lease, Seed: seed,
 		Crashes: slices.Repeat([]func(context.Context) error{crash}, 1+bookings/1000),

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -17,8 +18,47 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
+// stateArgs are arguments that have a state.
+type stateArgs interface {
+	river.JobArgs
+	reference() string
+}
+
+// stateWorker works on the jobs of a kind, unless only other processes have the caller's function. step
+// does a step of a job, and returns when the next one is due, or completes the job and returns zero.
+type stateWorker[A stateArgs] struct {
+	river.WorkerDefaults[A]
+	b       *Bookings
+	others  bool
+	timeout time.Duration
+	step    func(context.Context, *river.Job[A]) (due time.Time, err error)
+}
+
+// Timeout bounds a step, with the caller's function.
+func (w *stateWorker[A]) Timeout(*river.Job[A]) time.Duration { return w.timeout }
+
+// NextRetry returns when a failed job is tried again.
+func (w *stateWorker[A]) NextRetry(job *river.Job[A]) time.Time { return nextRetry(job.JobRow) }
+
+// Work does a step. It returns nil only if the job is completed in the database.
+func (w *stateWorker[A]) Work(ctx context.Context, job *river.Job[A]) error {
+	if w.others {
+		return river.JobSnooze(othersPause)
+	}
+	return w.b.guarded(ctx, job.JobRow, job.Args.reference(), func() error {
+		due, err := w.step(ctx, job)
+		switch {
+		case errors.Is(err, errMoved):
+			return river.JobSnooze(interruptedPause)
+		case err != nil || due.IsZero():
+			return err
+		}
+		return river.JobSnooze(max(time.Until(due), 0))
+	})
+}
+
 // stateJob is a job whose arguments have a state.
-type stateJob[A river.JobArgs] struct {
+type stateJob[A stateArgs] struct {
 	ID    int64
 	State rivertype.JobState
 	Taken *time.Time // when a worker last took it
@@ -36,7 +76,7 @@ func (j *stateJob[A]) takenBy(run *rivertype.JobRow) bool {
 const stateColumns = `id, state::text, attempted_at, args`
 
 // scanState reads a job, or returns durable.ErrNotBegun.
-func scanState[A river.JobArgs](row pgx.Row) (*stateJob[A], error) {
+func scanState[A stateArgs](row pgx.Row) (*stateJob[A], error) {
 	var j stateJob[A]
 	var args []byte
 	err := row.Scan(&j.ID, &j.State, &j.Taken, &args)
@@ -52,12 +92,21 @@ func scanState[A river.JobArgs](row pgx.Row) (*stateJob[A], error) {
 	return &j, nil
 }
 
-func lockState[A river.JobArgs](ctx context.Context, b *Bookings, tx pgx.Tx, id int64) (*stateJob[A], error) {
+func lockState[A stateArgs](ctx context.Context, b *Bookings, tx pgx.Tx, id int64) (*stateJob[A], error) {
 	return scanState[A](tx.QueryRow(ctx, `SELECT `+stateColumns+` FROM `+b.jobs.name+` WHERE id = $1 FOR UPDATE`, id))
 }
 
+// lockUnchanged locks a job, or returns errMoved if it has changed since the run began.
+func lockUnchanged[A stateArgs](ctx context.Context, b *Bookings, tx pgx.Tx, run *river.Job[A]) (*stateJob[A], error) {
+	locked, err := lockState[A](ctx, b, tx, run.ID)
+	if err == nil && (!locked.takenBy(run.JobRow) || !reflect.DeepEqual(locked.Args, run.Args)) {
+		err = errMoved
+	}
+	return locked, err
+}
+
 // latestState returns the live job of a kind and a reference, or else the last one, as latest does.
-func latestState[A river.JobArgs](ctx context.Context, b *Bookings, tx pgx.Tx, reference string,
+func latestState[A stateArgs](ctx context.Context, b *Bookings, tx pgx.Tx, reference string,
 	except int64, lock string) (*stateJob[A], error) {
 	key, err := json.Marshal(map[string]string{"reference": reference, "account": b.account})
 	if err != nil {
@@ -83,7 +132,24 @@ func (j *stateJob[A]) complete(ctx context.Context, b *Bookings, tx pgx.Tx) erro
 	return write(ctx, tx, `UPDATE `+b.jobs.name+` SET state = 'completed', finalized_at = now() WHERE id = $1`, j.ID)
 }
 
-// wake makes a locked job available.
-func (j *stateJob[A]) wake(ctx context.Context, b *Bookings, tx pgx.Tx) error {
-	return write(ctx, tx, `UPDATE `+b.jobs.name+` SET state = 'available', scheduled_at = now() WHERE id = $1 AND state <> 'running'`, j.ID)
+// changeState changes the live job of a reference, if there is one, by a transition, and makes it
+// available. If a worker runs it, changeState waits.
+func changeState[A stateArgs](ctx context.Context, b *Bookings, name, reference string, transition func(*A) (ok bool)) error {
+	err := b.whenFree(ctx, name, reference, func(tx pgx.Tx) (busy bool, err error) {
+		job, err := latestState[A](ctx, b, tx, reference, 0, "FOR UPDATE")
+		if err != nil || !job.live() || !transition(&job.Args) {
+			return false, err
+		}
+		if job.running() {
+			return true, nil
+		}
+		if err := job.store(ctx, b, tx); err != nil {
+			return false, err
+		}
+		return false, write(ctx, tx, `UPDATE `+b.jobs.name+` SET state = 'available', scheduled_at = now() WHERE id = $1`, job.ID)
+	})
+	if errors.Is(err, durable.ErrNotBegun) {
+		return nil
+	}
+	return err
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // partOf returns the part of a process that shares the database and the service.
@@ -29,15 +26,11 @@ func (p *process) partOf(role string) part {
 	return part{Dialect: p.db.dialect, Driver: p.db.driver, DSN: p.db.dsn, Plan: p.Plan(), Role: role}
 }
 
-// mortal is a process that books or runs, and dies at a stage.
-type mortal struct {
-	part
-	db *database
-}
-
-// perform plays the part until ctx ends, or the process dies.
-func (m *mortal) perform(ctx context.Context) error {
-	link, err := newLink(m.db.Driver(), m.DSN)
+// perform plays a part until ctx ends, or the process dies.
+func perform(ctx context.Context, p part, db *database) error {
+	m := &bookingstest.Mortal[*sql.Tx]{Plan: p.Plan, Database: db.caller(), DieAt: p.DieAt,
+		Path: map[string]string{"book": "/book", "run": "/queryOrders", "follow": "/queryOrders", "cancel": "/cancel"}[p.Role]}
+	link, err := newLink(db.Driver(), p.DSN)
 	if err != nil {
 		return err
 	}
@@ -45,98 +38,56 @@ func (m *mortal) perform(ctx context.Context) error {
 	link.loseCommit = func(latest string) bool {
 		if strings.HasPrefix(latest, "UPDATE hotelstays_cancels") {
 			writes++
-			m.stage(fmt.Sprint("write ", writes))
+			m.Stage(fmt.Sprint("write ", writes))
 		}
 		if strings.HasPrefix(latest, "SELECT fence FROM") { // the last statement of an outcome
-			m.stage("committed")
+			m.Stage("committed")
 		}
 		return false
 	}
 	pool := sql.OpenDB(link)
-	limit(pool, m.Driver)
-	client, err := m.Client(m)
+	limit(pool, p.Driver)
+	opts, err := m.Options()
 	if err != nil {
 		return err
 	}
-	opts := hotelstayssql.JournalOptions{OnOutcome: m.onOutcome,
-		Keys: []types.Secret{bookingstest.Key}, BookTimeout: 10 * time.Second, PollInterval: 50 * time.Millisecond}
-	if m.Role == "cancel" {
-		opts.OnCancel, opts.BookTimeout = m.onCancel, time.Minute
+	if p.Role == "cancel" {
+		opts.BookTimeout = time.Minute
 	}
-	journal, err := hotelstayssql.NewJournal(pool, m.Dialect, client, opts)
+	if p.Role != "follow" {
+		opts.OnOrder = nil
+	}
+	journal, err := hotelstayssql.NewJournal(pool, p.Dialect, opts.Client, hotelstayssql.JournalOptions{OnOutcome: opts.OnOutcome,
+		OnCancel: opts.OnCancel, OnOrder: opts.OnOrder, Keys: opts.Keys, BookTimeout: opts.BookTimeout, PollInterval: 50 * time.Millisecond})
 	if err != nil {
 		return err
 	}
-	if m.Role == "run" {
+	if p.Role == "run" || p.Role == "follow" {
 		return journal.Run(ctx)
 	}
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if m.Role == "cancel" {
-		err = journal.CancelTx(ctx, tx, durable.CancelRequest{CustomerReferenceNo: m.Reference, SessionID: m.Session})
+	if p.Role == "cancel" {
+		err = journal.CancelTx(ctx, tx, durable.CancelRequest{CustomerReferenceNo: p.Reference, SessionID: p.Session})
 	} else {
-		err = journal.BeginTx(ctx, tx, m.Request(m.Reference))
+		err = journal.BeginTx(ctx, tx, p.Request(p.Reference))
 	}
 	if err != nil {
 		return err
 	}
-	m.stage("beginning")
+	m.Stage("beginning")
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	m.stage("begun")
-	if m.Role == "cancel" {
+	m.Stage("begun")
+	if p.Role == "cancel" {
 		return journal.Run(ctx)
 	}
-	_, err = journal.Send(ctx, m.Reference)
-	m.stage("sent")
+	_, err = journal.Send(ctx, p.Reference)
+	m.Stage("sent")
 	return err
-}
-
-// stage kills the process at its stage.
-func (m *mortal) stage(name string) {
-	if name == m.DieAt {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
-}
-
-func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
-	watch := strings.HasSuffix(r.URL.Path, map[string]string{"book": "/book", "run": "/queryOrders", "cancel": "/cancel"}[m.Role])
-	if watch {
-		m.stage("leaving")
-	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if watch {
-		m.stage("answered")
-	}
-	return resp, err
-}
-
-func (m *mortal) onOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
-	err := m.db.caller().StoreRow(ctx, tx, outcome)
-	m.stage("outcome")
-	return err
-}
-
-func (m *mortal) onCancel(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-	err := m.db.caller().StoreCancel(ctx, tx, c)
-	m.stage("outcome")
-	return err
-}
-
-// dies plays a part until the process has killed itself.
-func dies(t *testing.T, p part) {
-	t.Helper()
-	process := begin(t, p)
-	late := time.AfterFunc(patience, func() { _ = process.Cmd.Process.Signal(syscall.SIGTERM) })
-	defer late.Stop()
-	err := process.Wait()
-	require.Error(t, err)
-	status, ok := process.Cmd.ProcessState.Sys().(syscall.WaitStatus)
-	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %v", p.DieAt, err)
 }
 
 // A process that books may die at any stage.
@@ -159,7 +110,7 @@ func TestDiesWhileBooking(t *testing.T) {
 			p.AddRow(stage)
 			part := p.partOf("book")
 			part.Reference, part.DieAt = stage, stage
-			dies(t, part)
+			bookingstest.Dies(t, part)
 		}
 		p.Work()
 		assert.Zero(t, p.count(`reference = ?`, []byte("beginning")))
@@ -174,24 +125,53 @@ func TestDiesWhileBooking(t *testing.T) {
 	})
 }
 
+// readStages are those of a process that reads an order and delivers what it says.
+var readStages = []string{"leaving", "answered", "outcome", "committed"}
+
 // So may a process that polls.
 func TestDiesWhilePolling(t *testing.T) {
-	stages := []string{"leaving", "answered", "outcome", "committed"}
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
-		for _, stage := range stages {
+		for _, stage := range readStages {
 			p.SendUnknown(stage, bookingstest.BookMade)
 			require.NoError(t, p.Wake(t.Context(), stage))
 			part := p.partOf("run")
 			part.DieAt = stage
-			dies(t, part)
+			bookingstest.Dies(t, part)
 		}
 		p.Work()
-		for _, stage := range stages {
+		for _, stage := range readStages {
 			p.HasState(stage, durable.EndingFound, 10*time.Second)
 			assert.Equal(t, 1, p.Row(stage).Ended, stage)
 			assert.Equal(t, 1, p.OrdersMade()[stage], stage)
 		}
+	})
+}
+
+// So may a process that reads an order that has changed.
+func TestDiesWhileFollowing(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		for _, stage := range readStages {
+			p.Booked(stage)
+			p.ConfirmOrder(stage)
+			require.NoError(t, p.Wake(t.Context(), stage))
+			part := p.partOf("follow")
+			part.DieAt = stage
+			bookingstest.Dies(t, part)
+		}
+		p.Work()
+		p.Eventually("each change is delivered", func() bool {
+			p.Fleet.Pass(10 * time.Second)
+			return db.number(t, `SELECT COUNT(*) FROM bookings WHERE changes > 0`) == int64(len(readStages))
+		})
+		for _, stage := range readStages {
+			require.NoError(t, p.Wake(t.Context(), stage))
+		}
+		p.Eventually("each is read again", func() bool {
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due <= ?`, time.Now().Add(time.Second).UnixMicro()) == 0
+		})
+		assert.EqualValues(t, len(readStages), db.number(t, `SELECT SUM(changes) FROM bookings`), "once")
 	})
 }
 
@@ -219,7 +199,7 @@ func TestDiesWhileCancelling(t *testing.T) {
 			p.Booked(stage.name)
 			part := p.partOf("cancel")
 			part.Reference, part.DieAt = stage.name, stage.name
-			dies(t, part)
+			bookingstest.Dies(t, part)
 		}
 		p.Fleet.Pass(2 * time.Minute)
 		p.Work()

@@ -18,12 +18,12 @@ import (
 
 // part is what a process of a test does, and with what.
 type part struct {
-	Role              string // handle, book, run or engine
+	Role              string // handle, engine, book, run, follow or cancel
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan        // for book, run and engine
-	Reference         string // of book
-	DieAt             string // a stage of book or run
+	bookingstest.Plan        // not for handle
+	Reference         string // of book and cancel
+	DieAt             string // a stage; not for handle and engine
 }
 
 func (p part) play() error {
@@ -40,7 +40,7 @@ func (p part) play() error {
 	case "engine":
 		return engine(ctx, p, db)
 	}
-	return (&mortal{p, db}).perform(ctx)
+	return perform(ctx, p, db)
 }
 
 func TestMain(m *testing.M) {
