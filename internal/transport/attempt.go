@@ -247,7 +247,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case err != nil:
 		a.Release()
 		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
-	default:
+	case !r.Streams: // which may be stopped before the end
 		r.BodySizeHint.Store(body.Size())
 	}
 	r.last.answer, r.last.permanent = a, !again

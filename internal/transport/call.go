@@ -40,7 +40,7 @@ type Call struct {
 	Timeout time.Duration
 	// AttemptTimeout limits an attempt from its slot on, and ends the call; 0: no limit.
 	AttemptTimeout time.Duration
-	// BodySizeHint is the size of the operation's last answer, to prepare for the next.
+	// BodySizeHint is the size of the operation's last whole answer, to prepare for the next. It is never nil.
 	BodySizeHint *atomic.Int64
 
 	HTTP        http.Client // its Transport sends the attempts

@@ -1,4 +1,4 @@
-// The lexer: strict for the fast path, lax for the walk and encoding/json.
+// The lexer: strict for the fast path, lax for the walk and for a stream's envelope.
 
 package wire
 

@@ -38,7 +38,7 @@ type field struct {
 	exact bool   // the name must not come in another letter case
 
 	essential bool
-	at        *span // where the walk stores the value's place in its output, if set
+	at        *span // where the walk stores the value's place in the document, if set
 }
 
 var (

@@ -1,4 +1,4 @@
-// What the generated code calls for each value. Only the fast path needs this file.
+// What the generated code calls for each value, and the interning of strings.
 
 package wire
 

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -152,6 +153,8 @@ func (w *walk) value(s *shape, v reflect.Value) (fits bool) {
 	case w.failed:
 	case got == "number" && v.Kind() == reflect.String: // also json.Number
 		v.SetString(w.internString(text))
+	case v.Type() == rawMessage: // may be long, and has been read
+		v.SetBytes(bytes.Clone(text))
 	case v.Kind() == reflect.Bool:
 		v.SetBool(text[0] == 't')
 	case got == "string" && v.Kind() == reflect.String: // encoding/json does not look at ctx
