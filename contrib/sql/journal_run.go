@@ -85,18 +85,10 @@ func (j *Journal) Run(ctx context.Context) error {
 				jobs = append(jobs, func() { j.workCancel(ctx, e) })
 			}
 		}
-		if err == nil && j.opts.OnOrder != nil && len(jobs) < free && reading.CompareAndSwap(false, true) {
-			var orders []*orderEntry
-			orders, err = claimRows(ctx, j, "hotelstays_orders", pageSize, j.scanOrder,
-				func(a, b *orderEntry) bool { return a.Market == b.Market && a.UserRef == b.UserRef })
-			if len(orders) > 0 {
-				jobs = append(jobs, func() {
-					j.workOrders(ctx, orders)
-					reading.Store(false)
-					j.wakeRun() // others may have become due meanwhile
-				})
-			} else {
-				reading.Store(false)
+		if err == nil && j.opts.OnOrder != nil && len(jobs) < free {
+			var read func()
+			if read, err = j.readOfOrders(ctx, &reading); read != nil {
+				jobs = append(jobs, read)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -116,6 +108,25 @@ func (j *Journal) Run(ctx context.Context) error {
 			j.pause(ctx)
 		}
 	}
+}
+
+// readOfOrders leases orders that are due, and returns the read of them. It returns nil if there are
+// none, or a read is under way.
+func (j *Journal) readOfOrders(ctx context.Context, reading *atomic.Bool) (func(), error) {
+	if !reading.CompareAndSwap(false, true) {
+		return nil, nil
+	}
+	orders, err := claimRows(ctx, j, "hotelstays_orders", pageSize, j.scanOrder,
+		func(a, b *orderEntry) bool { return a.Market == b.Market && a.UserRef == b.UserRef })
+	if len(orders) == 0 {
+		reading.Store(false)
+		return nil, err
+	}
+	return func() {
+		j.workOrders(ctx, orders)
+		reading.Store(false)
+		j.wakeRun() // others may have become due meanwhile
+	}, err
 }
 
 // stopped waits for the workers, but not for a function of the caller that ignores its ctx.
