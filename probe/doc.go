@@ -20,5 +20,5 @@
 //
 // Evidence has neither secrets, tokens nor links to documents, and nothing of holders and guests: they
 // are replaced by "[masked]" before anything is kept. A broken rule has a curl command that repeats its
-// last request, with the token in the shell variable TOKEN.
+// last request, with the token in the shell variable TOKEN, a secret in SECRET, and a User-Ref in USER_REF.
 package probe

@@ -13,12 +13,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 const (
 	mask       = "[masked]"
 	maxBody    = 64 << 20 // bytes of an answer that are judged
 	maxExcerpt = 4 << 10  // bytes of a body that are kept
+	maxText    = 600      // bytes of a finding or a reason
 )
 
 // Exchange is a request and its answer, masked.
@@ -44,9 +46,9 @@ type rawAnswer struct {
 	body   []byte
 }
 
-// Curl is a command that repeats the request, with the token in the shell variable TOKEN and a secret
-// of the body in SECRET.
-func (e Exchange) Curl() string {
+// curl is a command that repeats the request, with the token in the shell variable TOKEN, a secret of the
+// body in SECRET, and the user's reference in USER_REF.
+func (e *Exchange) curl() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -sS -i -X %s", e.Method)
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
@@ -54,8 +56,14 @@ func (e Exchange) Curl() string {
 		switch name {
 		case "Request-Id": // none may be used twice
 		case "Authorization":
-			fmt.Fprintf(&b, ` -H "Authorization: %s"`, strings.ReplaceAll(value, mask, "$TOKEN"))
-		case "Content-Type", "Session-Id", "Currency", "Language", "Market", "Test", "User-Ref":
+			if value == "Bearer "+mask {
+				b.WriteString(` -H "Authorization: Bearer $TOKEN"`)
+			} else {
+				fmt.Fprintf(&b, " -H %s", quoted(name+": "+value))
+			}
+		case "User-Ref":
+			b.WriteString(` -H "User-Ref: $USER_REF"`)
+		case "Content-Type", "Session-Id", "Currency", "Language", "Market", "Test":
 			fmt.Fprintf(&b, " -H %s", quoted(name+": "+value))
 		}
 	}
@@ -114,15 +122,18 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		rec.masker.add(token)
 	}
 	ex := &Exchange{Time: time.Now(), Method: req.Method, URL: req.URL.String(),
-		RequestHeader: rec.masker.header(req.Header), RequestBody: rec.masker.body(sent)}
+		RequestHeader: rec.masker.header(req.Header), RequestBody: rec.masker.body(sent, false)}
 	resp, err := rec.base.RoundTrip(req)
 	if err == nil {
 		var body []byte
+		credentials := strings.HasSuffix(req.URL.Path, paths[opTicket]) || strings.HasSuffix(req.URL.Path, paths[opOAuthToken])
 		body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 		resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(body))
-		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body)
-		ex.raw = &rawAnswer{resp.Header, body}
+		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body, credentials)
+		if err == nil {
+			ex.raw = &rawAnswer{resp.Header, body}
+		}
 	}
 	ex.Elapsed = time.Since(ex.Time)
 	if err != nil {
@@ -137,30 +148,53 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 // masker replaces what must not leave: the values that it knows, and values by their place.
 type masker struct {
 	mu     sync.Mutex
-	values []string
+	values []string // the longest first, because one may be part of another
 }
 
 func (m *masker) add(value string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(value) >= 4 && !slices.Contains(m.values, value) {
+	if len(value) >= 4 && !isBait(value) && !slices.Contains(m.values, value) {
 		m.values = append(m.values, value)
+		slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
 	}
 }
 
+// isBait reports whether a value is one that the service has to refuse, and no secret.
+func isBait(value string) bool { return value == nobody || value == wrongSecret }
+
+// text masks a text, and replaces what a terminal may take for a command.
 func (m *masker) text(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, value := range m.values {
 		text = strings.ReplaceAll(text, value, mask)
 	}
-	return text
+	return strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return '\uFFFD'
+	}, text)
+}
+
+// short is text, of which not more than a few lines are kept.
+func (m *masker) short(text string) string { return cut(m.text(text), maxText) }
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 func (m *masker) header(h http.Header) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		out[name] = m.text(strings.Join(values, ", "))
+		if name == "Authorization" && out[name] != "Bearer "+nobody {
+			out[name] = "Bearer " + mask
+		}
 		if slices.Contains([]string{"Cookie", "Set-Cookie", "Ip", "User-Ref"}, name) {
 			out[name] = mask
 		}
@@ -168,67 +202,58 @@ func (m *masker) header(h http.Header) map[string]string {
 	return out
 }
 
-// Places whose values are masked, with all that is below them.
-var maskedNames = []string{"ticket", "access_token", "refresh_token", "appsecret", "client_secret", "firstname", "lastname", "email",
+// Places whose values are masked, with all that is below them: names in lower case, without _.
+var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
-// body masks a JSON text, in which all else stays as it came. Of another text only the beginning is kept.
-func (m *masker) body(body []byte) string {
-	var out bytes.Buffer
-	end := m.copyMasked(&out, body)
-	switch rest := bytes.TrimSpace(body[end:]); {
-	case out.Len() > maxExcerpt:
-		text := m.text(out.String())
-		return strings.ToValidUTF8(text[:min(len(text), maxExcerpt)], "") + "…"
-	case end == 0:
-		out.Write(rest[:min(len(rest), 300)])
-	case len(rest) > 0:
-		out.WriteString("[not JSON]") // it may begin in the middle of a value
+// body masks a JSON text. Of another one only the length is kept. Answers of credentials are all secret,
+// apart from what a refusal says.
+func (m *masker) body(body []byte, credentials bool) string {
+	if len(body) == 0 {
+		return ""
 	}
-	return m.text(out.String())
-}
-
-// copyMasked copies what is kept of a JSON text, with its masked values replaced, and returns where it
-// ended, or where the text ends to be JSON.
-func (m *masker) copyMasked(out *bytes.Buffer, body []byte) (end int) {
-	type level struct{ object, key, hidden bool }
-	var stack []level
-	hide := false // the next value
+	var v any
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	for out.Len() <= maxExcerpt {
-		tok, err := dec.Token()
-		if err != nil {
-			return end
-		}
-		token := body[end:dec.InputOffset()]
-		value := bytes.TrimLeft(token, " \t\r\n,:")
-		out.Write(token[:len(token)-len(value)])
-		end = int(dec.InputOffset())
-		top := level{}
-		if n := len(stack); n > 0 {
-			top = stack[n-1]
-		}
-		delim, isDelim := tok.(json.Delim)
-		name, isText := tok.(string)
-		switch {
-		case isDelim && (delim == '{' || delim == '['):
-			stack = append(stack, level{delim == '{', delim == '{', top.hidden || hide})
-		case isDelim:
-			stack = stack[:len(stack)-1]
-		case top.object && top.key && isText:
-			stack[len(stack)-1].key = false
-			hide = slices.Contains(maskedNames, strings.ToLower(name))
-			out.Write(value)
-			continue
-		case (hide || top.hidden) && tok != nil:
-			value = []byte(`"` + mask + `"`)
-		}
-		hide = false
-		out.Write(value)
-		if n := len(stack); n > 0 && (!isDelim || delim == '}' || delim == ']') {
-			stack[n-1].key = stack[n-1].object
+	if dec.Decode(&v) != nil || dec.Decode(new(any)) != io.EOF {
+		return fmt.Sprintf("[%d bytes that are not JSON]", len(body))
+	}
+	if top, ok := v.(obj); ok && credentials {
+		for name, value := range top {
+			if !slices.Contains([]string{"code", "msg", "error"}, name) {
+				top[name] = m.value(value, true)
+			}
 		}
 	}
-	return end
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(m.value(v, false)) // it was decoded from JSON
+	return cut(m.text(strings.TrimSpace(out.String())), maxExcerpt)
+}
+
+func (m *masker) value(v any, hide bool) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case obj:
+		out := obj{}
+		for name, member := range v {
+			out[m.text(name)] = m.value(member, hide || slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", ""))))
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = m.value(v[i], hide)
+		}
+		return v
+	}
+	text, isText := v.(string)
+	switch {
+	case hide && !isBait(text):
+		return mask
+	case isText:
+		return m.text(text)
+	}
+	return v
 }

@@ -215,7 +215,7 @@ var faults = map[string]fault{
 			a.refuse(401, unauthorized)
 		}
 	}, "auth/ticket-needs-none"},
-	"an access token for a wrong secret": {opOAuthToken, takes("client_secret", "not-the-secret-of-this-client", "sandbox-client-secret"), nil,
+	"an access token for a wrong secret": {opOAuthToken, takes("client_secret", wrongSecret, "sandbox-client-secret"), nil,
 		"oauth/wrong-secret"},
 	"an access token for an unknown scope": {opOAuthToken, takes("scope", "probe:none", "search:read"), nil, "oauth/invalid-scope"},
 	"invalid_scope without the word":       {opOAuthToken, nil, func(a *reply) { a.body["msg"] = "no" }, "oauth/invalid-scope"},

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -34,6 +35,10 @@ func (p *pace) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotels
 	at := p.next[key]
 	if now := time.Now(); at.Before(now) {
 		at = now
+	}
+	if end, ok := ctx.Deadline(); ok && at.After(end) { // a Retry-After of hours is no reason to wait minutes
+		p.mu.Unlock()
+		return nil, fmt.Errorf("%w: the next slot is in %s", hotelstays.ErrRateLimited, time.Until(at).Round(time.Second))
 	}
 	p.set(key, at.Add(distance))
 	p.mu.Unlock()

@@ -152,19 +152,31 @@ func TestReportHasNoSecrets(t *testing.T) {
 	assert.Contains(t, string(text), `\"firstName\":\"[masked]\"`)
 }
 
-func TestMaskKeepsTheRestAsItCame(t *testing.T) {
+func TestMask(t *testing.T) {
 	m := &masker{}
-	m.add("top-secret")
-	for body, want := range map[string]string{
-		`{"a": 1, "ticket" : "x.y.z", "b":[1.50,null,"top-secret"]}`: `{"a": 1, "ticket" : "[masked]", "b":[1.50,null,"[masked]"]}`,
-		`{"phone":{"no":"1","more":[2,true]},"name":"Inn"}`:          `{"phone":{"no":"[masked]","more":["[masked]","[masked]"]},"name":"Inn"}`,
-		`[{"firstName":"A","Email":"b","name":"Inn"}]`:               `[{"firstName":"[masked]","Email":"[masked]","name":"Inn"}]`,
-		`<html>top-secret</html>`:                                    `<html>[masked]</html>`,
-		`{"firstName":"An`:                                           `{"firstName"[not JSON]`,
-		``:                                                           ``,
-	} {
-		assert.Equal(t, want, m.body([]byte(body)))
+	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, nobody} {
+		m.add(value)
 	}
+	for body, want := range map[string]string{
+		`{"a": 1, "ticket" : "x.y.z", "b":[1.50,null,"xtick-$(id)-top"]}`:    `{"a":1,"b":[1.50,null,"x[masked]"],"ticket":"[masked]"}`,
+		`{"phone":{"no":"1","more":[2,true]},"name":"Inn"}`:                  `{"name":"Inn","phone":{"more":["[masked]","[masked]"],"no":"[masked]"}}`,
+		`[{"firstName":"A","Email":"b","name":"Inn"}]`:                       `[{"Email":"[masked]","firstName":"[masked]","name":"Inn"}]`,
+		`{"refreshToken":"r","access_token":"a","msg":"a\/b\u0026\"secret"}`: `{"access_token":"[masked]","msg":"[masked]","refreshToken":"[masked]"}`,
+		`{"appSecret":"not-the-secret"}`:                                     `{"appSecret":"not-the-secret"}`,
+		`{"msg":"\u001b[2J\u009bA"}`:                                         `{"msg":"\uFFFD[2J\uFFFDA"}`,
+		`<html>tick-$(id)-top</html>`:                                        `[27 bytes that are not JSON]`,
+		"\xef\xbb\xbf" + `{"firstName":"An"}`:                                `[21 bytes that are not JSON]`,
+		`{"firstName":"An`:                                                   `[16 bytes that are not JSON]`,
+		`{} {"firstName":"An"}`:                                              `[21 bytes that are not JSON]`,
+		``:                                                                   ``,
+	} {
+		assert.Equal(t, strings.ReplaceAll(want, `\uFFFD`, "\uFFFD"), m.body([]byte(body), false))
+	}
+	assert.Equal(t, `{"code":0,"data":{"jwt":"[masked]"},"msg":"ok","other":"[masked]"}`,
+		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"other":1}`), true))
+	assert.Equal(t, map[string]string{"Authorization": "Bearer [masked]"}, m.header(http.Header{"Authorization": {"Bearer tick-$(id)"}}))
+	assert.Equal(t, "x \uFFFD[31m", m.short("x \x1b[31m"))
+	assert.Len(t, m.short(strings.Repeat("x", 1<<20)), maxText+len("…"))
 }
 
 func TestCurlRepeatsTheRequest(t *testing.T) {
@@ -173,8 +185,11 @@ func TestCurlRepeatsTheRequest(t *testing.T) {
 	assert.Equal(t, `curl -sS -i -X POST -H 'Content-Type: application/json' -d '{"appKey":"sandbox-app-key","appSecret":"'"$SECRET"'",`+
 		`"ttl":31536001}' '`+report.BaseURL+`/api/auth/ticket'`, report.result(t, "ticket/ttl-above").Curl)
 	ex := Exchange{Method: "POST", URL: "https://h/p", RequestBody: `{"a":"it's"}`,
-		RequestHeader: map[string]string{"Authorization": "Bearer " + mask, "Session-Id": "s", "Request-Id": "r"}}
-	assert.Equal(t, `curl -sS -i -X POST -H "Authorization: Bearer $TOKEN" -H 'Session-Id: s' -d '{"a":"it'\''s"}' 'https://h/p'`, ex.Curl())
+		RequestHeader: map[string]string{"Authorization": "Bearer " + mask, "Session-Id": "s", "Request-Id": "r", "User-Ref": mask}}
+	assert.Equal(t, `curl -sS -i -X POST -H "Authorization: Bearer $TOKEN" -H 'Session-Id: s' -H "User-Ref: $USER_REF" `+
+		`-d '{"a":"it'\''s"}' 'https://h/p'`, ex.curl())
+	ex.RequestHeader = map[string]string{"Authorization": "Bearer " + nobody}
+	assert.Contains(t, ex.curl(), `-H 'Authorization: Bearer `+nobody+`'`)
 }
 
 func TestBaseURLThatIsNoTestEnvironmentIsAskedTwice(t *testing.T) {

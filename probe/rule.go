@@ -168,7 +168,7 @@ func (r *run) judge(rule Rule) (err error) {
 		case stop:
 			err = end.err
 		default:
-			panic(end)
+			err = notTried("this rule cannot judge what the service answered: %v", end)
 		}
 	}()
 	return rule.try(r)
@@ -200,9 +200,11 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	}
 	r := &run{session: s, ctx: ctx}
 	err := r.judge(rule)
-	res.Found = r.found
+	res.Found = s.masker.short(r.found)
 	for _, ex := range r.log {
-		res.Evidence = append(res.Evidence, *ex)
+		kept := *ex
+		kept.raw = nil // the report outlives the run
+		res.Evidence = append(res.Evidence, kept)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -212,11 +214,11 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	case err == nil:
 		res.State = Held
 	case errors.As(err, new(untried)):
-		res.Reason = s.masker.text(err.Error())
+		res.Reason = s.masker.short(err.Error())
 	default:
-		res.State, res.Reason = Broken, s.masker.text(err.Error())
+		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {
-			res.Curl = res.Evidence[n-1].Curl()
+			res.Curl = res.Evidence[n-1].curl()
 		}
 	}
 	return res

@@ -60,7 +60,7 @@ var ticketRules = []Rule{
 		return nil
 	}},
 	{"ticket/wrong-secret", "Ticket", "a wrong secret is refused with HTTP 401 and code 100000401", 0, func(r *run) error {
-		return r.ticket(obj{"appSecret": "not-the-secret-of-this-key"}).refusedWith(http.StatusUnauthorized, types.CodeUnauthorized)
+		return r.ticket(obj{"appSecret": wrongSecret}).refusedWith(http.StatusUnauthorized, types.CodeUnauthorized)
 	}},
 	{"ticket/unknown-key", "Ticket", "an unknown key is refused with HTTP 401 and code 100000401", 0, func(r *run) error {
 		return r.ticket(obj{"appKey": "a-key-of-nobody"}).refusedWith(http.StatusUnauthorized, types.CodeUnauthorized)
@@ -112,6 +112,9 @@ var ticketRules = []Rule{
 
 // nobody is a token that the service never made.
 const nobody = "none-of-the-service"
+
+// wrongSecret is the secret of no key and of no client.
+const wrongSecret = "not-the-secret"
 
 // unknownReference is of no order.
 const unknownReference = "probe-no-such-order"
@@ -219,7 +222,7 @@ var oauthRules = []Rule{
 		return nil
 	}},
 	{"oauth/wrong-secret", "Authentication", "a wrong client secret gets no token", NeedOAuth, func(r *run) error {
-		token, a := r.oauth("search:read", obj{"client_secret": "not-the-secret-of-this-client"})
+		token, a := r.oauth("search:read", obj{"client_secret": wrongSecret})
 		if err := a.unjudged(); err != nil || token == "" {
 			return err
 		}

@@ -37,7 +37,7 @@ func (r *run) countryCode() (string, []types.Destination, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return places[0].CountryCode, places, nil
+	return r.world.code, places, nil
 }
 
 var destinationRules = []Rule{
@@ -212,7 +212,7 @@ var metadataRules = []Rule{
 		switch more := one.Page.HasMore; {
 		case more != (len(two.HotelsMetadata) > 0):
 			return fmt.Errorf("hasMore of page 1 is %t, and page 2 has %d hotels", more, len(two.HotelsMetadata))
-		case more && slices.ContainsFunc(two.HotelsMetadata, func(h types.HotelMetadata) bool {
+		case more && len(one.HotelsMetadata) > 0 && slices.ContainsFunc(two.HotelsMetadata, func(h types.HotelMetadata) bool {
 			return h.HotelID == one.HotelsMetadata[0].HotelID && h.PlatformHotelID == one.HotelsMetadata[0].PlatformHotelID
 		}):
 			return fmt.Errorf("page 2 repeats a hotel of page 1")

@@ -179,7 +179,7 @@ var listRules = []Rule{
 		switch {
 		case one.HasMore != (len(two.List) > 0):
 			return fmt.Errorf("hasMore of page 1 is %t, and page 2 has %d hotels", one.HasMore, len(two.List))
-		case one.HasMore && slices.ContainsFunc(two.List, func(h types.Hotel) bool { return hotelID(h) == hotelID(one.List[0]) }):
+		case one.HasMore && len(one.List) > 0 && slices.ContainsFunc(two.List, func(h types.Hotel) bool { return hotelID(h) == hotelID(one.List[0]) }):
 			return fmt.Errorf("page 2 repeats a hotel of page 1")
 		}
 		r.find("the pages share a session: %t", one.Basic.SessionID == two.Basic.SessionID)

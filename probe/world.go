@@ -32,6 +32,7 @@ func (m *memo[T]) get(r *run, what string, look func() (T, error)) (T, error) {
 }
 
 type world struct {
+	code    string                    // of the country that has places
 	country memo[[]types.Destination] // its top-level places
 	city    memo[types.Destination]
 	search  memo[*search]
@@ -66,6 +67,7 @@ func (r *run) country() ([]types.Destination, error) {
 				return nil, err
 			}
 			if len(resp.Destinations) > 0 && resp.Destinations[0].ID != "" {
+				r.world.code = code
 				return resp.Destinations, nil
 			}
 		}

@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// emptyPage is a search or a catalogue whose first page is empty, and not the last one.
+func emptyPage(list string) func(*reply) {
+	return inData(func(data obj) {
+		data[list], data["hasMore"], data["page"] = []any{}, true, obj{"hasMore": true}
+	})
+}
+
+// What a service answers is never the end of a run.
+func TestAnswersThatNoServiceShouldGive(t *testing.T) {
+	first := func(told func(*reply)) func(*reply) {
+		return func(a *reply) {
+			page, _ := a.asked.body["page"].(obj)
+			if fmt.Sprint(a.asked.body["pageNum"]) == "1" || fmt.Sprint(page["pageNum"]) == "1" {
+				told(a)
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		fault *proxy
+		rule  string
+		state State
+	}{
+		"an empty first page of hotels":    {&proxy{op: opHotelList, told: first(emptyPage("list"))}, "list/pages", Found},
+		"an empty first page of catalogue": {&proxy{op: opHotelsMetadata, told: first(emptyPage("hotelsMetadata"))}, "metadata/pages", Held},
+		"places of no country": {&proxy{op: opDestinations, told: inData(func(data obj) {
+			for _, place := range data["destinations"].([]any) {
+				place.(obj)["countryCode"] = ""
+			}
+		})}, "destinations/form", Broken},
+	} {
+		report, err := probed(t, hotelstaystest.Config{}, test.fault, func(c *Config) { c.Only = []string{test.rule} })
+		require.NoError(t, err, name)
+		result := report.result(t, test.rule)
+		assert.Equal(t, test.state, result.State, "%s: %s", name, result.Reason)
+	}
+}
+
+// cutOff is a network that ends after a number of requests.
+type cutOff struct {
+	http.RoundTripper
+	left int
+}
+
+func (c *cutOff) RoundTrip(req *http.Request) (*http.Response, error) {
+	if c.left--; c.left < 0 {
+		return nil, errors.New("no route")
+	}
+	return c.RoundTripper.RoundTrip(req)
+}
+
+func TestNetworkThatEndsLeavesRulesUntried(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
+		c.HTTPClient.Transport = &cutOff{c.HTTPClient.Transport, 3}
+		c.Only = []string{"limits"}
+	})
+	require.NoError(t, err)
+	assert.Equal(t, len(limitRules), report.Count(NotTried))
+}
+
+func TestPanicOfARuleIsItsResult(t *testing.T) {
+	s := &session{masker: &masker{}}
+	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) error { var list []int; _ = list[0]; return nil }})
+	assert.Equal(t, NotTried, result.State)
+	assert.Contains(t, result.Reason, "index out of range")
+}
+
+// The report has no more of an answer than the evidence says.
+func TestReportKeepsNoBodies(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only = []string{"QueryOrders"} })
+	require.NoError(t, err)
+	for _, result := range report.Results {
+		for _, ex := range result.Evidence {
+			assert.Nil(t, ex.raw, result.Rule)
+		}
+	}
+}
+
+// A Retry-After of a day makes rules untried, and does not hold up the others.
+func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
+	began := false
+	report, err := probed(t, hotelstaystest.Config{}, &proxy{op: opQueryOrders, told: func(a *reply) {
+		if began {
+			a.tooMany()
+			a.header.Set("Retry-After", "86400")
+		}
+		began = true
+	}}, func(c *Config) { c.Only = []string{"QueryOrders", "OrderVoucher"} })
+	require.NoError(t, err)
+	assert.Less(t, report.Ended.Sub(report.Began), 5*time.Minute)
+	for _, result := range report.Results {
+		assert.Equal(t, strings.HasPrefix(result.Rule, "orders/"), result.State == NotTried, "%s: %s", result.Rule, result.Reason)
+	}
+}
+
+// A body that ends early is no answer.
+func TestBodyThatEndsEarlyIsNotJudged(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
+		c.HTTPClient.Transport = early{c.HTTPClient.Transport}
+		c.Only = []string{"voucher/unknown"}
+	})
+	require.NoError(t, err)
+	assert.Equal(t, NotTried, report.Results[0].State, report.Results[0].Reason)
+}
+
+// early ends the bodies of vouchers.
+type early struct{ http.RoundTripper }
+
+func (e early) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := e.RoundTripper.RoundTrip(req)
+	if err == nil && strings.HasSuffix(req.URL.Path, paths[opOrderVoucher]) {
+		resp.Body.Close()
+		resp.Body = ended{}
+	}
+	return resp, err
+}
+
+type ended struct{}
+
+func (ended) Read([]byte) (int, error) { return 0, errors.New("the connection was reset") }
+func (ended) Close() error             { return nil }
