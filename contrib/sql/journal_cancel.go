@@ -138,8 +138,11 @@ func (j *Journal) startCancel(ctx, storeCtx context.Context, e *cancelEntry, ord
 	limit := now.Add(j.opts.BookTimeout)
 	next, err := e.Start(now, limit, order, j.client.OrderStates())
 	if err == nil && order == nil && next.Ending != "" { // nobody knows yet whether there will be an order
-		if booking, err := j.read(ctx, e.reference); err == nil && booking.Ending == "" {
-			_, err := postpone(ctx, j, []*cancelEntry{e}, func(*cancelEntry) time.Time { return now.Add(lease) })
+		booking, err := j.read(ctx, e.reference)
+		if err == nil && booking.Ending == "" {
+			_, err = postpone(ctx, j, []*cancelEntry{e}, func(*cancelEntry) time.Time { return now.Add(lease) })
+			return err
+		} else if err != nil && !errors.Is(err, durable.ErrNotBegun) {
 			return err
 		}
 	}

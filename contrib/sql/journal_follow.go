@@ -58,7 +58,6 @@ func (j *Journal) scanOrder(scan func(...any) error) (*orderEntry, error) {
 
 // workOrders reads leased orders in one request, and delivers what has changed.
 func (j *Journal) workOrders(ctx context.Context, entries []*orderEntry) {
-	defer j.logPanic(ctx, "orders are read later")
 	at := time.Now()
 	orders, readErr := j.ordersOf(ctx, entries)
 	var unchanged []*orderEntry
@@ -110,6 +109,7 @@ func (j *Journal) ordersOf(ctx context.Context, entries []*orderEntry) (map[stri
 
 // saw delivers an order that has changed. unchanged reports that only the next read is to be stored.
 func (j *Journal) saw(ctx context.Context, e *orderEntry, at time.Time, order *types.Order) (unchanged bool, err error) {
+	defer j.logPanic(ctx, "an order is read later") // and the others of its page go on
 	next, before, changed, err := e.Saw(j.keys, at, order, j.client.OrderStates())
 	if err != nil || !changed && !next.Settled {
 		return err == nil, err

@@ -248,7 +248,6 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 
 // work does what was claimed. After a failure the lease ends, and any worker continues.
 func (j *Journal) work(ctx context.Context, entries []*entry) {
-	defer j.logPanic(ctx, "a booking is recovered later")
 	for _, e := range j.pollTogether(ctx, entries) {
 		err := j.step(ctx, e)
 		if err != nil && ctx.Err() != nil {
@@ -270,6 +269,7 @@ func (j *Journal) logPanic(ctx context.Context, what string) {
 
 // step sends a booking that waits for Send, or polls for its order.
 func (j *Journal) step(ctx context.Context, e *entry) error {
+	defer j.logPanic(ctx, "a booking is recovered later") // and the others of its job go on
 	if e.Phase(time.Now()) != durable.PhaseWaiting {
 		return j.poll(ctx, e)
 	}

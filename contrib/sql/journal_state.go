@@ -40,13 +40,13 @@ func claimRows[E leased](ctx context.Context, j *Journal, table string, n int, s
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := time.Now()
+	underway := j.underway() // a function of the caller that hangs has one worker
 	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT `+stateColumns+` FROM `+table+`
-		WHERE account = ? AND live = 1 AND due <= ? ORDER BY due LIMIT `+fmt.Sprint(n)), j.account, micros(now))
+		WHERE account = ? AND live = 1 AND due <= ? ORDER BY due LIMIT `+fmt.Sprint(n+len(underway))), j.account, micros(now))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	underway := j.underway() // a function of the caller that hangs has one worker
 	var due []E
 	var bad []*row
 	for rows.Next() {
@@ -58,7 +58,7 @@ func claimRows[E leased](ctx context.Context, j *Journal, table string, n int, s
 			bad = append(bad, &unreadable.row)
 		case err != nil:
 			return nil, err
-		case !slices.Contains(underway, e.at().reference) && (due == nil || same(due[0], e)):
+		case len(due) < n && !slices.Contains(underway, e.at().reference) && (due == nil || same(due[0], e)):
 			due = append(due, e)
 		}
 	}

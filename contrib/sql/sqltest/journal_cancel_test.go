@@ -1,7 +1,10 @@
 package sqltest
 
 import (
+	"context"
 	"database/sql"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,6 +78,95 @@ func TestStoppedWorkerGivesACancellationBack(t *testing.T) {
 	assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().UnixMicro())
 	p.Work()
 	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
+// A cancellation whose booking cannot be read is not refused: the booking may be open.
+func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
+	p := inProcess(t, nil)
+	pool, link := p.db.process(t)
+	var failed atomic.Bool
+	link.before = func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "SELECT reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
+			failed.CompareAndSwap(false, true) {
+			return errLost
+		}
+		return nil
+	}
+	p.Options.BookTimeout = time.Hour // as long as it is open
+	p = p.through(pool, nil)
+	p.Begin("ref-1")
+	require.NoError(t, p.CancelAlone("ref-1", nil))
+	p.Fleet.Pass(20 * time.Minute)
+	p.Work()
+	p.Eventually("its order is read again", func() bool {
+		p.Fleet.Pass(time.Second)
+		return p.polls() > 1
+	})
+	assert.True(t, failed.Load())
+	p.MustSend("ref-1")
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
+// An OnCancel that hangs has one worker, and another one ends the other cancellations, also after its lease.
+func TestOnCancelThatHangsHasOneWorker(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		end := make(chan struct{})
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers, o.PollInterval = 2, time.Second
+			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
+				if c.CustomerReferenceNo == "hangs" {
+					<-end
+				}
+				return p.Fleet.StoreCancel(ctx, tx, c)
+			}
+		})
+		p.Booked("hangs", "the next")
+		require.NoError(t, p.CancelAlone("hangs", nil))
+		stop := p.Work()
+		time.Sleep(2 * time.Minute) // it is due for longest
+		require.NoError(t, p.CancelAlone("the next", nil))
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))
+		close(end)
+		stop()
+	})
+}
+
+// A function of the caller that panics for one of several leaves the others alone.
+func TestPanicStarvesNoOther(t *testing.T) {
+	const poisoned = "many-000000"
+	p := inProcess(t, nil)
+	p = p.another(func(o *hotelstayssql.JournalOptions) {
+		o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+			if outcome.Recovery.CustomerReferenceNo == poisoned {
+				panic("OnOutcome panicked")
+			}
+			return p.Fleet.StoreRow(ctx, tx, outcome)
+		}
+		o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+			if after.CustomerReferenceNo == "poisoned" {
+				panic("OnOrder panicked")
+			}
+			return p.Fleet.StoreOrder(ctx, tx, before, after)
+		}
+	})
+	p.Booked("unchanged", "poisoned", "ref-1")
+	p.ConfirmOrder("poisoned")
+	p.ConfirmOrder("ref-1")
+	p.Fleet.Pass(time.Hour)
+	p.fillBooked(2, nil)
+	p.db.exec(t, `UPDATE hotelstays_journal SET due = 0 WHERE reference = ?`, []byte(poisoned))
+	for due, reference := range []string{"unchanged", "poisoned"} {
+		p.db.exec(t, `UPDATE hotelstays_orders SET due = ? WHERE reference = ?`, due, []byte(reference))
+	}
+	p.Work()
+	p.HasState(many(1), durable.EndingFound, 0)
+	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
+	p.Eventually("its lease is no more", func() bool {
+		return p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged")) > time.Now().Add(2*time.Minute).UnixMicro()
+	})
 }
 
 // followBookings lets a process follow orders, and store them as the caller's mirror.
