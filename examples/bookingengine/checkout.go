@@ -36,8 +36,9 @@ type checkout struct {
 	Form form `json:"-"`
 }
 
-// acceptable is what may differ without the consent of the guest: a lower price, and the id.
-var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID}}
+// acceptable is what may differ without the consent of the guest: a lower price, the id, and the cancelTime
+// of an order, which no offer has.
+var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID, types.OfferCancelTime}}
 
 // refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
 // the consent of the guest.

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"database/sql"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -92,6 +94,49 @@ func TestLostRequestCanBeBookedAgain(t *testing.T) {
 	})
 }
 
+// The reference has the order of other dates: a guest reads to wait, and cannot cancel it.
+func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		address := s.toCheckout()
+		_, choose, offer := s.rooms(70)
+		s.bookElsewhere(address, s.checkoutAt(s.post(choose, offer)))
+		address = s.post(address+"/book", guests())
+		time.Sleep(10 * time.Minute)
+		page := s.get(address)
+		assert.Contains(s.t, page, `<h2 id="status">We are checking this booking`)
+		for _, not := range []string{"confirm", "Booking number", "Cancel the booking", "Check the offer again"} {
+			assert.NotContains(s.t, page, not)
+		}
+		assert.Equal(s.t, address, s.post(address+"/cancel", free))
+		time.Sleep(looks + time.Second)
+		assert.Zero(s.t, s.srv.Ledger().Count(types.OpCancel))
+	})
+}
+
+// The order has the price and the terms of another offer: the guest reads them, and may cancel it.
+func TestOrderThatDiffersFromItsOfferSaysSo(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		address := s.toCheckout()
+		hotel := links(s.get(s.searchAddress(60)))[1]
+		found := refundableOffer.FindStringSubmatch(s.get(hotel))
+		require.NotNil(s.t, found)
+		other := s.checkoutAt(s.post(html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}))
+		s.bookElsewhere(address, other)
+		address = s.post(address+"/book", guests())
+		time.Sleep(time.Second)
+		page := s.get(address)
+		assert.Contains(s.t, page, "Your booking is not quite what you agreed to")
+		assert.Contains(s.t, page, "<dd>"+price(selling(other.Offer.TotalRate)))
+		assert.Contains(s.t, page, price(other.Offer.CancelFees[1].Fee))
+		assert.Contains(s.t, page, "Cancel the booking")
+		s.post(address+"/cancel", free)
+		time.Sleep(looks + time.Second)
+		page = s.get(address)
+		assert.Contains(s.t, page, "Your booking is cancelled")
+		assert.NotContains(s.t, page, "Your booking is not quite")
+	})
+}
+
 func TestRefusedBooking(t *testing.T) {
 	for told, fault := range map[string]hotelstaystest.Fault{
 		"The offer has changed":            {Status: 200, Code: types.CodeRateChanged},
@@ -121,14 +166,25 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		s.shows(address+"/cancel", "Cancelling is free")
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
+		offered := s.stored(address).Checkout.Offer
+		require.NoError(s.t, s.engine.db.inTx(s.t.Context(), func(tx *sql.Tx) error { // the order's fees are what it costs
+			return change(s.t.Context(), tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
+				for i := range o.Checkout.Offer.CancelFees {
+					o.Checkout.Offer.CancelFees[i].Fee.Amount = "0.01"
+				}
+			})
+		}))
 		s.restart(false, 3*24*time.Hour) // the free days end while the page is open
 		w := s.send(http.MethodPost, address+"/cancel", free)
 		assert.Equal(s.t, http.StatusConflict, w.Code)
 		assert.Contains(s.t, w.Body.String(), "has changed while you were reading")
-		assert.Contains(s.t, w.Body.String(), "Cancelling costs EUR\u00a0")
+		assert.Contains(s.t, w.Body.String(), "Cancelling costs at most EUR\u00a0")
+		assert.NotContains(s.t, w.Body.String(), "EUR\u00a00.01")
 		assert.Empty(s.t, s.srv.Ledger().Cancellations())
 
-		cost, err := s.stored(address).Checkout.Offer.CancelFeeAt(time.Now())
+		cost, err := s.stored(address).Booked.CancelFeeAt(time.Now())
+		require.NoError(s.t, err)
+		keeps, err := offered.CancelFeeAt(time.Now())
 		require.NoError(s.t, err)
 		for range 3 { // a double click cancels once
 			assert.Equal(s.t, address, s.post(address+"/cancel", url.Values{"fee": {price(cost)}}))
@@ -136,7 +192,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		time.Sleep(looks + time.Second)
 		page := s.get(address)
 		assert.Contains(s.t, page, "Your booking is cancelled")
-		assert.Contains(s.t, page, "The hotel keeps "+price(cost))
+		assert.Contains(s.t, page, "The hotel keeps "+price(keeps))
 		assert.NotContains(s.t, page, "Download the voucher")
 		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpCancel))
 		assert.Equal(s.t, address, s.send(http.MethodGet, address+"/cancel", nil).Header().Get("Location"), "there is nothing to cancel")

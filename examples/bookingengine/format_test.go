@@ -103,6 +103,15 @@ func TestEndingsOfCancellations(t *testing.T) {
 		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
 		assert.Equal(t, want, o.Problem)
 		assert.Equal(t, want == nil, o.Cancelled)
-		assert.Equal(t, want != nil, o.CanCancel())
+		assert.Equal(t, ending == durable.CancelStanding || ending == durable.CancelRefused, o.CanCancel(),
+			"%s: the journal begins another one only if it knows how this one has ended", ending)
+		if want != nil {
+			o.Booked = &types.Order{Status: 2}
+			assert.Equal(t, ending == durable.CancelUnknown, statusOf(o, hotelstays.OrderStates{}).Headline == want.Title, ending)
+		}
+		o.read(&types.Order{Status: 3}, hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}})
+		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
+		assert.Equal(t, "Your booking is cancelled", statusOf(o, hotelstays.OrderStates{}).Headline, "the hotel cancelled it, too")
+		assert.Nil(t, o.Problem, "a cancelled booking is not said to stand")
 	}
 }

@@ -240,6 +240,16 @@ func (s *testSite) toOrder() (address, reference string) {
 	return address, strings.TrimPrefix(address, "/orders/")
 }
 
+// bookElsewhere books an offer under the reference of another checkout, as an earlier program may have.
+func (s *testSite) bookElsewhere(checkout string, co checkout) {
+	s.t.Helper()
+	sent := form{Values: guests()}
+	holder, travellers := sent.guests(co.Travellers())
+	_, err := s.engine.client.Book(s.t.Context(), &hotelstays.BookRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID,
+		CustomerReferenceNo: s.checkoutAt(checkout).Reference, Holder: holder, Guests: travellers})
+	require.NoError(s.t, err)
+}
+
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -18,6 +18,7 @@ const (
 	placing   bookingState = "placing"    // its outcome is unknown
 	booked    bookingState = "booked"     // there is one
 	notBooked bookingState = "not booked" // there is none
+	unclear   bookingState = "unclear"    // a person has to look; nothing can be done here
 )
 
 // order is a booking of a guest, from just before Book.
@@ -25,8 +26,9 @@ type order struct {
 	// Checkout is what the guest agreed to. Its reference names the order everywhere.
 	Checkout checkout
 	State    bookingState
-	Problem  *message     // why nothing was booked or cancelled
-	Booked   *types.Order // last read; nil unless State is booked
+	Problem  *message     // why nothing was booked or cancelled, or what is unclear
+	Booked   *types.Order // last read; nil if there is none, or another one has the reference
+	Changed  bool         // it is not what the guest agreed to
 	Since    time.Time    // of Book
 
 	Cancelling time.Time // since when a cancellation is open; zero: none is
@@ -37,12 +39,15 @@ type order struct {
 // settle stores the outcome of a booking.
 func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.OrderStates) {
 	o.State, o.Problem = notBooked, &nothingBooked
-	if outcome.State == hotelstays.BookingFound {
-		o.State, o.Problem = booked, nil
-		o.read(outcome.Order, states)
-	}
 	if outcome.Err != nil {
 		o.Problem = new(messageFor(outcome.Err))
+	}
+	switch durable.EndingOf(outcome) {
+	case durable.EndingFound:
+		o.State, o.Problem, o.Changed = booked, nil, !outcome.Changes.Within(acceptable)
+		o.read(outcome.Order, states)
+	case durable.EndingReused: // outcome.Order is another one: a guest must neither see nor cancel it
+		o.State = unclear
 	}
 }
 
@@ -50,20 +55,20 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Ord
 func (o *order) read(seen *types.Order, states hotelstays.OrderStates) {
 	o.Booked = seen
 	if states.StateOf(seen.Status) == hotelstays.OrderStateCancelled {
-		o.Cancelled, o.Problem = true, nil
+		o.State, o.Cancelled, o.Problem = booked, true, nil
 	}
 }
 
 // cancelled stores how a cancellation has ended.
 func (o *order) cancelled(c *durable.Cancellation) {
 	o.Cancelling, o.Fee = time.Time{}, c.ServiceFee
-	switch c.Ending {
-	case durable.CancelDone:
+	switch {
+	case o.Cancelled || c.Ending == durable.CancelDone: // the hotel may have been first
 		o.Cancelled = true
-	case durable.CancelStanding:
+	case c.Ending == durable.CancelStanding:
 		o.Problem = &notCancelled
-	case durable.CancelUnknown:
-		o.Problem = &cancelUnknown
+	case c.Ending == durable.CancelUnknown: // the journal begins no other one
+		o.State, o.Problem = unclear, &cancelUnknown
 	default:
 		o.Problem = new(messageFor(c.Err()))
 	}
@@ -102,6 +107,8 @@ func statusOf(o order, states hotelstays.OrderStates) status {
 			"There is no answer yet. Finding out takes up to eleven minutes." + keepsItself, false}
 	case o.State == notBooked:
 		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text, false}
+	case o.State == unclear:
+		return status{"wait", o.Problem.Title, o.Problem.Text, false}
 	case o.Cancelled:
 		return status{"over", "Your booking is cancelled", kept(o.Fee), false}
 	case !o.Cancelling.IsZero() && time.Since(o.Cancelling) < patient:

@@ -89,40 +89,27 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 // cancelPage asks for confirmation.
 type cancelPage struct {
 	order
-	Fee   string       // what cancelling costs now; the form sends it back
-	Moved bool         // it has changed since
-	most  *types.Money // what it may cost by the order; nil: Fee is unknown
+	Fee   string // what cancelling costs at most now, by the order; the form sends it back
+	Moved bool   // it has changed since
 }
 
-func cancelPageOf(o order) cancelPage {
-	now := time.Now()
-	cost, err := o.Checkout.Offer.CancelFeeAt(now)
-	most, err2 := o.Booked.CancelFeeAt(now) // more if each room has the fee of all
-	if err != nil || err2 != nil {
-		return cancelPage{order: o, Fee: "unknown"}
-	}
-	return cancelPage{order: o, Fee: fee(cost), most: &most}
-}
-
-func (s *site) askCancel(w http.ResponseWriter, r *http.Request, o order) error {
-	if !o.CanCancel() {
-		return redirect(w, r, nil, "/orders/"+o.Checkout.Reference)
-	}
-	return s.render(w, http.StatusOK, "cancel", cancelPageOf(o))
-}
-
-// cancel begins a cancellation at the fee that the guest has seen, because a deadline may have
-// passed since.
+// cancel shows what a cancellation costs, and begins it at the fee that the guest has seen, because a
+// deadline may have passed since.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	address := "/orders/" + o.Checkout.Reference
 	if !o.CanCancel() {
 		return redirect(w, r, nil, address)
 	}
-	page := cancelPageOf(o)
-	if r.PostFormValue("fee") != page.Fee {
-		page.Moved = true
-		return s.render(w, http.StatusConflict, "cancel", page)
+	page, status, most := cancelPage{order: o, Fee: "unknown"}, http.StatusOK, (*types.Money)(nil)
+	if cost, err := o.Booked.CancelFeeAt(time.Now()); err == nil {
+		page.Fee, most = fee(cost), &cost
 	}
-	reason := cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest") // some orders require one
-	return redirect(w, r, s.engine.cancel(r.Context(), o.Checkout, reason, page.most), address)
+	if r.Method == http.MethodPost {
+		if r.PostFormValue("fee") == page.Fee {
+			reason := cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest") // some orders require one
+			return redirect(w, r, s.engine.cancel(r.Context(), o.Checkout, reason, most), address)
+		}
+		page.Moved, status = true, http.StatusConflict
+	}
+	return s.render(w, status, "cancel", page)
 }

@@ -56,7 +56,7 @@ func newSite(e *engine) *site {
 	pages.Handle("GET /orders/{reference}", s.page(s.ordered(s.order)))
 	pages.Handle("GET /orders/{reference}/events", s.stream(s.ordered(s.orderEvents)))
 	pages.Handle("GET /orders/{reference}/voucher", s.page(s.ordered(s.voucher)))
-	pages.Handle("GET /orders/{reference}/cancel", s.page(s.ordered(s.askCancel)))
+	pages.Handle("GET /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("POST /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("GET /static/", http.FileServerFS(files))
 	pages.Handle("/", s.refuse(errNoPage))
