@@ -117,7 +117,7 @@ func ExampleJournal() {
 		}
 		outcome, err := journal.Send(ctx, req.CustomerReferenceNo) // in this process or another
 		if err != nil {
-			return err // what it means is in the documentation of Send
+			return err // what it means is in the documentation of durable.Bookings
 		}
 		slog.InfoContext(ctx, "booked", "state", outcome.State, "refusal", outcome.Err)
 		return nil
