@@ -109,8 +109,12 @@ func (b *Bookings) stepCancel(ctx context.Context, job *river.Job[cancelArgs]) (
 	if err != nil && !errors.Is(err, hotelstays.ErrNotFound) {
 		b.cfg.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
 			slog.String("reference", c.CustomerReferenceNo), slog.String("error", err.Error()))
-		if phase == durable.PhaseWaiting || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return c, errMoved
+		}
+		if phase == durable.PhaseWaiting {
+			c.Due = at.Add(waitPause)
+			return c, nil
 		}
 	}
 	if phase == durable.PhasePolling {
@@ -122,7 +126,7 @@ func (b *Bookings) stepCancel(ctx context.Context, job *river.Job[cancelArgs]) (
 	if err == nil && order == nil && next.Ending != "" { // nobody knows yet whether there will be an order
 		var open bool
 		if open, err = b.open(ctx, c); open {
-			c.Due = now.Add(openPause)
+			c.Due = now.Add(waitPause)
 			return c, nil
 		}
 	}
@@ -150,8 +154,8 @@ func (b *Bookings) storeCancel(ctx context.Context, job *river.Job[cancelArgs], 
 	})
 }
 
-// openPause is how long a cancellation without an order waits while its booking is open.
-const openPause = time.Minute
+// waitPause is how long a cancellation waits while its booking is open, or its order cannot be read.
+const waitPause = time.Minute
 
 // open reports whether the booking of a cancellation is open.
 func (b *Bookings) open(ctx context.Context, c durable.Cancellation) (open bool, err error) {

@@ -58,7 +58,7 @@ func (b *Bookings) stepOrder(ctx context.Context, job *river.Job[orderArgs]) (du
 	if !next.Settled {
 		due = next.Due
 	}
-	return due, b.deliver(ctx, f.CustomerReferenceNo, func(tx pgx.Tx) error {
+	err = b.transact(ctx, func(tx pgx.Tx) error {
 		locked, err := lockUnchanged(ctx, b, tx, job)
 		if err != nil {
 			return err
@@ -77,6 +77,10 @@ func (b *Bookings) stepOrder(ctx context.Context, job *river.Job[orderArgs]) (du
 		}
 		return err
 	})
+	if err == nil && changed {
+		b.watchers.Wake(f.CustomerReferenceNo)
+	}
+	return due, err
 }
 
 // wakeOrder makes a followed order due, if there is one.

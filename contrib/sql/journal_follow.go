@@ -124,15 +124,16 @@ func (j *Journal) saw(ctx context.Context, e *orderEntry, at time.Time, order *t
 	}
 	ctx, cancel := context.WithDeadline(ctx, e.Due.Add(deliverBy-lease))
 	defer cancel()
-	return false, j.write(ctx, &e.row, func(ctx context.Context, tx *sql.Tx) error {
-		if !changed {
+	var deliver func(context.Context, *sql.Tx) error
+	if changed {
+		deliver = func(ctx context.Context, tx *sql.Tx) error {
+			if err := j.opts.OnOrder(ctx, tx, before, order); err != nil {
+				return fmt.Errorf("OnOrder: %w", err)
+			}
 			return nil
 		}
-		if err := j.opts.OnOrder(ctx, tx, before, order); err != nil {
-			return fmt.Errorf("OnOrder: %w", err)
-		}
-		return nil
-	}, `live = ?, due = ?, state = ?`, live, micros(next.Due), text)
+	}
+	return false, j.write(ctx, &e.row, deliver, `live = ?, due = ?, state = ?`, live, micros(next.Due), text)
 }
 
 // changeOrder changes a followed order by a transition, if there is one.

@@ -220,8 +220,11 @@ func TestSettledOrderIsNoChange(t *testing.T) {
 	p.Eventually("it is pending", func() bool { return p.changes("ref-1") == 1 })
 	stop()
 	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	w.Work()
+	page, _ := w.Watch("ref-1")
+	stop = w.Work()
 	p.Eventually("it is settled", func() bool { return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`) == 0 })
+	stop()
+	assert.Empty(t, page)
 	assert.EqualValues(t, 1, p.changes("ref-1"))
 }
 
