@@ -69,7 +69,8 @@ type Config struct {
 	// It is called once for each change that a read shows, such as of the status or a hotelConfirmNo
 	// that comes later, in the transaction that stores the change; it is like OnOutcome otherwise.
 	// before is the order of OnOutcome, or of the last call; nil if no key of Keys decrypts it any
-	// more.
+	// more. An order that was confirmed or cancelled already when OnOutcome received it is no change: let
+	// OnOutcome store it by the same function.
 	//
 	// An order is read after a quarter of the time since its last change or Wake, but at least a
 	// minute and at most twelve hours later.

@@ -79,16 +79,28 @@ func ExampleNewEventStore() {
 // A booking is committed together with the caller's row, and then sent.
 func ExampleJournal() {
 	book := func(ctx context.Context, db *sql.DB, client *hotelstays.Client, key types.Secret, req *hotelstays.BookRequest) error {
+		// mirror stores an order: that of OnOutcome, and what OnOrder brings later.
+		mirror := func(ctx context.Context, tx *sql.Tx, order *types.Order) error {
+			_, err := tx.ExecContext(ctx, `UPDATE bookings SET status = $1, confirmation = $2 WHERE reference = $3`,
+				order.Status, order.HotelConfirmNo, order.CustomerReferenceNo)
+			return err
+		}
 		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, client, hotelstayssql.JournalOptions{
 			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
 					outcome.State, outcome.Recovery.CustomerReferenceNo)
+				if err == nil && durable.EndingOf(outcome) == durable.EndingFound {
+					err = mirror(ctx, tx, outcome.Order) // it may be confirmed already
+				}
 				return err
 			},
 			OnCancel: func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error { // if you use CancelTx
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET cancellation = $1 WHERE reference = $2`,
 					c.Ending, c.CustomerReferenceNo)
 				return err
+			},
+			OnOrder: func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error { // if orders are to be followed
+				return mirror(ctx, tx, after)
 			},
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		})
@@ -123,17 +135,6 @@ func ExampleJournal() {
 		return nil
 	}
 	_ = book
-}
-
-// Each change of an order is stored, until it is settled.
-func ExampleJournalOptions() {
-	_ = hotelstayssql.JournalOptions{
-		OnOrder: func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
-			_, err := tx.ExecContext(ctx, `UPDATE bookings SET status = $1, confirmation = $2 WHERE reference = $3`,
-				after.Status, after.HotelConfirmNo, after.CustomerReferenceNo)
-			return err
-		},
-	}
 }
 
 // A cancellation is committed together with the caller's row. Run sends it, and calls OnCancel.

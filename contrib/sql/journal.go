@@ -57,7 +57,9 @@ type JournalOptions struct {
 	// cancelled, or confirmed and two days past its check-in, or two days past its check-out. It is
 	// called once for each change that a read shows, such as of the status or a hotelConfirmNo that
 	// comes later, in the transaction that stores the change; it is like OnOutcome otherwise. before
-	// is the order of OnOutcome, or of the last call; nil if no key of Keys decrypts it any more.
+	// is the order of OnOutcome, or of the last call; nil if no key of Keys decrypts it any more. An order
+	// that was confirmed or cancelled already when OnOutcome received it is no change: let OnOutcome store
+	// it by the same function.
 	//
 	// An order is read after a quarter of the time since its last change or Wake, but at least a
 	// minute and at most twelve hours later.
