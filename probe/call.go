@@ -89,103 +89,75 @@ func (a *answer) String() string {
 	return fmt.Sprintf("HTTP %d with code %d", a.Status, *a.Code)
 }
 
-// unjudged is why an answer says nothing about a rule, or nil.
-func (a *answer) unjudged() error {
-	switch {
-	case a.err != nil:
-		return notTried("%s: %v", a.op, a.err)
-	case slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
-		http.StatusGatewayTimeout}, a.Status):
-		return notTried("%s answered %s", a.op, a)
-	}
-	return nil
+// came expects an answer that says something about a rule.
+func (a *answer) came() {
+	skip(a.err != nil, "%s: %v", a.op, a.err)
+	skip(slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout}, a.Status), "%s answered %s", a.op, a)
 }
 
-// barred is unjudged, or that the account may not call the operation.
-func (a *answer) barred() error {
-	err := a.unjudged()
-	if err == nil && a.Status == http.StatusForbidden {
-		err = notTried("the account may not call %s: %s", a.op, a)
-	}
-	return err
+// allowed expects that the account may call the operation, too.
+func (a *answer) allowed() {
+	a.came()
+	skip(a.Status == http.StatusForbidden, "the account may not call %s: %s", a.op, a)
 }
+
+func (a *answer) succeeded() bool { return a.Status == http.StatusOK && a.Code != nil && *a.Code == 0 }
 
 // ok expects a success.
-func (a *answer) ok() error {
-	if err := a.barred(); err != nil {
-		return err
-	}
-	if a.Status != http.StatusOK || a.Code == nil || *a.Code != 0 {
-		return fmt.Errorf("%s: expected a success, got %s", a.op, a)
-	}
-	return nil
+func (a *answer) ok() {
+	a.allowed()
+	breaks(!a.succeeded(), "%s: expected a success, got %s", a.op, a)
 }
 
-// refused expects a refusal with a code; 0: with any.
-func (a *answer) refused(code int) error {
-	if err := a.barred(); err != nil {
-		return err
+// refused expects a refusal with an HTTP status and a code; 0: any.
+func (a *answer) refused(status, code int) {
+	if a.came(); status == 0 || status == http.StatusNotFound {
+		a.allowed()
 	}
-	return a.failed(code)
+	breaks(status != 0 && a.Status != status, "%s: expected HTTP %d, got %s", a.op, status, a)
+	breaks(a.Code == nil || *a.Code == 0 || a.Status >= http.StatusInternalServerError, "%s: expected a refusal, got %s", a.op, a)
+	breaks(code != 0 && *a.Code != int64(code), "%s: expected code %d, got %s", a.op, code, a)
 }
 
-func (a *answer) failed(code int) error {
-	switch {
-	case a.Code == nil || *a.Code == 0, a.Status >= http.StatusInternalServerError:
-		return fmt.Errorf("%s: expected a refusal, got %s", a.op, a)
-	case code != 0 && *a.Code != int64(code):
-		return fmt.Errorf("%s: expected code %d, got %s", a.op, code, a)
+// refuses is a rule of which each answer is a refusal.
+func refuses(status, code int, calls ...func(*run) *answer) func(*run) {
+	return func(r *run) {
+		for _, call := range calls {
+			call(r).refused(status, code)
+		}
 	}
-	return nil
 }
 
-// refusedWith expects a refusal with an HTTP status, and a code unless that is 0.
-func (a *answer) refusedWith(status, code int) error {
-	if err := a.unjudged(); err != nil {
-		return err
-	}
-	if a.Status != status {
-		return fmt.Errorf("%s: expected HTTP %d, got %s", a.op, status, a)
-	}
-	return a.failed(code)
+// asking is a call of such a rule.
+func asking(op operation, body obj) func(*run) *answer {
+	return func(r *run) *answer { return r.get(op, body) }
 }
 
 // read decodes the data of a success.
-func read[T any](a *answer) (*T, error) {
-	if err := a.ok(); err != nil {
-		return nil, err
-	}
+func read[T any](a *answer) *T {
+	a.ok()
 	v := new(T)
-	if err := json.Unmarshal(a.Data, v); err != nil {
-		return nil, fmt.Errorf("%s: data has another form than documented: %w", a.op, err)
-	}
-	return v, nil
+	err := json.Unmarshal(a.Data, v)
+	breaks(err != nil, "%s: data has another form than documented: %v", a.op, err)
+	return v
 }
-
-// same reports whether two answers have the same data, apart from sessions.
-func same(a, b *answer) bool { return bytes.Equal(a.Data, b.Data) }
 
 // shape expects of the data of a success the form of each line: a path and a type. [] stands for each
 // element, ? for what may be absent or null. A type is a JSON type, or the values of an enumeration:
 //
 //	list[].rooms[]?.rates[]?.refundableMode full|partial|no
-func (a *answer) shape(lines ...string) error {
-	if err := a.ok(); err != nil {
-		return err
-	}
+func (a *answer) shape(lines ...string) {
+	a.ok()
 	var data any
 	dec := json.NewDecoder(bytes.NewReader(a.Data))
 	dec.UseNumber()
-	if err := dec.Decode(&data); err != nil {
-		return fmt.Errorf("%s: there is no data", a.op)
-	}
+	breaks(dec.Decode(&data) != nil, "%s: there is no data", a.op)
 	for _, line := range lines {
 		path, kind, _ := strings.Cut(line, " ")
-		if err := fits(data, strings.Split(path, "."), kind); err != nil {
-			return fmt.Errorf("%s: data.%s: %w", a.op, path, err)
-		}
+		err := fits(data, strings.Split(path, "."), kind)
+		breaks(err != nil, "%s: data.%s: %v", a.op, path, err)
 	}
-	return nil
 }
 
 func fits(v any, path []string, kind string) error {

@@ -31,11 +31,11 @@ type Exchange struct {
 	RequestHeader map[string]string `json:"requestHeader"`
 	RequestBody   string            `json:"requestBody"`
 	// Status is 0 if no answer came; Error says why.
-	Status  int               `json:"status"`
-	Header  map[string]string `json:"header,omitempty"`
-	Body    string            `json:"body,omitempty"` // its first 4 KiB
-	Elapsed time.Duration     `json:"elapsed"`
-	Error   string            `json:"error,omitempty"`
+	Status int               `json:"status"`
+	Header map[string]string `json:"header,omitempty"`
+	Body   string            `json:"body,omitempty"` // its first 4 KiB
+	Took   int64             `json:"milliseconds"`
+	Error  string            `json:"error,omitempty"`
 
 	raw *rawAnswer
 }
@@ -135,7 +135,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 			ex.raw = &rawAnswer{resp.Header, body}
 		}
 	}
-	ex.Elapsed = time.Since(ex.Time)
+	ex.Took = time.Since(ex.Time).Milliseconds()
 	if err != nil {
 		ex.Error, resp = rec.masker.text(err.Error()), nil
 	}

@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // emptyPage is a search or a catalogue whose first page is empty, and not the last one.
@@ -75,7 +78,7 @@ func TestNetworkThatEndsLeavesRulesUntried(t *testing.T) {
 
 func TestPanicOfARuleIsItsResult(t *testing.T) {
 	s := &session{masker: &masker{}}
-	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) error { var list []int; _ = list[0]; return nil }})
+	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) { var list []int; _ = list[0] }})
 	assert.Equal(t, NotTried, result.State)
 	assert.Contains(t, result.Reason, "index out of range")
 }
@@ -134,3 +137,85 @@ type ended struct{}
 
 func (ended) Read([]byte) (int, error) { return 0, errors.New("the connection was reset") }
 func (ended) Close() error             { return nil }
+
+// An account that may do nothing, or not all, is no fault of the service.
+func TestAccountsThatMayNotDoAllBreakNoRule(t *testing.T) {
+	for _, scopes := range [][]types.Scope{{"none"}, {types.ScopeSearchRead, types.ScopeContentRead}} {
+		report, err := probed(t, hotelstaystest.Config{TicketScopes: scopes}, nil, nil)
+		require.NoError(t, err)
+		assert.Empty(t, report.broken(), scopes)
+		assert.Equal(t, NotTried, report.result(t, "voucher/unknown").State)
+	}
+}
+
+// Whatever order lists have, whatever code an unknown session gets, and whatever is optional: no rule breaks.
+func TestChoicesThatTheDocumentLeavesBreakNoRule(t *testing.T) {
+	n := 0
+	for name, told := range map[string]func(*reply){
+		"destinations in any order": func(a *reply) {
+			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
+				slices.Reverse(places)
+			}
+			n++
+		},
+		"parents by region codes": inData(func(data obj) {
+			places, _ := data["destinations"].([]any)
+			for _, place := range places {
+				place.(obj)["parentDestinationId"] = "GB-ENG"
+				delete(place.(obj), "coordinates")
+				place.(obj)["coordinates"] = obj{}
+			}
+		}),
+		"an unavailable offer for an unknown session": func(a *reply) {
+			if strings.HasSuffix(a.asked.path, paths[opCheckAvail]) && a.asked.header.Get("Session-Id") == noSession && a.status == 400 {
+				a.succeed(obj{"status": 2})
+			}
+		},
+		"rates for an unknown session": func(a *reply) {
+			if strings.HasSuffix(a.asked.path, paths[opHotelRates]) && a.asked.header.Get("Session-Id") == noSession && a.status == 400 {
+				a.succeed(obj{"rooms": []any{}})
+			}
+		},
+		"another Request-Id": headed("Request-Id", is("r-1")),
+		"a ticket of some seconds less": func(a *reply) {
+			if ticket, _ := a.data["ticket"].(string); ticket != "" {
+				a.data["ticket"] = "e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iat":1,"exp":86399}`)) + ".x"
+			}
+		},
+	} {
+		fault := &proxy{told: told}
+		report, err := probed(t, hotelstaystest.Config{}, fault, func(c *Config) {
+			if strings.HasPrefix(name, "a ticket") {
+				c.Only = []string{"ticket/default-ttl"}
+			}
+		})
+		require.NoError(t, err, name)
+		for _, rule := range report.broken() {
+			assert.Fail(t, "broken", "%s: %s: %s", name, rule, report.result(t, rule).Reason)
+		}
+	}
+}
+
+// Rules that have seen no offer say so.
+func TestRulesThatHaveSeenNothingAreNotTried(t *testing.T) {
+	none := &proxy{op: opHotelList, told: hotelsOf(func(h obj) { delete(h, "rooms") })}
+	report, err := probed(t, hotelstaystest.Config{}, none, func(c *Config) { c.Only = []string{"HotelList", "RoomRatePkg (a priced offer)", "Room"} })
+	require.NoError(t, err)
+	assert.Empty(t, report.broken())
+	for _, rule := range []string{"list/dates", "list/one-room", "list/room-hotel", "list/max-rates"} {
+		assert.Equal(t, NotTried, report.result(t, rule).State, rule)
+	}
+	report, err = probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only, c.Patience = []string{"session/life"}, time.Minute })
+	require.NoError(t, err)
+	assert.Equal(t, "the first look is after 5m0s", report.Results[0].Reason)
+}
+
+// The command is that of the answer that broke the rule, not of a later one.
+func TestCurlIsThatOfTheAnswerThatBrokeTheRule(t *testing.T) {
+	for name, part := range map[string]string{"an operation without a token": paths[opDestinations], "a ttl of 0": `"ttl":0`} {
+		f := faults[name]
+		report, err := probed(t, hotelstaystest.Config{}, f.proxy(), func(c *Config) { c.Only = strings.Fields(f.breaks) })
+		require.NoError(t, err)
+		assert.Contains(t, report.Results[0].Curl, part, name)
+	}
+}

@@ -70,7 +70,7 @@ type Report struct {
 	// Notes are about the run as a whole, such as a clock that is wrong.
 	Notes   []string `json:"notes,omitempty"`
 	Results []Result `json:"results"`
-	// Facts are what was found out, for hotelstays.WithServiceFacts.
+	// Facts are Config.Facts with what was found out, for hotelstays.WithServiceFacts.
 	Facts hotelstays.ServiceFacts `json:"facts"`
 }
 
@@ -122,8 +122,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	return report, ctx.Err()
 }
 
-// TestingT is the part of *testing.T that Test uses.
-type TestingT[T any] interface {
+// testingT is the part of *testing.T that Test uses.
+type testingT[T any] interface {
 	Context() context.Context
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
@@ -133,18 +133,18 @@ type TestingT[T any] interface {
 	Skip(args ...any)
 }
 
-// Test is Run as a test suite: one subtest a rule, which fails if it is broken, and is skipped if it is
+// Test is Run for a test suite: one subtest a rule, which fails if it is broken, and is skipped if it is
 // not tried.
-func Test[T TestingT[T]](t T, cfg Config) {
+func Test[T testingT[T]](t T, cfg Config) {
 	t.Helper()
-	s, rules, err := start(t.Context(), cfg)
-	if err != nil {
+	report, err := Run(t.Context(), cfg)
+	if report == nil {
 		t.Fatal(err)
 		return
 	}
-	for _, rule := range rules {
-		t.Run(rule.Name, func(t T) {
-			switch result := s.try(t.Context(), rule); result.State {
+	for _, result := range report.Results {
+		t.Run(result.Rule, func(t T) {
+			switch result.State {
 			case Broken:
 				t.Errorf("%s: %s\n%s\n%s", result.Section, result.Promise, result.Reason, result.Curl)
 			case Found:
@@ -154,16 +154,17 @@ func Test[T TestingT[T]](t T, cfg Config) {
 			}
 		})
 	}
+	t.Log(strings.Join(append(report.Notes, report.FactsGo()), "\n"))
 }
 
 // start checks cfg and the service.
 func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {
-		return nil, nil, fmt.Errorf("%w: the base URL %q is none", ErrConfig, cfg.BaseURL)
+		return nil, nil, fmt.Errorf("%w: the base URL (HOTELSTAYS_BASE_URL of the program) is %q", ErrConfig, cfg.BaseURL)
 	}
 	if !looksLikeTest(base.Hostname()) && cfg.ConfirmHost != base.Host {
-		return nil, nil, fmt.Errorf("%w: repeat its host, %s, to probe it", ErrNotTestEnvironment, base.Host)
+		return nil, nil, fmt.Errorf("%w: to probe it, set Config.ConfirmHost (-confirm-host) to %s", ErrNotTestEnvironment, base.Host)
 	}
 	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.selected(cfg.Only) })
 	if len(rules) == 0 {
@@ -177,6 +178,9 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
 	s := &session{cfg: cfg, masker: &masker{}}
+	if cfg.Facts != nil {
+		s.facts = *cfg.Facts // what the run does not find out stays
+	}
 	s.masker.add(cfg.Credential.AppSecret.Reveal())
 	if cfg.OAuth != nil {
 		s.masker.add(cfg.OAuth.ClientSecret.Reveal())

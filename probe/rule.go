@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,41 +21,18 @@ type Rule struct {
 	Section string
 	// Promise says what must hold, or what is found out.
 	Promise string
-	// Needs is what has to be allowed or given; 0: reading is enough.
-	Needs Need
+	// Needs is the field of Config that has to be set; "": reading is enough.
+	Needs string
 
-	try func(*run) error
+	try func(*run)
 }
 
-// Need is a set of what rules need beyond reading.
-type Need int
-
-// What a rule may need.
-const (
-	NeedBurst    Need = 1 << iota // Config.Burst
-	NeedOAuth                     // Config.OAuth
-	NeedPatience                  // Config.Patience
-)
-
-var needs = []struct {
-	need  Need
-	name  string
-	given func(*Config) bool
-}{
-	{NeedBurst, "Burst", func(c *Config) bool { return c.Burst }},
-	{NeedOAuth, "OAuth", func(c *Config) bool { return c.OAuth != nil }},
-	{NeedPatience, "Patience", func(c *Config) bool { return c.Patience > 0 }},
-}
-
-// String names what is needed, as the fields of Config.
-func (n Need) String() string {
-	var names []string
-	for _, row := range needs {
-		if n&row.need != 0 {
-			names = append(names, row.name)
-		}
-	}
-	return strings.Join(names, ", ")
+// given says whether what rules may need is set.
+var given = map[string]func(*Config) bool{
+	"":         func(*Config) bool { return true },
+	"Burst":    func(c *Config) bool { return c.Burst },
+	"OAuth":    func(c *Config) bool { return c.OAuth != nil },
+	"Patience": func(c *Config) bool { return c.Patience > 0 },
 }
 
 // Rules returns all rules, in the order in which they are tried.
@@ -92,7 +70,7 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
 	Found string `json:"found,omitempty"`
-	// Curl repeats the last request of a broken rule.
+	// Curl repeats the request whose answer broke the rule.
 	Curl     string     `json:"curl,omitempty"`
 	Evidence []Exchange `json:"evidence,omitempty"`
 }
@@ -100,52 +78,13 @@ type Result struct {
 // untried is why a rule could not be judged.
 type untried struct {
 	why   string
-	cause error // what went wrong before, if another rule is about that
+	cause error // what broke before, if another rule is about that
 }
 
 func (u untried) Error() string { return u.why }
 
-func notTried(format string, args ...any) error { return untried{fmt.Sprintf(format, args...), nil} }
-
-// needed makes what a rule could not get the reason why it was not tried.
-func needed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return untried{fmt.Sprintf("needs %s: %v", what, err), err}
-}
-
-// blame makes what a rule needed a fault of its own, because no other rule is about it.
-func blame(err error) error {
-	if missing := (untried{}); errors.As(err, &missing) && missing.cause != nil {
-		return missing.cause
-	}
-	return err
-}
-
-// first returns the first error that breaks the rule, or else the first one.
-func first(errs ...error) error {
-	var why error
-	for _, err := range errs {
-		if err != nil && !errors.As(err, new(untried)) {
-			return err
-		}
-		if why == nil {
-			why = err
-		}
-	}
-	return why
-}
-
 // stop ends a rule with an error, as the FailNow of a test does.
 type stop struct{ err error }
-
-// check ends the rule if there is an error.
-func check(err error) {
-	if err != nil {
-		panic(stop{err})
-	}
-}
 
 // breaks ends the rule as broken.
 func breaks(wrong bool, format string, args ...any) {
@@ -154,24 +93,26 @@ func breaks(wrong bool, format string, args ...any) {
 	}
 }
 
-// must returns a value, or ends the rule.
-func must[T any](v T, err error) T {
-	check(err)
-	return v
+// skip ends the rule as not tried.
+func skip(unknown bool, format string, args ...any) {
+	if unknown {
+		panic(stop{untried{fmt.Sprintf(format, args...), nil}})
+	}
 }
 
-// judge runs a rule until it ends.
-func (r *run) judge(rule Rule) (err error) {
+// judge runs a part of a rule until it ends.
+func judge(part func()) (err error) {
 	defer func() {
 		switch end := recover().(type) {
 		case nil:
 		case stop:
 			err = end.err
 		default:
-			err = notTried("this rule cannot judge what the service answered: %v", end)
+			err = untried{fmt.Sprintf("this rule cannot judge what the service answered: %v", end), nil}
 		}
 	}()
-	return rule.try(r)
+	part()
+	return nil
 }
 
 // run is one rule that is being tried.
@@ -180,26 +121,43 @@ type run struct {
 	ctx   context.Context
 	log   []*Exchange
 	found string
+	// whole: no other rule is about what this one needs, so that its faults are this one's.
+	whole bool
 }
 
 // find notes what an open point is.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
+// each judges each operation that only reads, of the given ones. The first that breaks the rule ends it.
+func each(ops []operation, try func(*run, operation)) func(*run) {
+	return func(r *run) {
+		var missing error
+		for _, op := range ops {
+			err := judge(func() { try(r, op) })
+			if err != nil && !errors.As(err, new(untried)) {
+				panic(stop{err})
+			}
+			missing = cmp.Or(missing, err)
+		}
+		if missing != nil {
+			panic(stop{missing})
+		}
+	}
+}
+
 // try tries one rule.
 func (s *session) try(ctx context.Context, rule Rule) Result {
 	res := Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried}
-	var missing Need
-	for _, row := range needs {
-		if rule.Needs&row.need != 0 && !row.given(&s.cfg) {
-			missing |= row.need
-		}
-	}
-	if missing != 0 {
-		res.Reason = fmt.Sprintf("needs Config.%s", missing)
+	if !given[rule.Needs](&s.cfg) {
+		res.Reason = "needs Config." + rule.Needs
 		return res
 	}
 	r := &run{session: s, ctx: ctx}
-	err := r.judge(rule)
+	err := judge(func() { rule.try(r) })
+	missing := untried{}
+	if errors.As(err, &missing) && r.whole && missing.cause != nil {
+		err = missing.cause
+	}
 	res.Found = s.masker.short(r.found)
 	for _, ex := range r.log {
 		kept := *ex
@@ -213,12 +171,12 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 		res.State = Found
 	case err == nil:
 		res.State = Held
-	case errors.As(err, new(untried)):
+	case errors.As(err, &missing):
 		res.Reason = s.masker.short(err.Error())
 	default:
 		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {
-			res.Curl = res.Evidence[n-1].curl()
+			res.Curl = res.Evidence[n-1].curl() // a rule ends with the answer that breaks it
 		}
 	}
 	return res

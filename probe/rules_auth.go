@@ -22,14 +22,11 @@ func (r *run) ticket(more obj) *answer {
 	return r.get(opTicket, body)
 }
 
-// newTicket returns a ticket.
-func (r *run) newTicket(more obj) (string, error) {
-	resp, err := read[struct{ Ticket string }](r.ticket(more))
-	if err != nil {
-		return "", err
-	}
-	r.masker.add(resp.Ticket)
-	return resp.Ticket, nil
+// newTicket returns a ticket, and when it came.
+func (r *run) newTicket(more obj) (string, time.Time) {
+	ticket := read[struct{ Ticket string }](r.ticket(more)).Ticket
+	r.masker.add(ticket)
+	return ticket, time.Now()
 }
 
 // lifetime is what a JWT says about itself, or 0.
@@ -50,63 +47,59 @@ const (
 	maxTTL     = 31_536_000
 )
 
+// livesFor expects that what a ticket says about itself is about its ttl.
+func livesFor(ticket string, ttl time.Duration) {
+	life := lifetime(ticket)
+	skip(life == 0, "the ticket does not say when it ends, and waiting would take too long")
+	breaks((life-ttl).Abs() > 5*time.Second, "the ticket says that it lives for %s", life)
+}
+
+// tickets asks for tickets that are refused.
+func tickets(status, code int, requests ...obj) func(*run) {
+	var calls []func(*run) *answer
+	for _, more := range requests {
+		calls = append(calls, func(r *run) *answer { return r.ticket(more) })
+	}
+	return refuses(status, code, calls...)
+}
+
 var ticketRules = []Rule{
-	{"ticket/jwt", "Ticket", "a ticket is a JWT, and the answer's only member", 0, func(r *run) error {
+	{"ticket/jwt", "Ticket", "a ticket is a JWT, and the answer's only member", "", func(r *run) {
 		a := r.ticket(nil)
-		check(a.shape("ticket text"))
-		var data map[string]string
-		breaks(json.Unmarshal(a.Data, &data) != nil || len(data) != 1, "data has other members than ticket")
-		breaks(strings.Count(data["ticket"], ".") != 2, "the ticket does not have the three parts of a JWT")
-		return nil
+		a.shape("ticket text")
+		data := *read[obj](a)
+		breaks(len(data) != 1, "data has other members than ticket")
+		breaks(strings.Count(fmt.Sprint(data["ticket"]), ".") != 2, "the ticket does not have the three parts of a JWT")
 	}},
-	{"ticket/wrong-secret", "Ticket", "a wrong secret is refused with HTTP 401 and code 100000401", 0, func(r *run) error {
-		return r.ticket(obj{"appSecret": wrongSecret}).refusedWith(http.StatusUnauthorized, types.CodeUnauthorized)
-	}},
-	{"ticket/unknown-key", "Ticket", "an unknown key is refused with HTTP 401 and code 100000401", 0, func(r *run) error {
-		return r.ticket(obj{"appKey": "a-key-of-nobody"}).refusedWith(http.StatusUnauthorized, types.CodeUnauthorized)
-	}},
-	{"ticket/ttl-largest", "Ticket", "a ttl of 31536000 seconds is accepted", 0, func(r *run) error {
-		ticket, err := r.newTicket(obj{"ttl": maxTTL})
-		if err == nil && lifetime(ticket) != 0 && lifetime(ticket) != maxTTL*time.Second {
-			err = fmt.Errorf("the ticket says that it lives for %s", lifetime(ticket))
+	{"ticket/wrong-secret", "Ticket", "a wrong secret is refused with HTTP 401 and code 100000401", "",
+		tickets(http.StatusUnauthorized, types.CodeUnauthorized, obj{"appSecret": wrongSecret})},
+	{"ticket/unknown-key", "Ticket", "an unknown key is refused with HTTP 401 and code 100000401", "",
+		tickets(http.StatusUnauthorized, types.CodeUnauthorized, obj{"appKey": "a-key-of-nobody"})},
+	{"ticket/ttl-largest", "Ticket", "a ttl of 31536000 seconds is accepted", "", func(r *run) {
+		if ticket, _ := r.newTicket(obj{"ttl": maxTTL}); lifetime(ticket) != 0 {
+			livesFor(ticket, maxTTL*time.Second)
 		}
-		return err
 	}},
-	{"ticket/ttl-above", "Ticket", "a ttl of 31536001 seconds is refused", 0, func(r *run) error {
-		return r.ticket(obj{"ttl": maxTTL + 1}).refused(0)
+	{"ticket/ttl-above", "Ticket", "a ttl of 31536001 seconds is refused", "", tickets(0, 0, obj{"ttl": maxTTL + 1})},
+	{"ticket/ttl-positive", "Ticket", "a ttl of 0 or -1 is refused", "", tickets(0, 0, obj{"ttl": 0}, obj{"ttl": -1})},
+	{"ticket/default-ttl", "Ticket", "without a ttl a ticket lives for 86400 seconds", "", func(r *run) {
+		ticket, _ := r.newTicket(nil)
+		livesFor(ticket, defaultTTL*time.Second)
 	}},
-	{"ticket/ttl-positive", "Ticket", "a ttl of 0 or -1 is refused", 0, func(r *run) error {
-		return first(r.ticket(obj{"ttl": 0}).refused(0), r.ticket(obj{"ttl": -1}).refused(0))
-	}},
-	{"ticket/default-ttl", "Ticket", "without a ttl a ticket lives for 86400 seconds", 0, func(r *run) error {
-		ticket, err := r.newTicket(nil)
-		switch life := lifetime(ticket); {
-		case err != nil:
-			return err
-		case life == 0:
-			return notTried("the ticket does not say when it ends, and waiting would take a day")
-		case life != defaultTTL*time.Second:
-			return fmt.Errorf("the ticket says that it lives for %s", life)
-		}
-		return nil
-	}},
-	{"ticket/lifetime", "Ticket", "a ticket lives for its ttl, however it is used; an expired one gets HTTP 401", 0, func(r *run) error {
+	{"ticket/lifetime", "Ticket", "a ticket lives for its ttl, however it is used; an expired one gets HTTP 401", "", func(r *run) {
 		const ttl = 8
-		ticket := must(r.newTicket(obj{"ttl": ttl}))
-		end := time.Now().Add(ttl * time.Second)
-		early := r.do(call{op: opQueryOrders, token: ticket, body: unknownOrder()})
-		check(early.ok())
-		check(wait(r.ctx, time.Until(end.Add(-2500*time.Millisecond))))
-		if err := r.do(call{op: opQueryOrders, token: ticket, body: unknownOrder()}).ok(); err != nil {
-			return fmt.Errorf("before its end: %w", err)
+		ticket, began := r.newTicket(obj{"ttl": ttl})
+		end := began.Add(ttl * time.Second)
+		for _, at := range []time.Time{began, end.Add(-2500 * time.Millisecond)} {
+			r.wait(time.Until(at))
+			a := r.do(call{op: opQueryOrders, token: ticket, body: unknownOrder()})
+			skip(time.Until(end) < time.Second, "the answer came too late to say what the ticket was worth")
+			a.ok()
 		}
-		check(wait(r.ctx, time.Until(end.Add(1500*time.Millisecond))))
+		r.wait(time.Until(end.Add(1500 * time.Millisecond)))
 		late := r.do(call{op: opQueryOrders, token: ticket, body: unknownOrder()})
-		if err := late.refusedWith(http.StatusUnauthorized, 0); err != nil {
-			return fmt.Errorf("after its end: %w", err)
-		}
+		late.refused(http.StatusUnauthorized, 0)
 		r.find("an expired ticket gets code %d", *late.Code)
-		return nil
 	}},
 }
 
@@ -122,57 +115,26 @@ const unknownReference = "probe-no-such-order"
 // unknownOrder asks for an order that nobody has.
 func unknownOrder() obj { return obj{"customerReferenceNos": []string{unknownReference}} }
 
-// trivial is a body that an operation may refuse, and that is refused earlier without a token.
-func trivial(op operation) obj {
-	if op == opQueryOrders {
-		return unknownOrder()
-	}
-	return obj{}
-}
-
-// anySession is a session of nobody, for operations that need one.
-func anySession(op operation) string {
-	if op == opHotelRates || op == opCheckAvail {
-		return "probe-no-session"
-	}
-	return ""
-}
+// noSession is a session of nobody.
+const noSession = "probe-no-session"
 
 var authRules = []Rule{
-	{"auth/missing-token", "Authentication", "every operation without a token gets HTTP 401", 0, func(r *run) error {
-		return r.eachOp(func(op operation) error {
-			return r.do(call{op: op, token: nobody, session: anySession(op), body: trivial(op),
-				edit: func(h http.Header) { h.Del("Authorization") }}).refusedWith(http.StatusUnauthorized, 0)
-		})
-	}},
-	{"auth/unknown-token", "Authentication", "every operation with an unknown token gets HTTP 401", 0, func(r *run) error {
-		codes := map[int64]bool{}
-		err := r.eachOp(func(op operation) error {
-			a := r.do(call{op: op, token: nobody, session: anySession(op), body: trivial(op)})
-			if a.Exchange != nil && a.Code != nil {
-				codes[*a.Code] = true
-			}
-			return a.refusedWith(http.StatusUnauthorized, 0)
-		})
-		if len(codes) == 1 {
-			for code := range codes {
-				r.find("an unknown token gets code %d", code)
-			}
-		}
-		return err
-	}},
-	{"auth/ticket-needs-none", "Authentication", "Ticket ignores an Authorization header", 0, func(r *run) error {
-		return r.do(call{op: opTicket, edit: func(h http.Header) { h.Set("Authorization", "Bearer "+nobody) },
+	{"auth/missing-token", "Authentication", "every operation without a token gets HTTP 401", "", each(readOps, func(r *run, op operation) {
+		c := r.lawful(op)
+		c.token, c.edit = nobody, func(h http.Header) { h.Del("Authorization") }
+		r.do(c).refused(http.StatusUnauthorized, 0)
+	})},
+	{"auth/unknown-token", "Authentication", "every operation with an unknown token gets HTTP 401", "", each(readOps, func(r *run, op operation) {
+		c := r.lawful(op)
+		c.token = nobody
+		a := r.do(c)
+		a.refused(http.StatusUnauthorized, 0)
+		r.find("an unknown token gets code %d", *a.Code)
+	})},
+	{"auth/ticket-needs-none", "Authentication", "Ticket ignores an Authorization header", "", func(r *run) {
+		r.do(call{op: opTicket, edit: func(h http.Header) { h.Set("Authorization", "Bearer "+nobody) },
 			body: obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}}).ok()
 	}},
-}
-
-func (r *run) eachOp(try func(operation) error) error {
-	var errs []error
-	for _, op := range readOps {
-		errs = append(errs, try(op))
-	}
-	return first(errs...)
 }
 
 var scopes = []types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite,
@@ -197,87 +159,80 @@ func (r *run) oauth(scope string, more obj) (string, *answer) {
 	return token, a
 }
 
-// scoped returns a token with one scope, of those that the client has.
-func (r *run) scoped(scope types.Scope) (string, error) {
+// scoped returns a token with one scope, or "" if the client does not have it.
+func (r *run) scoped(scope types.Scope) string {
 	token, a := r.oauth(string(scope), nil)
-	if token == "" {
-		return "", notTried("the client got no token for %s: %s", scope, a)
-	}
-	return token, nil
+	a.came()
+	return token
 }
 
 var oauthRules = []Rule{
-	{"oauth/token", "Authentication", "client credentials get an access token", NeedOAuth, func(r *run) error {
-		token, a := r.oauth("search:read", nil)
-		check(a.unjudged())
-		breaks(token == "", "expected an access_token, got %s", a)
-		form, members := "at the top level", obj{}
-		if len(a.Data) > 0 {
-			form = "in the envelope"
-			_ = json.Unmarshal(a.Data, &members)
-		} else {
-			_ = json.Unmarshal(a.raw.body, &members)
-		}
-		r.find("the token is %s; members: %s", form, strings.Join(slices.Sorted(maps.Keys(members)), " "))
-		return nil
-	}},
-	{"oauth/wrong-secret", "Authentication", "a wrong client secret gets no token", NeedOAuth, func(r *run) error {
-		token, a := r.oauth("search:read", obj{"client_secret": wrongSecret})
-		if err := a.unjudged(); err != nil || token == "" {
-			return err
-		}
-		return fmt.Errorf("expected a refusal, got a token")
-	}},
-	{"oauth/invalid-scope", "Authentication", "an unknown scope is refused as invalid_scope", NeedOAuth, func(r *run) error {
-		token, a := r.oauth("probe:none", nil)
-		switch err := a.unjudged(); {
-		case err != nil:
-			return err
-		case token != "":
-			return fmt.Errorf("expected a refusal, got a token")
-		case !strings.Contains(string(a.raw.body), "invalid_scope"):
-			return fmt.Errorf("expected invalid_scope, got %s", a)
-		}
-		return nil
-	}},
-	{"oauth/no-scopes", "Authentication", "a token with no scopes is refused", NeedOAuth, func(r *run) error {
-		token, a := r.oauth("", nil)
-		if token == "" {
-			return a.unjudged() // refused at once
-		}
-		return r.do(call{op: opQueryOrders, token: token, body: unknownOrder()}).failed(0)
-	}},
-	{"oauth/voucher-scope", "OrderVoucher", "a token without booking:read gets HTTP 403 from OrderVoucher", NeedOAuth, func(r *run) error {
-		token := must(r.scoped(types.ScopeSearchRead))
-		a := r.do(call{op: opOrderVoucher, token: token, body: obj{"customerReferenceNo": unknownReference}})
-		check(a.refusedWith(http.StatusForbidden, 0))
-		r.find("a missing scope gets code %d", *a.Code)
-		return nil
-	}},
-	{"oauth/guards", "Authentication", "which scope guards what", NeedOAuth, func(r *run) error {
-		guards := map[string][]string{}
+	{"oauth/token", "Authentication", "client credentials get an access token", "OAuth", func(r *run) {
 		for _, scope := range scopes {
-			token, err := r.scoped(scope)
-			if err != nil {
+			token, a := r.oauth(string(scope), nil)
+			a.came()
+			if token == "" {
 				continue // the client does not have it
 			}
-			for _, op := range readOps {
-				a := r.do(call{op: op, token: token, session: anySession(op), body: trivial(op)})
-				if a.err == nil && a.Status != http.StatusForbidden && a.Status != http.StatusUnauthorized && a.unjudged() == nil {
-					guards[string(scope)] = append(guards[string(scope)], string(op))
-				}
+			form, members := "at the top level", obj{}
+			_ = json.Unmarshal(a.raw.body, &members)
+			if data, ok := members["data"].(obj); ok {
+				form, members = "in the envelope", data
 			}
+			r.find("the token is %s; members: %s", form, strings.Join(slices.Sorted(maps.Keys(members)), " "))
+			return
 		}
+		breaks(true, "no scope gets an access_token")
+	}},
+	{"oauth/wrong-secret", "Authentication", "a wrong client secret gets no token", "OAuth", func(r *run) {
+		token, a := r.oauth("search:read", obj{"client_secret": wrongSecret})
+		a.came()
+		breaks(token != "" || a.Status >= 500, "expected a refusal, got HTTP %d, a token: %t", a.Status, token != "")
+	}},
+	{"oauth/invalid-scope", "Authentication", "an unknown scope is refused as invalid_scope", "OAuth", func(r *run) {
+		token, a := r.oauth("probe:none", nil)
+		a.came()
+		breaks(token != "", "expected a refusal, got a token")
+		breaks(!strings.Contains(string(a.raw.body), "invalid_scope"), "expected invalid_scope, got %s", a)
+	}},
+	{"oauth/no-scopes", "Authentication", "what an empty scope gets", "OAuth", func(r *run) {
+		token, a := r.oauth("", nil)
+		a.came()
+		if token != "" {
+			a = r.do(call{op: opQueryOrders, token: token, body: unknownOrder()})
+			a.came()
+		}
+		r.find("a token: %t; then %s", token != "", a)
+	}},
+	{"oauth/voucher-scope", "OrderVoucher", "a token without booking:read gets HTTP 403 from OrderVoucher", "OAuth", func(r *run) {
+		token := r.scoped(types.ScopeSearchRead)
+		skip(token == "", "the client does not have search:read")
+		a := r.do(call{op: opOrderVoucher, token: token, body: obj{"customerReferenceNo": unknownReference}})
+		a.refused(http.StatusForbidden, 0)
+		r.find("a missing scope gets code %d", *a.Code)
+	}},
+	{"oauth/guards", "Authentication", "which scope guards what", "OAuth", func(r *run) {
 		var found []string
 		for _, scope := range scopes {
-			if ops := guards[string(scope)]; len(ops) > 0 {
+			var ops []string
+			token := r.scoped(scope)
+			for _, op := range readOps {
+				if token == "" {
+					break // the client does not have it
+				}
+				c := r.lawful(op)
+				c.token = token
+				a := r.do(c)
+				a.came()
+				if a.Status != http.StatusForbidden && a.Status != http.StatusUnauthorized {
+					ops = append(ops, string(op))
+				}
+			}
+			if len(ops) > 0 {
 				found = append(found, fmt.Sprintf("%s: %s", scope, strings.Join(ops, " ")))
 			}
 		}
-		if len(found) == 0 {
-			return notTried("no scope opened an operation")
-		}
+		skip(len(found) == 0, "no scope opened an operation")
 		r.find("%s", strings.Join(found, "; "))
-		return nil
 	}},
 }

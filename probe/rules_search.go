@@ -4,6 +4,7 @@ package probe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hotelstays/hotelstays-go"
@@ -38,16 +39,36 @@ func rateForm(path string) (lines []string) {
 	return lines
 }
 
+// existing expects offers, because a rule that has seen none says nothing.
+func existing(rates []types.RoomRatePkg) []types.RoomRatePkg {
+	skip(len(rates) == 0, "there are no offers")
+	return rates
+}
+
+// dated expects that offers have the dates of the request.
+func (r *run) dated(rates []types.RoomRatePkg) {
+	want := r.stay(nil)
+	for _, rate := range existing(rates) {
+		breaks(rate.CheckIn != want["checkIn"] || rate.CheckOut != want["checkOut"], "an offer is for %s to %s", rate.CheckIn, rate.CheckOut)
+	}
+}
+
 // listed searches the city.
-func (r *run) listed(more obj) (*hotelstays.HotelListResponse, error) {
+func (r *run) listed(more obj) *hotelstays.HotelListResponse {
 	return read[hotelstays.HotelListResponse](r.list(more))
 }
 
+// found is a page of a search.
+func found(r *run, size, num int) page {
+	body := obj{"pageSize": size, "pageNum": num, "maxRatesPerHotel": 1}
+	maps.DeleteFunc(body, func(_ string, v any) bool { return v == 0 })
+	resp := r.listed(body)
+	return page{resp.Total, resp.HasMore, ids(resp.List, hotelID)}
+}
+
 // byID searches hotels by ids.
-func (r *run) byID(ids ...string) (*answer, *hotelstays.HotelListResponse, error) {
-	a := r.get(opHotelList, r.stay(obj{"hotelIds": ids}))
-	resp, err := read[hotelstays.HotelListResponse](a)
-	return a, resp, err
+func (r *run) byID(ids ...string) *answer {
+	return r.get(opHotelList, r.stay(obj{"hotelIds": ids}))
 }
 
 // foreign are ids that no hotel has.
@@ -60,16 +81,19 @@ func foreign(n int) []string {
 }
 
 // sorted expects that minPrice or rating of the hotels is in order.
-func (r *run) sorted(by string, less func(a, b types.Hotel) bool) error {
-	resp := must(r.listed(obj{"sortBy": by}))
-	for i := 1; i < len(resp.List); i++ {
-		breaks(less(resp.List[i], resp.List[i-1]), "hotel %d of %d comes before hotel %d by %s", i+1, len(resp.List), i, by)
+func sorted(by string, less func(a, b types.Hotel) bool) func(*run) {
+	return func(r *run) {
+		list := r.listed(obj{"sortBy": by}).List
+		for i := 1; i < len(list); i++ {
+			breaks(less(list[i], list[i-1]), "hotel %d of %d comes before hotel %d by %s", i+1, len(list), i, by)
+		}
+		skip(!slices.ContainsFunc(list, func(h types.Hotel) bool { return less(h, list[0]) || less(list[0], h) }),
+			"the search found no two hotels that differ")
 	}
-	if len(resp.List) < 2 {
-		return notTried("the search found %d hotels", len(resp.List))
-	}
-	return nil
 }
+
+// searching is a search that is refused.
+func searching(more obj) func(*run) *answer { return func(r *run) *answer { return r.list(more) } }
 
 // cheaper reports whether a has a lower minPrice than b.
 func cheaper(a, b types.Hotel) bool {
@@ -85,201 +109,125 @@ func better(a, b types.Hotel) bool {
 }
 
 var listRules = []Rule{
-	{"list/form", "HotelList", "list and basic have the documented form", 0, func(r *run) error {
-		found, err := r.search()
-		if err != nil {
-			return blame(err)
-		}
-		return found.shape(slices.Concat([]string{"list array", "basic.sessionId text", "basic.notices[]? string", "basic.statusRemark? string",
+	{"list/form", "HotelList", "list and basic have the documented form", "", func(r *run) {
+		r.whole = true
+		r.search().shape(slices.Concat([]string{"list array", "basic.sessionId text", "basic.notices[]? string", "basic.statusRemark? string",
 			"total? integer", "hasMore? boolean", "list[].id text", "list[].platformHotelId? text", "list[].destinationId? string",
 			"list[].minPrice?.amount number", "list[].minPrice?.currency text", "list[].isAvailable? boolean", "list[].rating? number",
 			"list[].rooms[]?.roomTypeId text", "list[].rooms[]?.roomTypeName object"}, rateForm("list[].rooms[]?.rates[]?."))...)
 	}},
-	{"list/rating", "Hotel (search and static detail)", "a rating is between 0 and 5", 0, func(r *run) error {
-		found := must(r.search())
-		for _, h := range found.List {
-			breaks(h.Rating != nil && (*h.Rating < 0 || *h.Rating > 5), "a rating is %g", *h.Rating)
+	{"list/rating", "Hotel (search and static detail)", "a rating is between 0 and 5", "", func(r *run) {
+		seen := false
+		for _, h := range r.search().List {
+			breaks(h.Rating != nil && (*h.Rating < 0 || *h.Rating > 5), "a rating is out of range")
+			seen = seen || h.Rating != nil
 		}
-		return nil
+		skip(!seen, "no hotel has a rating")
 	}},
-	{"list/room-hotel", "Room", "a room repeats its hotel's id", 0, func(r *run) error {
-		found := must(r.search())
-		for _, h := range found.List {
+	{"list/room-hotel", "Room", "a room repeats its hotel's id", "", func(r *run) {
+		rooms := 0
+		for _, h := range r.search().List {
 			for _, room := range h.Rooms {
-				if room.HotelID != h.ID && room.HotelID != h.PlatformHotelID {
-					return fmt.Errorf("a room of hotel %s has the hotelId %q", h.ID, room.HotelID)
-				}
+				breaks(room.HotelID != h.ID && room.HotelID != h.PlatformHotelID, "a room of hotel %s has the hotelId %q", h.ID, room.HotelID)
+				rooms++
 			}
 		}
-		return nil
+		skip(rooms == 0, "no hotel has rooms")
 	}},
-	{"list/dates", "RoomRatePkg (a priced offer)", "offers have the dates of the search", 0, func(r *run) error {
-		found := must(r.search())
-		want := r.stay(nil)
-		for _, rate := range ratesOf(found.List) {
-			if rate.CheckIn != want["checkIn"] || rate.CheckOut != want["checkOut"] {
-				return fmt.Errorf("an offer is for %s to %s", rate.CheckIn, rate.CheckOut)
-			}
+	{"list/dates", "RoomRatePkg (a priced offer)", "offers have the dates of the search", "", func(r *run) { r.dated(ratesOf(r.search().List)) }},
+	{"list/one-room", "RoomRatePkg (a priced offer)", "the total of one room is its rate", "", func(r *run) {
+		for _, rate := range existing(ratesOf(r.search().List)) {
+			breaks(!rate.Rate.NetRate.Equal(rate.TotalRate.NetRate), "rate is %s, and totalRate of the one room %s", rate.Rate.NetRate,
+				rate.TotalRate.NetRate)
 		}
-		return nil
 	}},
-	{"list/one-room", "RoomRatePkg (a priced offer)", "the total of one room is its rate", 0, func(r *run) error {
-		found := must(r.search())
-		for _, rate := range ratesOf(found.List) {
-			if !rate.Rate.NetRate.Equal(rate.TotalRate.NetRate) {
-				return fmt.Errorf("rate is %s, and totalRate of the one room %s", rate.Rate.NetRate, rate.TotalRate.NetRate)
-			}
-		}
-		return nil
-	}},
-	{"list/selector", "HotelList", "a search without destination and hotels is refused", 0, func(r *run) error {
+	{"list/selector", "HotelList", "a search without destination and hotels is refused", "", func(r *run) {
 		a := r.get(opHotelList, r.stay(nil))
-		check(a.refused(0))
+		a.refused(0, 0)
 		r.find("a missing selector gets %s", a)
-		return nil
 	}},
-	{"list/rooms", "HotelList", "at least one room is required", 0, func(r *run) error {
-		return first(r.list(obj{"roomOccupancies": nil}).refused(0), r.list(obj{"roomOccupancies": []obj{}}).refused(0))
-	}},
-	{"list/page-num", "HotelList", "a pageNum below 1 is refused", 0, func(r *run) error {
-		a := r.list(obj{"pageNum": 0})
-		check(first(a.refused(0), r.list(obj{"pageNum": -1}).refused(0)))
-		r.find("a pageNum below 1 gets %s", a)
-		return nil
-	}},
-	{"list/size-largest", "HotelList", "a pageSize of 200 is accepted", 0, func(r *run) error {
-		resp := must(r.listed(obj{"pageSize": 200, "maxRatesPerHotel": 1}))
-		breaks(len(resp.List) > 200, "the page has %d hotels", len(resp.List))
-		return nil
-	}},
-	{"list/size-above", "HotelList", "a pageSize of 201 is refused with code 100000400", 0, func(r *run) error {
-		return r.list(obj{"pageSize": 201}).refused(types.CodeParam)
-	}},
-	{"list/default-size", "HotelList", "a page has 50 hotels by default", 0, func(r *run) error {
-		resp, err := r.listed(obj{"maxRatesPerHotel": 1})
-		if err == nil && len(resp.List) != 50 {
-			breaks(len(resp.List) > 50 || resp.HasMore, "the page has %d hotels", len(resp.List))
-			return notTried("the city has %d hotels", len(resp.List))
+	{"list/rooms", "HotelList", "at least one room is required", "",
+		refuses(0, 0, searching(obj{"roomOccupancies": nil}), searching(obj{"roomOccupancies": []obj{}}))},
+	{"list/page-num", "HotelList", "a pageNum below 1 is refused", "", func(r *run) {
+		for _, num := range []int{0, -1} {
+			a := r.list(obj{"pageNum": num})
+			a.refused(0, 0)
+			r.find("a pageNum below 1 gets %s", a)
 		}
-		return err
 	}},
-	{"list/size", "HotelList", "a page has no more hotels than pageSize", 0, func(r *run) error {
-		resp := must(r.listed(obj{"pageSize": 2}))
-		breaks(len(resp.List) > 2, "a page of 2 has %d hotels", len(resp.List))
-		return nil
+	{"list/size-largest", "HotelList", "a pageSize of 200 is accepted", "", pager(found).takes(200)},
+	{"list/size-above", "HotelList", "a pageSize of 201 is refused with code 100000400", "",
+		refuses(0, types.CodeParam, searching(obj{"pageSize": 201}))},
+	{"list/default-size", "HotelList", "a page has 50 hotels by default", "", pager(found).byDefault(50)},
+	{"list/size", "HotelList", "a page has no more hotels than pageSize", "", pager(found).takes(2)},
+	{"list/pages", "HotelList", "pages do not repeat each other, and hasMore says whether one follows", "", func(r *run) {
+		var sessions []string
+		pager(func(r *run, size, num int) page {
+			c := call{op: opHotelList, body: r.stayIn(obj{"pageSize": size, "pageNum": num})}
+			if len(sessions) > 0 {
+				c.session = sessions[0]
+			}
+			resp := read[hotelstays.HotelListResponse](r.do(c))
+			sessions = append(sessions, resp.Basic.SessionID)
+			return page{resp.Total, resp.HasMore, ids(resp.List, hotelID)}
+		}).follow(r)
+		r.find("the pages share a session: %t", sessions[0] == sessions[1])
 	}},
-	{"list/pages", "HotelList", "pages do not repeat each other, and hasMore says whether one follows", 0, func(r *run) error {
-		one := must(r.listed(obj{"pageSize": 2, "pageNum": 1}))
-		city, _ := r.city() // one has it
-		two, err := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, session: one.Basic.SessionID,
-			body: r.stay(obj{"destinationId": city.ID, "pageSize": 2, "pageNum": 2})}))
-		if err != nil {
-			return err
-		}
-		switch {
-		case one.HasMore != (len(two.List) > 0):
-			return fmt.Errorf("hasMore of page 1 is %t, and page 2 has %d hotels", one.HasMore, len(two.List))
-		case one.HasMore && len(one.List) > 0 && slices.ContainsFunc(two.List, func(h types.Hotel) bool { return hotelID(h) == hotelID(one.List[0]) }):
-			return fmt.Errorf("page 2 repeats a hotel of page 1")
-		}
-		r.find("the pages share a session: %t", one.Basic.SessionID == two.Basic.SessionID)
-		return nil
-	}},
-	{"list/ids-limit", "HotelList", "hotelIds takes 1000 ids, or 200 with a visibility band", 0, func(r *run) error {
-		at, _, err := r.byID(foreign(1000)...)
-		if err == nil {
+	{"list/ids-limit", "HotelList", "hotelIds takes 1000 ids, or 200 with a visibility band", "", func(r *run) {
+		at := r.byID(foreign(1000)...)
+		if at.allowed(); at.succeeded() {
 			r.find("1000 ids, no visibility band")
-			return nil
+			return
 		}
-		within, _, err2 := r.byID(foreign(200)...)
-		if why := first(at.barred(), within.barred()); why != nil || err2 != nil {
-			return first(why, err2)
-		}
-		above, _, _ := r.byID(foreign(201)...)
-		if err := above.refused(types.CodeParam); err != nil {
-			return fmt.Errorf("1000 ids are refused and 201 are not: %w", err)
-		}
+		r.byID(foreign(200)...).ok()
+		r.byID(foreign(201)...).refused(0, types.CodeParam)
 		r.find("200 ids, a visibility band")
-		return nil
 	}},
-	{"list/ids-above", "HotelList", "1001 hotelIds are refused with code 100000400", 0, func(r *run) error {
-		a, _, _ := r.byID(foreign(1001)...)
-		return a.refused(types.CodeParam)
+	{"list/ids-above", "HotelList", "1001 hotelIds are refused with code 100000400", "",
+		refuses(0, types.CodeParam, func(r *run) *answer { return r.byID(foreign(1001)...) })},
+	{"list/foreign-ids", "HotelList", "ids of another platform are a success with an empty list and total 0", "", func(r *run) {
+		a := r.byID(foreign(2)...)
+		resp := read[hotelstays.HotelListResponse](a)
+		breaks(len(resp.List) > 0 || resp.Total != 0 || resp.HasMore, "the list has %d hotels, total %d, hasMore %t", len(resp.List), resp.Total,
+			resp.HasMore)
+		a.shape("list array",
+			"basic.emptyReason?.code NO_SUPPLIER_ENABLED|NO_SUPPLIER_PERMITTED|ALL_SUPPLIERS_EXCLUDED|NO_SUPPLIER_ANSWERED")
 	}},
-	{"list/foreign-ids", "HotelList", "ids of another platform are a success with an empty list and total 0", 0, func(r *run) error {
-		a, resp, err := r.byID(foreign(2)...)
-		if err == nil && (len(resp.List) > 0 || resp.Total != 0 || resp.HasMore) {
-			return fmt.Errorf("the list has %d hotels, total %d, hasMore %t", len(resp.List), resp.Total, resp.HasMore)
-		}
-		return first(err, a.shape("list array",
-			"basic.emptyReason?.code NO_SUPPLIER_ENABLED|NO_SUPPLIER_PERMITTED|ALL_SUPPLIERS_EXCLUDED|NO_SUPPLIER_ANSWERED"))
-	}},
-	{"list/by-id", "Hotel (search and static detail)", "id and platformHotelId are accepted back", 0, func(r *run) error {
-		found := must(r.search())
-		h := found.List[0]
+	{"list/by-id", "Hotel (search and static detail)", "id and platformHotelId are accepted back", "", func(r *run) {
+		h := r.search().List[0]
 		for _, id := range []string{h.ID, hotelID(h)} {
-			if _, resp, err := r.byID(id); err != nil || len(resp.List) != 1 || hotelID(resp.List[0]) != hotelID(h) && resp.List[0].ID != h.ID {
-				return first(err, fmt.Errorf("a search for the id %s does not find that hotel alone", id))
-			}
+			list := read[hotelstays.HotelListResponse](r.byID(id)).List
+			breaks(len(list) != 1 || hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID, "a search for the id %s does not find that hotel alone", id)
 		}
-		return nil
 	}},
-	{"list/by-name", "HotelList", "destinationName resolves to cities of that name", 0, func(r *run) error {
-		city, err := r.city()
-		if err == nil && city.Name.String() == "" {
-			err = notTried("the city has no name")
+	{"list/by-name", "HotelList", "destinationName resolves to cities of that name", "", func(r *run) {
+		name := r.city().Name.String()
+		skip(name == "", "the city has no name")
+		list := r.listed(obj{"destinationId": nil, "destinationName": name, "maxRatesPerHotel": 1}).List
+		breaks(len(list) == 0, "the name of a city with hotels finds none")
+	}},
+	{"list/max-rates", "HotelList", "maxRatesPerHotel 1 returns one rate of a hotel", "", func(r *run) {
+		list := r.listed(obj{"pageSize": 10, "maxRatesPerHotel": 1}).List
+		for _, h := range list {
+			n := len(ratesIn(h.Rooms))
+			breaks(n > 1, "a hotel has %d rates", n)
 		}
-		if err != nil {
-			return err
-		}
-		resp := must(r.listed(obj{"destinationId": nil, "destinationName": city.Name.String(), "maxRatesPerHotel": 1}))
-		breaks(len(resp.List) == 0, "the name of a city with hotels finds none")
-		return nil
+		existing(ratesOf(list))
 	}},
-	{"list/max-rates", "HotelList", "maxRatesPerHotel 1 returns only the cheapest rate of a hotel", 0, func(r *run) error {
-		all := must(r.search())
-		resp := must(r.listed(obj{"pageSize": 10, "maxRatesPerHotel": 1}))
-		for _, h := range resp.List {
-			rates := ratesOf([]types.Hotel{h})
-			breaks(len(rates) > 1, "a hotel has %d rates", len(rates))
-			for _, other := range all.List {
-				if hotelID(other) == hotelID(h) && len(rates) == 1 &&
-					slices.ContainsFunc(ratesOf([]types.Hotel{other}), func(o types.RoomRatePkg) bool {
-						n, err := o.TotalRate.NetRate.Cmp(rates[0].TotalRate.NetRate)
-						return err == nil && n < 0
-					}) {
-					return fmt.Errorf("a hotel has a cheaper rate than the one that was returned, %s", rates[0].TotalRate.NetRate)
-				}
-			}
-		}
-		return nil
-	}},
-	{"list/price-asc", "HotelList", "the cheapest hotel comes first", 0, func(r *run) error { return r.sorted("price-asc", cheaper) }},
-	{"list/price-desc", "HotelList", "the cheapest hotel comes last", 0, func(r *run) error {
-		return r.sorted("price-desc", func(a, b types.Hotel) bool { return cheaper(b, a) })
-	}},
-	{"list/rating-desc", "HotelList", "the best rating comes first", 0, func(r *run) error { return r.sorted("rating-desc", better) }},
-	{"list/reasons", "HotelList", "notices never come with emptyReason", 0, func(r *run) error {
-		found, err := r.search()
-		_, empty, err2 := r.byID(foreign(1)...)
-		check(first(err, err2))
-		for _, basic := range []types.SearchBasic{found.Basic, empty.Basic} {
+	{"list/price-asc", "HotelList", "the cheapest hotel comes first", "", sorted("price-asc", cheaper)},
+	{"list/price-desc", "HotelList", "the cheapest hotel comes last", "",
+		sorted("price-desc", func(a, b types.Hotel) bool { return cheaper(b, a) })},
+	{"list/rating-desc", "HotelList", "the best rating comes first", "", sorted("rating-desc", better)},
+	{"list/reasons", "HotelList", "notices never come with emptyReason", "", func(r *run) {
+		for _, a := range []*answer{r.search().answer, r.byID(foreign(1)...)} {
+			basic := read[hotelstays.HotelListResponse](a).Basic
 			breaks(len(basic.Notices) > 0 && basic.EmptyReason != nil, "an answer has both")
 		}
-		return nil
 	}},
-	{"list/total", "PageResp", "whether searches have totals", 0, func(r *run) error {
-		found := must(r.search())
-		if found.Total != 0 && found.Total < len(found.List) {
-			return fmt.Errorf("total is %d, and the page has %d hotels", found.Total, len(found.List))
-		}
-		r.find("totals: %t", found.Total != 0)
-		return nil
-	}},
-	{"list/dates-required", "HotelList", "what a search without checkIn and checkOut gets", 0, func(r *run) error {
+	{"list/total", "PageResp", "whether searches have totals", "", pager(found).totals},
+	{"list/dates-required", "HotelList", "what a search without checkIn and checkOut gets", "", func(r *run) {
 		a := r.list(obj{"checkIn": nil, "checkOut": nil})
-		check(a.barred())
+		a.allowed()
 		r.find("%s", a)
-		return nil
 	}},
 }

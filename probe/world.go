@@ -3,6 +3,8 @@
 package probe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,25 +21,43 @@ type memo[T any] struct {
 	seen []*Exchange
 }
 
-func (m *memo[T]) get(r *run, what string, look func() (T, error)) (T, error) {
+// get looks, or ends the rule because what it needs cannot be had.
+func (m *memo[T]) get(r *run, what string, look func() T) T {
 	if m.done {
 		r.log = append(r.log, m.seen...)
-		return m.v, m.err
+	} else {
+		before := len(r.log)
+		m.err = judge(func() { m.v = look() })
+		m.done, m.seen = r.ctx.Err() == nil, slices.Clone(r.log[before:])
 	}
-	before := len(r.log)
-	m.v, m.err = look()
-	m.err = needed(what, m.err)
-	m.done, m.seen = r.ctx.Err() == nil, slices.Clone(r.log[before:])
-	return m.v, m.err
+	if m.err != nil {
+		cause := m.err
+		if errors.As(cause, new(untried)) {
+			cause = nil // another rule is about that
+		}
+		panic(stop{untried{fmt.Sprintf("needs %s: %v", what, m.err), cause}})
+	}
+	return m.v
 }
 
 type world struct {
-	code    string                    // of the country that has places
-	country memo[[]types.Destination] // its top-level places
-	city    memo[types.Destination]
+	country memo[*country]
+	city    memo[*city]
 	search  memo[*search]
 	other   memo[*search]
 	rates   memo[*offer]
+}
+
+// country is one with top-level places.
+type country struct {
+	code   string
+	places []types.Destination
+}
+
+// city is one with hotels, and the request that returned it; nil if Config names it.
+type city struct {
+	types.Destination
+	asked obj
 }
 
 // search is a HotelList that found hotels.
@@ -50,65 +70,65 @@ type search struct {
 type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
-	session string
+	session, hotel string
 	types.RoomRatePkg
 }
 
-// country returns the places of a country that has some.
-func (r *run) country() ([]types.Destination, error) {
-	return r.world.country.get(r, "a country with places (Config.CountryCode)", func() ([]types.Destination, error) {
+// places calls Destinations.
+func (r *run) places(body obj) []types.Destination {
+	return read[hotelstays.DestinationsResponse](r.get(opDestinations, body)).Destinations
+}
+
+// country returns a country that has places.
+func (r *run) country() *country {
+	return r.world.country.get(r, "a country with places (Config.CountryCode)", func() *country {
 		codes := []string{"AE", "GB", "FR", "ES", "US", "DE", "IT", "TH", "CN", "JP"}
 		if r.cfg.CountryCode != "" {
 			codes = []string{r.cfg.CountryCode}
 		}
 		for _, code := range codes {
-			resp, err := read[hotelstays.DestinationsResponse](r.get(opDestinations, obj{"countryCode": code}))
-			if err != nil {
-				return nil, err
-			}
-			if len(resp.Destinations) > 0 && resp.Destinations[0].ID != "" {
-				r.world.code = code
-				return resp.Destinations, nil
+			if places := r.places(obj{"countryCode": code}); len(places) > 0 && places[0].ID != "" {
+				return &country{code, places}
 			}
 		}
-		return nil, fmt.Errorf("none of %v has any", codes)
+		panic(stop{fmt.Errorf("none of %v has any", codes)})
 	})
 }
 
 // city returns a city with hotels: the given one, or the first below the country.
-func (r *run) city() (types.Destination, error) {
+func (r *run) city() *city {
 	if r.cfg.DestinationID != "" {
-		return types.Destination{ID: r.cfg.DestinationID, Type: types.DestinationCity}, nil
+		return &city{Destination: types.Destination{ID: r.cfg.DestinationID, Type: types.DestinationCity}}
 	}
-	return r.world.city.get(r, "a city with hotels (Config.DestinationID)", func() (types.Destination, error) {
-		places, err := r.country()
+	return r.world.city.get(r, "a city with hotels (Config.DestinationID)", func() *city {
+		var next []*city
+		below := func(places []types.Destination, asked obj) {
+			first := make([]*city, len(places))
+			for i, place := range places {
+				first[i] = &city{place, asked}
+			}
+			next = append(first, next...)
+		}
+		from := r.country()
+		below(from.places, obj{"countryCode": from.code})
 		for range 50 {
-			if err != nil || len(places) == 0 {
+			if len(next) == 0 {
 				break
 			}
-			place := places[0]
-			places = places[1:]
-			if place.Type == types.DestinationCity {
-				hotels, err := read[hotelstays.HotelsMetadataResponse](r.get(opHotelsMetadata, obj{"destinationId": place.ID}))
-				if err != nil || len(hotels.HotelsMetadata) > 0 {
-					return place, err
-				}
-				continue
+			place := next[0]
+			next = next[1:]
+			asked := obj{"parentDestinationId": place.ID}
+			if place.Type != types.DestinationCity {
+				below(r.places(asked), asked)
+			} else if len(hotels(r.get(opHotelsMetadata, obj{"destinationId": place.ID})).HotelsMetadata) > 0 {
+				return place
 			}
-			below, err := read[hotelstays.DestinationsResponse](r.get(opDestinations, obj{"parentDestinationId": place.ID}))
-			if err != nil {
-				return place, err
-			}
-			places = append(below.Destinations, places...)
 		}
-		if err == nil {
-			err = fmt.Errorf("none was found")
-		}
-		return types.Destination{}, err
+		panic(stop{errors.New("none was found")})
 	})
 }
 
-// stay is the body of a search: two adults for two nights, and more.
+// stay is the body of a search: two adults for two nights, and more. A nil leaves a member out.
 func (r *run) stay(more obj) obj {
 	in, _ := r.cfg.CheckIn.Time()
 	body := obj{"checkIn": r.cfg.CheckIn, "checkOut": types.DateOf(in.AddDate(0, 0, 2)),
@@ -119,69 +139,69 @@ func (r *run) stay(more obj) obj {
 }
 
 // list searches the city.
-func (r *run) list(more obj) *answer {
-	city, err := r.city()
-	if err != nil {
-		return &answer{op: opHotelList, err: err}
-	}
-	body := r.stay(obj{"destinationId": city.ID})
+func (r *run) list(more obj) *answer { return r.get(opHotelList, r.stayIn(more)) }
+
+func (r *run) stayIn(more obj) obj {
+	body := obj{"destinationId": r.city().ID}
 	maps.Copy(body, more)
-	maps.DeleteFunc(body, func(_ string, v any) bool { return v == nil })
-	return r.get(opHotelList, body)
+	return r.stay(body)
 }
 
 // search returns the first search of the run.
-func (r *run) search() (*search, error) { return r.searchInto(&r.world.search) }
+func (r *run) search() *search { return r.searchInto(&r.world.search) }
 
-func (r *run) searchInto(m *memo[*search]) (*search, error) {
-	return m.get(r, "a search with offers", func() (*search, error) {
+func (r *run) searchInto(m *memo[*search]) *search {
+	return m.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
-		resp, err := read[hotelstays.HotelListResponse](a)
-		switch {
-		case err != nil:
-			return nil, err
-		case resp.Basic.SessionID == "":
-			return nil, fmt.Errorf("basic has no sessionId")
-		case len(resp.List) == 0:
-			return nil, fmt.Errorf("the list is empty: %s", resp.Basic.StatusRemark)
-		}
-		return &search{a, *resp}, nil
+		resp := read[hotelstays.HotelListResponse](a)
+		breaks(resp.Basic.SessionID == "", "basic has no sessionId")
+		breaks(len(resp.List) == 0, "the list is empty: %s", resp.Basic.StatusRemark)
+		return &search{a, *resp}
 	})
 }
 
 // hotelID is how searches name a hotel.
-func hotelID(h types.Hotel) string {
-	if h.PlatformHotelID != "" {
-		return h.PlatformHotelID
-	}
-	return h.ID
-}
+func hotelID(h types.Hotel) string { return cmp.Or(h.PlatformHotelID, h.ID) }
 
 // offer returns the first offer of HotelRates.
-func (r *run) offer() (*offer, error) {
-	return r.world.rates.get(r, "an offer", func() (*offer, error) {
-		found, err := r.search()
-		if err != nil {
-			return nil, err
-		}
-		var a *answer
+func (r *run) offer() *offer {
+	return r.world.rates.get(r, "an offer", func() *offer {
+		found := r.search()
 		for _, h := range found.List[:min(len(found.List), 5)] {
-			a = r.do(call{op: opHotelRates, session: found.Basic.SessionID, body: r.stay(obj{"hotelId": hotelID(h)})})
-			resp, err := read[hotelstays.HotelRatesResponse](a)
-			if err != nil {
-				return nil, err
-			}
-			for _, room := range resp.Rooms {
-				for _, rate := range room.Rates {
-					return &offer{a, *resp, found.Basic.SessionID, rate}, nil
-				}
+			id := hotelID(h)
+			a := r.do(call{op: opHotelRates, session: found.Basic.SessionID, body: r.stay(obj{"hotelId": id})})
+			resp := read[hotelstays.HotelRatesResponse](a)
+			for _, rate := range ratesIn(resp.Rooms) {
+				return &offer{a, *resp, found.Basic.SessionID, id, rate}
 			}
 		}
-		return nil, fmt.Errorf("no hotel of the search has one")
+		panic(stop{errors.New("no hotel of the search has one")})
 	})
 }
 
 // check calls CheckAvail for an offer.
 func (r *run) check(session, ratePkgID string) *answer {
 	return r.do(call{op: opCheckAvail, session: session, body: obj{"ratePkgId": ratePkgID}})
+}
+
+// lawful is a call that succeeds, apart from that of a voucher, whose order nobody has.
+func (r *run) lawful(op operation) call {
+	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
+	switch op {
+	case opDestinations:
+		c.body = obj{"countryCode": r.country().code}
+	case opHotelsMetadata:
+		c.body = obj{"destinationId": r.city().ID}
+	case opHotelList:
+		c.body = r.stayIn(obj{"pageSize": 2})
+	case opHotelRates:
+		offered := r.offer()
+		c.session, c.body = offered.session, r.stay(obj{"hotelId": offered.hotel})
+	case opCheckAvail:
+		offered := r.offer()
+		c.session, c.body = offered.session, obj{"ratePkgId": offered.RatePkgID}
+	case opQueryOrders:
+		c.body = unknownOrder()
+	}
+	return c
 }

@@ -185,8 +185,8 @@ func (p *printer) list(rules []probe.Rule) {
 		p.section(rule.Section)
 		fmt.Fprintf(p.w, "  %s\n", rule.Name)
 		text := rule.Promise
-		if rule.Needs != 0 {
-			text += " (needs " + rule.Needs.String() + ")"
+		if rule.Needs != "" {
+			text += " (needs " + rule.Needs + ")"
 		}
 		p.line(6, text)
 	}
