@@ -49,6 +49,7 @@ func TestReferences(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
 			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
+			o.BookTimeout, o.PollInterval = 0, 0 // the defaults
 		})
 		for i, reference := range []string{"abc", "ABC", "abc ", "\u00e4\u4e16", "a'b\"c\\d%_?"} {
 			req := p.Request(fmt.Sprint("guest-", i))
