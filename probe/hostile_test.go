@@ -219,3 +219,18 @@ func TestCurlIsThatOfTheAnswerThatBrokeTheRule(t *testing.T) {
 		assert.Contains(t, report.Results[0].Curl, part, name)
 	}
 }
+
+// silent is a service that does not answer.
+type silent struct{}
+
+func (silent) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+func TestServiceThatDoesNotAnswerIsOneLine(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.HTTPClient.Transport = silent{} })
+	assert.Nil(t, report)
+	assert.ErrorContains(t, err, "the service gave no ticket, so nothing was tried")
+	assert.NotContains(t, err.Error(), "\n")
+}

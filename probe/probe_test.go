@@ -101,6 +101,17 @@ func TestOpenPointsAreTheSandboxsVariants(t *testing.T) {
 	}
 }
 
+// What was set by hand stays, because no rule finds it out.
+func TestFactsOfTheConfigStay(t *testing.T) {
+	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}}
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
+		c.Facts, c.Only = &hotelstays.ServiceFacts{OrderStates: states}, []string{"QueryOrders"}
+	})
+	require.NoError(t, err)
+	assert.Empty(t, report.broken())
+	assert.Equal(t, hotelstays.ServiceFacts{OrderStates: states}, report.Facts)
+}
+
 func TestFactThatTheServiceContradictsBreaksARule(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Facts = &hotelstays.ServiceFacts{NullOrders: true} })
 	require.NoError(t, err)

@@ -124,7 +124,7 @@ var authRules = []Rule{
 		c.token, c.edit = nobody, func(h http.Header) { h.Del("Authorization") }
 		r.do(c).refused(http.StatusUnauthorized, 0)
 	})},
-	{"auth/unknown-token", "Authentication", "every operation with an unknown token gets HTTP 401", "", each(readOps, func(r *run, op operation) {
+	{"auth/unknown-token", "Authentication", "an unknown token gets HTTP 401 everywhere", "", each(readOps, func(r *run, op operation) {
 		c := r.lawful(op)
 		c.token = nobody
 		a := r.do(c)

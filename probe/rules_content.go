@@ -57,7 +57,8 @@ var destinationRules = []Rule{
 		code := r.country().code
 		fields := func(include string) obj {
 			all := obj{}
-			for _, place := range read[struct{ Destinations []obj }](r.get(opDestinations, obj{"countryCode": code, "include": include})).Destinations {
+			a := r.get(opDestinations, obj{"countryCode": code, "include": include})
+			for _, place := range read[struct{ Destinations []obj }](a).Destinations {
 				maps.Copy(all, place)
 			}
 			return all

@@ -147,7 +147,7 @@ var ages = []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 
 	time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 
 var patientRules = []Rule{
-	{"session/life", "Common request headers", "how long a session lives while it is used, and what an expired one gets", "Patience", func(r *run) {
+	{"session/life", "Common request headers", "how long a used session lives, and what an expired one gets", "Patience", func(r *run) {
 		skip(r.cfg.Patience < ages[0], "the first look is after %s", ages[0])
 		var own world // of a session that no other rule has used
 		found := r.searchInto(&own.search)

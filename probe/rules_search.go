@@ -134,7 +134,9 @@ var listRules = []Rule{
 		}
 		skip(rooms == 0, "no hotel has rooms")
 	}},
-	{"list/dates", "RoomRatePkg (a priced offer)", "offers have the dates of the search", "", func(r *run) { r.dated(ratesOf(r.search().List)) }},
+	{"list/dates", "RoomRatePkg (a priced offer)", "offers have the dates of the search", "", func(r *run) {
+		r.dated(ratesOf(r.search().List))
+	}},
 	{"list/one-room", "RoomRatePkg (a priced offer)", "the total of one room is its rate", "", func(r *run) {
 		for _, rate := range existing(ratesOf(r.search().List)) {
 			breaks(!rate.Rate.NetRate.Equal(rate.TotalRate.NetRate), "rate is %s, and totalRate of the one room %s", rate.Rate.NetRate,
@@ -197,7 +199,8 @@ var listRules = []Rule{
 		h := r.search().List[0]
 		for _, id := range []string{h.ID, hotelID(h)} {
 			list := read[hotelstays.HotelListResponse](r.byID(id)).List
-			breaks(len(list) != 1 || hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID, "a search for the id %s does not find that hotel alone", id)
+			breaks(len(list) != 1 || hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID,
+				"a search for the id %s does not find that hotel alone", id)
 		}
 	}},
 	{"list/by-name", "HotelList", "destinationName resolves to cities of that name", "", func(r *run) {

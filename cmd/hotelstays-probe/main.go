@@ -8,10 +8,12 @@
 // HOTELSTAYS_CLIENT_SECRET for the rules of OAuth. -help lists the flags; -list the rules. It only reads.
 //
 // It exits with status 0 if no rule is broken, 1 if one is, 2 for wrong usage, and 3 if the service
-// cannot be probed or the run was interrupted. A rule that was not tried is no failure.
+// cannot be probed, no rule could be tried, or the run was interrupted. That some were not is no failure.
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/probe"
@@ -52,8 +55,7 @@ type settings struct {
 	config  probe.Config
 	list    bool
 	json    string
-	market  string
-	userRef string
+	timeout time.Duration
 }
 
 func (set *settings) flags() *flag.FlagSet {
@@ -77,12 +79,24 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.Float64Var(&c.Share, "share", 0.1, "`part` of each rate limit to use, at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
 	flags.DurationVar(&c.Patience, "patience", 0, "how `long` a rule may wait, to find out how long a session lives")
-	flags.StringVar(&set.market, "market", "", "Market `code` to send with each call")
-	flags.StringVar(&set.userRef, "user-ref", "", "User-Ref `text` to send with each call")
+	flags.DurationVar(&set.timeout, "timeout", 0, "how `long` the whole run may take (default without an end)")
+	for name, option := range map[string]func(string) hotelstays.SharedOption{
+		"market": hotelstays.WithMarket, "user-ref": hotelstays.WithUserRef,
+	} {
+		flags.Func(name, "`text` to send with each call, as that header", func(text string) error {
+			c.Options = append(c.Options, option(text))
+			return nil
+		})
+	}
 	flags.Func("facts", "`file` with the ServiceFacts of your client, which the service must not contradict", func(name string) error {
 		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
 		c.Facts = new(hotelstays.ServiceFacts)
-		return errors.Join(err, json.Unmarshal(text, c.Facts))
+		facts := json.NewDecoder(bytes.NewReader(text))
+		facts.DisallowUnknownFields() // such as those of a whole report
+		return facts.Decode(c.Facts)
 	})
 	return flags
 }
@@ -102,7 +116,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		flags.PrintDefaults()
 		return exitHeld
 	case err != nil:
-		fmt.Fprintln(stderr, "hotelstays-probe:", err)
+		complain(stderr, err)
 		return exitUsage
 	case set.list:
 		out.list(probe.Rules())
@@ -114,40 +128,70 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	if id := env("HOTELSTAYS_CLIENT_ID"); id != "" {
 		c.OAuth = &hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(env("HOTELSTAYS_CLIENT_SECRET"))}
 	}
-	if set.market != "" {
-		c.Options = append(c.Options, hotelstays.WithMarket(set.market))
+	save, err := set.output(out)
+	if err != nil {
+		complain(stderr, err)
+		return exitUsage
 	}
-	if set.userRef != "" {
-		c.Options = append(c.Options, hotelstays.WithUserRef(set.userRef))
+	defer save.Close()
+	if set.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, set.timeout)
+		defer cancel()
 	}
-	out.quiet = set.json == "-"
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
 	if report != nil {
 		out.end(report)
-		if err := out.save(set.json, report); err != nil {
-			fmt.Fprintln(stderr, "hotelstays-probe:", err)
-			return exitFailed
-		}
+		text := json.NewEncoder(save)
+		text.SetIndent("", "  ")
+		err = cmp.Or(err, text.Encode(report))
 	}
 	switch invalid := (*hotelstays.ValidationError)(nil); {
 	case err != nil:
-		fmt.Fprintln(stderr, "hotelstays-probe:", err)
+		complain(stderr, err)
 		if errors.Is(err, probe.ErrConfig) || errors.As(err, &invalid) {
 			return exitUsage
 		}
 		return exitFailed
 	case report.Count(probe.Broken) > 0:
 		return exitBroken
+	case report.Count(probe.NotTried) == len(report.Results):
+		return exitFailed
 	}
 	return exitHeld
+}
+
+// output opens what the report goes to, before a run that may take hours.
+func (set *settings) output(out *printer) (io.WriteCloser, error) {
+	to := struct {
+		io.Writer
+		io.Closer
+	}{io.Discard, io.NopCloser(nil)}
+	switch set.json {
+	case "":
+		return to, nil
+	case "-":
+		to.Writer, out.w = out.w, io.Discard
+		return to, nil
+	}
+	return os.OpenFile(set.json, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// complain writes an error in one line. It may have words of the service.
+func complain(w io.Writer, err error) {
+	fmt.Fprintln(w, "hotelstays-probe:", strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return ' '
+	}, err.Error()))
 }
 
 // printer writes for people, at 80 columns.
 type printer struct {
 	w      io.Writer
 	colour bool
-	quiet  bool // JSON goes to the same writer
 	group  string
 }
 
@@ -194,9 +238,6 @@ func (p *printer) list(rules []probe.Rule) {
 
 // result is called after each rule.
 func (p *printer) result(r probe.Result) {
-	if p.quiet {
-		return
-	}
 	p.section(r.Section)
 	state := fmt.Sprintf("%-9s", r.State)
 	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
@@ -217,9 +258,6 @@ func (p *printer) result(r probe.Result) {
 }
 
 func (p *printer) end(r *probe.Report) {
-	if p.quiet {
-		return
-	}
 	fmt.Fprintln(p.w)
 	for _, note := range r.Notes {
 		p.line(0, "Note: "+note)
@@ -227,17 +265,4 @@ func (p *printer) end(r *probe.Report) {
 	p.line(0, fmt.Sprintf("%d held, %d found out, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
 		r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
 	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", r.FactsGo())
-}
-
-// save writes the report as JSON.
-func (p *printer) save(name string, r *probe.Report) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	switch {
-	case name == "" || err != nil:
-		return err
-	case name == "-":
-		_, err = fmt.Fprintln(p.w, string(text))
-		return err
-	}
-	return os.WriteFile(name, append(text, '\n'), 0o600)
 }

@@ -80,6 +80,8 @@ func TestReportIsJSON(t *testing.T) {
 func TestExitStatuses(t *testing.T) {
 	facts := filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))
+	report := filepath.Join(t.TempDir(), "report.json")
+	require.NoError(t, os.WriteFile(report, []byte(`{"facts":{"nullOrders":true}}`), 0o600))
 	for args, want := range map[string]int{
 		"-run orders/empty":                   exitHeld,
 		"-help":                               exitHeld,
@@ -89,11 +91,17 @@ func TestExitStatuses(t *testing.T) {
 		"-check-in tomorrow":                  exitUsage,
 		"-market x -run orders/empty surplus": exitUsage,
 		"-facts none.json":                    exitUsage,
-		"-run orders/empty -json /no/such/folder/r.json": exitFailed,
+		"-facts " + report:                    exitUsage,
+		"-run orders/empty -json /no/such/folder/r.json": exitUsage,
+		"-run limits/above":                             exitFailed, // it needs -burst, so nothing was tried
+		"-run session/life -patience 5m -timeout 200ms": exitFailed,
 	} {
 		status, out, complaint := probed(t, hotelstaystest.Config{}, false, strings.Fields(args)...)
 		assert.Equal(t, want, status, "%s\n%s\n%s", args, out, complaint)
-		assert.Equal(t, want > exitBroken, strings.HasPrefix(complaint, "hotelstays-probe: "), args)
+		if want != exitFailed {
+			assert.Equal(t, want > exitBroken, strings.HasPrefix(complaint, "hotelstays-probe: "), args)
+		}
+		assert.True(t, args == "-help" || strings.Count(complaint, "\n") <= 1, "%s: %s", args, complaint)
 		assert.Equal(t, want == exitBroken, strings.Contains(out, "\ncurl -sS "), args)
 	}
 	for base, want := range map[string]int{"": exitUsage, "https://hotels.example": exitUsage, "http://127.0.0.1:1": exitFailed} {
