@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,7 @@ type proxy struct {
 	op    operation       // "": all
 	asked func(*question) // changes the request
 	told  func(*reply)    // changes the answer
+	mu    sync.Mutex      // held by asked and told
 }
 
 // question is a request before it reaches the sandbox.
@@ -64,7 +66,9 @@ func (p *proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent, _ := io.ReadAll(req.Body)
 	q := question{req.URL.Path, req.Header, numbers(sent)}
 	if p.asked != nil {
+		p.mu.Lock()
 		p.asked(&q)
+		p.mu.Unlock()
 		sent, _ = json.Marshal(q.body)
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
@@ -76,7 +80,9 @@ func (p *proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body.Close()
 	a := &reply{asked: q, status: resp.StatusCode, header: resp.Header, body: numbers(body)}
 	a.data, _ = a.body["data"].(obj)
+	p.mu.Lock()
 	p.told(a)
+	p.mu.Unlock()
 	body, _ = json.Marshal(a.body)
 	resp.StatusCode, resp.Body, resp.ContentLength = a.status, io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp.Header.Del("Content-Length")

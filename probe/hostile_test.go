@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,11 +58,11 @@ func TestAnswersThatNoServiceShouldGive(t *testing.T) {
 // cutOff is a network that ends after a number of requests.
 type cutOff struct {
 	http.RoundTripper
-	left int
+	left atomic.Int32
 }
 
 func (c *cutOff) RoundTrip(req *http.Request) (*http.Response, error) {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return nil, errors.New("no route")
 	}
 	return c.RoundTripper.RoundTrip(req)
@@ -69,7 +70,9 @@ func (c *cutOff) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestNetworkThatEndsLeavesRulesUntried(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
-		c.HTTPClient.Transport = &cutOff{c.HTTPClient.Transport, 3}
+		cut := &cutOff{RoundTripper: c.HTTPClient.Transport}
+		cut.left.Store(3)
+		c.HTTPClient.Transport = cut
 		c.Only = []string{"limits"}
 	})
 	require.NoError(t, err)
@@ -105,7 +108,7 @@ func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
 		began = true
 	}}, func(c *Config) { c.Only = []string{"QueryOrders", "OrderVoucher"} })
 	require.NoError(t, err)
-	assert.Less(t, report.Ended.Sub(report.Began), 5*time.Minute)
+	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
 	for _, result := range report.Results {
 		assert.Equal(t, strings.HasPrefix(result.Rule, "orders/"), result.State == NotTried, "%s: %s", result.Rule, result.Reason)
 	}
