@@ -147,7 +147,7 @@ func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	}
 	pool, err := openPool(d.driver, dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	t.Cleanup(func() { _ = pool.Close() }) // which reports connections that a crash has broken
 	return pool
 }
 
