@@ -87,7 +87,8 @@ var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Serve
 		return untyped(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}))
 	},
 	hotelstays.OpHotelsMetadata: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
-		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}))
+		return untyped(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{
+			DestinationID: srv.CityID(0), Page: &types.PageReq{PageSize: 4}}))
 	},
 	hotelstays.OpHotelList: func(ctx context.Context, srv *hotelstaystest.Server, c *hotelstays.Client) iter.Seq2[any, error] {
 		search := searchCity(srv)

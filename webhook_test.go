@@ -445,8 +445,10 @@ func TestWebhookKeys(t *testing.T) {
 		"a time": {event("", "ref-1", types.EventOrderModified, 1, "{}"), event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
 		"nothing but its body": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
 			1, 1, false},
-		"another time":            {event("", "ref-1", types.EventOrderModified, 1, "{}"), event("", "ref-1", types.EventOrderModified, 2, ""), 2, 1, false},
-		"another reference":       {event("", "ref-1", types.EventOrderPaid, 1, "{}"), event("", "ref-2", types.EventOrderPaid, 1, ""), 2, 1, false},
+		"another time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
+			event("", "ref-1", types.EventOrderModified, 2, ""), 2, 1, false},
+		"another reference": {event("", "ref-1", types.EventOrderPaid, 1, "{}"),
+			event("", "ref-2", types.EventOrderPaid, 1, ""), 2, 1, false},
 		"texts that run together": {event("", "ref-1", "order_paid", 1, "{}"), event("", "ref-1order_", "paid", 1, "{}"), 2, 1, false},
 	} {
 		assert.Len(t, tc.event.Keys(), tc.unsigned, name)

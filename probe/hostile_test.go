@@ -202,7 +202,9 @@ func TestChoicesThatTheDocumentLeavesBreakNoRule(t *testing.T) {
 // Rules that have seen no offer say so.
 func TestRulesThatHaveSeenNothingAreNotTried(t *testing.T) {
 	none := &proxy{op: opHotelList, told: hotelsOf(func(h obj) { delete(h, "rooms") })}
-	report, err := probed(t, hotelstaystest.Config{}, none, func(c *Config) { c.Only = []string{"HotelList", "RoomRatePkg (a priced offer)", "Room"} })
+	report, err := probed(t, hotelstaystest.Config{}, none, func(c *Config) {
+		c.Only = []string{"HotelList", "RoomRatePkg (a priced offer)", "Room"}
+	})
 	require.NoError(t, err)
 	assert.Empty(t, report.broken())
 	for _, rule := range []string{"list/dates", "list/one-room", "list/room-hotel", "list/max-rates"} {

@@ -84,10 +84,12 @@ func TestOpenPointsAreTheSandboxsVariants(t *testing.T) {
 		{hotelstaystest.Config{}, "list/ids-limit", "1000 ids, no visibility band"},
 		{hotelstaystest.Config{VisibilityBand: true}, "list/ids-limit", "200 ids, a visibility band"},
 		{hotelstaystest.Config{}, "session/life", "at least 1h0m0s"},
-		{hotelstaystest.Config{SessionLifetime: 12 * time.Minute}, "session/life", "between 10m0s and 15m0s; then HTTP 400 with code 100000400, status absent"},
+		{hotelstaystest.Config{SessionLifetime: 12 * time.Minute}, "session/life",
+			"between 10m0s and 15m0s; then HTTP 400 with code 100000400, status absent"},
 		{hotelstaystest.Config{}, "oauth/guards", "search:read: HotelList HotelRates CheckAvail; content:read: Destinations HotelsMetadata; " +
 			"booking:read: QueryOrders OrderVoucher"},
-		{hotelstaystest.Config{}, "orders/windows", `accepted: {"end":"1999-01-01","start":"1999-01-01"}, {"end":"1999-01-01T00:00:00Z","start":"1999-01-01T00:00:00Z"}`},
+		{hotelstaystest.Config{}, "orders/windows",
+			`accepted: {"end":"1999-01-01","start":"1999-01-01"}, {"end":"1999-01-01T00:00:00Z","start":"1999-01-01T00:00:00Z"}`},
 		{hotelstaystest.Config{}, "orders/status-list", "accepted: [1]"},
 		{hotelstaystest.Config{}, "destinations/polygon", "Polygon, 3 arrays deep"},
 		{hotelstaystest.Config{}, "ticket/lifetime", "an expired ticket gets code 100000401"},
@@ -169,17 +171,18 @@ func TestMask(t *testing.T) {
 		m.add(value)
 	}
 	for body, want := range map[string]string{
-		`{"a": 1, "ticket" : "x.y.z", "b":[1.50,null,"xtick-$(id)-top"]}`:    `{"a":1,"b":[1.50,null,"x[masked]"],"ticket":"[masked]"}`,
-		`{"phone":{"no":"1","more":[2,true]},"name":"Inn"}`:                  `{"name":"Inn","phone":{"more":["[masked]","[masked]"],"no":"[masked]"}}`,
-		`[{"firstName":"A","Email":"b","name":"Inn"}]`:                       `[{"Email":"[masked]","firstName":"[masked]","name":"Inn"}]`,
-		`{"refreshToken":"r","access_token":"a","msg":"a\/b\u0026\"secret"}`: `{"access_token":"[masked]","msg":"[masked]","refreshToken":"[masked]"}`,
-		`{"appSecret":"not-the-secret"}`:                                     `{"appSecret":"not-the-secret"}`,
-		`{"msg":"\u001b[2J\u009bA"}`:                                         `{"msg":"\uFFFD[2J\uFFFDA"}`,
-		`<html>tick-$(id)-top</html>`:                                        `[27 bytes that are not JSON]`,
-		"\xef\xbb\xbf" + `{"firstName":"An"}`:                                `[21 bytes that are not JSON]`,
-		`{"firstName":"An`:                                                   `[16 bytes that are not JSON]`,
-		`{} {"firstName":"An"}`:                                              `[21 bytes that are not JSON]`,
-		``:                                                                   ``,
+		`{"a": 1, "ticket" : "x.y.z", "b":[1.50,null,"xtick-$(id)-top"]}`: `{"a":1,"b":[1.50,null,"x[masked]"],"ticket":"[masked]"}`,
+		`{"phone":{"no":"1","more":[2,true]}}`:                            `{"phone":{"more":["[masked]","[masked]"],"no":"[masked]"}}`,
+		`[{"firstName":"A","Email":"b","name":"Inn"}]`:                    `[{"Email":"[masked]","firstName":"[masked]","name":"Inn"}]`,
+		`{"refreshToken":"r","access_token":"a"}`:                         `{"access_token":"[masked]","refreshToken":"[masked]"}`,
+		`{"msg":"a\/b\u0026\"secret"}`:                                    `{"msg":"[masked]"}`,
+		`{"appSecret":"not-the-secret"}`:                                  `{"appSecret":"not-the-secret"}`,
+		`{"msg":"\u001b[2J\u009bA"}`:                                      `{"msg":"\uFFFD[2J\uFFFDA"}`,
+		`<html>tick-$(id)-top</html>`:                                     `[27 bytes that are not JSON]`,
+		"\xef\xbb\xbf" + `{"firstName":"An"}`:                             `[21 bytes that are not JSON]`,
+		`{"firstName":"An`:                                                `[16 bytes that are not JSON]`,
+		`{} {"firstName":"An"}`:                                           `[21 bytes that are not JSON]`,
+		``:                                                                ``,
 	} {
 		assert.Equal(t, strings.ReplaceAll(want, `\uFFFD`, "\uFFFD"), m.body([]byte(body), false))
 	}

@@ -152,7 +152,8 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 	assert.Empty(w, mirrors, "mirrors without an order")
 	assert.Zero(w, w.Ledger().RateLimited(""), "429s")
 	days := (lasted * chaostest.Speed).Hours() / 24
-	w.Logf("%d orders, %d cancelled by %d Cancels for %d cancellations; %d webhooks; %.1f QueryOrders a booking, or %.0f in a day", len(references),
+	w.Logf("%d orders, %d cancelled by %d Cancels for %d cancellations; %d webhooks; %.1f QueryOrders a booking, or %.0f in a day",
+		len(references),
 		len(w.Ledger().Cancellations()), sent, begun, len(w.Ledger().Webhooks()), float64(polls)/float64(len(references)),
 		float64(polls)/float64(len(references))/days)
 }

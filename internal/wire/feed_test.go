@@ -54,7 +54,8 @@ func requireFedAsWhole(t *testing.T, body []byte, next func() int) bool {
 }
 
 var oddAnswers = []string{
-	`{"code":0,"msg":"\ud83d\ude00\\\"\u00e9","data":{"list":[{"id":"a\"b","name":{"en":"\n"}},{}],"total":-12,"hasMore":true,"new":[1.5e+3,{"a":null}]}}`,
+	`{"code":0,"msg":"\ud83d\ude00\\\"\u00e9","data":{"list":[{"id":"a\"b","name":{"en":"\n"}},{}],"total":-12,"hasMore":true,` +
+		`"new":[1.5e+3,{"a":null}]}}`,
 	" { \"code\" :\t0 , \"data\" : { \"list\" : null , \"basic\" : { \"sessionId\" : \"é\" } , \"total\" : null , \"hasMore\" : false } } ",
 	`{"data":{"total":1,"list":[]},"code":0}  `, `{"code":0,"data":{"total":1,"total":1}}`, `{"code":0,"data":{"list":[{"id":"\ud83d"}]}}`,
 	`{"code":00}`, `{"code":0,"data":{"hasMore":tru}}`, "{\"code\":0,\"data\":{\"list\":[{\"id\":\"\x00\"}]}}", "{\"code\":0,\x00\"data\":{}}",

@@ -165,7 +165,8 @@ func TestPanicStarvesNoOther(t *testing.T) {
 	p.HasState(many(1), durable.EndingFound, 0)
 	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
 	p.Eventually("its lease is no more", func() bool {
-		return p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged")) > time.Now().Add(2*time.Minute).UnixMicro()
+		due := p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged"))
+		return due > time.Now().Add(2*time.Minute).UnixMicro()
 	})
 }
 
