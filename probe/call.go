@@ -229,7 +229,7 @@ func isA(v any, kind string) error {
 	return nil
 }
 
-// excerpt is a value in a few characters. A text is not shown: it may be part of a secret.
+// excerpt describes a value briefly. It leaves out the text of a string, which may be part of a secret.
 func excerpt(v any) string {
 	switch v := v.(type) {
 	case string:

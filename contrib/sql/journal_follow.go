@@ -58,6 +58,7 @@ func (j *Journal) scanOrder(scan func(...any) error) (*orderEntry, error) {
 
 // workOrders reads leased orders in one request, and delivers what has changed.
 func (j *Journal) workOrders(ctx context.Context, entries []*orderEntry) {
+	defer j.logPanic(ctx, "orders are read later") // of the read of all of them
 	at := time.Now()
 	orders, readErr := j.ordersOf(ctx, entries)
 	var unchanged []*orderEntry

@@ -123,9 +123,9 @@ func (j *Journal) readOfOrders(ctx context.Context, reading *atomic.Bool) (func(
 		return nil, err
 	}
 	return func() {
+		defer j.wakeRun() // others may have become due meanwhile
+		defer reading.Store(false)
 		j.workOrders(ctx, orders)
-		reading.Store(false)
-		j.wakeRun() // others may have become due meanwhile
 	}, err
 }
 
@@ -248,6 +248,7 @@ func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error)
 
 // work does what was claimed. After a failure the lease ends, and any worker continues.
 func (j *Journal) work(ctx context.Context, entries []*entry) {
+	defer j.logPanic(ctx, "bookings are recovered later") // of the poll for all of them
 	for _, e := range j.pollTogether(ctx, entries) {
 		err := j.step(ctx, e)
 		if err != nil && ctx.Err() != nil {
@@ -260,7 +261,7 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 	}
 }
 
-// logPanic ends a panic of the caller's function. Its text may hold a secret of the request.
+// logPanic ends a panic of the caller's code, such as OnOutcome or the client's transport. Its text may hold a secret of the request.
 func (j *Journal) logPanic(ctx context.Context, what string) {
 	if panicked := recover(); panicked != nil {
 		j.opts.Logger.ErrorContext(ctx, what, slog.String("panic", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))

@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -168,6 +169,33 @@ func TestPanicStarvesNoOther(t *testing.T) {
 		due := p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged"))
 		return due > time.Now().Add(2*time.Minute).UnixMicro()
 	})
+}
+
+// pollsThatPanic is a transport with a mistake.
+type pollsThatPanic struct {
+	http.RoundTripper
+	polls atomic.Int32
+}
+
+func (p *pollsThatPanic) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/queryOrders") {
+		p.polls.Add(1)
+		panic("a mistake")
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+// Neither the poll for two bookings nor the read of an order that panics ends the process.
+func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	p.Fleet.Pass(time.Hour)
+	p.fillBooked(2, nil)
+	transport := &pollsThatPanic{RoundTripper: p.Client().Transport}
+	p.SendThrough(transport)
+	processOf(p.db, p.World).Work()
+	p.Eventually("both have panicked", func() bool { return transport.polls.Load() == 2 })
 }
 
 // followBookings lets a process follow orders, and store them as the caller's mirror.
