@@ -97,17 +97,6 @@ func numbers(text []byte) (o obj) {
 	return o
 }
 
-// field walks into an answer: the first element of each list.
-func field(v any, path ...string) obj {
-	for _, name := range path {
-		v = v.(obj)[name]
-		if list, ok := v.([]any); ok {
-			v = list[0]
-		}
-	}
-	return v.(obj)
-}
-
 // probed runs the rules against a sandbox in virtual time.
 func probed(t *testing.T, sandbox hotelstaystest.Config, fault *proxy, change func(*Config)) (report *Report, err error) {
 	t.Helper()
@@ -139,7 +128,7 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, fault *proxy, change fu
 func (r *Report) result(t *testing.T, rule string) Result {
 	t.Helper()
 	for _, result := range r.Results {
-		if result.Rule == rule {
+		if result.Name == rule {
 			return result
 		}
 	}
@@ -151,7 +140,7 @@ func (r *Report) result(t *testing.T, rule string) Result {
 func (r *Report) broken() (names []string) {
 	for _, result := range r.Results {
 		if result.State == Broken {
-			names = append(names, result.Rule)
+			names = append(names, result.Name)
 		}
 	}
 	return names

@@ -3,50 +3,39 @@ package probe
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// emptyPage is a search or a catalogue whose first page is empty, and not the last one.
-func emptyPage(list string) func(*reply) {
-	return inData(func(data obj) {
-		data[list], data["hasMore"], data["page"] = []any{}, true, obj{"hasMore": true}
-	})
-}
-
 // What a service answers is never the end of a run.
 func TestAnswersThatNoServiceShouldGive(t *testing.T) {
-	first := func(told func(*reply)) func(*reply) {
-		return func(a *reply) {
-			page, _ := a.asked.body["page"].(obj)
-			if fmt.Sprint(a.asked.body["pageNum"]) == "1" || fmt.Sprint(page["pageNum"]) == "1" {
-				told(a)
-			}
-		}
+	empty := func(list string) func(*reply) {
+		return on("pageNum", 1, func(a *reply) {
+			a.data[list], a.data["hasMore"], a.data["page"] = []any{}, true, obj{"hasMore": true}
+		})
 	}
 	for name, test := range map[string]struct {
 		fault *proxy
 		rule  string
 		state State
 	}{
-		"an empty first page of hotels":    {&proxy{op: opHotelList, told: first(emptyPage("list"))}, "list/pages", Found},
-		"an empty first page of catalogue": {&proxy{op: opHotelsMetadata, told: first(emptyPage("hotelsMetadata"))}, "metadata/pages", Held},
-		"places of no country": {&proxy{op: opDestinations, told: inData(func(data obj) {
-			for _, place := range data["destinations"].([]any) {
-				place.(obj)["countryCode"] = ""
-			}
-		})}, "destinations/form", Broken},
+		"an empty first page of hotels":    {&proxy{op: opHotelList, told: empty("list")}, "list/pages", Found},
+		"an empty first page of catalogue": {&proxy{op: opHotelsMetadata, told: empty("hotelsMetadata")}, "metadata/pages", Held},
+		"places of no country": {&proxy{op: opDestinations, told: sets("destinations[].countryCode", "")},
+			"destinations/form", Broken},
 	} {
 		report, err := probed(t, hotelstaystest.Config{}, test.fault, func(c *Config) { c.Only = []string{test.rule} })
 		require.NoError(t, err, name)
@@ -55,34 +44,28 @@ func TestAnswersThatNoServiceShouldGive(t *testing.T) {
 	}
 }
 
-// cutOff is a network that ends after a number of requests.
-type cutOff struct {
-	http.RoundTripper
-	left atomic.Int32
-}
-
-func (c *cutOff) RoundTrip(req *http.Request) (*http.Response, error) {
-	if c.left.Add(-1) < 0 {
-		return nil, errors.New("no route")
-	}
-	return c.RoundTripper.RoundTrip(req)
-}
-
 func TestNetworkThatEndsLeavesRulesUntried(t *testing.T) {
+	var sent atomic.Int32
 	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
-		cut := &cutOff{RoundTripper: c.HTTPClient.Transport}
-		cut.left.Store(3)
-		c.HTTPClient.Transport = cut
+		through := c.HTTPClient.Transport
+		c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			if sent.Add(1) > 3 {
+				return nil, errors.New("no route")
+			}
+			return through.RoundTrip(req)
+		})
 		c.Only = []string{"limits"}
 	})
 	require.NoError(t, err)
 	assert.Equal(t, len(limitRules), report.Count(NotTried))
 }
 
+// A mistake of a rule is neither hidden nor the end of a run.
 func TestPanicOfARuleIsItsResult(t *testing.T) {
 	s := &session{masker: &masker{}}
 	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) { var list []int; _ = list[0] }})
-	assert.Equal(t, NotTried, result.State)
+	assert.Equal(t, Broken, result.State)
+	assert.Contains(t, result.Reason, "a fault of this program, not of the service")
 	assert.Contains(t, result.Reason, "index out of range")
 }
 
@@ -110,36 +93,27 @@ func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
 	for _, result := range report.Results {
-		assert.Equal(t, strings.HasPrefix(result.Rule, "orders/"), result.State == NotTried, "%s: %s", result.Rule, result.Reason)
+		assert.Equal(t, strings.HasPrefix(result.Name, "orders/"), result.State == NotTried, "%s: %s", result.Name, result.Reason)
 	}
 }
 
 // A body that ends early is no answer.
 func TestBodyThatEndsEarlyIsNotJudged(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
-		c.HTTPClient.Transport = early{c.HTTPClient.Transport}
+		through := c.HTTPClient.Transport
+		c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			resp, err := through.RoundTrip(req)
+			if err == nil && strings.HasSuffix(req.URL.Path, paths[opOrderVoucher]) {
+				resp.Body.Close()
+				resp.Body = io.NopCloser(iotest.ErrReader(errors.New("the connection was reset")))
+			}
+			return resp, err
+		})
 		c.Only = []string{"voucher/unknown"}
 	})
 	require.NoError(t, err)
 	assert.Equal(t, NotTried, report.Results[0].State, report.Results[0].Reason)
 }
-
-// early ends the bodies of vouchers.
-type early struct{ http.RoundTripper }
-
-func (e early) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := e.RoundTripper.RoundTrip(req)
-	if err == nil && strings.HasSuffix(req.URL.Path, paths[opOrderVoucher]) {
-		resp.Body.Close()
-		resp.Body = ended{}
-	}
-	return resp, err
-}
-
-type ended struct{}
-
-func (ended) Read([]byte) (int, error) { return 0, errors.New("the connection was reset") }
-func (ended) Close() error             { return nil }
 
 // An account that may do nothing, or not all, is no fault of the service.
 func TestAccountsThatMayNotDoAllBreakNoRule(t *testing.T) {
@@ -161,33 +135,16 @@ func TestChoicesThatTheDocumentLeavesBreakNoRule(t *testing.T) {
 			}
 			n++
 		},
-		"parents by region codes": inData(func(data obj) {
-			places, _ := data["destinations"].([]any)
-			for _, place := range places {
-				place.(obj)["parentDestinationId"] = "GB-ENG"
-				delete(place.(obj), "coordinates")
-				place.(obj)["coordinates"] = obj{}
-			}
+		"parents by region codes":                     sets("destinations[].parentDestinationId", "GB-ENG"),
+		"empty coordinates":                           sets("destinations[].coordinates", obj{}),
+		"an unavailable offer for an unknown session": on("ratePkgId", present, on("Session-Id", noSession, granted(obj{"status": 2}))),
+		"rates for an unknown session":                on("hotelId", present, on("Session-Id", noSession, granted(obj{"rooms": []any{}}))),
+		"another Request-Id":                          headed("Request-Id", "r-1"),
+		"a ticket of some seconds less": sets("ticket", func(obj) any {
+			return "e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iat":1,"exp":86399}`)) + ".x"
 		}),
-		"an unavailable offer for an unknown session": func(a *reply) {
-			if strings.HasSuffix(a.asked.path, paths[opCheckAvail]) && a.asked.header.Get("Session-Id") == noSession && a.status == 400 {
-				a.succeed(obj{"status": 2})
-			}
-		},
-		"rates for an unknown session": func(a *reply) {
-			if strings.HasSuffix(a.asked.path, paths[opHotelRates]) && a.asked.header.Get("Session-Id") == noSession && a.status == 400 {
-				a.succeed(obj{"rooms": []any{}})
-			}
-		},
-		"another Request-Id": headed("Request-Id", is("r-1")),
-		"a ticket of some seconds less": func(a *reply) {
-			if ticket, _ := a.data["ticket"].(string); ticket != "" {
-				a.data["ticket"] = "e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"iat":1,"exp":86399}`)) + ".x"
-			}
-		},
 	} {
-		fault := &proxy{told: told}
-		report, err := probed(t, hotelstaystest.Config{}, fault, func(c *Config) {
+		report, err := probed(t, hotelstaystest.Config{}, &proxy{told: told}, func(c *Config) {
 			if strings.HasPrefix(name, "a ticket") {
 				c.Only = []string{"ticket/default-ttl"}
 			}
@@ -201,7 +158,7 @@ func TestChoicesThatTheDocumentLeavesBreakNoRule(t *testing.T) {
 
 // Rules that have seen no offer say so.
 func TestRulesThatHaveSeenNothingAreNotTried(t *testing.T) {
-	none := &proxy{op: opHotelList, told: hotelsOf(func(h obj) { delete(h, "rooms") })}
+	none := &proxy{op: opHotelList, told: sets("list[].rooms", nil)}
 	report, err := probed(t, hotelstaystest.Config{}, none, func(c *Config) {
 		c.Only = []string{"HotelList", "RoomRatePkg (a priced offer)", "Room"}
 	})
@@ -225,16 +182,13 @@ func TestCurlIsThatOfTheAnswerThatBrokeTheRule(t *testing.T) {
 	}
 }
 
-// silent is a service that does not answer.
-type silent struct{}
-
-func (silent) RoundTrip(req *http.Request) (*http.Response, error) {
-	<-req.Context().Done()
-	return nil, req.Context().Err()
-}
-
 func TestServiceThatDoesNotAnswerIsOneLine(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.HTTPClient.Transport = silent{} })
+	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
+		c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		})
+	})
 	assert.Nil(t, report)
 	assert.ErrorContains(t, err, "the service gave no ticket, so nothing was tried")
 	assert.NotContains(t, err.Error(), "\n")

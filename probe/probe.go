@@ -104,12 +104,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	report := &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
 	for _, rule := range rules {
-		result := Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried}
-		if err := ctx.Err(); err != nil {
-			result.Reason = err.Error()
-		} else {
-			result = s.try(ctx, rule)
-		}
+		result := s.try(ctx, rule)
 		report.Results = append(report.Results, result)
 		if cfg.Progress != nil {
 			cfg.Progress(result)
@@ -143,7 +138,7 @@ func Test[T testingT[T]](t T, cfg Config) {
 		return
 	}
 	for _, result := range report.Results {
-		t.Run(result.Rule, func(t T) {
+		t.Run(result.Name, func(t T) {
 			switch result.State {
 			case Broken:
 				t.Errorf("%s: %s\n%s\n%s", result.Section, result.Promise, result.Reason, result.Curl)

@@ -24,8 +24,8 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, report.Results, len(Rules()))
 	for _, result := range report.Results {
-		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Rule, result.Reason)
-		assert.NotEmpty(t, result.Evidence, result.Rule)
+		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Name, result.Reason)
+		assert.NotEmpty(t, result.Evidence, result.Name)
 	}
 	assert.Empty(t, report.Notes)
 }
@@ -39,8 +39,8 @@ func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 		if rule.Needs == "" {
 			assert.NotEqual(t, NotTried, result.State, "%s: %s", rule.Name, result.Reason)
 		} else {
-			assert.Equal(t, Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried,
-				Reason: "needs Config." + rule.Needs}, result)
+			rule.try = nil
+			assert.Equal(t, Result{Rule: rule, State: NotTried, Reason: "needs Config." + rule.Needs}, result)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestRunIsPolite(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) { c.Only = []string{"QueryOrders"} })
 	require.NoError(t, err)
 	for _, result := range report.Results {
-		assert.Equal(t, Found, result.State, "%s: %s", result.Rule, result.Reason)
+		assert.Equal(t, Found, result.State, "%s: %s", result.Name, result.Reason)
 	}
 	assert.GreaterOrEqual(t, least["orders"], 200*time.Millisecond)
 	assert.GreaterOrEqual(t, least["retry"], 40*time.Second)

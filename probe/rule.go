@@ -16,13 +16,13 @@ import (
 // Rule is one promise of the document, or one point that it leaves open.
 type Rule struct {
 	// Name is unique, and begins with its group, such as "ticket/ttl".
-	Name string
+	Name string `json:"rule"`
 	// Section is the section of the API's document.
-	Section string
+	Section string `json:"section"`
 	// Promise says what must hold, or what is found out.
-	Promise string
+	Promise string `json:"promise"`
 	// Needs is the field of Config that has to be set; "": reading is enough.
-	Needs string
+	Needs string `json:"needs,omitempty"`
 
 	try func(*run)
 }
@@ -62,10 +62,8 @@ const (
 
 // Result is what came out of one rule.
 type Result struct {
-	Rule    string `json:"rule"`
-	Section string `json:"section"`
-	Promise string `json:"promise"`
-	State   State  `json:"state"`
+	Rule
+	State State `json:"state"`
 	// Reason is what was expected and what came instead, or why the rule was not tried.
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
@@ -108,7 +106,7 @@ func judge(part func()) (err error) {
 		case stop:
 			err = end.err
 		default:
-			err = untried{fmt.Sprintf("this rule cannot judge what the service answered: %v", end), nil}
+			err = fmt.Errorf("a fault of this program, not of the service; please report it: %v", end)
 		}
 	}()
 	part()
@@ -147,13 +145,14 @@ func each(ops []operation, try func(*run, operation)) func(*run) {
 
 // try tries one rule.
 func (s *session) try(ctx context.Context, rule Rule) Result {
-	res := Result{Rule: rule.Name, Section: rule.Section, Promise: rule.Promise, State: NotTried}
-	if !given[rule.Needs](&s.cfg) {
-		res.Reason = "needs Config." + rule.Needs
-		return res
-	}
+	res := Result{Rule: rule, State: NotTried}
+	res.try = nil
 	r := &run{session: s, ctx: ctx}
-	err := judge(func() { rule.try(r) })
+	err := judge(func() {
+		skip(ctx.Err() != nil, "%v", ctx.Err())
+		skip(!given[rule.Needs](&s.cfg), "needs Config.%s", rule.Needs)
+		rule.try(r)
+	})
 	missing := untried{}
 	if errors.As(err, &missing) && r.whole && missing.cause != nil {
 		err = missing.cause

@@ -243,7 +243,7 @@ func (p *printer) result(r probe.Result) {
 	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
 		state = "\x1b[" + code + "m" + state + "\x1b[0m"
 	}
-	fmt.Fprintf(p.w, "  %s %s\n", state, r.Rule)
+	fmt.Fprintf(p.w, "  %s %s\n", state, r.Name)
 	if r.State == probe.Broken {
 		p.line(12, r.Promise)
 	}
