@@ -101,8 +101,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		observers:    cfg.observers,
 		log:          cfg.log,
 		bodySizes:    make(map[Operation]*atomic.Int64, len(operations)),
-		policy:       cfg.policy(),
-		quota:        new(transport.RetryQuota),
+		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second, MaxRetryAfter: 60 * time.Second,
+			MaxBody: cfg.maxBody}, // and the attempts of each call
+		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {
 		c.bodySizes[op] = new(atomic.Int64)

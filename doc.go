@@ -129,37 +129,24 @@
 //
 // # Recovery
 //
-// [Client.BookAndRecover] books. After an unknown outcome it asks for the order at 0, 30,
-// 90, 210, 450 and 600 seconds, and returns one of these states:
+// [Client.BookAndRecover] books. After an unknown outcome it asks for the order at 0, 30, 90, 210, 450
+// and 600 seconds. Only a successful last poll without any order proves absence; after a refusal with an
+// undocumented code one such poll does. If the order appears even later, the same reference still
+// prevents a second one. A [BookingRecovery] that is stored before Book is sent ([WithSaveRecovery])
+// survives the process: [Client.RecoverBooking] continues it in any process of the account, and
+// [Client.StepRecovery] makes one poll, for job queues. Book may succeed at another price: with
+// BookRequest.Expect, BookingOutcome.Changes lists it.
 //
-//	BookingFound        the order exists
-//	BookingAbsent       no order: check the offer again, then book under the same reference
-//	BookingUnverified   unknown: do not book again, keep asking
+// # Time limits and rate limits
 //
-// Only a successful last poll without any order proves absence; after a refusal with an undocumented
-// code one such poll does. If the order appears even later, the same reference still prevents a second
-// one. Store the [BookingRecovery] before Book is sent ([WithSaveRecovery]). [Client.RecoverBooking]
-// continues it in any process of the account; [Client.StepRecovery] makes one poll, for job queues. With
-// BookRequest.Expect, an order with other dates is an error, and BookingOutcome.Changes lists all other
-// differences: Book may succeed at another price.
-//
-// # Time limits
-//
-// A call ends with its ctx or after [WithTimeout]. With neither, it has the limit of its
-// operation, which the constants ([OpBook]) name.
-//
-// The client's own call for a token has this limit from its slot of the rate limit on, for which it
-// waits up to five minutes. Only ctx limits all calls of a helper or an iterator. The operations of
-// the booking flow ([OpBook]) send the remaining time to the service.
-//
-// # Rate limits
+// A call ends with its ctx or after [WithTimeout]. With neither, it has the limit of its operation. The
+// constants ([OpBook]) name it, and the rate limit. The client's own call for a token has this limit from
+// its slot of the rate limit on, for which it waits up to five minutes. The operations of the booking
+// flow send the remaining time to the service.
 //
 // The service counts the requests of a client address in any second, per operation. The client waits
-// for a free slot, in the order of the callers, until ctx ends. Each operation has its own limit, which
-// the constants name, too.
-//
-// A slot is free again 1.01 seconds after its request arrived ([RateLimiterOptions]). [WithParallelism]
-// lets an iterator use the whole limit. Clients behind one address share the limits: derive them by
+// for a free slot, in the order of the callers, until ctx ends. A slot is free again 1.01 seconds after
+// its request arrived ([RateLimiterOptions]). Clients behind one address share the limits: derive them by
 // [Client.WithCredential], or give them a common [RateLimiter], of [NewRateLimiter], or for several
 // processes of contrib/redis.
 //
@@ -173,13 +160,10 @@
 //
 // # Vouchers and webhooks
 //
-// [Client.AwaitVoucher] waits for a voucher. [Client.SaveVoucher], [Client.OpenVoucher] and
-// [Client.DownloadVoucher] return only a document whose SHA-256 is as issued. They connect to
-// public hosts only; [WithVoucherHosts] names private ones.
-//
-// The handler of [NewWebhookHandler] checks a delivery's signature and time. Your function
-// succeeds once per event, within the retention of the [EventStore]. Events overtake each
-// other, so ask QueryOrders for the current state. A [WakeHub] makes a wait poll at once.
+// [Client.SaveVoucher], [Client.OpenVoucher] and [Client.DownloadVoucher] return only a document whose
+// SHA-256 is as issued, from public hosts or those of [WithVoucherHosts]. The function of a
+// [NewWebhookHandler] succeeds once per event. Events overtake each other, so ask QueryOrders for the
+// current state. A [WakeHub] makes a wait poll at once.
 //
 // # Testing
 //

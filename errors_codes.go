@@ -62,15 +62,6 @@ var conditions = []condition{
 		next: "try again later"},
 }
 
-func byCode(code int) (condition, bool) {
-	for _, c := range conditions {
-		if code != 0 && c.code == code {
-			return c, true
-		}
-	}
-	return condition{}, false
-}
-
 // APIError is a refusal or a failure that the service reported, or an HTTP status of something in
 // front of it. By errors.Is it matches one sentinel at most.
 type APIError struct {
@@ -166,8 +157,9 @@ func (e *APIError) seemsRefused() bool {
 
 // listed reports whether the document, or ServiceFacts, lists the code for the operation.
 func (e *APIError) listed() bool {
-	c, ok := byCode(e.Code)
-	return e.ownRefusal || ok && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
+	return e.ownRefusal || e.Code != 0 && slices.ContainsFunc(conditions, func(c condition) bool {
+		return c.code == e.Code && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
+	})
 }
 
 func (e *APIError) what() string {

@@ -61,4 +61,4 @@ const DefaultEvents = defaultEvents
 
 func (m *memoryEvents) Keys() int { return len(m.held) }
 
-func (m *memoryEvents) DoneKeys() int { return m.done.Len() }
+func (m *memoryEvents) DoneKeys() int { return len(m.done) }

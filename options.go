@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
 // Option is an option of New.
@@ -200,16 +198,6 @@ type config struct {
 	observers    []Observer
 	maxBody      int64
 	voucherHosts []string
-}
-
-func (c *config) policy() transport.Policy {
-	return transport.Policy{
-		MaxAttempts:   c.attempts,
-		Backoff:       250 * time.Millisecond,
-		MaxBackoff:    8 * time.Second,
-		MaxRetryAfter: 60 * time.Second,
-		MaxBody:       c.maxBody,
-	}
 }
 
 func notNil(option string, value any, set clientOption) Option {

@@ -3,9 +3,9 @@
 package hotelstays
 
 import (
-	"container/list"
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
@@ -50,13 +50,13 @@ type memoryEvents struct {
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done list.List // of *eventKey, oldest first
+	done []*eventKey // oldest first, also those that are no longer held
 }
 
 type eventKey struct {
 	key   string
-	until time.Time     // the end of the lease or of the retention
-	place *list.Element // in done; nil if claimed
+	until time.Time // the end of the lease or of the retention
+	done  bool      // else claimed
 }
 
 func newMemoryEvents(limit int) *memoryEvents {
@@ -72,7 +72,7 @@ func (m *memoryEvents) Claim(_ context.Context, keys []string, lease time.Durati
 		e := m.held[key]
 		switch {
 		case e == nil || !e.until.After(now):
-		case e.place != nil:
+		case e.done:
 			return ClaimDone, nil
 		default:
 			busy = true
@@ -82,7 +82,7 @@ func (m *memoryEvents) Claim(_ context.Context, keys []string, lease time.Durati
 		return ClaimBusy, nil
 	}
 	for _, key := range keys {
-		m.forget(key)
+		delete(m.held, key)
 	}
 	if !m.makeRoom(len(keys)) {
 		return "", errEventsFull
@@ -98,10 +98,8 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 	defer m.mu.Unlock()
 	until := time.Now().Add(retention)
 	for _, key := range keys {
-		m.forget(key)
-		e := &eventKey{key: key, until: until}
-		e.place = m.done.PushBack(e)
-		m.held[key] = e
+		m.held[key] = &eventKey{key, until, true}
+		m.done = append(m.done, m.held[key])
 	}
 	m.makeRoom(0) // the room of an expired claim may be taken
 	return nil
@@ -111,22 +109,11 @@ func (m *memoryEvents) Release(_ context.Context, keys []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, key := range keys {
-		if e := m.held[key]; e != nil && e.place == nil {
-			m.forget(key)
+		if e := m.held[key]; e != nil && !e.done {
+			delete(m.held, key)
 		}
 	}
 	return nil
-}
-
-func (m *memoryEvents) forget(key string) {
-	e := m.held[key]
-	if e == nil {
-		return
-	}
-	if e.place != nil {
-		m.done.Remove(e.place)
-	}
-	delete(m.held, key)
 }
 
 // makeRoom drops expired keys, then the oldest done keys. It searches the claims last,
@@ -134,19 +121,19 @@ func (m *memoryEvents) forget(key string) {
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }
-	for front := m.done.Front(); front != nil; front = m.done.Front() {
-		e := front.Value.(*eventKey)
-		if e.until.After(now) && !full() {
+	for len(m.done) > 0 {
+		oldest := m.done[0]
+		held := m.held[oldest.key] == oldest
+		if held && oldest.until.After(now) && !full() {
 			break
 		}
-		m.forget(e.key)
+		if held {
+			delete(m.held, oldest.key)
+		}
+		m.done = m.done[1:]
 	}
 	if full() {
-		for key, e := range m.held {
-			if !e.until.After(now) {
-				m.forget(key)
-			}
-		}
+		maps.DeleteFunc(m.held, func(_ string, e *eventKey) bool { return !e.until.After(now) })
 	}
 	return !full()
 }
