@@ -19,16 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// fault is a service that differs from the document in one thing, and the rules that say so.
-type fault struct {
-	op     operation
-	asked  func(*question)
-	told   func(*reply)
-	breaks string // names, by spaces
-}
-
-func (f fault) proxy() *proxy { return &proxy{op: f.op, asked: f.asked, told: f.told} }
-
 // asks reports whether a member of a request, of its page, or a header of it (in upper case) has a value. That is a
 // func(any) bool; nil: it is absent.
 func (q *question) asks(name string, want any) bool {
@@ -313,7 +303,7 @@ func TestFaultsAreFound(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			f := faults[name]
-			report, err := probed(t, hotelstaystest.Config{}, f.proxy(), func(c *Config) { c.Patience = 5 * time.Minute })
+			report, err := probed(t, hotelstaystest.Config{}, f, func(c *Config) { c.Patience = 5 * time.Minute })
 			require.NoError(t, err)
 			want := strings.Fields(f.breaks)
 			assert.ElementsMatch(t, want, report.broken())

@@ -23,13 +23,12 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// proxy is a service with one fault, in front of the sandbox.
-type proxy struct {
-	http.RoundTripper
-	op    operation       // "": all
-	asked func(*question) // changes the request
-	told  func(*reply)    // changes the answer
-	mu    sync.Mutex      // held by asked and told
+// fault is a service that differs from the document in one thing, and the rules that say so.
+type fault struct {
+	op     operation       // "": all
+	asked  func(*question) // changes the request
+	told   func(*reply)    // changes the answer
+	breaks string          // names, by spaces
 }
 
 // question is a request before it reaches the sandbox.
@@ -58,35 +57,39 @@ func (a *reply) succeed(data obj) {
 	a.status, a.body, a.data = 200, obj{"code": 0, "msg": "success", "data": data}, data
 }
 
-func (p *proxy) RoundTrip(req *http.Request) (*http.Response, error) {
-	if p.op != "" && !strings.HasSuffix(req.URL.Path, paths[p.op]) {
-		return p.RoundTripper.RoundTrip(req)
-	}
-	req = req.Clone(req.Context())
-	sent, _ := io.ReadAll(req.Body)
-	q := question{req.URL.Path, req.Header, numbers(sent)}
-	if p.asked != nil {
-		p.mu.Lock()
-		p.asked(&q)
-		p.mu.Unlock()
-		sent, _ = json.Marshal(q.body)
-	}
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
-	resp, err := p.RoundTripper.RoundTrip(req)
-	if err != nil || p.told == nil {
-		return resp, err
-	}
-	body, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	a := &reply{asked: q, status: resp.StatusCode, header: resp.Header, body: numbers(body)}
-	a.data, _ = a.body["data"].(obj)
-	p.mu.Lock()
-	p.told(a)
-	p.mu.Unlock()
-	body, _ = json.Marshal(a.body)
-	resp.StatusCode, resp.Body, resp.ContentLength = a.status, io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	resp.Header.Del("Content-Length")
-	return resp, nil
+// before stands before a service, and makes it one with the fault.
+func (f fault) before(service http.RoundTripper) http.RoundTripper {
+	var mu sync.Mutex // held by asked and told
+	return testkit.Transport(func(req *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(req.URL.Path, paths[f.op]) {
+			return service.RoundTrip(req)
+		}
+		req = req.Clone(req.Context())
+		sent, _ := io.ReadAll(req.Body)
+		q := question{req.URL.Path, req.Header, numbers(sent)}
+		if f.asked != nil {
+			mu.Lock()
+			f.asked(&q)
+			mu.Unlock()
+			sent, _ = json.Marshal(q.body)
+		}
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+		resp, err := service.RoundTrip(req)
+		if err != nil || f.told == nil {
+			return resp, err
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		a := &reply{asked: q, status: resp.StatusCode, header: resp.Header, body: numbers(body)}
+		a.data, _ = a.body["data"].(obj)
+		mu.Lock()
+		f.told(a)
+		mu.Unlock()
+		body, _ = json.Marshal(a.body)
+		resp.StatusCode, resp.Body, resp.ContentLength = a.status, io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		resp.Header.Del("Content-Length")
+		return resp, nil
+	})
 }
 
 // numbers decodes an object without touching its numbers.
@@ -97,28 +100,26 @@ func numbers(text []byte) (o obj) {
 	return o
 }
 
+// sandboxed configures a run of all rules against a sandbox with a fault.
+func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) Config {
+	t.Helper()
+	sandbox.Catalog.HotelsPerCity, sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 60, 1, 2
+	srv, _ := testkit.NewSandbox(t, sandbox)
+	through := srv.Client()
+	t.Cleanup(through.CloseIdleConnections)
+	return Config{
+		BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: f.before(through.Transport)},
+		OAuth: &hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
+		Burst: true, Patience: time.Hour,
+	}
+}
+
 // probed runs the rules against a sandbox in virtual time.
-func probed(t *testing.T, sandbox hotelstaystest.Config, fault *proxy, change func(*Config)) (report *Report, err error) {
+func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*Config)) (report *Report, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sandbox.InMemory = true
-		sandbox.Catalog.HotelsPerCity, sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 60, 1, 2
-		srv := hotelstaystest.NewServer(&sandbox)
-		defer srv.Close()
-		through := srv.Client()
-		defer through.CloseIdleConnections()
-		cfg := Config{
-			BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: through.Transport},
-			OAuth: &hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
-			Burst: true, Patience: time.Hour, DestinationID: "",
-		}
-		if fault != nil {
-			fault.RoundTripper = through.Transport
-			cfg.HTTPClient.Transport = fault
-		}
-		if change != nil {
-			change(&cfg)
-		}
+		cfg := sandboxed(t, sandbox, f)
+		change(&cfg)
 		report, err = Run(t.Context(), cfg)
 	})
 	return report, err
@@ -145,3 +146,8 @@ func (r *Report) broken() (names []string) {
 	}
 	return names
 }
+
+func all(*Config) {}
+
+// only selects rules.
+func only(names ...string) func(*Config) { return func(c *Config) { c.Only = names } }

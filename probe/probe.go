@@ -84,6 +84,18 @@ func (r *Report) Count(state State) (n int) {
 	return n
 }
 
+// slow counts the answers that took longer than five seconds.
+func (r *Report) slow() (slow, all int) {
+	for _, result := range r.Results {
+		for _, ex := range result.Evidence {
+			if all++; ex.Took > 5000 {
+				slow++
+			}
+		}
+	}
+	return slow, all
+}
+
 // session is a run: what its rules share.
 type session struct {
 	cfg    Config
@@ -111,6 +123,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 	}
 	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
+	if slow, all := report.slow(); slow > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d answers took longer than 5 seconds", slow, all))
+	}
 	if report.Count(Held)+report.Count(Found)+report.Count(Broken) == 0 {
 		report.Notes = append(report.Notes, "no rule could be tried: "+report.Results[0].Reason)
 	}

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,7 +21,7 @@ import (
 )
 
 func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, nil, nil)
+	report, err := probed(t, hotelstaystest.Config{}, fault{}, all)
 	require.NoError(t, err)
 	require.Len(t, report.Results, len(Rules()))
 	for _, result := range report.Results {
@@ -32,7 +33,7 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 
 // Rules that need more than reading say so.
 func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.OAuth, c.Burst, c.Patience = nil, false, 0 })
+	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.OAuth, c.Burst, c.Patience = nil, false, 0 })
 	require.NoError(t, err)
 	for i, rule := range Rules() {
 		result := report.Results[i]
@@ -46,13 +47,13 @@ func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 }
 
 func TestRulesAreSelected(t *testing.T) {
-	for only, want := range map[string]int{"ticket/ttl-above": 1, "TICKET": len(ticketRules),
+	for name, want := range map[string]int{"ticket/ttl-above": 1, "TICKET": len(ticketRules),
 		"Limits": len(limitRules), "CheckAvail": len(checkRules) - 1} {
-		report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only = []string{only} })
+		report, err := probed(t, hotelstaystest.Config{}, fault{}, only(name))
 		require.NoError(t, err)
-		assert.Len(t, report.Results, want, only)
+		assert.Len(t, report.Results, want, name)
 	}
-	_, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Only = []string{"nothing"} })
+	_, err := probed(t, hotelstaystest.Config{}, fault{}, only("nothing"))
 	assert.ErrorContains(t, err, "no rule is named nothing")
 }
 
@@ -94,7 +95,7 @@ func TestOpenPointsAreTheSandboxsVariants(t *testing.T) {
 		{hotelstaystest.Config{}, "destinations/polygon", "Polygon, 3 arrays deep"},
 		{hotelstaystest.Config{}, "ticket/lifetime", "an expired ticket gets code 100000401"},
 	} {
-		report, err := probed(t, test.sandbox, nil, func(c *Config) { c.Only = []string{test.rule} })
+		report, err := probed(t, test.sandbox, fault{}, only(test.rule))
 		require.NoError(t, err)
 		assert.Equal(t, Found, report.Results[0].State, "%s: %s", test.rule, report.Results[0].Reason)
 		assert.Equal(t, test.found, report.Results[0].Found)
@@ -106,7 +107,7 @@ func TestOpenPointsAreTheSandboxsVariants(t *testing.T) {
 // What was set by hand stays, because no rule finds it out.
 func TestFactsOfTheConfigStay(t *testing.T) {
 	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}}
-	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) {
+	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
 		c.Facts, c.Only = &hotelstays.ServiceFacts{OrderStates: states}, []string{"QueryOrders"}
 	})
 	require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestFactsOfTheConfigStay(t *testing.T) {
 }
 
 func TestFactThatTheServiceContradictsBreaksARule(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, nil, func(c *Config) { c.Facts = &hotelstays.ServiceFacts{NullOrders: true} })
+	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.Facts = &hotelstays.ServiceFacts{NullOrders: true} })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"orders/empty"}, report.broken())
 	assert.Equal(t, "ServiceFacts.NullOrders is configured as true, and the list is []", report.result(t, "orders/empty").Reason)
@@ -124,7 +125,7 @@ func TestFactThatTheServiceContradictsBreaksARule(t *testing.T) {
 // A client with the facts takes a null list as absence; without them it is unreadable.
 func TestFactsServeTheClient(t *testing.T) {
 	sandbox := hotelstaystest.Config{Variants: hotelstaystest.Variants{NullOrders: true}}
-	report, err := probed(t, sandbox, nil, func(c *Config) { c.Only = []string{"QueryOrders"} })
+	report, err := probed(t, sandbox, fault{}, only("QueryOrders"))
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		srv, without := testkit.NewSandbox(t, sandbox)
@@ -139,7 +140,7 @@ func TestFactsServeTheClient(t *testing.T) {
 // Nothing of a report is a secret, a token or the name of a person.
 func TestReportHasNoSecrets(t *testing.T) {
 	var tokens []string
-	watch := &proxy{told: func(a *reply) {
+	watch := fault{told: func(a *reply) {
 		for _, name := range []string{"ticket", "access_token"} {
 			if token, ok := a.data[name].(string); ok {
 				tokens = append(tokens, token)
@@ -194,7 +195,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestCurlRepeatsTheRequest(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, faults["a ttl above the limit"].proxy(), nil)
+	report, err := probed(t, hotelstaystest.Config{}, faults["a ttl above the limit"], all)
 	require.NoError(t, err)
 	assert.Equal(t, `curl -sS -i -X POST -H 'Content-Type: application/json' -d '{"appKey":"sandbox-app-key","appSecret":"'"$SECRET"'",`+
 		`"ttl":31536001}' '`+report.BaseURL+`/api/auth/ticket'`, report.result(t, "ticket/ttl-above").Curl)
@@ -228,40 +229,59 @@ func TestServiceThatCannotBeProbed(t *testing.T) {
 		a.header.Set("Content-Type", "text/html")
 		a.status, a.body = 403, obj{"html": "log in"}
 	}
+	silent := func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	down := func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 	for name, test := range map[string]struct {
-		fault *proxy
-		says  string
+		fault   fault
+		through testkit.Transport
+		says    string
 	}{
-		"a login page":         {&proxy{told: page}, "HTTP 403"},
-		"another API":          {&proxy{told: func(a *reply) { a.status, a.body = 404, obj{"error": "no route"} }}, "HTTP 404"},
-		"a refused credential": {&proxy{told: func(a *reply) { a.refuse(401, types.CodeUnauthorized) }}, "100000401"},
+		"a login page":         {fault{told: page}, nil, "HTTP 403"},
+		"another API":          {fault{told: func(a *reply) { a.status, a.body = 404, obj{"error": "no route"} }}, nil, "HTTP 404"},
+		"a refused credential": {fault{told: refused(401, unauthorized)}, nil, "100000401"},
+		"no answer":            {fault{}, silent, "deadline exceeded"},
+		"no service":           {fault{}, down, "connection refused"},
 	} {
-		report, err := probed(t, hotelstaystest.Config{}, test.fault, nil)
+		report, err := probed(t, hotelstaystest.Config{}, test.fault, func(c *Config) {
+			if test.through != nil {
+				c.HTTPClient.Transport = test.through
+			}
+		})
 		assert.Nil(t, report, name)
-		assert.ErrorContains(t, err, "nothing was tried", name)
+		assert.ErrorContains(t, err, "the service gave no ticket, so nothing was tried", name)
 		assert.ErrorContains(t, err, test.says, name)
 		assert.NotContains(t, fmt.Sprint(err), "\n", name)
 	}
-	report, err := probed(t, hotelstaystest.Config{}, &proxy{told: func(a *reply) {
-		a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
-	}}, func(c *Config) { c.Only = []string{"ticket/jwt"} })
-	require.NoError(t, err)
-	assert.Equal(t, []string{"this machine's clock and the service's differ by 10m0s"}, report.Notes)
+}
 
-	report, err = probed(t, hotelstaystest.Config{TicketScopes: []types.Scope{"none"}}, nil,
-		func(c *Config) { c.Only = []string{"HotelList", "QueryOrders"} })
-	require.NoError(t, err)
-	assert.Empty(t, report.broken())
-	require.Len(t, report.Notes, 1)
-	assert.Contains(t, report.Notes[0], "no rule could be tried: ")
-	assert.Contains(t, report.Notes[0], "HTTP 403")
+// One line says what is wrong with a service that answers all the same.
+func TestNotesAreAboutTheWholeRun(t *testing.T) {
+	slow := func(*reply) { time.Sleep(20 * time.Second) }
+	late := func(a *reply) { a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat)) }
+	for want, test := range map[string]struct {
+		sandbox hotelstaystest.Config
+		fault   fault
+	}{
+		"this machine's clock and the service's differ by 10m0s":        {fault: fault{told: late}},
+		"2 of 2 answers took longer than 5 seconds":                     {fault: fault{op: opOrderVoucher, told: slow}},
+		"no rule could be tried: the account may not call OrderVoucher": {sandbox: hotelstaystest.Config{TicketScopes: []types.Scope{"none"}}},
+	} {
+		report, err := probed(t, test.sandbox, test.fault, only("voucher"))
+		require.NoError(t, err)
+		assert.Empty(t, report.broken())
+		require.Len(t, report.Notes, 1, want)
+		assert.Contains(t, report.Notes[0], want)
+	}
 }
 
 // The rules keep to a tenth of each limit, and wait for Retry-After.
 func TestRunIsPolite(t *testing.T) {
 	last, least := map[string]time.Time{}, map[string]time.Duration{}
 	paused := time.Time{}
-	watch := &proxy{op: opQueryOrders, told: func(a *reply) {
+	watch := fault{op: opQueryOrders, told: func(a *reply) {
 		now := time.Now()
 		if since := now.Sub(last["orders"]); least["orders"] == 0 || since < least["orders"] {
 			least["orders"] = since
@@ -274,7 +294,7 @@ func TestRunIsPolite(t *testing.T) {
 			least["retry"] = now.Sub(paused)
 		}
 	}}
-	report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) { c.Only = []string{"QueryOrders"} })
+	report, err := probed(t, hotelstaystest.Config{}, watch, only("QueryOrders"))
 	require.NoError(t, err)
 	for _, result := range report.Results {
 		assert.Equal(t, Found, result.State, "%s: %s", result.Name, result.Reason)
@@ -287,15 +307,13 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	synctest.Test(t, func(t *testing.T) {
-		srv, _ := testkit.NewSandbox(t)
-		through := srv.Client()
-		defer through.CloseIdleConnections()
-		n := 0
-		report, err := Run(ctx, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through, Progress: func(Result) {
+		cfg, n := sandboxed(t, hotelstaystest.Config{}, fault{}), 0
+		cfg.Progress = func(Result) {
 			if n++; n == 3 {
 				cancel()
 			}
-		}})
+		}
+		report, err := Run(ctx, cfg)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Len(t, report.Results, len(Rules()))
 		assert.Equal(t, 3, report.Count(Held))
@@ -305,12 +323,9 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 
 // The suite passes against the sandbox, with a subtest for each rule.
 func TestSuite(t *testing.T) {
-	srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true, NoRateLimits: false})
-	defer srv.Close()
-	through := srv.Client()
-	defer through.CloseIdleConnections()
-	Test(t, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through, Share: 1,
-		Only: []string{"QueryOrders", "Envelope"}})
+	cfg := sandboxed(t, hotelstaystest.Config{}, fault{})
+	cfg.Only, cfg.Share = []string{"QueryOrders", "Envelope"}, 1
+	Test(t, cfg)
 }
 
 // fakeT records what a suite reports.
@@ -327,14 +342,8 @@ func (f fakeT) Fatal(args ...any)                    { *f.failed = append(*f.fai
 
 func TestSuiteFailsForABrokenRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-		defer srv.Close()
-		through := srv.Client()
-		defer through.CloseIdleConnections()
-		fault := faults["a ttl above the limit"].proxy()
-		fault.RoundTripper = through.Transport
 		var failed []string
-		Test(fakeT{t, &failed, ""}, Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: fault}})
+		Test(fakeT{t, &failed, ""}, sandboxed(t, hotelstaystest.Config{}, faults["a ttl above the limit"]))
 		assert.Equal(t, []string{"ticket/ttl-above"}, failed)
 		failed = nil
 		Test(fakeT{t, &failed, ""}, Config{BaseURL: "https://hotels.example"})
