@@ -19,9 +19,7 @@ var controlRoutes = []controlRoute{
 	{"GET", "/_sandbox/config", nil, getConfig},
 	{"GET", "/_sandbox/catalog", []string{"limit"}, getCatalog},
 	{"GET", "/_sandbox/ledger", nil, getLedger},
-	{"GET", "/_sandbox/limits", nil, getLimits},
 
-	{"GET", "/_sandbox/entries", []string{"after", "limit"}, getEntries},
 	{"GET", "/_sandbox/events", []string{"after"}, getEvents},
 	{"GET", "/_sandbox/requests", []string{"operation", "traceId", "reference", "q", "after", "before", "limit"}, getRequests},
 
@@ -36,14 +34,11 @@ var controlRoutes = []controlRoute{
 	{"POST", "/_sandbox/orders/{reference}/confirm", nil, onOrder((*Server).confirmOrder)},
 	{"POST", "/_sandbox/orders/{reference}/cancel", nil, onOrder((*Server).cancelOrder)},
 	{"POST", "/_sandbox/orders/{reference}/amend", nil, onOrder((*Server).amendOrder)},
-	{"POST", "/_sandbox/orders/{reference}/visibility", nil, input(postVisibility)},
 	{"POST", "/_sandbox/orders/{reference}/cancel-rule", nil, input(postCancelRule)},
 	{"POST", "/_sandbox/orders/{reference}/voucher/fail", nil, onOrder((*Server).failVoucher)},
 	{"POST", "/_sandbox/orders/{reference}/voucher/regenerate", nil, onOrder((*Server).regenerateVoucher)},
 	{"POST", "/_sandbox/orders/{reference}/webhooks", nil, input(postWebhook)},
-	{"POST", "/_sandbox/share-supplier-reference", nil, input(postShared)},
 
-	{"GET", "/_sandbox/offers", nil, getOffers},
 	{"POST", "/_sandbox/offers/price", nil, input(postPrice)},
 	{"POST", "/_sandbox/offers/close", nil, input(setClosed(true))},
 	{"POST", "/_sandbox/offers/reopen", nil, input(setClosed(false))},
@@ -51,7 +46,7 @@ var controlRoutes = []controlRoute{
 	{"POST", "/_sandbox/tokens/revoke", nil, do((*Server).RevokeTokens)},
 
 	{"GET", "/_sandbox/webhooks", []string{"reference", "limit"}, getWebhooks},
-	{"POST", "/_sandbox/webhooks/{eventId}/redeliver", nil, input(postRedeliver)},
+	{"POST", "/_sandbox/webhooks/{eventId}/redeliver", nil, action(redeliver)},
 
 	{"GET", "/_sandbox/clock", nil, getClock},
 	{"POST", "/_sandbox/clock", nil, input(postClock)},
@@ -102,20 +97,6 @@ func getLedger(c *controlCall) (any, error) {
 		"bookingsReused": l.BookingsReused(), "duplicatesRefused": l.DuplicatesRefused(),
 		"cancellations": append([]Cancellation{}, l.Cancellations()...), "dropped": l.Dropped(),
 	}, nil
-}
-
-func getLimits(c *controlCall) (any, error) {
-	return map[string]any{"limits": c.s.limiter.uses()}, nil
-}
-
-func getEntries(c *controlCall) (any, error) {
-	after := int64(c.numbers["after"])
-	entries, dropped, _ := c.s.ledger.read(after, c.numbers["limit"])
-	out, last := []controlEntry{}, max(0, after)
-	for _, e := range entries {
-		out, last = append(out, c.s.controlEntry(e)), e.Seq
-	}
-	return map[string]any{"entries": out, "dropped": dropped, "last": last}, nil
 }
 
 // getRequests returns the first requests after a number, the last ones before one, or the last.
@@ -236,15 +217,6 @@ func (s *Server) cancelOrder(reference string) error {
 	return s.setOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Cancelled)
 }
 
-func postVisibility(c *controlCall, req *struct {
-	After *duration `json:"after"`
-}) (any, error) {
-	if req.After == nil || *req.After < 0 {
-		return nil, badField("after", "after is required, a duration such as 30s")
-	}
-	return c.changed(c.s.hideOrder(c.PathValue("reference"), time.Duration(*req.After)))
-}
-
 func postCancelRule(c *controlCall, req *struct {
 	Rule CancelRule `json:"rule"`
 }) (any, error) {
@@ -255,34 +227,6 @@ func postWebhook(c *controlCall, req *struct {
 	Event types.EventKind `json:"event"`
 }) (any, error) {
 	return nil, c.s.sendWebhook(c.PathValue("reference"), req.Event)
-}
-
-func postShared(c *controlCall, req *struct {
-	References []string `json:"references"`
-}) (any, error) {
-	if len(req.References) < 2 {
-		return nil, badField("references", "references must have two references at least")
-	}
-	return nil, c.s.shareSupplierReference(req.References)
-}
-
-type controlOffer struct {
-	RatePkgID string `json:"ratePkgId"`
-	HotelID   string `json:"hotelId"`
-	CheckIn   string `json:"checkIn"`
-	Nights    int    `json:"nights"`
-	Percents  []int  `json:"percents"`
-	Closed    bool   `json:"closed"`
-}
-
-func getOffers(c *controlCall) (any, error) {
-	out := []controlOffer{}
-	for _, change := range c.s.market.all() {
-		o, _, _ := c.s.parseOffer(change.ratePkgID)
-		out = append(out, controlOffer{change.ratePkgID, sourceID(o.supplier, o.hotel), o.checkIn.Format(dateForm), o.nights,
-			append([]int{}, change.moves...), change.closed})
-	}
-	return map[string]any{"offers": out}, nil
 }
 
 func postPrice(c *controlCall, req *struct {
@@ -316,22 +260,7 @@ func getWebhooks(c *controlCall) (any, error) {
 	return map[string]any{"webhooks": out, "total": len(found)}, nil
 }
 
-func postRedeliver(c *controlCall, req *struct {
-	Fault FaultKind `json:"fault"`
-	Delay duration  `json:"delay"`
-}) (any, error) {
-	var f *Fault
-	if req.Fault != "" || req.Delay != 0 {
-		f = &Fault{Operation: OpWebhook, Kind: req.Fault, Delay: time.Duration(req.Delay)}
-		if !slices.Contains([]FaultKind{FaultDuplicate, FaultBadSignature, FaultAlteredBody, FaultDrop}, req.Fault) {
-			return nil, badField("fault", "fault must be duplicate, bad-signature, altered-body or drop, not %q", req.Fault)
-		}
-		if req.Delay < 0 || req.Delay > 0 && req.Fault != FaultDuplicate {
-			return nil, badField("delay", "delay is the time from a duplicate to its original, and cannot be negative")
-		}
-	}
-	return nil, c.s.redeliverWebhook(c.PathValue("eventId"), f)
-}
+func redeliver(c *controlCall) (any, error) { return nil, c.s.redeliverWebhook(c.PathValue("eventId")) }
 
 func getClock(c *controlCall) (any, error) { return c.clock(nil), nil }
 

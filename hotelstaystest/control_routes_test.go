@@ -34,8 +34,6 @@ func TestControlOrders(t *testing.T) {
 			{"/amend", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 2 }},
 			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
 			{"/voucher/fail", "", "confirmed", "FAILED", nil},
-			{"/visibility", `{"after":"1h"}`, "confirmed", "FAILED",
-				func(o orderDetails) bool { return o.VisibleAt.Equal(time.Now().Add(time.Hour)) }},
 			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED",
 				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
 			{"/status", `{"status":4}`, "pending", "FAILED", nil},
@@ -51,13 +49,9 @@ func TestControlOrders(t *testing.T) {
 		}
 		failIf(t, o.Holder != "Test Holder" || !slices.Equal(o.Guests, []string{"Test ref"}) || o.CheckIn != "2030-12-24" || o.HotelName == "",
 			"%+v", o)
-		same(t, len(u.must(queryPath, "{}").list("orders")), 1)
 		c.must("POST", path+"/webhooks", `{"event":"order_imagined"}`, nil)
-		c.must("POST", "/_sandbox/share-supplier-reference", `{"references":["ref","other"]}`, nil)
 		synctest.Wait()
-		orders := s.Ledger().Orders()
-		failIf(t, orders[0].SupplierReferenceNo != orders[1].SupplierReferenceNo || !strings.HasSuffix(rc.events(), "cancelled imagined"),
-			"%+v, %s", orders, rc.events())
+		failIf(t, !strings.HasSuffix(rc.events(), "cancelled imagined"), "%s", rc.events())
 
 		for _, tc := range []struct {
 			path, body  string
@@ -69,8 +63,6 @@ func TestControlOrders(t *testing.T) {
 			{"/other/voucher/regenerate", "", 409, "reference", "no voucher"},
 			{"/ref/status", "", 400, "status", "required"},
 			{"/ref/status", `{"status":-1}`, 400, "status", "between 0 and 5"},
-			{"/ref/visibility", `{"after":"-1s"}`, 400, "after", "30s"},
-			{"/ref/visibility", `{"after":"soon"}`, 400, "after", "soon"},
 			{"/ref/cancel-rule", `{}`, 400, "rule", "needs-reason"},
 			{"/ref/cancel-rule", `{"rule":"never"}`, 400, "rule", "never"},
 			{"/ref/webhooks", `{}`, 400, "event", "required"},
@@ -78,7 +70,6 @@ func TestControlOrders(t *testing.T) {
 		} {
 			c.refused("POST", "/_sandbox/orders"+tc.path, tc.body, tc.status, tc.field, tc.text)
 		}
-		c.refused("POST", "/_sandbox/share-supplier-reference", `{"references":["ref","nobody"]}`, 404, "reference", "nobody")
 	})
 }
 
@@ -115,11 +106,6 @@ func TestControlOffers(t *testing.T) {
 	c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
 	in.refused(bookPath, booking("ref", ids[0], nil), 200, types.CodeRateChanged, "")
 	in.refused(bookPath, booking("ref", ids[1], nil), 200, types.CodeRateChanged, "")
-	var got struct{ Offers []controlOffer }
-	c.must("GET", "/_sandbox/offers", nil, &got)
-	i := slices.IndexFunc(got.Offers, func(o controlOffer) bool { return o.RatePkgID == ids[0] })
-	failIf(t, len(got.Offers) != 2 || !slices.Equal(got.Offers[i].Percents, []int{10, 0}) || got.Offers[i].Closed || !got.Offers[1-i].Closed ||
-		got.Offers[i].Nights != 2 || got.Offers[i].CheckIn != "2030-12-24", "%+v", got)
 	c.must("POST", "/_sandbox/offers/reopen", object{"ratePkgId": ids[1]}, nil)
 	in.must(bookPath, booking("ref", ids[1], nil))
 	for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
@@ -169,9 +155,9 @@ func TestControlFaults(t *testing.T) {
 		}
 		for body, field := range map[string]string{
 			`{}`: "kind", `{"kind":"cuts"}`: "kind", `{"kind":"cut","operation":"Bok"}`: "operation", `{"kind":"drop"}`: "operation",
-			`{"kind":"wrong-digest","operation":"VoucherDownload"}`: "operation", `{"kind":"wrong-size"}`: "operation",
-			`{"kind":"cut","operation":"Webhook"}`:                "kind",
-			`{"kind":"drop","operation":"Webhook","commit":true}`: "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
+			`{"kind":"wrong-digest","operation":"VoucherDownload"}`: "operation",
+			`{"kind":"cut","operation":"Webhook"}`:                  "kind",
+			`{"kind":"drop","operation":"Webhook","commit":true}`:   "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
 			`{"kind":"cut","skip":-1}`: "skip", `{"kind":"cut","times":-2}`: "times", `{"kind":"cut","delay":"-1s"}`: "delay",
 			`{"kind":"cut","bytesPerSecond":1}`: "bytesPerSecond", `{"kind":"slow-body","bytesPerSecond":1,"delay":"1s"}`: "bytesPerSecond",
 			`{"kind":"cut","probability":1.1}`: "probability", `{"kind":"cut","status":100}`: "status",
@@ -219,11 +205,11 @@ func TestControlWebhooks(t *testing.T) {
 			return got.Webhooks
 		}
 		path := "/_sandbox/webhooks/" + list("")[0].EventID + "/redeliver"
-		for _, body := range []string{"", `{"fault":"bad-signature"}`, `{"fault":"altered-body"}`, `{"fault":"duplicate","delay":"1s"}`,
-			`{"fault":"drop"}`} {
-			c.must("POST", path, body, nil)
-			synctest.Wait()
-			time.Sleep(time.Second)
+		for _, kind := range []FaultKind{"", FaultBadSignature, FaultAlteredBody, FaultDuplicate, FaultDrop} {
+			if kind != "" {
+				s.Inject(Fault{Operation: OpWebhook, Kind: kind})
+			}
+			c.must("POST", path, nil, nil)
 			synctest.Wait()
 		}
 		w := list("?reference=PO000000001")[0]
@@ -242,9 +228,6 @@ func TestControlWebhooks(t *testing.T) {
 		if got := list("?reference=other"); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
-		c.refused("POST", path, `{"fault":"reorder"}`, 400, "fault", "duplicate")
-		c.refused("POST", path, `{"delay":"1s"}`, 400, "fault", "duplicate")
-		c.refused("POST", path, `{"fault":"drop","delay":"1s"}`, 400, "delay", "duplicate")
 		c.refused("POST", "/_sandbox/webhooks/evt_none/redeliver", nil, 404, "eventId", "no event")
 	})
 }
@@ -294,17 +277,6 @@ func TestControlLedger(t *testing.T) {
 		failIf(t, got.Requests != 10 ||
 			got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||
 			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref", "%+v", got)
-		var limits struct{ Limits []limitUse }
-		c.must("GET", "/_sandbox/limits", nil, &limits)
-		i := slices.IndexFunc(limits.Limits, func(l limitUse) bool { return l.Operation == types.OpDestinations })
-		if got, want := limits.Limits[i], (limitUse{types.OpDestinations, "127.0.0.1", 2, 2, 3}); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-		time.Sleep(time.Second)
-		c.must("GET", "/_sandbox/limits", nil, &limits)
-		if got := limits.Limits[i]; got.Used != 0 || got.Refused != 3 {
-			t.Errorf("%+v", got)
-		}
 	})
 }
 
@@ -332,31 +304,4 @@ func TestControlCatalog(t *testing.T) {
 	c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
 	failIf(t, got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
 		len(got.HotelIDs) != 5, "%+v", got)
-}
-
-func TestControlEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		login(t, s).book("ref", 0)
-		s.Advance(time.Hour)
-		s.Inject(Fault{Kind: FaultCut})
-		var got struct {
-			Entries []controlEntry
-			Dropped int
-			Last    int64
-		}
-		var kinds []string
-		for after, more := int64(0), true; more; after, more = got.Last, len(got.Entries) > 0 {
-			got.Entries = nil
-			c.must("GET", fmt.Sprintf("/_sandbox/entries?after=%d&limit=2", after), nil, &got)
-			for _, e := range got.Entries {
-				kinds = append(kinds, e.Kind)
-				failIf(t, e.Order != nil && e.Order.State != "confirmed", "%+v", e)
-			}
-		}
-		slices.Sort(kinds)
-		text := strings.Join(kinds, " ")
-		failIf(t, text != "clock faults order request request request" || got.Last != s.Ledger().LastSeq() || got.Dropped != 0,
-			"%s; the last is %d", text, got.Last)
-	})
 }

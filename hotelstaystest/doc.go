@@ -55,7 +55,7 @@
 // /_sandbox/openapi.json documents every route. /healthz answers without a token.
 //
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
-//   - /_sandbox/entries is the ledger's log. /_sandbox/events sends it as Server-Sent Events.
+//   - /_sandbox/events sends the ledger's log as Server-Sent Events.
 //     A slow reader misses entries that were replaced or dropped meanwhile.
 //   - /_sandbox/requests is the journal: each request with its bodies, to 16 KiB each. Only a
 //     server with control keeps bodies. What is masked in them: [Request.Bodies].
@@ -66,20 +66,6 @@
 // opens /_sandbox/?token=<token>, which sets a cookie for /_sandbox/ and leaves the URL.
 //
 // Orders stay until [Server.Reset], and take about 3 KB each.
-//
-// # Faults from a header
-//
-// For those who can only change a request, a server with control reads faults from the Test
-// header of the operations that take one. This is the sandbox's own.
-//
-//	Test: sandbox.fault=cut,commit
-//	Test: sandbox.later=QueryOrders:status,times=2; sandbox.later=Webhook:drop
-//
-// sandbox.fault acts on each request that carries it. sandbox.later, for Book, injects a fault
-// for that order once the booking succeeded: on QueryOrders, OrderVoucher, Cancel, Book or
-// Webhook. After the kind come commit, delay, status, code, msg, retryAfter, field and
-// bytesPerSecond, and with sandbox.later skip and times. Values that do not begin with
-// "sandbox." mean nothing, malformed ones get [types.CodeParam].
 //
 // # Under testing/synctest
 //
@@ -102,8 +88,7 @@
 //   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
 //     refused) and 100000500 (an injected failure) are the sandbox's own codes.
 //   - HTTP status 200 for a moved price and a duplicate booking
-//     ([Variants.BusinessFailureStatus]), 400 for an ambiguous reference and an oversized
-//     voucher, 403 for a missing Market or User-Ref and an expired downloadUrl, 410 for
+//     ([Variants.BusinessFailureStatus]), 400 for an oversized voucher, 403 for a missing Market or User-Ref and an expired downloadUrl, 410 for
 //     the downloadUrl of a superseded voucher.
 //   - A request refused with 429 does not count against the rate limit; every other
 //     request does. OAuthToken and HotelIDList have no limit.

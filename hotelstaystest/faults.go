@@ -51,9 +51,6 @@ const (
 	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
-	// FaultWrongSize makes OrderVoucher answer a byteSize that is one too high. For
-	// types.OpOrderVoucher only.
-	FaultWrongSize FaultKind = "wrong-size"
 	// FaultExpiredLink answers like a downloadUrl that has expired.
 	FaultExpiredLink FaultKind = "expired-link"
 )
@@ -65,9 +62,6 @@ const (
 	// FaultDuplicate sends an attempt twice, the copy after Delay. Only the answer to the
 	// original decides on a retry.
 	FaultDuplicate FaultKind = "duplicate"
-	// FaultReorder holds an event back until the first attempt of the order's next event,
-	// at most for Delay (default a minute).
-	FaultReorder FaultKind = "reorder"
 	// FaultBadSignature signs an attempt with a wrong secret.
 	FaultBadSignature FaultKind = "bad-signature"
 	// FaultDrop loses an event: it is not sent and not retried.
@@ -80,11 +74,11 @@ func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
 // openapi.json describes each.
 var faultKinds = []FaultKind{
 	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBody, FaultWrongSize,
-	FaultExpiredLink, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop,
+	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBody,
+	FaultExpiredLink, FaultDuplicate, FaultBadSignature, FaultDrop,
 }
 
-var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop}
+var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultBadSignature, FaultDrop}
 
 // Fault is a failure on demand. With zero values in Operation, Skip, Times and
 // Probability it acts once, on the next request.
@@ -113,11 +107,11 @@ type Fault struct {
 
 func (f *Fault) validate() error {
 	switch f.Kind {
-	case FaultWrongDigest, FaultWrongSize:
+	case FaultWrongDigest:
 		if f.Operation != types.OpOrderVoucher {
 			return badField("operation", "fault %s needs operation %s", f.Kind, types.OpOrderVoucher)
 		}
-	case FaultDuplicate, FaultReorder, FaultBadSignature, FaultDrop:
+	case FaultDuplicate, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
 			return badField("operation", "fault %s needs operation %s", f.Kind, OpWebhook)
 		}

@@ -160,6 +160,43 @@ func TestFaultSelection(t *testing.T) {
 	failIf(t, draws() != first, "the draws of one seed differ")
 }
 
+// Faults with a Reference act on requests and webhooks of one order.
+func TestFaultsOfAnOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc := &receiver{}
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
+		u := login(t, s)
+		in, ids := u.find(nil)
+		s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Times: 2, Reference: "ref"})
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop, Skip: 1, Reference: "ref"})
+		s.Inject(Fault{Operation: types.OpCancel, Kind: FaultCut, Commit: true, Reference: "ref"})
+		order := in.must(bookPath, booking("ref", ids[0], object{"callbackUrl": hook}))
+		other := in.must(bookPath, booking("other", ids[len(ids)-1], object{"callbackUrl": hook}))
+		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }
+		u.must(queryPath, "{}")
+		many := []string{"other"}
+		for i := range 5000 { // more than the journal reads
+			many = append(many, fmt.Sprint("none-", i))
+		}
+		same(t, fmt.Sprint(query("other"), query("ref"), query(append(many, "ref")...), query("ref")), "200 503 503 200")
+		s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultStatus, Reference: "PO000000002"})
+		voucher := func(name, ref string) int { return u.post(voucherPath, object{name: ref}).status }
+		same(t, fmt.Sprint(voucher("customerReferenceNo", "ref"), voucher("platformReferenceNo", "PO000000002")), "200 503")
+		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop, Reference: "PO000000002", Skip: 1})
+		time.Sleep(2 * time.Minute)
+		var states []string
+		for _, w := range s.Ledger().WebhooksFor("ref") {
+			states = append(states, string(w.State))
+		}
+		got := strings.Join(states, " ")
+		failIf(t, got != "delivered dropped delivered" || len(rc.all()) != 4, "%s, %d deliveries", got, len(rc.all()))
+		in.must(cancelPath, cancellation("other", other))
+		_, err := in.send(cancelPath, cancellation("ref", order))
+		failIf(t, err == nil || len(s.Ledger().Cancellations()) != 2, "%v, %+v", err, s.Ledger().Cancellations())
+		failIf(t, len(s.Faults()) != 0, "%+v", s.Faults())
+	})
+}
+
 func TestAbandonedDelay(t *testing.T) {
 	for _, commit := range []bool{false, true} {
 		for _, config := range []Config{{}, {TLS: true}, {TLS: true, HTTP1Only: true}} {

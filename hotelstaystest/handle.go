@@ -51,7 +51,6 @@ type call struct {
 	limits      http.Header // about the rate limit
 	bodies      *bodies     // for the journal; nil: not kept
 	fault       *Fault      // that the request meets, or nil
-	trigger     trigger     // of its Test header
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -117,10 +116,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 		s.finish(w, r, c, refused)
 		return
 	}
-	s.readTrigger(c)
-	if s.meet(c, c.trigger.fault); c.fault == nil {
-		s.meet(c, s.pickFault(c.op.name))
-	}
+	s.meet(c, s.pickFault(c.op.name))
 	s.cutBeforeRead(r, c)
 	body, bodyErr := s.readBody(w, r, c)
 	if c.fault == nil && s.faults.bound(c.op.name) {
@@ -250,10 +246,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	}
 	data, err := s.check(r, c, bodyErr)
 	if err == nil && data == nil {
-		remove := s.plant(c, body) // before its first webhook leaves
-		if data, err = c.op.run(s, c, body); err != nil {
-			remove()
-		}
+		data, err = c.op.run(s, c, body)
 	}
 	if err != nil {
 		return c.refusal(err)
@@ -350,9 +343,6 @@ func (s *Server) checkHeaders(c *call) error {
 		if len(values) == 1 && !h.form(values[0]) {
 			return badRequest("header %s has a malformed value %q", h.name, values[0])
 		}
-	}
-	if c.trigger.err != nil {
-		return badRequest("header Test: %v", c.trigger.err)
 	}
 	return nil
 }

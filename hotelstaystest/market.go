@@ -4,7 +4,6 @@ package hotelstaystest
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -15,9 +14,8 @@ type market struct {
 }
 
 type rateChange struct {
-	ratePkgID string // that the last change named
-	moves     []int  // percentages
-	closed    bool
+	moves  []int // percentages
+	closed bool
 }
 
 const (
@@ -79,18 +77,6 @@ func (m *market) stale(id string, o offer) bool {
 	return shown != now
 }
 
-// all returns the changes, in order of their ids.
-func (m *market) all() []rateChange {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	var out []rateChange
-	for _, change := range m.changes {
-		out = append(out, *change)
-	}
-	slices.SortFunc(out, func(a, b rateChange) int { return strings.Compare(a.ratePkgID, b.ratePkgID) })
-	return out
-}
-
 // change changes an offer, never during a Book.
 func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
@@ -106,7 +92,6 @@ func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 		change = new(rateChange)
 		s.market.changes[o.key()] = change
 	}
-	change.ratePkgID = ratePkgID
 	fn(change)
 	return nil
 }

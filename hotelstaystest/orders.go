@@ -3,7 +3,6 @@
 package hotelstaystest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,7 +52,7 @@ type orderStore struct {
 	list       []*order            // oldest first
 	byPlatform map[string]*order   // by platformReferenceNo
 	byCustomer map[string][]*order // by customerReferenceNo, one of each account
-	bySupplier map[string][]*order // by supplierReferenceNo
+	bySupplier map[string]*order   // by supplierReferenceNo
 	byContent  map[string][]*order // by account and content
 }
 
@@ -64,8 +63,8 @@ func newOrderStore(s *Server) *orderStore {
 }
 
 func (st *orderStore) reset() {
-	st.list, st.byPlatform = nil, map[string]*order{}
-	st.byCustomer, st.bySupplier, st.byContent = map[string][]*order{}, map[string][]*order{}, map[string][]*order{}
+	st.list, st.byPlatform, st.bySupplier = nil, map[string]*order{}, map[string]*order{}
+	st.byCustomer, st.byContent = map[string][]*order{}, map[string][]*order{}
 }
 
 func (st *orderStore) byReference(account, customerRef string) *order {
@@ -87,34 +86,22 @@ func (st *orderStore) activeContent(account, content string) *order {
 	return nil
 }
 
-// find returns the account's orders with all of these references. An empty one is
+// find returns the account's order with all of these references, or nil. An empty one is
 // left out; one is not.
-func (st *orderStore) find(account, customerRef, platformRef, supplierRef string) []*order {
-	var found []*order
+func (st *orderStore) find(account string, r references) *order {
+	o := st.byPlatform[r.PlatformReferenceNo]
 	switch {
-	case platformRef != "":
-		if o := st.byPlatform[platformRef]; o != nil {
-			found = []*order{o}
-		}
-	case customerRef != "":
-		found = st.byCustomer[customerRef]
+	case r.PlatformReferenceNo != "":
+	case r.CustomerReferenceNo != "":
+		o = st.byReference(account, r.CustomerReferenceNo)
 	default:
-		found = st.bySupplier[supplierRef]
+		o = st.bySupplier[r.SupplierReferenceNo]
 	}
 	matches := func(ref, own string) bool { return ref == "" || ref == own }
-	var out []*order
-	for _, o := range found {
-		if o.account == account && matches(customerRef, o.customerRef) && matches(supplierRef, o.supplierRef) {
-			out = append(out, o)
-		}
+	if o == nil || o.account != account || !matches(r.CustomerReferenceNo, o.customerRef) || !matches(r.SupplierReferenceNo, o.supplierRef) {
+		return nil
 	}
-	return out
-}
-
-func (st *orderStore) setSupplierRef(o *order, ref string) {
-	st.bySupplier[o.supplierRef] = slices.DeleteFunc(st.bySupplier[o.supplierRef], func(x *order) bool { return x == o })
-	st.bySupplier[ref] = append(st.bySupplier[ref], o)
-	o.supplierRef = ref
+	return o
 }
 
 func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orderGuest, content string, now time.Time) *order {
@@ -143,10 +130,10 @@ func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
 func (st *orderStore) insert(o *order) {
 	st.list = append(st.list, o)
 	st.byPlatform[o.platformRef] = o
-	add := func(index map[string][]*order, key string) { index[key] = append(index[key], o) }
-	add(st.byCustomer, o.customerRef)
-	add(st.bySupplier, o.supplierRef)
-	add(st.byContent, o.account+"\x00"+o.content)
+	st.bySupplier[o.supplierRef] = o
+	st.byCustomer[o.customerRef] = append(st.byCustomer[o.customerRef], o)
+	content := o.account + "\x00" + o.content
+	st.byContent[content] = append(st.byContent[content], o)
 }
 
 func (st *orderStore) confirmAt(o *order, at time.Time) {
@@ -321,31 +308,4 @@ func (s *Server) amendOrder(reference string) error {
 		s.webhooks.happened(o, OnAmend, now)
 		return nil
 	})
-}
-
-// ShareSupplierReference gives the orders the supplierReferenceNo of the first, which
-// makes it ambiguous to OrderVoucher.
-func (s *Server) ShareSupplierReference(references ...string) {
-	panicOn("ShareSupplierReference", s.shareSupplierReference(references))
-}
-
-func (s *Server) shareSupplierReference(references []string) error {
-	var shared string
-	for _, ref := range references {
-		err := s.withOrder(ref, func(o *order, now time.Time) error {
-			shared = cmp.Or(shared, o.supplierRef)
-			s.orders.setSupplierRef(o, shared)
-			s.orders.log(o, now)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hideOrder hides an order from QueryOrders for d from now on.
-func (s *Server) hideOrder(reference string, d time.Duration) error {
-	return s.withOrder(reference, func(o *order, now time.Time) error { o.visible = now.Add(d); return nil })
 }

@@ -3,8 +3,6 @@
 package hotelstaystest
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -27,9 +25,8 @@ type rateLimitKey struct {
 
 // callLog is a ring of the times of the last counted calls. Its length is the limit.
 type callLog struct {
-	times   []time.Time
-	next    int
-	refused int
+	times []time.Time
+	next  int
 }
 
 type verdict struct {
@@ -63,7 +60,6 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 		c.logs[key] = log
 	}
 	if oldest := log.times[log.next]; within(oldest, now) {
-		log.refused++
 		return verdict{at: now, limit: limit, wait: window - now.Sub(oldest)}
 	}
 	log.times[log.next] = now
@@ -75,30 +71,6 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 // slots first.
 func (l *callLog) free(now time.Time) int {
 	return sort.Search(len(l.times), func(i int) bool { return within(l.times[(l.next+i)%len(l.times)], now) })
-}
-
-type limitUse struct {
-	Operation Operation `json:"operation"`
-	Client    string    `json:"client"`
-	Limit     int       `json:"limit"`   // calls in a second
-	Used      int       `json:"used"`    // counted calls in the last second
-	Refused   int       `json:"refused"` // since the start, or since the client was idle for long
-}
-
-// uses returns the use of each limit, in order of operation and client.
-func (c *rateLimiter) uses() []limitUse {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	out := []limitUse{}
-	for key, log := range c.logs {
-		limit := len(log.times)
-		out = append(out, limitUse{key.op, key.client, limit, limit - log.free(now), log.refused})
-	}
-	slices.SortFunc(out, func(a, b limitUse) int {
-		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Client, b.Client))
-	})
-	return out
 }
 
 // within reports whether a call at t still counts at now.

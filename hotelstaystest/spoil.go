@@ -78,8 +78,6 @@ func (f *Fault) spoil(a *answer) *answer {
 		a.body = wrongType(a.body, f.Field)
 	case FaultWrongDigest:
 		a.body = wrongDigest(a.body)
-	case FaultWrongSize:
-		a.body = wrongSize(a.body)
 	case FaultExpiredLink:
 		a = failureAnswer(expiredLink())
 	case FaultAlteredBody:
@@ -206,18 +204,6 @@ func changeJSON(body []byte, change func(doc *any) bool) []byte {
 func wrongDigest(body []byte) []byte {
 	other := func(any) any { return sha256Hex([]byte("other bytes")) }
 	return changeJSON(body, func(doc *any) bool { return replaceAt(doc, []string{"data", "voucher", "signature", "digest"}, other) })
-}
-
-func wrongSize(body []byte) []byte {
-	more := func(v any) any {
-		n, _ := v.(json.Number)
-		size, _ := n.Int64()
-		return size + 1
-	}
-	return changeJSON(body, func(doc *any) bool {
-		replaceAt(doc, []string{"data", "voucher", "content", "byteSize"}, more) // optional
-		return replaceAt(doc, []string{"data", "voucher", "byteSize"}, more)
-	})
 }
 
 func otherType(v any) any {

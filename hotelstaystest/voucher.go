@@ -94,15 +94,10 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (*orderVouche
 	}
 	now := s.lock()
 	defer s.unlock()
-	found := s.orders.find(c.account, req.CustomerReferenceNo, req.PlatformReferenceNo, req.SupplierReferenceNo)
-	if len(found) == 0 {
+	o := s.orders.find(c.account, req.references)
+	if o == nil {
 		return nil, notFound()
 	}
-	if len(found) > 1 {
-		return nil, &failure{status: http.StatusBadRequest, code: types.CodeAmbiguousReference,
-			msg: fmt.Sprintf("the reference matches %d orders; send platformReferenceNo", len(found))}
-	}
-	o := found[0]
 	resp := &orderVoucherResponse{references: references{o.customerRef, o.platformRef, o.supplierRef}, Status: o.voucherStatus(now)}
 	if resp.Status != "GENERATED" {
 		return resp, nil

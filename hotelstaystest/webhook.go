@@ -3,22 +3,17 @@
 package hotelstaystest
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// maxReorderWait is the default of FaultReorder.
-const maxReorderWait = time.Minute
 
 // WebhookTrigger is something that happens to an order and sends events.
 type WebhookTrigger string
@@ -79,8 +74,6 @@ type event struct {
 	Webhook         // as it was made
 	rec     *record // in the ledger
 	order   *order
-	n       int64  // order of the events
-	inTurn  bool   // its first attempt waits for the previous event's; a redelivery waits for none
 	tries   int    // attempts begun
 	fault   *Fault // that the next attempt met already, when it delayed it
 }
@@ -88,16 +81,7 @@ type event struct {
 // eventQueue sends the first attempts of an order's events one after another.
 type eventQueue struct {
 	waiting []*event
-	first   *event   // whose first attempt is under way
-	held    []*event // by FaultReorder
-	tried   int64    // n of the last event whose first attempt is over
-}
-
-// release reports whether e was held, and holds it no longer.
-func (q *eventQueue) release(e *event) bool {
-	before := len(q.held)
-	q.held = slices.DeleteFunc(q.held, func(held *event) bool { return held == e })
-	return len(q.held) < before
+	first   *event // whose first attempt is under way
 }
 
 // happened makes the events of a trigger. The caller holds the lock.
@@ -113,13 +97,12 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 		return
 	}
 	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // cannot fail
-	n := w.numbers.next()
-	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(n, 10)))[:24]
+	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
 	made := Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending,
 	}
-	e := &event{Webhook: made, rec: w.s.ledger.addWebhook(made), order: o, n: n, inTurn: true}
+	e := &event{Webhook: made, rec: w.s.ledger.addWebhook(made), order: o}
 	o.events.waiting = append(o.events.waiting, e)
 	w.next(o)
 }
@@ -153,7 +136,11 @@ func (w *webhooks) attempt(e *event) {
 	}
 	f := e.fault
 	if f == nil {
-		if f = w.s.pickFault(OpWebhook, e.CustomerReferenceNo, e.PlatformReferenceNo); f != nil && w.hold(e, f) {
+		f = w.s.pickFault(OpWebhook, e.CustomerReferenceNo, e.PlatformReferenceNo)
+		if f != nil && f.Kind != FaultDuplicate && f.Delay > 0 { // later events overtake it
+			e.fault = f
+			w.later(e, f.Delay, func() { w.attempt(e) })
+			w.pass(e)
 			return
 		}
 	}
@@ -166,35 +153,12 @@ func (w *webhooks) attempt(e *event) {
 			rec.Attempts = append(rec.Attempts, WebhookAttempt{Started: now, Done: now, Fault: f.Kind, Signed: "none"})
 			rec.settle(WebhookDropped)
 		})
-		w.tried(e)
+		w.pass(e)
 		return
 	case f != nil && f.Kind == FaultDuplicate:
 		w.later(e, f.Delay, func() { w.send(e, f, true) })
 	}
 	w.send(e, f, false)
-}
-
-// hold delays an attempt as f prescribes, and lets later events overtake it. It returns
-// false when there is nothing to wait for.
-func (w *webhooks) hold(e *event, f *Fault) bool {
-	q, wait := &e.order.events, f.Delay
-	switch {
-	case f.Kind == FaultReorder && q.tried > e.n:
-		return false // it is overtaken
-	case f.Kind == FaultReorder:
-		wait = cmp.Or(wait, maxReorderWait)
-		q.held = append(q.held, e)
-	case f.Kind == FaultDuplicate || wait == 0:
-		return false
-	}
-	e.fault = f
-	w.later(e, wait, func() {
-		if f.Kind != FaultReorder || q.release(e) {
-			w.attempt(e)
-		}
-	})
-	w.pass(e)
-	return true
 }
 
 // later calls fn with the lock after d, in real time like all delays of faults.
@@ -217,21 +181,6 @@ func (w *webhooks) later(e *event, d time.Duration, fn func()) {
 // gone reports whether Reset dropped the event's order.
 func (w *webhooks) gone(e *event) bool {
 	return w.s.orders.byPlatform[e.PlatformReferenceNo] != e.order
-}
-
-// tried ends an attempt. After an event's first one follows the event that FaultReorder
-// held back for it, or else the next.
-func (w *webhooks) tried(e *event) {
-	if q := &e.order.events; e.tries == 1 && e.inTurn {
-		q.tried = max(q.tried, e.n)
-		for _, held := range slices.Backward(q.held) {
-			if held.n < e.n && q.release(held) {
-				q.waiting = slices.Insert(q.waiting, 0, held)
-				break
-			}
-		}
-	}
-	w.pass(e)
 }
 
 // answered ends a sent attempt, and plans the next one when it failed.
@@ -263,7 +212,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	if again {
 		return
 	}
-	w.tried(e)
+	w.pass(e)
 	if state == WebhookPending && retry {
 		w.schedule(e, pauses[e.tries-1])
 	}
@@ -292,11 +241,10 @@ func (s *Server) sendWebhook(reference string, event types.EventKind) error {
 // RedeliverWebhook delivers an event again, with the same event id, the same body and all
 // retries. It panics when the ledger does not have the event.
 func (s *Server) RedeliverWebhook(eventID string) {
-	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID, nil))
+	panicOn("RedeliverWebhook", s.redeliverWebhook(eventID))
 }
 
-// redeliverWebhook delivers an event again. Its first attempt meets the fault, unless that is nil.
-func (s *Server) redeliverWebhook(eventID string, f *Fault) error {
+func (s *Server) redeliverWebhook(eventID string) error {
 	s.lock()
 	defer s.unlock()
 	rec, made := s.ledger.findWebhook(eventID)
@@ -304,6 +252,6 @@ func (s *Server) redeliverWebhook(eventID string, f *Fault) error {
 		return noSuch("eventId", "no event %q in the ledger", eventID)
 	}
 	o := s.orders.byPlatform[made.PlatformReferenceNo]
-	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o, n: s.webhooks.numbers.next(), fault: f}, 0)
+	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o}, 0)
 	return nil
 }

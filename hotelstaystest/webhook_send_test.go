@@ -98,7 +98,6 @@ func TestCloseEndsDeliveries(t *testing.T) {
 		"before the confirmation": {"", 200, time.Minute, WebhookDelivered},
 		"between two attempts":    {"", 500, 5 * time.Second, WebhookPending},
 		"in an attempt":           {"", 0, 5 * time.Second, WebhookPending},
-		"held for another":        {FaultReorder, 200, time.Minute, WebhookPending},
 		"delayed":                 {FaultDelay, 200, time.Minute, WebhookPending},
 		"before the second copy":  {FaultDuplicate, 200, time.Minute, WebhookDelivered},
 	} {

@@ -36,8 +36,7 @@ var lifeFaults = []hotelstaystest.Fault{
 	{Operation: cancelOp, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999, Probability: 0.05},
 	{Operation: webhookOp, Kind: hotelstaystest.FaultDrop, Probability: 0.2},
 	{Operation: webhookOp, Kind: hotelstaystest.FaultDuplicate, Probability: 0.2},
-	{Operation: webhookOp, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Probability: 0.2},
-	{Operation: webhookOp, Kind: hotelstaystest.FaultReorder, Delay: 2 * time.Second, Probability: 0.1},
+	{Operation: webhookOp, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Probability: 0.3},
 }
 
 // receive is where webhooks arrive, twice if they are sent twice.
