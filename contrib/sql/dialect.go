@@ -300,3 +300,12 @@ func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ..
 
 // list returns n copies of an element with commas.
 func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }
+
+// replaced returns the assignments of an upsert that replaces columns if one of them, the last, meets
+// a condition, and keeps the row otherwise.
+func replaced(table, condition string, columns ...string) string {
+	for i, column := range columns {
+		columns[i] = fmt.Sprintf("%s = CASE WHEN %s.%s THEN {new %[1]s} ELSE %[2]s.%[1]s END", column, table, condition)
+	}
+	return strings.Join(columns, ", ")
+}

@@ -81,11 +81,8 @@ var errRollback = errors.New("nothing to commit")
 // It writes first, and so waits for other transactions with the keys.
 func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool,
 	span time.Duration) (hotelstays.ClaimState, error) {
-	if err := s.upsert(ctx, tx, keys, claim, done, span, `
-		store = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new store} ELSE hotelstays_events.store END,
-		claim = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new claim} ELSE hotelstays_events.claim END,
-		done = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new done} ELSE hotelstays_events.done END,
-		expires_at = CASE WHEN hotelstays_events.expires_at <= {now} THEN {new expires_at} ELSE hotelstays_events.expires_at END`); err != nil {
+	if err := s.upsert(ctx, tx, keys, claim, done, span,
+		replaced("hotelstays_events", "expires_at <= {now}", "store", "claim", "done", "expires_at")); err != nil {
 		return "", err
 	}
 	return s.taken(ctx, tx, keys, claim)
@@ -124,7 +121,7 @@ func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, clai
 		args = append(args, key, s.id, claim, doneNumber, span.Microseconds())
 	}
 	_, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at)
-		VALUES `+list("(?, ?, ?, ?, {now} + ?)", len(keys))+` {conflict event_key}`+assign, args...)
+		VALUES `+list("(?, ?, ?, ?, {now} + ?)", len(keys))+` {conflict event_key} `+assign, args...)
 	return err
 }
 

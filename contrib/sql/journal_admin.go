@@ -29,7 +29,7 @@ func (j *Journal) Watch(customerReferenceNo string) (changed <-chan struct{}, st
 func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 	return func(yield func(durable.Booking, error) bool) {
 		for after := ""; ; {
-			page, unreadable, err := j.page(ctx, `reference > ? ORDER BY reference`, []byte(after))
+			page, unreadable, err := bookings.page(ctx, j, pageSize, `reference > ? ORDER BY reference`, []byte(after))
 			if err != nil {
 				yield(durable.Booking{}, j.db.failed(err, "List"))
 				return

@@ -53,7 +53,7 @@ func (j *Journal) CancelTx(ctx context.Context, tx *sql.Tx, req durable.CancelRe
 }
 
 func newCancelEntry(c durable.Cancellation) *cancelEntry {
-	return &cancelEntry{row{table: "hotelstays_cancels", reference: c.CustomerReferenceNo, fence: newID()}, c}
+	return &cancelEntry{row{table: tableOfCancels, reference: c.CustomerReferenceNo, fence: newID()}, c}
 }
 
 // insertCancel stores a cancellation, or replaces one that may begin again.
@@ -63,20 +63,13 @@ func (j *Journal) insertCancel(ctx context.Context, tx *sql.Tx, c durable.Cancel
 		return err
 	}
 	e := newCancelEntry(c)
-	// live is assigned last: the others depend on what it was.
-	keep := func(column string) string {
-		return column + ` = CASE hotelstays_cancels.live WHEN 0 THEN {new ` + column + `} ELSE hotelstays_cancels.` + column + ` END, `
-	}
 	_, err = j.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_cancels (account, reference, fence, live, due, state) VALUES (?, ?, ?, 1, ?, ?)
-		{conflict account, reference} `+keep("fence")+keep("due")+keep("state")+
-		`live = CASE hotelstays_cancels.live WHEN 0 THEN 1 ELSE hotelstays_cancels.live END`,
+		{conflict account, reference} `+replaced(tableOfCancels, "live = 0", "fence", "due", "state", "live"),
 		j.account, []byte(e.reference), e.fence, micros(e.Due), text)
 	if err != nil {
 		return err
 	}
-	stored, err := j.scanCancel(tx.QueryRowContext(ctx, j.db.dialect.sql(
-		`SELECT `+stateColumns+` FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
-		j.account, []byte(e.reference)).Scan)
+	stored, err := cancels.find(ctx, j, tx, e.reference)
 	switch {
 	case err != nil:
 		return err
@@ -88,19 +81,12 @@ func (j *Journal) insertCancel(ctx context.Context, tx *sql.Tx, c durable.Cancel
 	return durable.ErrAlreadyCancelling // OnCancel has not received how it ended
 }
 
-// scanCancel reads a row. A row that makes no sense is an *unreadableError.
+// scanCancel reads a row.
 func (j *Journal) scanCancel(scan func(...any) error) (*cancelEntry, error) {
 	e := newCancelEntry(durable.Cancellation{})
 	due, err := j.scanState(scan, &e.row, &e.Cancellation, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
 	e.Due = due
 	return e, err
-}
-
-// readCancel returns the cancellation of a reference, or sql.ErrNoRows.
-func (j *Journal) readCancel(ctx context.Context, reference string) (*cancelEntry, error) {
-	return j.scanCancel(j.db.QueryRowContext(ctx, j.db.dialect.sql(
-		`SELECT `+stateColumns+` FROM hotelstays_cancels WHERE account = ? AND reference = ?`),
-		j.account, []byte(reference)).Scan)
 }
 
 // stepCancel does the next step of a leased cancellation. Only who has stored the mark sends Cancel.
@@ -167,7 +153,7 @@ func (j *Journal) startCancel(ctx, storeCtx context.Context, e *cancelEntry, ord
 		if !errors.Is(err, errMoved) {
 			return err
 		}
-		latest, err := j.readCancel(ctx, e.reference)
+		latest, err := cancels.find(ctx, j, j.db, e.reference)
 		if err != nil {
 			return err
 		}
@@ -230,7 +216,7 @@ func (j *Journal) workCancel(ctx context.Context, e *cancelEntry) {
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (j *Journal) wakeCancel(ctx context.Context, reference string) error {
 	for {
-		e, err := j.readCancel(ctx, reference)
+		e, err := cancels.find(ctx, j, j.db, reference)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		} else if err != nil {

@@ -22,6 +22,7 @@ type row struct {
 	table     string
 	reference string
 	fence     int64  // changes with every write of the row
+	live      int64  // one of the states below, as it was read
 	stored    []byte // the JSON of what is in the row
 }
 
@@ -38,7 +39,7 @@ type entry struct {
 func (e *entry) setDue(due time.Time) { e.Due = due }
 
 func newEntry(reference string, b durable.Booking) *entry {
-	return &entry{row: row{table: "hotelstays_journal", reference: reference, fence: newID()}, Booking: b}
+	return &entry{row: row{table: tableOfBookings, reference: reference, fence: newID()}, Booking: b}
 }
 
 // errMoved: the row has changed since it was read.
@@ -63,10 +64,7 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	_, err = j.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_journal
 			(account, reference, fence, live, due, booking, request) VALUES (?, ?, ?, 1, ?, ?, ?)
 		{conflict account, reference}
-			fence = CASE hotelstays_journal.live WHEN 0 THEN {new fence} ELSE hotelstays_journal.fence END,
-			due = CASE hotelstays_journal.live WHEN 0 THEN {new due} ELSE hotelstays_journal.due END,
-			request = CASE hotelstays_journal.live WHEN 0 THEN {new request} ELSE hotelstays_journal.request END,
-			live = CASE hotelstays_journal.live WHEN 0 THEN 1 ELSE hotelstays_journal.live END`,
+			`+replaced(tableOfBookings, "live = 0", "fence", "due", "request", "live"),
 		j.account, []byte(e.reference), e.fence, micros(e.Due), text, e.sealed)
 	if err != nil {
 		return err
@@ -89,7 +87,7 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 	}
 	var before durable.Booking
 	if err := json.Unmarshal(stored, &before); err != nil {
-		return &unreadableError{*e, err}
+		return &unreadableError{e.row, err}
 	}
 	e.Earlier = before.LastBook()
 	if e.stored, err = json.Marshal(e.Booking); err != nil {
@@ -102,51 +100,23 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, e *entry) error {
 
 // read returns the entry of a reference, or durable.ErrNotBegun.
 func (j *Journal) read(ctx context.Context, reference string) (*entry, error) {
-	row := j.db.QueryRowContext(ctx, j.db.dialect.sql(
-		`SELECT reference, fence, live, due, booking, request FROM hotelstays_journal WHERE account = ? AND reference = ?`),
-		j.account, []byte(reference))
-	e, err := j.scan(row.Scan)
+	e, err := bookings.find(ctx, j, j.db, reference)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, durable.ErrNotBegun
 	}
 	return e, err
 }
 
-// unreadableError reports a row that somebody has changed by hand.
-type unreadableError struct {
-	entry
-	why error
-}
-
-func (e *unreadableError) Error() string {
-	return fmt.Sprintf("the row of reference %q in %s was changed by hand: %v; "+
-		"correct it, or ask the service for the order and delete the row", e.reference, e.table, e.why)
-}
-
-// scan reads a row. A row that makes no sense is an *unreadableError.
+// scan reads a row.
 func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 	e := newEntry("", durable.Booking{})
-	var reference []byte
-	var live, due int64
-	if err := scan(&reference, &e.fence, &live, &due, &e.stored, &e.sealed); err != nil {
-		return nil, err
+	due, err := j.scanState(scan, &e.row, &e.Booking,
+		func() (string, string) { return e.Recovery.CustomerReferenceNo, e.Recovery.Fingerprint }, &e.sealed)
+	if err == nil && e.live != liveOf(e.Booking) {
+		err = &unreadableError{e.row, fmt.Errorf("live is %d and the ending is %q", e.live, e.Ending)}
 	}
-	e.reference = string(reference)
-	err := json.Unmarshal(e.stored, &e.Booking)
-	switch {
-	case err != nil:
-	case e.Recovery.CustomerReferenceNo != e.reference:
-		err = fmt.Errorf("its booking has the reference %q", e.Recovery.CustomerReferenceNo)
-	case e.Recovery.Fingerprint != string(j.account):
-		err = errors.New("its booking is of another account")
-	case live != liveOf(e.Booking):
-		err = fmt.Errorf("live is %d and the ending is %q", live, e.Ending)
-	}
-	if err != nil {
-		return nil, &unreadableError{*e, err}
-	}
-	e.Due = time.UnixMicro(due).UTC()
-	return e, nil
+	e.Due = due
+	return e, err
 }
 
 // store stores the next booking of an entry, erases its request unless it still waits for Send, and
@@ -318,29 +288,6 @@ func (j *Journal) apply(ctx context.Context, e *entry, transition func(durable.B
 
 // pageSize bounds how many rows are in memory at once.
 const pageSize = 100
-
-// page returns open bookings that meet a condition, and the rows that are unreadable.
-func (j *Journal) page(ctx context.Context, condition string, value any) (page []*entry, unreadable []*unreadableError, err error) {
-	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT reference, fence, live, due, booking, NULL FROM hotelstays_journal
-		WHERE account = ? AND live = 1 AND `+condition+` LIMIT `+fmt.Sprint(pageSize)), j.account, value)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		e, err := j.scan(rows.Scan)
-		bad, isBad := errors.AsType[*unreadableError](err)
-		switch {
-		case isBad:
-			unreadable = append(unreadable, bad)
-		case err != nil:
-			return nil, nil, err
-		default:
-			page = append(page, e)
-		}
-	}
-	return page, unreadable, rows.Err()
-}
 
 // withUnknown returns the JSON of the next state, with the fields of the stored one that this
 // version does not know: a newer process of the fleet has written them.

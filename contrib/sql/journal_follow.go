@@ -26,7 +26,7 @@ type orderEntry struct {
 func (e *orderEntry) setDue(due time.Time) { e.Due = due }
 
 func newOrderEntry(f durable.Followed) *orderEntry {
-	return &orderEntry{row{table: "hotelstays_orders", reference: f.CustomerReferenceNo, fence: newID()}, f}
+	return &orderEntry{row{table: tableOfOrders, reference: f.CustomerReferenceNo, fence: newID()}, f}
 }
 
 // follow begins to follow the order that a booking has found.
@@ -115,14 +115,6 @@ func (j *Journal) saw(ctx context.Context, e *orderEntry, at time.Time, order *t
 	if err != nil || !changed && !next.Settled {
 		return err == nil, err
 	}
-	text, err := withUnknown(e.stored, e.Followed, next)
-	if err != nil {
-		return false, err
-	}
-	live := liveOpen
-	if next.Settled {
-		live = liveEnded
-	}
 	ctx, cancel := context.WithDeadline(ctx, e.Due.Add(deliverBy-lease))
 	defer cancel()
 	var deliver func(context.Context, *sql.Tx) error
@@ -134,14 +126,26 @@ func (j *Journal) saw(ctx context.Context, e *orderEntry, at time.Time, order *t
 			return nil
 		}
 	}
-	return false, j.write(ctx, &e.row, deliver, `live = ?, due = ?, state = ?`, live, micros(next.Due), text)
+	return false, j.storeOrder(ctx, e, next, deliver)
+}
+
+// storeOrder stores the next state of an order, and calls then in the same transaction.
+func (j *Journal) storeOrder(ctx context.Context, e *orderEntry, next durable.Followed, then func(context.Context, *sql.Tx) error) error {
+	text, err := withUnknown(e.stored, e.Followed, next)
+	if err != nil {
+		return err
+	}
+	live := liveOpen
+	if next.Settled {
+		live = liveEnded
+	}
+	return j.write(ctx, &e.row, then, `live = ?, due = ?, state = ?`, live, micros(next.Due), text)
 }
 
 // changeOrder changes a followed order by a transition, if there is one.
 func (j *Journal) changeOrder(ctx context.Context, reference string, transition func(durable.Followed) (durable.Followed, bool)) error {
 	for {
-		e, err := j.scanOrder(j.db.QueryRowContext(ctx, j.db.dialect.sql(`SELECT `+stateColumns+` FROM hotelstays_orders
-			WHERE account = ? AND reference = ?`), j.account, []byte(reference)).Scan)
+		e, err := orders.find(ctx, j, j.db, reference)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		} else if err != nil {
@@ -151,15 +155,7 @@ func (j *Journal) changeOrder(ctx context.Context, reference string, transition 
 		if !ok {
 			return nil
 		}
-		live := liveOpen
-		if next.Settled {
-			live = liveEnded
-		}
-		text, err := withUnknown(e.stored, e.Followed, next)
-		if err == nil {
-			err = j.write(ctx, &e.row, nil, `live = ?, due = ?, state = ?`, live, micros(next.Due), text)
-		}
-		if !errors.Is(err, errMoved) {
+		if err := j.storeOrder(ctx, e, next, nil); !errors.Is(err, errMoved) {
 			return err
 		}
 	}

@@ -73,15 +73,15 @@ func (j *Journal) Run(ctx context.Context) error {
 			return j.stopped(&running)
 		}
 		free := cap(workers) - len(workers) + 1
-		bookings, err := j.claim(ctx, free)
+		claimed, err := j.claim(ctx, free)
 		var jobs []func()
-		for _, job := range bookings {
+		for _, job := range claimed {
 			jobs = append(jobs, func() { j.work(ctx, job) })
 		}
 		if err == nil && j.opts.OnCancel != nil && len(jobs) < free {
-			var cancels []*cancelEntry
-			cancels, err = claimRows(ctx, j, "hotelstays_cancels", free-len(jobs), j.scanCancel, func(_, _ *cancelEntry) bool { return true })
-			for _, e := range cancels {
+			var leased []*cancelEntry
+			leased, err = cancels.claim(ctx, j, func(due []*cancelEntry) []*cancelEntry { return due[:min(len(due), free-len(jobs))] })
+			for _, e := range leased {
 				jobs = append(jobs, func() { j.workCancel(ctx, e) })
 			}
 		}
@@ -116,16 +116,17 @@ func (j *Journal) readOfOrders(ctx context.Context, reading *atomic.Bool) (func(
 	if !reading.CompareAndSwap(false, true) {
 		return nil, nil
 	}
-	orders, err := claimRows(ctx, j, "hotelstays_orders", pageSize, j.scanOrder,
-		func(a, b *orderEntry) bool { return a.Market == b.Market && a.UserRef == b.UserRef })
-	if len(orders) == 0 {
+	leased, err := orders.claim(ctx, j, func(due []*orderEntry) []*orderEntry {
+		return slices.DeleteFunc(due, func(e *orderEntry) bool { return e.Market != due[0].Market || e.UserRef != due[0].UserRef })
+	})
+	if len(leased) == 0 {
 		reading.Store(false)
 		return nil, err
 	}
 	return func() {
 		defer j.wakeRun() // others may have become due meanwhile
 		defer reading.Store(false)
-		j.workOrders(ctx, orders)
+		j.workOrders(ctx, leased)
 	}, err
 }
 
@@ -221,25 +222,10 @@ func jobsOf(due []*entry, now time.Time, n int) (jobs [][]*entry) {
 // claim takes leases for at most n workers. Each gets a job: a booking, or several that one poll
 // asks for.
 func (j *Journal) claim(ctx context.Context, n int) (jobs [][]*entry, err error) {
-	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
-	defer cancel()
-	now := time.Now()
-	due, unreadable, err := j.page(ctx, `due <= ? ORDER BY due`, micros(now))
-	if err != nil {
-		return nil, err
-	}
-	var bad []*entry
-	for _, u := range unreadable {
-		j.opts.Logger.ErrorContext(ctx, "a booking cannot be recovered", slog.String("error", u.Error()))
-		bad = append(bad, &u.entry)
-	}
-	if _, err := postpone(ctx, j, bad, func(*entry) time.Time { return now.Add(unreadablePause) }); err != nil {
-		return nil, err
-	}
-	underway := j.underway() // an OnOutcome that hangs has one worker, and not another one a minute later
-	due = slices.DeleteFunc(due, func(e *entry) bool { return slices.Contains(underway, e.reference) })
-	jobs = jobsOf(due, now, n)
-	leased, err := postpone(ctx, j, slices.Concat(jobs...), func(*entry) time.Time { return now.Add(lease) })
+	leased, err := bookings.claim(ctx, j, func(due []*entry) []*entry {
+		jobs = jobsOf(due, time.Now(), n)
+		return slices.Concat(jobs...)
+	})
 	for i := range jobs {
 		jobs[i] = slices.DeleteFunc(jobs[i], func(e *entry) bool { return !slices.Contains(leased, e) })
 	}

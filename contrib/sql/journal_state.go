@@ -1,9 +1,10 @@
-// What the tables of cancellations and of orders have in common.
+// What the tables of bookings, cancellations and orders have in common.
 
 package hotelstayssql
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,15 +13,44 @@ import (
 	"time"
 )
 
-const stateColumns = `reference, fence, live, due, state`
+// table is a table of the journal. Its rows are live until they have ended.
+type table[E leased] struct {
+	name, columns string
+	scan          func(j *Journal, scan func(...any) error) (E, error)
+}
 
-// scanState reads a row into a state, which then has an identity. A row that makes no sense is an
-// *unreadableError.
+const (
+	tableOfBookings = "hotelstays_journal"
+	tableOfCancels  = "hotelstays_cancels"
+	tableOfOrders   = "hotelstays_orders"
+
+	stateColumns = `reference, fence, live, due, state`
+)
+
+var (
+	bookings = table[*entry]{tableOfBookings, `reference, fence, live, due, booking, request`, (*Journal).scan}
+	cancels  = table[*cancelEntry]{tableOfCancels, stateColumns, (*Journal).scanCancel}
+	orders   = table[*orderEntry]{tableOfOrders, stateColumns, (*Journal).scanOrder}
+)
+
+// unreadableError reports a row that somebody has changed by hand.
+type unreadableError struct {
+	row
+	why error
+}
+
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("the row of reference %q in %s was changed by hand: %v; "+
+		"correct it, or ask the service for the order and delete the row", e.reference, e.table, e.why)
+}
+
+// scanState reads the columns of a row: its state, which then has an identity, and others behind. A row
+// that makes no sense is an *unreadableError.
 func (j *Journal) scanState(scan func(...any) error, r *row, state any,
-	identity func() (reference, fingerprint string)) (due time.Time, err error) {
+	identity func() (reference, fingerprint string), others ...any) (due time.Time, err error) {
 	var reference []byte
-	var live, micros int64
-	if err := scan(&reference, &r.fence, &live, &micros, &r.stored); err != nil {
+	var micros int64
+	if err := scan(append([]any{&reference, &r.fence, &r.live, &micros, &r.stored}, others...)...); err != nil {
 		return due, err
 	}
 	r.reference = string(reference)
@@ -29,45 +59,60 @@ func (j *Journal) scanState(scan func(...any) error, r *row, state any,
 		err = fmt.Errorf("its state is of the reference %q, or of another account", of)
 	}
 	if err != nil {
-		return due, &unreadableError{entry{row: *r}, err}
+		return due, &unreadableError{*r, err}
 	}
 	return time.UnixMicro(micros).UTC(), nil
 }
 
-// claimRows takes leases of at most n rows that are due, of those that same accepts.
-func claimRows[E leased](ctx context.Context, j *Journal, table string, n int, scan func(func(...any) error) (E, error),
-	same func(first, e E) bool) ([]E, error) {
+// find returns the row of a reference, or sql.ErrNoRows.
+func (t table[E]) find(ctx context.Context, j *Journal, in interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, reference string) (E, error) {
+	return t.scan(j, in.QueryRowContext(ctx, j.db.dialect.sql(`SELECT `+t.columns+` FROM `+t.name+` WHERE account = ? AND reference = ?`),
+		j.account, []byte(reference)).Scan)
+}
+
+// page returns live rows that meet a condition, and those that are unreadable.
+func (t table[E]) page(ctx context.Context, j *Journal, limit int, condition string, value any) (page []E, unreadable []*unreadableError, err error) {
+	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT `+t.columns+` FROM `+t.name+`
+		WHERE account = ? AND live = 1 AND `+condition+` LIMIT `+fmt.Sprint(limit)), j.account, value)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		e, err := t.scan(j, rows.Scan)
+		bad, isBad := errors.AsType[*unreadableError](err)
+		switch {
+		case isBad:
+			unreadable = append(unreadable, bad)
+		case err != nil:
+			return nil, nil, err
+		default:
+			page = append(page, e)
+		}
+	}
+	return page, unreadable, rows.Err()
+}
+
+// claim takes leases of rows that are due, of those that choose returns.
+func (t table[E]) claim(ctx context.Context, j *Journal, choose func(due []E) []E) ([]E, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := time.Now()
-	underway := j.underway() // a function of the caller that hangs has one worker
-	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT `+stateColumns+` FROM `+table+`
-		WHERE account = ? AND live = 1 AND due <= ? ORDER BY due LIMIT `+fmt.Sprint(n+len(underway))), j.account, micros(now))
+	due, unreadable, err := t.page(ctx, j, pageSize+j.opts.MaxWorkers, `due <= ? ORDER BY due`, micros(now))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	var due []E
 	var bad []*row
-	for rows.Next() {
-		e, err := scan(rows.Scan)
-		unreadable, isBad := errors.AsType[*unreadableError](err)
-		switch {
-		case isBad:
-			j.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
-			bad = append(bad, &unreadable.row)
-		case err != nil:
-			return nil, err
-		case len(due) < n && !slices.Contains(underway, e.at().reference) && (due == nil || same(due[0], e)):
-			due = append(due, e)
-		}
+	for _, u := range unreadable {
+		j.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", u.Error()))
+		bad = append(bad, &u.row)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	_ = rows.Close() // the pool may have one connection
 	if _, err := postpone(ctx, j, bad, func(*row) time.Time { return now.Add(unreadablePause) }); err != nil {
 		return nil, err
 	}
-	return postpone(ctx, j, due, func(E) time.Time { return now.Add(lease) })
+	underway := j.underway() // a function of the caller that hangs has one worker, and not another one a minute later
+	due = slices.DeleteFunc(due, func(e E) bool { return slices.Contains(underway, e.at().reference) })
+	return postpone(ctx, j, choose(due), func(E) time.Time { return now.Add(lease) })
 }

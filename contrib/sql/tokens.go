@@ -213,9 +213,7 @@ func (s *TokenStore) take(ctx context.Context, row []byte, lease int64) (bool, e
 	err := s.db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_tokens (token_key, expires_at, lease, lease_until)
 			VALUES (?, 0, ?, {now} + ?)
-			{conflict token_key}
-			lease = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease} ELSE hotelstays_tokens.lease END,
-			lease_until = CASE WHEN hotelstays_tokens.lease_until <= {now} THEN {new lease_until} ELSE hotelstays_tokens.lease_until END`,
+			{conflict token_key} `+replaced("hotelstays_tokens", "lease_until <= {now}", "lease", "lease_until"),
 			row, lease, s.lease.Microseconds()); err != nil {
 			return err
 		}

@@ -110,8 +110,9 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 	return tx.Commit()
 }
 
-// PollsOnly selects the bookings whose Book has ended, for PassTime.
-func PollsOnly(b durable.Booking) bool { return !b.Recovery.EndedAt.IsZero() }
+// PollsOnly selects the bookings that are polled for, for PassTime: those whose Book has ended, or whose
+// time to book has passed.
+func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
 
 // row is an open booking or cancellation. Its fence changes with every write.
 type row struct {

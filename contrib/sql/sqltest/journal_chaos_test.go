@@ -54,10 +54,10 @@ var restartVariables = map[hotelstayssql.Dialect]string{
 }
 
 func TestProcessesDie(t *testing.T) {
-	fleet := chaostest.Fleet{Bookings: 40, Kills: 6, Seed: rand.Uint64N(1_000_000)}
-	crashes := 1
+	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: rand.Uint64N(1_000_000)}
+	crashes, haste := 1, time.Duration(2)   // time passes twice as fast
 	if os.Getenv("HOTELSTAYS_LONG") != "" { // a freeze lasts for longer than a lease
-		crashes = 2
+		crashes, haste = 2, 1
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
 	}
 	if text := os.Getenv("HOTELSTAYS_CHAOS_SEED"); text != "" {
@@ -69,13 +69,15 @@ func TestProcessesDie(t *testing.T) {
 		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
-		config.ConfirmAfter, config.RateLimits = 3*time.Minute/chaostest.Speed, map[hotelstays.Operation]int{} // the documented ones
+		config.LateVisibility /= haste * haste // because faults delay a Book for as long as before
+		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
+		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 		p := newProcess(t, db, nil, config)
 		p.Lives = true
 		fleet := fleet
 		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(p.partOf("engine")) }
 		fleet.Hurry = func(ctx context.Context, d time.Duration) {
-			_ = journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly) // the database may be restarting
+			_ = journaltest.PassTime(ctx, db.DB, db.dialect, haste*d, journaltest.PollsOnly) // the database may be restarting
 		}
 		if variable := restartVariables[db.dialect]; variable != "" {
 			fleet.Crashes = slices.Repeat([]func(context.Context) error{chaostest.ShellCrash(variable)}, crashes)
