@@ -9,6 +9,7 @@
 //
 // It exits with status 0 if no rule is broken, 1 if one is, 2 for wrong usage, and 3 if the service
 // cannot be probed, no rule could be tried, or the run was interrupted. That some were not is no failure.
+// With -diff it is 0 if nothing changed, and 1 if something did.
 package main
 
 import (
@@ -43,18 +44,15 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	colour := false
-	if info, err := os.Stdout.Stat(); err == nil {
-		colour = info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == ""
-	}
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: colour}, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
 // settings are what the flags say.
 type settings struct {
 	config  probe.Config
 	list    bool
-	json    string
+	diff    bool
+	outputs []output
 	timeout time.Duration
 }
 
@@ -67,7 +65,13 @@ func (set *settings) flags() *flag.FlagSet {
 		c.Only = append(c.Only, name)
 		return nil
 	})
-	flags.StringVar(&set.json, "json", "", "`file` to write the report to, with all evidence; - is standard output")
+	flags.BoolVar(&set.diff, "diff", false, "print what changed between the reports in two files of -json, and send nothing")
+	for name, write := range map[string]func(io.Writer, *probe.Report) error{"json": writeJSON, "html": writeHTML, "junit": writeJUnit} {
+		flags.Func(name, "`file` to write the report to, as "+strings.ToUpper(name)+"; - is standard output", func(file string) error {
+			set.outputs = append(set.outputs, output{file: file, write: write})
+			return nil
+		})
+	}
 	flags.StringVar(&c.ConfirmHost, "confirm-host", "", "the `host` of a base URL that does not look like a test environment")
 	flags.StringVar(&c.CountryCode, "country", "", "`code` of the country in which to look for a city with hotels")
 	flags.StringVar(&c.DestinationID, "destination", "", "`id` of the city to search")
@@ -106,7 +110,10 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	set := &settings{}
 	flags := set.flags()
 	err := flags.Parse(args)
-	if err == nil && flags.NArg() > 0 {
+	changed := false
+	if err == nil && set.diff {
+		changed, err = out.diff(flags.Args())
+	} else if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	switch {
@@ -121,6 +128,10 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	case set.list:
 		out.list(probe.Rules())
 		return exitHeld
+	case changed:
+		return exitBroken
+	case set.diff:
+		return exitHeld
 	}
 	c := &set.config
 	c.BaseURL = env("HOTELSTAYS_BASE_URL")
@@ -128,12 +139,10 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	if id := env("HOTELSTAYS_CLIENT_ID"); id != "" {
 		c.OAuth = &hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(env("HOTELSTAYS_CLIENT_SECRET"))}
 	}
-	save, err := set.output(out)
-	if err != nil {
+	if err := open(set.outputs, out); err != nil {
 		complain(stderr, err)
 		return exitUsage
 	}
-	defer save.Close()
 	if set.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, set.timeout)
@@ -143,9 +152,9 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	report, err := probe.Run(ctx, *c)
 	if report != nil {
 		out.end(report)
-		text := json.NewEncoder(save)
-		text.SetIndent("", "  ")
-		err = cmp.Or(err, text.Encode(report))
+		for _, o := range set.outputs {
+			err = cmp.Or(err, o.write(o.to, report), o.to.Close())
+		}
 	}
 	switch invalid := (*hotelstays.ValidationError)(nil); {
 	case err != nil:
@@ -162,22 +171,6 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	return exitHeld
 }
 
-// output opens what the report goes to, before a run that may take hours.
-func (set *settings) output(out *printer) (io.WriteCloser, error) {
-	to := struct {
-		io.Writer
-		io.Closer
-	}{io.Discard, io.NopCloser(nil)}
-	switch set.json {
-	case "":
-		return to, nil
-	case "-":
-		to.Writer, out.w = out.w, io.Discard
-		return to, nil
-	}
-	return os.OpenFile(set.json, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-}
-
 // complain writes an error in one line. It may have words of the service.
 func complain(w io.Writer, err error) {
 	fmt.Fprintln(w, "hotelstays-probe:", strings.Map(func(c rune) rune {
@@ -186,83 +179,4 @@ func complain(w io.Writer, err error) {
 		}
 		return ' '
 	}, err.Error()))
-}
-
-// printer writes for people, at 80 columns.
-type printer struct {
-	w      io.Writer
-	colour bool
-	group  string
-}
-
-const width = 80
-
-// line writes words behind an indent, broken at the width.
-func (p *printer) line(indent int, text string) {
-	column := indent
-	fmt.Fprint(p.w, strings.Repeat(" ", indent))
-	for i, word := range strings.Fields(text) {
-		n := len([]rune(word))
-		if i > 0 && column+1+n > width {
-			fmt.Fprint(p.w, "\n"+strings.Repeat(" ", indent))
-			column = indent
-		} else if i > 0 {
-			fmt.Fprint(p.w, " ")
-			column++
-		}
-		fmt.Fprint(p.w, word)
-		column += n
-	}
-	fmt.Fprintln(p.w)
-}
-
-// section writes a section's name, once.
-func (p *printer) section(name string) {
-	if name != p.group {
-		p.group = name
-		fmt.Fprintf(p.w, "\n%s\n", name)
-	}
-}
-
-func (p *printer) list(rules []probe.Rule) {
-	for _, rule := range rules {
-		p.section(rule.Section)
-		fmt.Fprintf(p.w, "  %s\n", rule.Name)
-		text := rule.Promise
-		if rule.Needs != "" {
-			text += " (needs " + rule.Needs + ")"
-		}
-		p.line(6, text)
-	}
-}
-
-// result is called after each rule.
-func (p *printer) result(r probe.Result) {
-	p.section(r.Section)
-	state := fmt.Sprintf("%-9s", r.State)
-	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
-		state = "\x1b[" + code + "m" + state + "\x1b[0m"
-	}
-	fmt.Fprintf(p.w, "  %s %s\n", state, r.Name)
-	if r.State == probe.Broken {
-		p.line(12, r.Promise)
-	}
-	for _, text := range []string{r.Found, r.Reason} {
-		if text != "" {
-			p.line(12, text)
-		}
-	}
-	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", r.Curl) // to be pasted, so not broken
-	}
-}
-
-func (p *printer) end(r *probe.Report) {
-	fmt.Fprintln(p.w)
-	for _, note := range r.Notes {
-		p.line(0, "Note: "+note)
-	}
-	p.line(0, fmt.Sprintf("%d held, %d found out, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
-		r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
-	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", r.FactsGo())
 }

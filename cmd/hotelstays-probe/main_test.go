@@ -3,19 +3,23 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/xml"
+	"html"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
@@ -33,22 +37,61 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, colour bool, args ...st
 	return status, stdout.String(), stderr.String()
 }
 
+// reported runs all rules against a sandbox in virtual time.
+func reported(t *testing.T, sandbox hotelstaystest.Config) (report *probe.Report) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := testkit.NewSandbox(t, sandbox)
+		through := srv.Client()
+		defer through.CloseIdleConnections()
+		var err error
+		report, err = probe.Run(t.Context(), probe.Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through,
+			Facts: &hotelstays.ServiceFacts{NullOrders: true}})
+		require.NoError(t, err)
+	})
+	return report
+}
+
+// No line of a whole run is longer than a terminal's, apart from commands, which are to be copied.
 func TestOutputFitsATerminal(t *testing.T) {
+	report := reported(t, hotelstaystest.Config{})
+	report.Notes = []string{strings.Repeat("x", 200)}
 	for _, colour := range []bool{false, true} {
-		status, out, complaint := probed(t, hotelstaystest.Config{Variants: hotelstaystest.Variants{NullOrders: true}}, colour,
-			"-run", "QueryOrders", "-run", "limits/above")
-		assert.Equal(t, exitHeld, status)
-		assert.Empty(t, complaint)
+		var stdout bytes.Buffer
+		p := &printer{w: &stdout, colour: colour}
+		for _, result := range report.Results {
+			p.result(result)
+		}
+		p.end(report)
+		out := stdout.String()
 		assert.Equal(t, colour, strings.Contains(out, "\x1b["))
 		out = regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(out, "")
 		for line := range strings.Lines(out) {
-			assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+			if !strings.HasPrefix(line, "curl ") {
+				assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+			}
 		}
-		assert.Contains(t, out, "  found     orders/empty\n            orders: null\n")
+		assert.Contains(t, out, "  held      ticket/jwt\n")
+		assert.Contains(t, out, "  found     check/form\n            1 is AVAILABLE\n")
 		assert.Contains(t, out, "  not tried limits/above\n            needs Config.Burst\n")
-		assert.Contains(t, out, "0 held, 3 found out, 0 broken, 1 not tried, in ")
-		assert.Contains(t, out, "hotelstays.ServiceFacts{\n\tNullOrders: true,\n}")
+		assert.Contains(t, out, "  broken    orders/empty\n            a reference without an order is a success;")
+		assert.Contains(t, out, "\ncurl -sS ")
+		assert.Contains(t, out, " 1 broken, ")
+		assert.Contains(t, out, "hotelstays.ServiceFacts{}")
 	}
+}
+
+func TestOnlyATerminalTakesColour(t *testing.T) {
+	device, err := os.Open(os.DevNull) // like a terminal, no file
+	require.NoError(t, err)
+	defer device.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	env := func(text string) func(string) string { return func(string) string { return text } }
+	assert.True(t, takesColour(device, env("")))
+	assert.False(t, takesColour(device, env("1")))
+	assert.False(t, takesColour(file, env("")))
 }
 
 func TestListSendsNothing(t *testing.T) {
@@ -62,19 +105,93 @@ func TestListSendsNothing(t *testing.T) {
 	}
 }
 
-func TestReportIsJSON(t *testing.T) {
+// What -json writes is the report, for -diff and for programs.
+func TestReportIsReadBack(t *testing.T) {
+	report := reported(t, hotelstaystest.Config{})
+	var first, second bytes.Buffer
+	require.NoError(t, writeJSON(&first, report))
 	name := filepath.Join(t.TempDir(), "report.json")
-	status, _, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", name)
-	assert.Equal(t, exitHeld, status)
-	text, err := os.ReadFile(name)
+	require.NoError(t, os.WriteFile(name, first.Bytes(), 0o600))
+	read, err := readReport(name)
 	require.NoError(t, err)
-	_, out, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", "-")
-	for _, text := range []string{string(text), out} {
-		var report probe.Report
-		require.NoError(t, json.Unmarshal([]byte(text), &report))
-		assert.Equal(t, "orders: []", report.Results[0].Found)
-		assert.Len(t, report.Results[0].Evidence, 1)
+	require.NoError(t, writeJSON(&second, read))
+	assert.Equal(t, first.String(), second.String())
+	assert.NotEmpty(t, read.Results[0].Evidence)
+}
+
+func TestReportForCI(t *testing.T) {
+	report := reported(t, hotelstaystest.Config{})
+	var out bytes.Buffer
+	require.NoError(t, writeJUnit(&out, report))
+	var suite junit
+	require.NoError(t, xml.Unmarshal(out.Bytes(), &suite))
+	assert.Len(t, suite.Cases, suite.Tests)
+	assert.Equal(t, 1, suite.Failures)
+	for i, test := range suite.Cases {
+		result := report.Results[i]
+		assert.Equal(t, result.Name, test.Group+"/"+test.Name)
+		assert.Equal(t, result.State == probe.Broken, test.Failure != nil, result.Name)
+		assert.Equal(t, result.State == probe.NotTried, test.Skipped != nil, result.Name)
+		assert.Equal(t, result.Found, test.Found)
+		if test.Failure != nil {
+			assert.Equal(t, result.Reason, test.Failure.Message)
+			assert.Contains(t, test.Failure.Text, result.Curl)
+		}
 	}
+}
+
+// Texts of the service are shown on the page, and run nothing.
+func TestReportIsAPage(t *testing.T) {
+	report := reported(t, hotelstaystest.Config{})
+	const script = `<script>alert(1)</script>`
+	report.Results[0].Reason, report.Results[0].Evidence[0].Body = script, `{"a":"`+script+`"}`
+	var out bytes.Buffer
+	require.NoError(t, writeHTML(&out, report))
+	for _, result := range report.Results {
+		assert.Equal(t, 1, strings.Count(out.String(), "<code>"+result.Name+"</code>"), result.Name)
+		assert.Contains(t, out.String(), html.EscapeString(result.Found))
+	}
+	assert.NotContains(t, out.String(), "<script")
+	assert.NotContains(t, out.String(), "http-equiv")
+	assert.Contains(t, out.String(), "{\n  &#34;a&#34;: &#34;&lt;script&gt;")
+	assert.Equal(t, 1, strings.Count(out.String(), "curl -sS "))
+	assert.Contains(t, out.String(), "hotelstays.ServiceFacts{}")
+}
+
+func TestFormsOfTheReportAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	status, _, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", dir+"/json", "-html", dir+"/html",
+		"-junit", dir+"/junit")
+	assert.Equal(t, exitHeld, status)
+	for name, want := range map[string]string{"json": "{\n", "html": "<!doctype html>\n", "junit": "<testsuite "} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(string(text), want), name)
+		assert.Contains(t, string(text), "orders: []")
+		_, out, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-"+name, "-")
+		assert.True(t, strings.HasPrefix(out, want), name)
+	}
+}
+
+func TestDiffShowsWhatChanged(t *testing.T) {
+	dir := t.TempDir()
+	for name, config := range map[string]hotelstaystest.Config{"old": {}, "new": {Variants: hotelstaystest.Variants{NullOrders: true}}} {
+		probed(t, config, false, "-run", "orders/empty", "-run", map[string]string{"old": "voucher", "new": "ticket/jwt"}[name],
+			"-json", filepath.Join(dir, name))
+	}
+	status, out, _ := probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/new")
+	assert.Equal(t, exitBroken, status)
+	for _, want := range []string{
+		"  held      ticket/jwt\n            before: absent\n",
+		"  found     orders/empty\n            orders: null\n            before: found orders: []\n",
+		"  gone      voucher/unknown\n            before: held\n",
+		"The facts before and now:\n\nhotelstays.ServiceFacts{}\n\nhotelstays.ServiceFacts{\n\tNullOrders: true,\n}\n",
+	} {
+		assert.Contains(t, out, want)
+	}
+	status, out, _ = probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/old")
+	assert.Equal(t, exitHeld, status)
+	assert.Contains(t, out, "\nNothing changed.\n")
 }
 
 func TestExitStatuses(t *testing.T) {
@@ -93,6 +210,10 @@ func TestExitStatuses(t *testing.T) {
 		"-facts none.json":                    exitUsage,
 		"-facts " + report:                    exitUsage,
 		"-run orders/empty -json /no/such/folder/r.json": exitUsage,
+		"-run orders/empty -html /no/such/folder/r.html": exitUsage,
+		"-diff " + report:                               exitUsage,
+		"-diff " + facts + " " + facts:                  exitUsage, // no reports
+		"-diff none.json none.json":                     exitUsage,
 		"-run limits/above":                             exitFailed, // it needs -burst, so nothing was tried
 		"-run session/life -patience 5m -timeout 200ms": exitFailed,
 	} {

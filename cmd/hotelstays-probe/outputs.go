@@ -1,0 +1,131 @@
+// Outputs: the report in files.
+
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"encoding/xml"
+	"html/template"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/probe"
+)
+
+// output is a form of the report, and the file that it goes to.
+type output struct {
+	file  string
+	write func(io.Writer, *probe.Report) error
+	to    io.WriteCloser
+}
+
+// open opens the outputs before a run that may take hours. What goes to standard output silences out.
+func open(outputs []output, out *printer) error {
+	for i := range outputs {
+		o := &outputs[i]
+		if o.file == "-" {
+			o.to, out.w = struct {
+				io.Writer
+				io.Closer
+			}{out.w, io.NopCloser(nil)}, io.Discard
+			continue
+		}
+		var err error
+		if o.to, err = os.OpenFile(o.file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeJSON(w io.Writer, r *probe.Report) error {
+	text := json.NewEncoder(w)
+	text.SetIndent("", "  ")
+	return text.Encode(r)
+}
+
+// junit is a report in the form that CI servers read.
+type junit struct {
+	XMLName   xml.Name    `xml:"testsuite"`
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Seconds   float64     `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Group   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Failure *junitText `xml:"failure"`
+	Skipped *junitText `xml:"skipped"`
+	Found   string     `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func writeJUnit(w io.Writer, r *probe.Report) error {
+	suite := junit{Name: "hotelstays-probe " + r.BaseURL, Tests: len(r.Results), Failures: r.Count(probe.Broken),
+		Skipped: r.Count(probe.NotTried), Seconds: r.Ended.Sub(r.Began).Seconds(), Timestamp: r.Began.Format(time.RFC3339)}
+	for _, result := range r.Results {
+		group, name, _ := strings.Cut(result.Name, "/")
+		test := junitCase{Group: group, Name: name, Found: result.Found}
+		switch result.State {
+		case probe.Broken:
+			test.Failure = &junitText{result.Reason, result.Section + ": " + result.Promise + "\n" + result.Curl}
+		case probe.NotTried:
+			test.Skipped = &junitText{Message: result.Reason}
+		}
+		suite.Cases = append(suite.Cases, test)
+	}
+	text := xml.NewEncoder(w)
+	text.Indent("", "  ")
+	return text.Encode(suite)
+}
+
+//go:embed page.html
+var page string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty}).Parse(page))
+
+// section is what a section of the document has to do with.
+type section struct {
+	Name    string
+	Results []probe.Result
+}
+
+func writeHTML(w io.Writer, r *probe.Report) error {
+	var sections []section
+	for _, result := range r.Results {
+		i := slices.IndexFunc(sections, func(s section) bool { return s.Name == result.Section })
+		if i < 0 {
+			i, sections = len(sections), append(sections, section{Name: result.Section})
+		}
+		sections[i].Results = append(sections[i].Results, result)
+	}
+	return pageTemplate.Execute(w, struct {
+		*probe.Report
+		States   []probe.State
+		Sections []section
+		Took     time.Duration
+	}{r, []probe.State{probe.Held, probe.Found, probe.Broken, probe.NotTried}, sections, r.Ended.Sub(r.Began).Round(time.Second)})
+}
+
+// pretty indents a JSON text. One that was cut off stays as it is.
+func pretty(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}

@@ -1,0 +1,97 @@
+// What the terminal shows.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/probe"
+)
+
+// printer writes for people, at 80 columns.
+type printer struct {
+	w      io.Writer
+	colour bool
+	group  string
+}
+
+const width = 80
+
+// takesColour reports whether a file is a terminal, whose user has not turned colours off (no-color.org).
+func takesColour(f *os.File, env func(string) string) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
+}
+
+// line writes words behind an indent, broken at the width. A word that is longer than a line is broken, too.
+func (p *printer) line(indent int, text string) {
+	margin, most := strings.Repeat(" ", indent), width-indent
+	var line []rune
+	for _, word := range strings.Fields(text) {
+		if len(line) > 0 && len(line)+1+len([]rune(word)) > most {
+			fmt.Fprintln(p.w, margin+string(line))
+			line = nil
+		} else if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for line = append(line, []rune(word)...); len(line) > most; line = line[most:] {
+			fmt.Fprintln(p.w, margin+string(line[:most]))
+		}
+	}
+	fmt.Fprintln(p.w, margin+string(line))
+}
+
+// section writes a section's name, once.
+func (p *printer) section(name string) {
+	if name != p.group {
+		p.group = name
+		fmt.Fprintf(p.w, "\n%s\n", name)
+	}
+}
+
+func (p *printer) list(rules []probe.Rule) {
+	for _, rule := range rules {
+		p.section(rule.Section)
+		fmt.Fprintf(p.w, "  %s\n", rule.Name)
+		text := rule.Promise
+		if rule.Needs != "" {
+			text += " (needs " + rule.Needs + ")"
+		}
+		p.line(6, text)
+	}
+}
+
+// result is called after each rule.
+func (p *printer) result(r probe.Result) {
+	p.section(r.Section)
+	state := fmt.Sprintf("%-9s", r.State)
+	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
+		state = "\x1b[" + code + "m" + state + "\x1b[0m"
+	}
+	fmt.Fprintf(p.w, "  %s %s\n", state, r.Name)
+	if r.State == probe.Broken {
+		p.line(12, r.Promise)
+	}
+	for _, text := range []string{r.Found, r.Reason} {
+		if text != "" {
+			p.line(12, text)
+		}
+	}
+	if r.Curl != "" {
+		fmt.Fprintf(p.w, "\n%s\n\n", r.Curl) // to be pasted, so not broken
+	}
+}
+
+func (p *printer) end(r *probe.Report) {
+	fmt.Fprintln(p.w)
+	for _, note := range r.Notes {
+		p.line(0, "Note: "+note)
+	}
+	p.line(0, fmt.Sprintf("%d held, %d found out, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
+		r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
+	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", r.FactsGo())
+}
