@@ -105,6 +105,15 @@ func (set *settings) flags() *flag.FlagSet {
 	return flags
 }
 
+// credentials come from the environment alone.
+func credentials(c *probe.Config, env func(string) string) {
+	c.BaseURL = env("HOTELSTAYS_BASE_URL")
+	c.Credential = hotelstays.TicketCredential{AppKey: env("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(env("HOTELSTAYS_APP_SECRET"))}
+	if id := env("HOTELSTAYS_CLIENT_ID"); id != "" {
+		c.OAuth = &hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(env("HOTELSTAYS_CLIENT_SECRET"))}
+	}
+}
+
 // run probes and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string, out *printer, stderr io.Writer) int {
 	set := &settings{}
@@ -134,11 +143,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		return exitHeld
 	}
 	c := &set.config
-	c.BaseURL = env("HOTELSTAYS_BASE_URL")
-	c.Credential = hotelstays.TicketCredential{AppKey: env("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(env("HOTELSTAYS_APP_SECRET"))}
-	if id := env("HOTELSTAYS_CLIENT_ID"); id != "" {
-		c.OAuth = &hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(env("HOTELSTAYS_CLIENT_SECRET"))}
-	}
+	credentials(c, env)
 	if err := open(set.outputs, out); err != nil {
 		complain(stderr, err)
 		return exitUsage

@@ -31,7 +31,7 @@ func takesColour(f *os.File, env func(string) string) bool {
 func (p *printer) line(indent int, text string) {
 	margin, most := strings.Repeat(" ", indent), width-indent
 	var line []rune
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if len(line) > 0 && len(line)+1+len([]rune(word)) > most {
 			fmt.Fprintln(p.w, margin+string(line))
 			line = nil
