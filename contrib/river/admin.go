@@ -30,13 +30,13 @@ func (b *Bookings) Watch(customerReferenceNo string) (changed <-chan struct{}, s
 func (b *Bookings) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 	return func(yield func(durable.Booking, error) bool) {
 		for after := ""; ; {
-			page, err := b.jobs.page(ctx, b.cfg.Pool, b.account, after)
+			page, err := b.bookings.page(ctx, b.cfg.Pool, after)
 			if err != nil {
 				yield(durable.Booking{}, fmt.Errorf("hotelstaysriver: List: %w", err))
 				return
 			}
 			for _, job := range page {
-				if after = job.Args.Reference; job.unreadable != nil {
+				if after = job.Reference; job.unreadable != nil {
 					err = fmt.Errorf("hotelstaysriver: List: reference %q: %w", after, job.unreadable)
 				}
 				if !yield(job.Args.Booking, err) {
@@ -66,7 +66,7 @@ func (b *Bookings) Retry(ctx context.Context, customerReferenceNo string) error 
 // unknown.
 func (b *Bookings) Abandon(ctx context.Context, customerReferenceNo string) error {
 	err := b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.lockLatest(ctx, tx, customerReferenceNo, b.account)
+		job, err := b.bookings.lockLatest(ctx, tx, customerReferenceNo)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (b *Bookings) Abandon(ctx context.Context, customerReferenceNo string) erro
 		if err != nil {
 			return err
 		}
-		return b.jobs.end(ctx, tx, job, next)
+		return b.end(ctx, tx, job, next)
 	})
 	if err != nil {
 		return fmt.Errorf("hotelstaysriver: Abandon: reference %q: %w", customerReferenceNo, err)

@@ -63,7 +63,7 @@ func TestAbandonWhileAWorkerPolls(t *testing.T) {
 	w.Fleet.Pass(11 * time.Minute)
 	polled := w.fetch("ref-1")
 	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
-	_ = (&worker{b: w.Bookings}).Work(t.Context(), polled)
+	_ = w.bookingWorker().Work(t.Context(), polled)
 	assert.Equal(t, "cancelled", w.job("ref-1").State)
 	assert.Equal(t, "pending", w.Row("ref-1").State, "OnOutcome is not called")
 }

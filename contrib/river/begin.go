@@ -4,7 +4,6 @@ package hotelstaysriver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,16 +12,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// jobArgs are the arguments of a job. They show no secret, and of the guests only the caller's
-// WithUserRef.
-type jobArgs struct {
-	// Reference and Account make a live job unique.
+// bookingArgs are the arguments of a booking's job. They show no secret, and of the guests only the
+// caller's WithUserRef.
+type bookingArgs struct {
 	Reference string `json:"reference" river:"unique"`
 	Account   string `json:"account" river:"unique"`
 	durable.Booking
@@ -30,15 +27,22 @@ type jobArgs struct {
 	Request []byte `json:"request,omitempty"`
 }
 
-// jobKind is River's name for these jobs.
-const jobKind = "hotelstays_booking"
+func (a bookingArgs) key() (reference, account string) { return a.Reference, a.Account }
 
-func (jobArgs) Kind() string { return jobKind }
+// Kind is River's name for these jobs.
+func (bookingArgs) Kind() string { return "hotelstays_booking" }
 
-// liveStates are the states of a job that has not ended.
-var liveStates = []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-	rivertype.JobStateRunning, rivertype.JobStateScheduled,
+// MarshalJSON stores the arguments.
+func (a bookingArgs) MarshalJSON() ([]byte, error) {
+	type plain bookingArgs
+	return marshal(plain(a))
+}
+
+// become stores a transition. The request is erased when Book is marked.
+func (a *bookingArgs) become(next durable.Booking) {
+	if a.Booking = next; !next.BookBy.IsZero() {
+		a.Request = nil
+	}
 }
 
 // BeginTx stores a booking in the caller's transaction: together with the caller's own row, or
@@ -106,8 +110,8 @@ func (b *Bookings) insertOpts(due time.Time, priority int) *river.InsertOpts {
 }
 
 // insert inserts the job of a booking.
-func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*lockedJob, error) {
-	args := jobArgs{booking.Recovery.CustomerReferenceNo, b.account, booking, request}
+func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*storedJob[bookingArgs], error) {
+	args := bookingArgs{booking.Recovery.CustomerReferenceNo, b.account, booking, request}
 	inserted, err := b.river.InsertTx(ctx, tx, args, b.insertOpts(args.Due, priorityBooking))
 	switch {
 	case err != nil:
@@ -115,15 +119,15 @@ func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Bookin
 	case inserted.UniqueSkippedAsDuplicate:
 		return nil, durable.ErrAlreadyBegun
 	}
-	job := &lockedJob{ID: inserted.Job.ID, Args: args}
+	job := &storedJob[bookingArgs]{ID: inserted.Job.ID, Args: args}
 	return job, b.keepEarlier(ctx, tx, job)
 }
 
 // keepEarlier makes a new job remember when the last Book under its reference has ended, if that
 // may have made an order. The job is there already, so that no other round can begin or end. The
 // one before is not locked: whoever has locked it may wait for the new one.
-func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *lockedJob) error {
-	before, err := b.jobs.latest(ctx, tx, job.Args.Reference, job.Args.Account, job.ID, "")
+func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs]) error {
+	before, err := b.bookings.latest(ctx, tx, job.Args.Reference, job.ID, "")
 	switch {
 	case errors.Is(err, durable.ErrNotBegun):
 		return nil
@@ -139,17 +143,11 @@ func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *lockedJob) e
 		return nil
 	}
 	next, _ := job.Args.EarlierEnded(last)
-	return b.jobs.store(ctx, tx, job, next)
+	return b.reschedule(ctx, tx, job, next)
 }
 
-// withoutNUL removes the escape of NUL from JSON, but not an escaped backslash before the
-// same letters.
-var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, ``)
-
-// MarshalJSON removes the character NUL, which jsonb cannot hold, from the texts of the
-// expected offer.
-func (a jobArgs) MarshalJSON() ([]byte, error) {
-	type plain jobArgs
-	text, err := json.Marshal(plain(a))
-	return []byte(withoutNUL.Replace(string(text))), err
+// reschedule stores a booking in its locked job, which is then due as the booking is.
+func (b *Bookings) reschedule(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs], next durable.Booking) error {
+	job.Args.become(next)
+	return b.bookings.reschedule(ctx, tx, job, next.Due)
 }

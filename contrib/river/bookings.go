@@ -104,7 +104,9 @@ type Bookings struct {
 	cfg      Config
 	keys     *keyring.Ring
 	account  string // the fingerprint of the client's recoveries
-	jobs     jobTable
+	bookings jobs[bookingArgs]
+	cancels  jobs[cancelArgs]
+	orders   jobs[orderArgs]
 	river    *river.Client[pgx.Tx] // only inserts
 	idle     time.Duration         // how long a transaction may be idle
 	watchers hotelstays.WakeHub
@@ -144,13 +146,16 @@ func New(cfg Config) (*Bookings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: %w", err)
 	}
+	account := cfg.Client.NewBookingRecovery(nil).Fingerprint
 	return &Bookings{
-		cfg:     cfg,
-		keys:    keys,
-		account: cfg.Client.NewBookingRecovery(nil).Fingerprint,
-		jobs:    newJobTable(cfg.Schema),
-		river:   inserter,
-		idle:    workTimeout,
+		cfg:      cfg,
+		keys:     keys,
+		account:  account,
+		bookings: jobsOf[bookingArgs](cfg.Schema, account),
+		cancels:  jobsOf[cancelArgs](cfg.Schema, account),
+		orders:   jobsOf[orderArgs](cfg.Schema, account),
+		river:    inserter,
+		idle:     workTimeout,
 	}, nil
 }
 
@@ -194,9 +199,11 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Workers == nil {
 		cfg.Workers = river.NewWorkers()
 	}
-	cancels := &stateWorker[cancelArgs]{b: b, others: b.cfg.OnCancel == nil, timeout: b.cfg.BookTimeout + workTimeout, step: b.workCancel}
-	orders := &stateWorker[orderArgs]{b: b, others: b.cfg.OnOrder == nil, timeout: workTimeout, step: b.stepOrder}
-	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, &worker{b: b}), river.AddWorkerSafely(cfg.Workers, cancels),
+	cancels := &worker[cancelArgs]{b: b, others: b.cfg.OnCancel == nil, step: b.workCancel,
+		timeout: func(cancelArgs) time.Duration { return b.cfg.BookTimeout + workTimeout }}
+	orders := &worker[orderArgs]{b: b, others: b.cfg.OnOrder == nil, step: b.stepOrder,
+		timeout: func(orderArgs) time.Duration { return workTimeout }}
+	if err := cmp.Or(river.AddWorkerSafely(cfg.Workers, b.bookingWorker()), river.AddWorkerSafely(cfg.Workers, cancels),
 		river.AddWorkerSafely(cfg.Workers, orders)); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}

@@ -117,7 +117,7 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
 	sealed, err := booking.SealRequest(b.keys, request("ref-1"))
 	require.NoError(t, err)
-	text, err := json.Marshal(jobArgs{"ref-1", b.account, booking, sealed})
+	text, err := json.Marshal(bookingArgs{"ref-1", b.account, booking, sealed})
 	require.NoError(t, err)
 	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,

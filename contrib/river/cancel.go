@@ -4,7 +4,6 @@ package hotelstaysriver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,22 +21,20 @@ const pollTimeout = 20 * time.Second
 
 // cancelArgs are the arguments of a job that cancels.
 type cancelArgs struct {
-	// Reference and Account make a live job unique.
 	Reference string `json:"reference" river:"unique"`
 	Account   string `json:"account" river:"unique"`
 	durable.Cancellation
 }
 
-// cancelKind is River's name for these jobs.
-const cancelKind = "hotelstays_cancel"
+func (a cancelArgs) key() (reference, account string) { return a.Reference, a.Account }
 
-func (cancelArgs) Kind() string { return cancelKind }
+// Kind is River's name for these jobs.
+func (cancelArgs) Kind() string { return "hotelstays_cancel" }
 
-// MarshalJSON removes the character NUL, as that of jobArgs does.
+// MarshalJSON stores the arguments.
 func (a cancelArgs) MarshalJSON() ([]byte, error) {
 	type plain cancelArgs
-	text, err := json.Marshal(plain(a))
-	return []byte(withoutNUL.Replace(string(text))), err
+	return marshal(plain(a))
 }
 
 // CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
@@ -68,8 +65,8 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 		err = durable.ErrAlreadyCancelling
 	}
 	if err == nil { // the job is there already, so that no other cancellation can begin or end
-		var before *stateJob[cancelArgs]
-		before, err = latestState[cancelArgs](ctx, b, tx, req.CustomerReferenceNo, inserted.Job.ID, "")
+		var before *storedJob[cancelArgs]
+		before, err = b.cancels.latest(ctx, tx, req.CustomerReferenceNo, inserted.Job.ID, "")
 		switch {
 		case errors.Is(err, durable.ErrNotBegun):
 			err = nil
@@ -82,8 +79,6 @@ func (b *Bookings) CancelTx(ctx context.Context, tx pgx.Tx, req durable.CancelRe
 	}
 	return nil
 }
-
-func (a cancelArgs) reference() string { return a.Reference }
 
 // workCancel does a step of a cancellation.
 func (b *Bookings) workCancel(ctx context.Context, job *river.Job[cancelArgs]) (due time.Time, err error) {
@@ -142,7 +137,7 @@ func (b *Bookings) stepCancel(ctx context.Context, job *river.Job[cancelArgs]) (
 // storeCancel stores the next state of a cancellation, unless its job has changed since the run began.
 func (b *Bookings) storeCancel(ctx context.Context, job *river.Job[cancelArgs], next durable.Cancellation) (durable.Cancellation, error) {
 	return next, b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := lockUnchanged(ctx, b, tx, job)
+		locked, err := b.cancels.lockUnchanged(ctx, tx, job)
 		if err != nil {
 			return err
 		}
@@ -150,7 +145,7 @@ func (b *Bookings) storeCancel(ctx context.Context, job *river.Job[cancelArgs], 
 			return err
 		}
 		locked.Args.Cancellation = next
-		return locked.store(ctx, b, tx)
+		return b.cancels.store(ctx, tx, locked)
 	})
 }
 
@@ -160,7 +155,7 @@ const waitPause = time.Minute
 // open reports whether the booking of a cancellation is open.
 func (b *Bookings) open(ctx context.Context, c durable.Cancellation) (open bool, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
-		job, err := b.jobs.latest(ctx, tx, c.CustomerReferenceNo, c.Fingerprint, 0, "")
+		job, err := b.bookings.latest(ctx, tx, c.CustomerReferenceNo, 0, "")
 		if errors.Is(err, durable.ErrNotBegun) {
 			return nil
 		}
@@ -181,7 +176,7 @@ func (b *Bookings) sendCancel(ctx context.Context, id int64, marked durable.Canc
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	err = b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := lockState[cancelArgs](ctx, b, tx, id)
+		locked, err := b.cancels.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -192,7 +187,7 @@ func (b *Bookings) sendCancel(ctx context.Context, id int64, marked durable.Canc
 		}
 		next = locked.Args.Answered(at, resp, sendErr, b.cfg.Client.OrderStates())
 		locked.Args.Cancellation = next
-		return locked.store(ctx, b, tx)
+		return b.cancels.store(ctx, tx, locked)
 	})
 	return next, err
 }
@@ -203,11 +198,11 @@ func (b *Bookings) deliverCancel(ctx context.Context, id int64, reference string
 	defer cancel()
 	done := false
 	err := b.deliver(ctx, reference, func(tx pgx.Tx) error {
-		job, err := lockState[cancelArgs](ctx, b, tx, id)
+		job, err := b.cancels.lock(ctx, tx, id)
 		if err != nil || !job.live() {
 			return err
 		}
-		if err := job.complete(ctx, b, tx); err != nil {
+		if err := b.cancels.end(ctx, tx, job, string(job.Args.Ending)); err != nil {
 			return err
 		}
 		if err := b.cfg.OnCancel(ctx, tx, &job.Args.Cancellation); err != nil {
@@ -222,12 +217,4 @@ func (b *Bookings) deliverCancel(ctx context.Context, id int64, reference string
 		}
 	}
 	return err
-}
-
-// wakeCancel makes the cancellation of a reference due, if there is one that waits or is polled for.
-func (b *Bookings) wakeCancel(ctx context.Context, reference string) error {
-	return changeState(ctx, b, "Wake", reference, func(a *cancelArgs) (ok bool) {
-		a.Cancellation, ok = a.Wake(time.Now())
-		return ok
-	})
 }

@@ -37,13 +37,13 @@ func TestFrozenCancel(t *testing.T) {
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	answer.Wait()
 	assert.Equal(t, durable.PhaseSending, w.Fleet.Cancellation("ref-1").Phase(time.Now()))
-	w.rescue(cancelKind)
+	w.rescue(cancelArgs{}.Kind())
 	startWorkers(t, other.Bookings, nil)
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	answer.Release()
 	stop()
 	var id int64
-	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelKind).Scan(&id))
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelArgs{}.Kind()).Scan(&id))
 	require.NoError(t, other.deliverCancel(t.Context(), id, "ref-1"), "it is completed")
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
@@ -58,7 +58,7 @@ func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w.Work()
 	w.Eventually("it waits", func() (waits bool) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
-			cancelKind).Scan(&waits))
+			cancelArgs{}.Kind()).Scan(&waits))
 		return waits
 	})
 	w.ClearFaults()
@@ -89,7 +89,7 @@ func TestStaleRunDeliversNoChange(t *testing.T) {
 	stopSlow := startWorkers(t, w.World.Bookings.(*Bookings), nil)
 	require.NoError(t, w.Wake(t.Context(), "ref-1"))
 	read.Wait()
-	w.rescue("hotelstays_order")
+	w.rescue(orderArgs{}.Kind())
 	stop := startWorkers(t, other.Bookings, nil)
 	w.Eventually("it is delivered", func() bool { return w.changes("ref-1") == 1 })
 	w.SetOrderStatus("ref-1", 1)
@@ -134,7 +134,7 @@ func TestDiesWhileCancelling(t *testing.T) {
 		w.Booked(stage)
 		require.NoError(t, w.CancelAlone(stage, nil))
 		bookingstest.Dies(t, enginePlan{w.cfg.Schema, w.Plan(), stage})
-		w.rescue(cancelKind)
+		w.rescue(cancelArgs{}.Kind())
 		stop := w.Work()
 		w.CancelEnds(stage, ending, 1, time.Minute)
 		stop()

@@ -17,12 +17,14 @@ import (
 
 // orderArgs are the arguments of a job that follows an order.
 type orderArgs struct {
-	// Reference and Account make a live job unique.
 	Reference string `json:"reference" river:"unique"`
 	Account   string `json:"account" river:"unique"`
 	durable.Followed
 }
 
+func (a orderArgs) key() (reference, account string) { return a.Reference, a.Account }
+
+// Kind is River's name for these jobs.
 func (orderArgs) Kind() string { return "hotelstays_order" }
 
 // follow begins to follow the order that a booking has found.
@@ -36,8 +38,6 @@ func (b *Bookings) follow(ctx context.Context, tx pgx.Tx, outcome *hotelstays.Bo
 	}
 	return err
 }
-
-func (a orderArgs) reference() string { return a.Reference }
 
 // stepOrder reads the order, and stores and delivers a change in one transaction.
 func (b *Bookings) stepOrder(ctx context.Context, job *river.Job[orderArgs]) (due time.Time, err error) {
@@ -59,16 +59,16 @@ func (b *Bookings) stepOrder(ctx context.Context, job *river.Job[orderArgs]) (du
 		due = next.Due
 	}
 	err = b.transact(ctx, func(tx pgx.Tx) error {
-		locked, err := lockUnchanged(ctx, b, tx, job)
+		locked, err := b.orders.lockUnchanged(ctx, tx, job)
 		if err != nil {
 			return err
 		}
 		locked.Args.Followed = next
-		if changed || next.Settled {
-			err = locked.store(ctx, b, tx)
-		}
-		if err == nil && next.Settled {
-			err = locked.complete(ctx, b, tx)
+		switch {
+		case next.Settled:
+			err = b.orders.end(ctx, tx, locked, "settled")
+		case changed:
+			err = b.orders.store(ctx, tx, locked)
 		}
 		if err == nil && changed {
 			if err = b.cfg.OnOrder(ctx, tx, before, order); err != nil {
@@ -85,7 +85,7 @@ func (b *Bookings) stepOrder(ctx context.Context, job *river.Job[orderArgs]) (du
 
 // wakeOrder makes a followed order due, if there is one.
 func (b *Bookings) wakeOrder(ctx context.Context, reference string) error {
-	return changeState(ctx, b, "Wake", reference, func(a *orderArgs) (ok bool) {
+	return changeLive(ctx, b, b.orders, "Wake", reference, func(a *orderArgs) (ok bool) {
 		a.Followed, ok = a.Wake(time.Now())
 		return ok
 	})
@@ -94,7 +94,7 @@ func (b *Bookings) wakeOrder(ctx context.Context, reference string) error {
 // Unfollow ends the reads of an order, because the caller knows enough. If a worker reads it at this
 // moment, Unfollow waits for it, at most five seconds.
 func (b *Bookings) Unfollow(ctx context.Context, customerReferenceNo string) error {
-	return changeState(ctx, b, "Unfollow", customerReferenceNo, func(a *orderArgs) bool {
+	return changeLive(ctx, b, b.orders, "Unfollow", customerReferenceNo, func(a *orderArgs) bool {
 		a.Settled, a.Seen = true, nil
 		return true
 	})

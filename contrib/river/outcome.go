@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // finish completes a job and calls OnOutcome, in one transaction, with the outcome that final
 // returns for the stored job. If that is nil, finish returns errMoved. A job that has ended before
 // stays as it is.
-func (b *Bookings) finish(ctx context.Context, id int64, reference string, final func(*lockedJob) *hotelstays.BookingOutcome) error {
+func (b *Bookings) finish(ctx context.Context, id int64, reference string, final func(*storedJob[bookingArgs]) *hotelstays.BookingOutcome) error {
 	return b.deliver(ctx, reference, func(tx pgx.Tx) error {
-		job, err := b.jobs.lock(ctx, tx, id)
+		job, err := b.bookings.lock(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func (b *Bookings) finish(ctx context.Context, id int64, reference string, final
 			return nil
 		}
 		// End it before OnOutcome, so that the reference can begin again there.
-		if err := b.jobs.end(ctx, tx, job, next); err != nil {
+		if err := b.end(ctx, tx, job, next); err != nil {
 			return err
 		}
 		if err := b.follow(ctx, tx, outcome); err != nil {
@@ -44,6 +45,12 @@ func (b *Bookings) finish(ctx context.Context, id int64, reference string, final
 		}
 		return nil
 	})
+}
+
+// end ends the locked job of a booking.
+func (b *Bookings) end(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs], ended durable.Booking) error {
+	job.Args.Changes, job.Args.Request = ended.Changes, nil
+	return b.bookings.end(ctx, tx, job, string(ended.Ending))
 }
 
 // onOutcomeError is an error of OnOutcome. What it wraps is the caller's, and is never

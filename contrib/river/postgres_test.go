@@ -126,8 +126,8 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
 		Stored: func(reference string) (stored durable.Booking) {
 			require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				job, err := scanJob(tx.QueryRow(t.Context(), `SELECT `+jobColumns+` FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
-					ORDER BY id DESC LIMIT 1`, jobKind, reference))
+				job, err := jobs[bookingArgs]{}.scan(tx.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
+					ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
 				if err == nil {
 					stored = job.Args.Booking
 				}
@@ -137,7 +137,7 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		},
 		Cancellation: func(reference string) (c durable.Cancellation) {
 			require.NoError(t, pool.QueryRow(t.Context(), `SELECT args FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
-				ORDER BY id DESC LIMIT 1`, cancelKind, reference).Scan(&c))
+				ORDER BY id DESC LIMIT 1`, cancelArgs{}.Kind(), reference).Scan(&c))
 			return c
 		},
 	}, pool
@@ -198,7 +198,7 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 
 // end ends the job of a reference.
 func (w *world) end(id int64, reference string, state hotelstays.BookingState) error {
-	return w.finish(w.Context(), id, reference, func(*lockedJob) *hotelstays.BookingOutcome {
+	return w.finish(w.Context(), id, reference, func(*storedJob[bookingArgs]) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
 	})
 }
@@ -212,14 +212,14 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 }
 
 // handedOver hands over what the process of a job knows, with an unknown outcome.
-func (w *world) handedOver(job *lockedJob, recovery *hotelstays.BookingRecovery) {
+func (w *world) handedOver(job *storedJob[bookingArgs], recovery *hotelstays.BookingRecovery) {
 	w.Helper()
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(w, w.handOver(w.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), &unknown)
 }
 
 // marked begins a booking, and marks it as sent by a Book of a minute.
-func (w *world) marked(reference string) *lockedJob {
+func (w *world) marked(reference string) *storedJob[bookingArgs] {
 	w.Helper()
 	w.Begin(reference)
 	job, _, _, err := w.start(w.Context(), reference, time.Now().Add(time.Minute))
@@ -277,9 +277,9 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 }
 
 // fetch takes the live job of a reference for a worker, as River does.
-func (w *world) fetch(reference string) *river.Job[jobArgs] {
+func (w *world) fetch(reference string) *river.Job[bookingArgs] {
 	w.Helper()
-	job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: 1}}
+	job := &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: 1}}
 	require.NoError(w, w.pool.QueryRow(w.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
 		WHERE args ->> 'reference' = $1 AND finalized_at IS NULL RETURNING id, attempted_at, args`, reference).
 		Scan(&job.ID, &job.AttemptedAt, &job.Args))
@@ -291,7 +291,7 @@ type job struct {
 	State   string
 	Attempt int
 	Errors  int
-	Args    jobArgs
+	Args    bookingArgs
 }
 
 func (w *world) job(reference string) (j job) {

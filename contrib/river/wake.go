@@ -39,7 +39,10 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 		err = nil
 	}
 	if err == nil {
-		err = b.wakeCancel(ctx, customerReferenceNo)
+		err = changeLive(ctx, b, b.cancels, "Wake", customerReferenceNo, func(a *cancelArgs) (ok bool) {
+			a.Cancellation, ok = a.Wake(time.Now())
+			return ok
+		})
 	}
 	if err == nil && b.cfg.OnOrder != nil {
 		err = b.wakeOrder(ctx, customerReferenceNo)
@@ -47,32 +50,49 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 	return err
 }
 
-// pollNow makes a job due by a transition. If a worker runs the job, it waits.
+// pollNow makes the job of a booking due by a transition.
 func (b *Bookings) pollNow(ctx context.Context, name, reference string,
 	transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
-	return b.whenFree(ctx, name, reference, func(tx pgx.Tx) (busy bool, err error) {
-		job, err := b.jobs.lockLatest(ctx, tx, reference, b.account)
-		if err != nil {
-			return false, err
-		}
-		next, err := transition(job.Args.Booking, time.Now())
-		if busy = job.running(); err != nil || busy {
-			return busy, err
-		}
-		return false, b.jobs.store(ctx, tx, job, next)
+	return change(ctx, b, b.bookings, name, reference, func(j *storedJob[bookingArgs]) error {
+		next, err := transition(j.Args.Booking, time.Now())
+		j.Args.become(next)
+		return err
 	})
 }
 
-// whenFree calls change in a transaction, again and again while a worker is busy with the job: what
-// is due is then up to that worker.
-func (b *Bookings) whenFree(ctx context.Context, name, reference string, change func(pgx.Tx) (busy bool, err error)) error {
+// changeLive changes the live job of a reference, if there is one, by a transition.
+func changeLive[A jobArgs](ctx context.Context, b *Bookings, of jobs[A], name, reference string, transition func(*A) (ok bool)) error {
+	err := change(ctx, b, of, name, reference, func(j *storedJob[A]) error {
+		if !j.live() || !transition(&j.Args) {
+			return durable.ErrNotBegun
+		}
+		return nil
+	})
+	if errors.Is(err, durable.ErrNotBegun) {
+		err = nil
+	}
+	return err
+}
+
+// change changes the latest job of a reference by a transition, and makes it due now. While a worker
+// runs the job, what is due is up to that worker, and change waits.
+func change[A jobArgs](ctx context.Context, b *Bookings, of jobs[A], name, reference string, transition func(*storedJob[A]) error) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	for {
 		var busy bool
-		err := b.transact(ctx, func(tx pgx.Tx) (err error) {
-			busy, err = change(tx)
-			return err
+		err := b.transact(ctx, func(tx pgx.Tx) error {
+			job, err := of.lockLatest(ctx, tx, reference)
+			if err == nil {
+				err = transition(job)
+			}
+			if err != nil {
+				return err
+			}
+			if busy = job.running(); busy {
+				return nil
+			}
+			return of.reschedule(ctx, tx, job, time.Now())
 		})
 		switch {
 		case err != nil:

@@ -28,9 +28,9 @@ func TestWorkerIsSlowerThanSend(t *testing.T) {
 	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), late), &snooze)
+	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), late), &snooze)
 	require.NoError(t, w.end(late.ID, "ref-1", hotelstays.BookingAbsent))
-	require.NoError(t, (&worker{b: w.Bookings}).Work(t.Context(), late))
+	require.NoError(t, w.bookingWorker().Work(t.Context(), late))
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
@@ -88,7 +88,7 @@ func TestFrozenRunStoresNothing(t *testing.T) {
 	w.fetch("ref-1")
 	before := w.job("ref-1")
 	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), frozen), &snooze)
+	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), frozen), &snooze)
 	assert.Equal(t, before, w.job("ref-1"))
 }
 
@@ -107,7 +107,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			stored := w.job("ref-1")
 			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
 			var snooze *river.JobSnoozeError
-			require.ErrorAs(t, (&worker{b: w.Bookings}).Work(t.Context(), polled), &snooze)
+			require.ErrorAs(t, w.bookingWorker().Work(t.Context(), polled), &snooze)
 			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 			assert.Equal(t, stored, w.job("ref-1"))
 			assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))

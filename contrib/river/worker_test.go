@@ -26,8 +26,8 @@ func TestNextRetry(t *testing.T) {
 			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second,
 			10: 5 * time.Minute, countedFailures: 5 * time.Minute, 1 << 15: 5 * time.Minute,
 		} {
-			job := &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
-			assert.Equal(t, time.Now().Add(pause), (&worker{}).NextRetry(job), "attempt %d", attempt)
+			job := &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
+			assert.Equal(t, time.Now().Add(pause), (&worker[bookingArgs]{}).NextRetry(job), "attempt %d", attempt)
 		}
 	})
 }
@@ -37,12 +37,9 @@ func TestNextRetry(t *testing.T) {
 func TestFailuresLeaveAttempts(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
-		w := &worker{b: b}
 		row := &rivertype.JobRow{Attempt: attempt}
-		// A recovery of another account fails without a database.
-		err := w.Work(t.Context(), &river.Job[jobArgs]{JobRow: row, Args: jobArgs{
-			Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour),
-				Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: "another"}}}})
+		// A job of another account fails without a database.
+		err := b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: row, Args: bookingArgs{Reference: "ref-1", Account: "another"}})
 		var snooze *river.JobSnoozeError
 		assert.Equal(t, !counted, errors.As(err, &snooze), "attempt %d: %v", attempt, err)
 	}
@@ -73,9 +70,9 @@ func TestPanicIsReportedByItsType(t *testing.T) {
 	b, err := New(cfg)
 	require.NoError(t, err)
 	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	args := jobArgs{Reference: "ref-1", Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}}
+	args := bookingArgs{Reference: "ref-1", Account: b.account, Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}}
 	for _, attempt := range []int{1, countedFailures} {
-		err = (&worker{b: b}).Work(t.Context(), &river.Job[jobArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}, Args: args})
+		err = b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}, Args: args})
 		var snooze *river.JobSnoozeError
 		assert.Equal(t, attempt == countedFailures, errors.As(err, &snooze))
 		assert.NotContains(t, err.Error(), "token-1")
