@@ -62,6 +62,7 @@ var (
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),
 		"WithClientRequestTimestamp": hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "now" }),
 		"WithServiceFacts":           hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}),
+		"WithMarket":                 hotelstays.WithMarket("no country"),
 		"WithRawData":                hotelstays.WithRawData(),
 		"WithHeader":                 hotelstays.WithHeader("X-Gateway", "key"),
 		"WithWakeup":                 hotelstays.WithWakeup(make(chan struct{})),

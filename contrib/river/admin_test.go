@@ -73,6 +73,10 @@ func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now(),
 		metadata = metadata || '{"cancel_attempted_at":"2026-06-01T12:00:00Z"}'`)
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	_, err := w.Send(t.Context(), "ref-1")
+	require.ErrorIs(t, err, durable.ErrNotBegun)
+	assert.Equal(t, "cancelled", w.job("ref-1").State)
 	require.NoError(t, w.Retry(t.Context(), "ref-1"))
 	failing := bookingstest.NoPoll
 	failing.Times = 1

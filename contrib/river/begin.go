@@ -38,6 +38,8 @@ func (a bookingArgs) MarshalJSON() ([]byte, error) {
 	return marshal(plain(a))
 }
 
+type bookingJob = storedJob[bookingArgs]
+
 // become stores a transition. The request is erased when Book is marked.
 func (a *bookingArgs) become(next durable.Booking) {
 	if a.Booking = next; !next.BookBy.IsZero() {
@@ -110,7 +112,7 @@ func (b *Bookings) insertOpts(due time.Time, priority int) *river.InsertOpts {
 }
 
 // insert inserts the job of a booking.
-func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*storedJob[bookingArgs], error) {
+func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Booking, request []byte) (*bookingJob, error) {
 	args := bookingArgs{booking.Recovery.CustomerReferenceNo, b.account, booking, request}
 	inserted, err := b.river.InsertTx(ctx, tx, args, b.insertOpts(args.Due, priorityBooking))
 	switch {
@@ -119,14 +121,14 @@ func (b *Bookings) insert(ctx context.Context, tx pgx.Tx, booking durable.Bookin
 	case inserted.UniqueSkippedAsDuplicate:
 		return nil, durable.ErrAlreadyBegun
 	}
-	job := &storedJob[bookingArgs]{ID: inserted.Job.ID, Args: args}
+	job := &bookingJob{ID: inserted.Job.ID, Args: args}
 	return job, b.keepEarlier(ctx, tx, job)
 }
 
 // keepEarlier makes a new job remember when the last Book under its reference has ended, if that
 // may have made an order. The job is there already, so that no other round can begin or end. The
 // one before is not locked: whoever has locked it may wait for the new one.
-func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs]) error {
+func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *bookingJob) error {
 	before, err := b.bookings.latest(ctx, tx, job.Args.Reference, job.ID, "")
 	switch {
 	case errors.Is(err, durable.ErrNotBegun):
@@ -147,7 +149,7 @@ func (b *Bookings) keepEarlier(ctx context.Context, tx pgx.Tx, job *storedJob[bo
 }
 
 // reschedule stores a booking in its locked job, which is then due as the booking is.
-func (b *Bookings) reschedule(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs], next durable.Booking) error {
+func (b *Bookings) reschedule(ctx context.Context, tx pgx.Tx, job *bookingJob, next durable.Booking) error {
 	job.Args.become(next)
 	return b.bookings.reschedule(ctx, tx, job, next.Due)
 }

@@ -66,6 +66,21 @@ func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
+// A cancellation whose job River has cancelled begins again, unless its Cancel may have been sent.
+func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
+	w := newWorld(t, nil)
+	for reference, again := range map[string]error{"waiting": nil, "marked": durable.ErrAlreadyCancelling} {
+		w.Booked(reference)
+		require.NoError(t, w.CancelAlone(reference, nil))
+		if again != nil {
+			w.exec(`UPDATE river_job SET args = args || '{"sendBy":"2026-06-01T12:00:00Z"}' WHERE kind = $1 AND args ->> 'reference' = $2`,
+				cancelArgs{}.Kind(), reference)
+		}
+		w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE kind = $1`, cancelArgs{}.Kind())
+		require.ErrorIs(t, w.CancelAlone(reference, nil), again)
+	}
+}
+
 // changes returns how often the mirror of an order has changed.
 func (w *world) changes(reference string) (n int) {
 	w.Helper()

@@ -15,7 +15,7 @@ import (
 // finish completes a job and calls OnOutcome, in one transaction, with the outcome that final
 // returns for the stored job. If that is nil, finish returns errMoved. A job that has ended before
 // stays as it is.
-func (b *Bookings) finish(ctx context.Context, id int64, reference string, final func(*storedJob[bookingArgs]) *hotelstays.BookingOutcome) error {
+func (b *Bookings) finish(ctx context.Context, id int64, reference string, final func(*bookingJob) *hotelstays.BookingOutcome) error {
 	return b.deliver(ctx, reference, func(tx pgx.Tx) error {
 		job, err := b.bookings.lock(ctx, tx, id)
 		if err != nil {
@@ -48,7 +48,7 @@ func (b *Bookings) finish(ctx context.Context, id int64, reference string, final
 }
 
 // end ends the locked job of a booking.
-func (b *Bookings) end(ctx context.Context, tx pgx.Tx, job *storedJob[bookingArgs], ended durable.Booking) error {
+func (b *Bookings) end(ctx context.Context, tx pgx.Tx, job *bookingJob, ended durable.Booking) error {
 	job.Args.Changes, job.Args.Request = ended.Changes, nil
 	return b.bookings.end(ctx, tx, job, string(ended.Ending))
 }

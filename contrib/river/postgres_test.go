@@ -126,8 +126,8 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
 		Stored: func(reference string) (stored durable.Booking) {
 			require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				job, err := jobs[bookingArgs]{}.scan(tx.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
-					ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
+				job, err := jobs[bookingArgs]{}.scan(tx.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job
+					WHERE kind = $1 AND args ->> 'reference' = $2 ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
 				if err == nil {
 					stored = job.Args.Booking
 				}
@@ -198,7 +198,7 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 
 // end ends the job of a reference.
 func (w *world) end(id int64, reference string, state hotelstays.BookingState) error {
-	return w.finish(w.Context(), id, reference, func(*storedJob[bookingArgs]) *hotelstays.BookingOutcome {
+	return w.finish(w.Context(), id, reference, func(*bookingJob) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
 	})
 }
@@ -212,14 +212,14 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 }
 
 // handedOver hands over what the process of a job knows, with an unknown outcome.
-func (w *world) handedOver(job *storedJob[bookingArgs], recovery *hotelstays.BookingRecovery) {
+func (w *world) handedOver(job *bookingJob, recovery *hotelstays.BookingRecovery) {
 	w.Helper()
 	var unknown *hotelstays.OutcomeUnknownError
 	require.ErrorAs(w, w.handOver(w.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), &unknown)
 }
 
 // marked begins a booking, and marks it as sent by a Book of a minute.
-func (w *world) marked(reference string) *storedJob[bookingArgs] {
+func (w *world) marked(reference string) *bookingJob {
 	w.Helper()
 	w.Begin(reference)
 	job, _, _, err := w.start(w.Context(), reference, time.Now().Add(time.Minute))
@@ -269,7 +269,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 					'since', (args ->> 'since')::timestamptz - $1::interval,
 					'begun', (args ->> 'begun')::timestamptz - $1::interval, 'sendBy', (args ->> 'sendBy')::timestamptz - $1::interval,
 					'earlier', (args ->> 'earlier')::timestamptz - $1::interval))
-				|| jsonb_build_object('recovery', args -> 'recovery' || jsonb_strip_nulls(jsonb_build_object(
+				|| jsonb_build_object('recovery', coalesce(args -> 'recovery', '{}') || jsonb_strip_nulls(jsonb_build_object(
 					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,
 					'nextPoll', (args #>> '{recovery,nextPoll}')::timestamptz - $1::interval)))
 		WHERE state IN ('available', 'scheduled', 'retryable') AND `+condition, d)

@@ -41,7 +41,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 	limit := time.Now().Add(b.cfg.BookTimeout)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	var job *storedJob[bookingArgs]
+	var job *bookingJob
 	started, err := durable.New(*b.cfg.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
 	if err == nil {
 		err = b.transact(ctx, func(tx pgx.Tx) (err error) {
@@ -59,7 +59,7 @@ func (b *Bookings) Book(ctx context.Context, req *hotelstays.BookRequest,
 
 // start marks a job and erases its request and options: from now on its Book may have been sent. It
 // returns them, with opts behind.
-func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time, opts ...hotelstays.CallOption) (job *storedJob[bookingArgs],
+func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time, opts ...hotelstays.CallOption) (job *bookingJob,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	err = b.transact(ctx, func(tx pgx.Tx) error {
 		job, err = b.bookings.lockLatest(ctx, tx, reference)
@@ -88,7 +88,7 @@ func (b *Bookings) start(ctx context.Context, reference string, bookBy time.Time
 }
 
 // book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
-func (b *Bookings) book(ctx context.Context, job *storedJob[bookingArgs], req *hotelstays.BookRequest,
+func (b *Bookings) book(ctx context.Context, job *bookingJob, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, err := b.cfg.Client.BookAndRecover(ctx, req, opts...)
 
@@ -96,7 +96,7 @@ func (b *Bookings) book(ctx context.Context, job *storedJob[bookingArgs], req *h
 	defer cancel()
 	final, stored := job.Args.Booked(time.Now(), outcome, err), errMoved
 	if final != nil {
-		stored = b.finish(ctx, job.ID, job.Args.Reference, func(locked *storedJob[bookingArgs]) *hotelstays.BookingOutcome {
+		stored = b.finish(ctx, job.ID, job.Args.Reference, func(locked *bookingJob) *hotelstays.BookingOutcome {
 			return locked.Args.Booked(time.Now(), outcome, err) // the Book of an earlier round may have ended since
 		})
 	}
@@ -111,7 +111,7 @@ func (b *Bookings) book(ctx context.Context, job *storedJob[bookingArgs], req *h
 
 // tellLaterRound makes a round that has begun since a job has ended poll for the order of that job's
 // Book as well.
-func (b *Bookings) tellLaterRound(ctx context.Context, job *storedJob[bookingArgs]) error {
+func (b *Bookings) tellLaterRound(ctx context.Context, job *bookingJob) error {
 	return b.transact(ctx, func(tx pgx.Tx) error {
 		latest, err := b.bookings.lockLatest(ctx, tx, job.Args.Reference)
 		if err != nil {
@@ -126,7 +126,7 @@ func (b *Bookings) tellLaterRound(ctx context.Context, job *storedJob[bookingArg
 
 // handOver leaves a booking to the workers, with the state of its recovery, and returns an
 // OutcomeUnknownError. If the recovery cannot be stored, the workers start at BookBy.
-func (b *Bookings) handOver(ctx context.Context, job *storedJob[bookingArgs], outcome *hotelstays.BookingOutcome, cause error) error {
+func (b *Bookings) handOver(ctx context.Context, job *bookingJob, outcome *hotelstays.BookingOutcome, cause error) error {
 	if outcome != nil && outcome.Recovery != nil {
 		if err := b.storeRecovery(ctx, job, outcome.Recovery); err != nil {
 			b.cfg.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
@@ -139,7 +139,7 @@ func (b *Bookings) handOver(ctx context.Context, job *storedJob[bookingArgs], ou
 // storeRecovery makes the polls for a booking continue with a recovery. If its job has ended
 // without an order, this process was frozen for long, and its Book may have made an order since:
 // the booking gets a new job, or a later round polls for as long as its own Book would need.
-func (b *Bookings) storeRecovery(ctx context.Context, job *storedJob[bookingArgs], recovery *hotelstays.BookingRecovery) (err error) {
+func (b *Bookings) storeRecovery(ctx context.Context, job *bookingJob, recovery *hotelstays.BookingRecovery) (err error) {
 	for {
 		err = b.transact(ctx, func(tx pgx.Tx) error {
 			latest, err := b.bookings.lockLatest(ctx, tx, job.Args.Reference)

@@ -53,7 +53,7 @@ func (b *Bookings) Wake(ctx context.Context, customerReferenceNo string) error {
 // pollNow makes the job of a booking due by a transition.
 func (b *Bookings) pollNow(ctx context.Context, name, reference string,
 	transition func(durable.Booking, time.Time) (durable.Booking, error)) error {
-	return change(ctx, b, b.bookings, name, reference, func(j *storedJob[bookingArgs]) error {
+	return change(ctx, b, b.bookings, name, reference, func(j *bookingJob) error {
 		next, err := transition(j.Args.Booking, time.Now())
 		j.Args.become(next)
 		return err

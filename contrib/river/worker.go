@@ -144,7 +144,7 @@ func (b *Bookings) step(ctx context.Context, job *river.Job[bookingArgs]) (due t
 	next, final := booking.Polled(at, outcome, err)
 	switch {
 	case final != nil:
-		return due, b.finish(ctx, job.ID, job.Args.Reference, func(locked *storedJob[bookingArgs]) *hotelstays.BookingOutcome {
+		return due, b.finish(ctx, job.ID, job.Args.Reference, func(locked *bookingJob) *hotelstays.BookingOutcome {
 			if final.State != hotelstays.BookingFound && !locked.unchanged(job) {
 				return nil
 			}

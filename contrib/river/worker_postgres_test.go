@@ -37,26 +37,38 @@ func TestWorkerIsSlowerThanSend(t *testing.T) {
 // The job of a worker that cannot work on it fails, and waits for the right one.
 func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	accounts := []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}}
-	for name, sent := range map[string]bool{"its account is another": true, "its keys are missing": false} {
+	stranger := func(w *world, cfg *Config) {
+		var err error
+		cfg.Client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
+			hotelstays.WithHTTPClient(w.Server.Client()))
+		require.NoError(t, err)
+	}
+	for name, begin := range map[string]func(*world, *Config){
+		"its keys are missing": func(w *world, cfg *Config) {
+			w.Begin("ref-1")
+			cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
+		},
+		"its account is another": func(w *world, cfg *Config) {
+			w.SendUnknown("ref-1", bookingstest.BookMade)
+			stranger(w, cfg)
+		},
+		"its account is another than that of a cancellation": func(w *world, cfg *Config) {
+			w.Booked("ref-1")
+			require.NoError(t, w.CancelAlone("ref-1", nil))
+			stranger(w, cfg)
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{Accounts: accounts})
-			stop := w.another(func(cfg *Config) {
-				if !sent {
-					w.Begin("ref-1")
-					cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
-					return
-				}
-				w.SendUnknown("ref-1", bookingstest.BookMade)
-				var err error
-				cfg.Client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
-					hotelstays.WithHTTPClient(w.Server.Client()))
-				require.NoError(t, err)
-			}).workers(nil)
+			stop := w.another(func(cfg *Config) { begin(w, cfg) }).workers(nil)
+			before := w.Row("ref-1")
 			w.Eventually("it fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
-			assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))
+			assert.Equal(t, before, w.Row("ref-1"))
 			stop()
 			w.Work()
 			w.HasState("ref-1", durable.EndingFound, time.Minute)
+			w.Eventually("its job is done", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").State == "completed" })
+			assert.Equal(t, len(w.Ledger().Cancellations()), w.Ledger().Count(hotelstays.OpCancel))
 		})
 	}
 }

@@ -39,7 +39,8 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
 		row := &rivertype.JobRow{Attempt: attempt}
 		// A job of another account fails without a database.
-		err := b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: row, Args: bookingArgs{Reference: "ref-1", Account: "another"}})
+		err := b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: row,
+			Args: bookingArgs{Reference: "ref-1", Account: "another"}})
 		var snooze *river.JobSnoozeError
 		assert.Equal(t, !counted, errors.As(err, &snooze), "attempt %d: %v", attempt, err)
 	}
@@ -70,7 +71,8 @@ func TestPanicIsReportedByItsType(t *testing.T) {
 	b, err := New(cfg)
 	require.NoError(t, err)
 	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	args := bookingArgs{Reference: "ref-1", Account: b.account, Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}}
+	args := bookingArgs{Reference: "ref-1", Account: b.account,
+		Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}}
 	for _, attempt := range []int{1, countedFailures} {
 		err = b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}, Args: args})
 		var snooze *river.JobSnoozeError
