@@ -13,12 +13,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
@@ -40,16 +41,12 @@ func main() {
 }
 
 func run(ctx context.Context, quick bool, rounds int) error {
-	switch flag.Arg(0) {
-	case serve:
+	switch {
+	case flag.Arg(0) == serve:
 		return origin.Serve()
-	case "":
-		return compare(ctx, quick, rounds)
+	case flag.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N]", flag.Arg(0))
 	}
-	return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N]", flag.Arg(0))
-}
-
-func compare(ctx context.Context, quick bool, rounds int) error {
 	slice, benchtime := 250*time.Millisecond, 100*time.Millisecond
 	if quick {
 		rounds, slice, benchtime = 3, 50*time.Millisecond, 30*time.Millisecond
@@ -64,45 +61,16 @@ func compare(ctx context.Context, quick bool, rounds int) error {
 		return err
 	}
 	defer distrust()
-	printFacts(strings.Join(append([]string{"bench/run"}, os.Args[1:]...), " "))
+	printMachine()
 	if err := checkContent(ctx, addresses); err != nil {
 		return err
 	}
-	var r results
-	few := min(rounds, 3) // a round of 64 callers takes ten seconds
-	for _, part := range []struct {
-		into   *[]row
-		kinds  []peers.Kind
-		rounds int
-		cells  []cell
-	}{
-		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
-		{&r.crowds, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
-		{&r.lines, peers.HandWritten(), rounds, lineCells},
-		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
-		{&r.memory, peers.All(), rounds, memoryCells},
-		{&r.calls, peers.All(), rounds, cells(hotelstays.OpCheckAvail, 1, slice)},
-		{&r.streams, peers.Streams(), rounds, streamCells},
-	} {
-		for _, c := range part.cells {
-			measured, err := measurement{addresses, part.rounds}.measure(ctx, part.kinds, c)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			*part.into = append(*part.into, measured)
-		}
+	r, err := measureAll(ctx, addresses, rounds, slice)
+	if err != nil {
+		return err
 	}
-	progress("small things, guarantees")
+	progress("small things")
 	if r.small, err = measureSmall(rounds, benchtime); err != nil {
-		return err
-	}
-	if r.expiry, err = callersAfterExpiry(ctx); err != nil {
-		return err
-	}
-	if r.renewal, err = callersDuringRenewal(ctx); err != nil {
-		return err
-	}
-	if r.throughput, err = throughputAtLimit(ctx, max(1, rounds/2)); err != nil {
 		return err
 	}
 	if r.body, r.value, err = sizeOfPage(ctx); err != nil {
@@ -118,10 +86,22 @@ func compare(ctx context.Context, quick bool, rounds int) error {
 type results struct {
 	pages, crowds, lines, rates, memory, calls, streams []row
 
-	body       float64 // bytes of a page
-	value      float64 // bytes in memory once encoding/json has decoded it
-	small      []comparison
-	expiry     callers
-	renewal    callers
-	throughput throughput
+	body  float64 // bytes of a page
+	value float64 // bytes in memory once encoding/json has decoded it
+	small []comparison
+}
+
+// printMachine prints the command, the machine and the modules of the clients.
+func printMachine() {
+	fmt.Printf("    bench/run %s\n\n", strings.Join(os.Args[1:], " "))
+	fmt.Printf("%s, GOMAXPROCS %d of %d, of:\n\n", runtime.Version(), runtime.GOMAXPROCS(0), runtime.NumCPU())
+	for _, command := range []string{"uname -sr", "grep -m1 model.name /proc/cpuinfo", "go list -m github.com/goccy/go-json " +
+		"github.com/go-resty/resty/v2 github.com/ogen-go/ogen github.com/oapi-codegen/runtime github.com/stripe/stripe-go/v85"} {
+		words := strings.Fields(command)
+		said, _ := exec.Command(words[0], words[1:]...).Output() // what is missing is not printed
+		fmt.Print("- ", strings.ReplaceAll(strings.TrimSpace(string(said)), "\n", "\n- "), "\n")
+	}
+	if len(peers.All()) < 6 {
+		fmt.Print("\nThe generated clients are missing: run `go generate ./...`, then build with `-tags generated`.\n")
+	}
 }

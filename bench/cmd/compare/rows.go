@@ -111,26 +111,48 @@ func progress(what ...string) {
 	fmt.Fprintln(os.Stderr, time.Since(begun).Round(time.Second), strings.Join(what, " "))
 }
 
-// measurement is what all rows have in common.
-type measurement struct {
-	addresses origin.Addresses
-	rounds    int
+// measureAll measures every row of the tables. A slice is how long a cell is measured in a round.
+func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
+	few := min(rounds, 3) // a round of 64 callers takes ten seconds
+	for _, part := range []struct {
+		into   *[]row
+		kinds  []peers.Kind
+		rounds int
+		cells  []cell
+	}{
+		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
+		{&r.crowds, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
+		{&r.lines, peers.HandWritten(), rounds, lineCells},
+		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
+		{&r.memory, peers.All(), rounds, memoryCells},
+		{&r.calls, peers.All(), rounds, cells(hotelstays.OpCheckAvail, 1, slice)},
+		{&r.streams, peers.Streams(), rounds, streamCells},
+	} {
+		for _, c := range part.cells {
+			measured, err := measureCell(ctx, part.kinds, c, addresses, part.rounds)
+			if err != nil {
+				return r, fmt.Errorf("%s: %w", c.name, err)
+			}
+			*part.into = append(*part.into, measured)
+		}
+	}
+	return r, nil
 }
 
-// measure measures the clients in turn. Each round starts with another one.
-func (m measurement) measure(ctx context.Context, kinds []peers.Kind, c cell) (row, error) {
+// measureCell measures the clients in turn. Each round starts with another one.
+func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses origin.Addresses, rounds int) (row, error) {
 	progress(string(c.op), c.name)
 	r := row{c, map[string][]measure.Sample{}}
 	clients := make([]peers.Peer, len(kinds))
 	for i, kind := range kinds {
-		client, err := kind.New(m.addresses.BaseURLs[c.transport] + c.prefix)
+		client, err := kind.New(addresses.BaseURLs[c.transport] + c.prefix)
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", kind.Name, err)
 		}
 		defer client.Close()
 		clients[i] = client
 	}
-	for round := range m.rounds {
+	for round := range rounds {
 		for i := range kinds {
 			i = (i + round) % len(kinds)
 			s, err := measure.Take(ctx, clients[i].Calls[c.op], c.load)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
@@ -32,16 +31,7 @@ func printTargets(r results) {
 }
 
 func targets(r results) []target {
-	used := measure.SpreadOf(r.throughput.used)
-	all := append(pageTargets(r), callTargets(r.calls)...)
-	all = append(all, smallTargets(r.small)...)
-	all = append(all,
-		target{fmt.Sprintf("%d callers after a ticket's expiry", r.expiry.n), "1 ticket", fmt.Sprint(r.expiry.tickets), r.expiry.tickets == 1},
-		target{fmt.Sprintf("%d callers while a ticket is renewed", r.renewal.n), "1 ticket, nobody waits",
-			fmt.Sprintf("%d, waited: %t", r.renewal.tickets, r.renewal.waited), r.renewal.tickets == 1 && !r.renewal.waited},
-		target{"throughput under a rate limit of 100 a second", "at least 0.97, no 429",
-			fmt.Sprintf("%s, %d refused", spread(used), r.throughput.refused), used.Median >= 0.97 && r.throughput.refused == 0})
-	all = append(all, streamTargets(r.streams)...)
+	all := slices.Concat(pageTargets(r), callTargets(r.calls), smallTargets(r.small), streamTargets(r.streams))
 	for _, m := range r.memory {
 		all = append(all,
 			atMost(3, "peak heap of a call of one page, in answers", m.median(peak, peers.Ours)/r.body),

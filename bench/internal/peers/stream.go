@@ -26,35 +26,34 @@ const (
 // Streams returns the SDK's stream and its buffered call, and the same with the decoders of two
 // JSON packages. Their HotelList drops each hotel, and returns a [measure.First].
 func Streams() []Kind {
+	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
+		return func(baseURL string) (Peer, error) {
+			client, err := ourClient(baseURL)
+			if err != nil {
+				return Peer{}, err
+			}
+			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
+				return read(ctx, client, arrived)
+			}), nil
+		}
+	}
 	return []Kind{
-		{OurStream, func(baseURL string) (Peer, error) {
-			client, err := ourClient(baseURL)
-			if err != nil {
-				return Peer{}, err
-			}
-			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
-				for _, err := range client.HotelListStream(ctx, hotelList).Hotels() {
-					if err != nil {
-						return err
-					}
-					arrived(1)
+		{OurStream, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
+			for _, err := range client.HotelListStream(ctx, hotelList).Hotels() {
+				if err != nil {
+					return err
 				}
-				return nil
-			}), nil
-		}},
-		{OurList, func(baseURL string) (Peer, error) {
-			client, err := ourClient(baseURL)
-			if err != nil {
-				return Peer{}, err
+				arrived(1)
 			}
-			return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
-				resp, err := client.HotelList(ctx, hotelList)
-				if err == nil {
-					arrived(len(resp.List))
-				}
-				return err
-			}), nil
-		}},
+			return nil
+		})},
+		{OurList, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
+			resp, err := client.HotelList(ctx, hotelList)
+			if err == nil {
+				arrived(len(resp.List))
+			}
+			return err
+		})},
 		{"encoding/json, Token", func(baseURL string) (Peer, error) {
 			return newTokens(baseURL, func(r io.Reader) decoder { return json.NewDecoder(r) }), nil
 		}},
