@@ -5,8 +5,6 @@ package hotelstaysredis
 import (
 	"context"
 	"errors"
-	"flag"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,8 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-var fleetTime = flag.Duration("fleet-time", 16*time.Second, "how long the fleet of processes is driven")
 
 // calls are of operations that the service refuses, and counts.
 var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) error{
@@ -76,38 +72,23 @@ func runCaller(s settings) error {
 	return nil
 }
 
-// arrivals lists the requests of an operation in a span of time, and counts them by process.
-func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to time.Time) (times []time.Time, by map[string]int) {
+// arrivals lists the requests of an operation since a time, and counts them by process.
+func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since time.Time) (times []time.Time, by map[string]int) {
 	by = map[string]int{}
 	for _, r := range srv.Ledger().Requests(op) {
-		if !r.Arrived.Before(from) && r.Arrived.Before(to) {
+		if !r.Arrived.Before(since) {
 			by[r.Header.Get("User-Agent")]++
 			times = append(times, r.Arrived)
 		}
 	}
-	slices.SortFunc(times, time.Time.Compare)
 	return times, by
-}
-
-// assertShares wants most of the limit to be used in a span, and no process to get more than twice as
-// much as another, and two for chance.
-func assertShares(t *testing.T, srv *hotelstaystest.Server, op hotelstaystest.Operation, from, to time.Time, names ...string) {
-	t.Helper()
-	times, by := arrivals(srv, op, from, to)
-	shares := []int{}
-	for _, name := range names {
-		shares = append(shares, by[name])
-	}
-	t.Logf("%s: %.3f of the rate limit used, by %v", op, used(times, op.RateLimit()), by)
-	assert.GreaterOrEqual(t, used(times, op.RateLimit()), 0.9, op)
-	assert.LessOrEqual(t, slices.Max(shares), 2*slices.Min(shares)+2, "%s: %v", op, by)
 }
 
 // Four processes with one token make calls at full demand. Redis forgets its scripts every five seconds
 // and is replaced by a new one; a process is stopped for a while, and another is killed and replaced.
 func TestServerFleetThroughTrouble(t *testing.T) {
 	t.Parallel()
-	ran := watchMachine(t)
+	lasts := amount(t, time.Minute, 16*time.Second)
 	own := startServer(t)
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{Countries: 1}, LedgerLimit: 1_000_000})
 	defer srv.Close()
@@ -116,7 +97,7 @@ func TestServerFleetThroughTrouble(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(p.Kill)
 		require.Eventually(t, func() bool {
-			_, by := arrivals(srv, hotelstays.OpBook, time.Time{}, time.Now())
+			_, by := arrivals(srv, hotelstays.OpBook, time.Time{})
 			return by[name] > 0
 		}, 30*time.Second, 50*time.Millisecond)
 		return p
@@ -124,16 +105,13 @@ func TestServerFleetThroughTrouble(t *testing.T) {
 	fleet := []*chaostest.Process{start("one"), start("two"), start("three"), start("four")}
 
 	begin := time.Now().Add(time.Second)
-	at := func(percent time.Duration) time.Time {
-		time.Sleep(time.Until(begin.Add(percent * *fleetTime / 100)))
-		return time.Now()
-	}
+	at := func(percent time.Duration) { time.Sleep(time.Until(begin.Add(percent * lasts / 100))) }
 	admin := connectTo(t, own.addr)
-	for flush := 5 * time.Second; flush < *fleetTime; flush += 5 * time.Second {
+	for flush := 5 * time.Second; flush < lasts; flush += 5 * time.Second {
 		timer := time.AfterFunc(time.Until(begin.Add(flush)), func() { _ = admin.ScriptFlush(t.Context()).Err() }) // it may be stopped
 		defer timer.Stop()
 	}
-	calm := at(20)
+	at(20)
 	require.NoError(t, fleet[0].Cmd.Process.Signal(syscall.SIGSTOP))
 	at(32)
 	require.NoError(t, fleet[0].Cmd.Process.Signal(syscall.SIGCONT))
@@ -145,50 +123,19 @@ func TestServerFleetThroughTrouble(t *testing.T) {
 	time.Sleep(time.Second)
 	own.start(t)
 	rested := time.Now().Add(retryPause + freshRest)
-	end := at(100)
+	at(100)
 	for _, w := range fleet {
 		assert.NoError(t, w.Close())
 	}
 
 	for op := range calls {
-		all, _ := arrivals(srv, op, time.Time{}, time.Now())
+		all, _ := arrivals(srv, op, time.Time{})
 		assert.LessOrEqual(t, busiest(all, window), op.RateLimit(), "%s: arrivals in a second", op)
 		assert.Zero(t, srv.Ledger().RateLimited(op), "%s: requests refused with 429", op)
-		if ran() {
-			assertShares(t, srv, op, begin, calm, "one", "two", "three", "four")
-			assertShares(t, srv, op, rested, end, "one", "reborn", "three", "four")
+		_, by := arrivals(srv, op, rested)
+		for _, name := range []string{"one", "reborn", "three", "four"} {
+			assert.Positive(t, by[name], "%s: %s was starved after the trouble", op, name)
 		}
 	}
 	assert.Equal(t, 1, srv.Ledger().TicketsIssued())
-}
-
-// watchMachine returns a function that reports whether the machine ran all the time since.
-// Where it stood still, the shares of processes say nothing about the limiter.
-func watchMachine(t *testing.T) (ran func() bool) {
-	const most = 250 * time.Millisecond
-	stop := make(chan struct{})
-	longest := make(chan time.Duration)
-	go func() {
-		var late time.Duration
-		for {
-			begin := time.Now()
-			select {
-			case <-time.After(10 * time.Millisecond):
-				late = max(late, time.Since(begin))
-			case <-stop:
-				longest <- late
-				return
-			}
-		}
-	}()
-	ran = sync.OnceValue(func() bool {
-		close(stop)
-		late := <-longest
-		if late > most {
-			t.Logf("the machine stood still for %v: shares are not judged", late)
-		}
-		return late <= most
-	})
-	t.Cleanup(func() { ran() })
-	return ran
 }
