@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -22,8 +23,7 @@ func ExampleClient_CheckAvail() {
 
 	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if !check.Available() {
 		fmt.Println("gone")
@@ -44,8 +44,7 @@ func ExampleCompareOffer() {
 
 	check, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: booking.SessionID, RatePkgID: booking.RatePkgID})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	diff := hotelstays.CompareOffer(seen, check.RoomRatePkg)
 	for _, change := range diff.Changes {
@@ -143,8 +142,7 @@ func ExampleReferenceReusedError() {
 	srv, client := startSandbox()
 	defer srv.Close()
 	if _, err := client.Book(ctx, prepareBooking(ctx, srv, client, "ref-1")); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	other := prepareBooking(ctx, srv, client, "ref-1")
@@ -170,8 +168,7 @@ func ExampleCompareOrder() {
 	req := prepareBooking(ctx, srv, client, "ref-1")
 	booked, err := client.Book(ctx, req)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(hotelstays.CompareOrder(req.Expect, booked.HotelOrder))
 
@@ -229,8 +226,7 @@ func ExampleClient_RecoverBooking() {
 
 	outcome, err := client.RecoverBooking(ctx, recovery)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	if outcome.State == hotelstays.BookingFound {
 		fmt.Println("booked after all:", outcome.Order.PlatformReferenceNo)
@@ -249,8 +245,7 @@ func ExampleClient_StepRecovery() {
 
 	outcome, err := client.StepRecovery(ctx, recovery)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	switch outcome.State {
 	case hotelstays.BookingOpen, hotelstays.BookingUnverified:

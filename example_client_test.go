@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -68,8 +69,7 @@ func ExampleClient_Ticket() {
 		AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret), TTL: time.Hour,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println("ticket:", resp.Ticket, resp.Ticket.Reveal() != "") // secrets do not print
 
@@ -95,13 +95,11 @@ func ExampleClient_OAuthToken() {
 		ClientID: "client-id", ClientSecret: types.NewSecret("client-secret"), Scopes: []types.Scope{types.ScopeContentRead},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	reader, err := client.WithCredential(hotelstays.TokenCredential{Token: resp.AccessToken})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	_, err = reader.Destinations(ctx, &hotelstays.DestinationsRequest{})
 	fmt.Println("a token of fewer scopes:", err)
@@ -120,8 +118,7 @@ func ExampleNewTransport() {
 	transport.TLSClientConfig.RootCAs = roots
 	client, err := hotelstays.New(srv.URL, ticketOf(srv), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer client.CloseIdleConnections()
 	_, err = client.Destinations(context.Background(), &hotelstays.DestinationsRequest{})
@@ -160,8 +157,7 @@ func ExampleClient_Do() {
 		Idempotent: true,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(resp.Meta.HTTPStatus, data.Destinations[0].Name)
 	// Output:
@@ -176,8 +172,7 @@ func ExampleResponseMeta() {
 
 	resp, err := client.Destinations(context.Background(), &hotelstays.DestinationsRequest{}, hotelstays.WithRawData())
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	meta := resp.Meta
 	fmt.Println("status", meta.HTTPStatus, "after", meta.Attempts, "attempts")

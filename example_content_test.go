@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -18,8 +19,7 @@ func ExampleClient_Destinations() {
 
 	countries, err := client.Destinations(ctx, &hotelstays.DestinationsRequest{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, country := range countries.Destinations {
 		fmt.Println(country.CountryCode, country.Name)
@@ -28,8 +28,7 @@ func ExampleClient_Destinations() {
 		ParentDestinationID: countries.Destinations[0].ID, Include: types.DestinationsIncludeDetails,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, place := range below.Destinations {
 		fmt.Println(place.NameFull)
@@ -72,8 +71,7 @@ func ExampleClient_HotelsMetadata() {
 		DestinationID: srv.CityID(0), Page: &types.PageReq{PageNum: 1, PageSize: 3},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, hotel := range page.HotelsMetadata {
 		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil where the service does not say
@@ -116,8 +114,7 @@ func ExampleClient_HotelStaticDetail() {
 
 	resp, err := client.HotelStaticDetail(context.Background(), &hotelstays.HotelStaticDetailRequest{HotelID: srv.HotelIDs(1)[0]})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(resp.Hotel.Name, resp.Hotel.Address)
 	// Output: Upper White Gate Resort 1 82 Main Road, White Gate, White Hills Province, United Arab Emirates
@@ -130,8 +127,7 @@ func ExampleClient_HotelIDList() {
 
 	resp, err := client.HotelIDList(context.Background(), &hotelstays.HotelIDListRequest{RegionCode: 1})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(len(resp.HotelIDList), "hotels")
 	// Output: 12 hotels

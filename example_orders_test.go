@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -47,8 +48,7 @@ func ExampleClient_AwaitOrder() {
 
 	order, err := client.AwaitOrder(ctx, "ref-1")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println("decided, the hotel's number is", order.HotelConfirmNo)
 	// Output: decided, the hotel's number is HC-000000001
@@ -65,8 +65,7 @@ func ExampleWithServiceFacts() {
 	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001112]}}`
 	var facts hotelstays.ServiceFacts
 	if err := json.Unmarshal([]byte(file), &facts); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	client := clientOf(srv, hotelstays.WithServiceFacts(facts))
 	session, order := bookRoom(ctx, srv, client, "ref-1")
@@ -75,8 +74,7 @@ func ExampleWithServiceFacts() {
 		SessionID: session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println("the order is", outcome.State)
 	if outcome.Response != nil { // else the answer to Cancel was lost, and the order read as cancelled

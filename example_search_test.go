@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -26,8 +27,7 @@ func ExampleClient_HotelList() {
 		SortBy:          types.SortPriceAsc, PageSize: 3, MaxRatesPerHotel: 1,
 	}, hotelstays.WithCurrency("EUR"))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, hotel := range found.List {
 		fmt.Println(hotel.Name, "from", hotel.MinPrice)
@@ -48,8 +48,7 @@ func ExampleClient_HotelList_empty() {
 
 	found, err := client.HotelList(context.Background(), citySearch(srv))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	switch reason := found.Basic.EmptyReason; {
 	case len(found.List) > 0:
@@ -74,8 +73,7 @@ func ExampleClient_HotelListPages() {
 	search.PageSize = 5
 	for page, err := range client.HotelListPages(context.Background(), search) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		pages++
 		hotels += len(page.List)
@@ -146,15 +144,13 @@ func ExampleClient_HotelRates() {
 		DestinationID: srv.CityID(0), CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms, MaxRatesPerHotel: 1,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	resp, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: found.Basic.SessionID, HotelID: srv.HotelIDs(1)[0], CheckIn: arrival, CheckOut: departure, RoomOccupancies: rooms,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	for _, room := range resp.Rooms {
 		for _, rate := range room.Rates {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,8 +27,7 @@ func ExampleClient_SaveVoucher() {
 	defer srv.Close()
 	dir, err := os.MkdirTemp("", "vouchers")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
 
@@ -40,13 +40,11 @@ func ExampleClient_SaveVoucher() {
 	path := filepath.Join(dir, order.PlatformReferenceNo+".pdf")
 	voucher, err := client.SaveVoucher(ctx, req, path)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	file, err := os.Stat(path)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(file.Name(), "whole:", file.Size() == voucher.ByteSize)
 	// Output: PO000000001.pdf whole: true
@@ -81,8 +79,7 @@ func ExampleClient_DownloadVoucher() {
 	defer srv.Close()
 	resp, err := client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: hotelstaystest.FaultAlteredBody})
 
@@ -91,8 +88,7 @@ func ExampleClient_DownloadVoucher() {
 	fmt.Println("altered:", errors.Is(err, hotelstays.ErrVoucherAltered), "bytes:", document.Len())
 
 	if err := client.DownloadVoucher(ctx, resp.Voucher, &document); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println("again:", string(document.Bytes()[:5]))
 	// Output:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -28,8 +29,7 @@ func ExampleNewWebhookHandler() {
 		return nil // handled; after an error the event is delivered again
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /hotel-events", handler)
@@ -66,8 +66,7 @@ func ExampleWakeHub_Watch() {
 	}()
 	order, err := client.AwaitOrder(ctx, "ref-1", hotelstays.WithWakeup(wakeup))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println("confirmed:", order.HotelConfirmNo)
 	// Output: confirmed: HC-000000001
@@ -82,8 +81,7 @@ func ExampleVerifyWebhook() {
 		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // during a rotation
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(event.Signed, event.ID, event.Kind, event.Time().UTC().Format(time.RFC3339), len(event.Keys()), "keys")
 

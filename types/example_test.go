@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -17,8 +18,7 @@ import (
 func ExampleMoney() {
 	var rate types.Rate
 	if err := json.Unmarshal([]byte(`{"netRate":{"currency":"KWD","amount":12.500}}`), &rate); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(rate.NetRate)
 	sent, err := json.Marshal(rate.NetRate)
@@ -59,8 +59,7 @@ func ExampleMoney_Decimal() {
 	net := types.Money{Currency: "EUR", Amount: "240.00"}
 	amount, err := net.Decimal()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	margin := amount.Mul(decimal.RequireFromString("0.125"))
 	fmt.Println(amount.Add(margin).StringFixed(2))
@@ -76,8 +75,7 @@ func ExampleMoney_Decimal() {
 func ExampleI18N_String() {
 	var hotel types.Hotel
 	if err := json.Unmarshal([]byte(`{"name":{"en":"Harbour Hotel","ar":"فندق الميناء"}}`), &hotel); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(hotel.Name, "/", hotel.Name.AR, "/", hotel.Address)
 	fmt.Println(types.I18N{AR: "فندق الميناء"})
@@ -125,13 +123,11 @@ func ExampleOrder_CancelFeeAt() {
 func ExampleDate_Time() {
 	from, err := types.Date("2026-12-24").Time()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	until, err := types.Date("2026-12-27").Time()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(int(until.Sub(from).Hours()/24), "nights")
 
@@ -152,8 +148,7 @@ func ExampleDateOf() {
 func ExampleTimestamp_Time() {
 	at, err := types.Timestamp("2026-12-24T18:00:00+04:00").Time()
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(at.UTC().Format(time.RFC3339))
 
