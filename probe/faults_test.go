@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,11 +43,14 @@ func (q *question) holder(name string) obj {
 
 func present(v any) bool { return v != nil }
 
-// sized is a list of so many elements.
+// sized is a list of so many elements, or a text of so many bytes.
 func sized(least, most int) func(any) bool {
 	return func(v any) bool {
-		list, _ := v.([]any)
-		return len(list) >= least && len(list) <= most
+		n := 0
+		if list := reflect.ValueOf(v); v != nil {
+			n = list.Len()
+		}
+		return n >= least && n <= most
 	}
 }
 

@@ -109,8 +109,8 @@ func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) Config {
 	t.Cleanup(through.CloseIdleConnections)
 	return Config{
 		BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: f.before(through.Transport)},
-		OAuth: &hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
-		Burst: true, Patience: time.Hour,
+		OAuth:   &hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
+		Options: []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("agent-7")}, Burst: true, Patience: time.Hour,
 	}
 }
 

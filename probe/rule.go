@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Rule is one promise of the document, or one point that it leaves open.
@@ -38,7 +39,7 @@ var given = map[string]func(*Config) bool{
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
 	return slices.Concat(ticketRules, authRules, oauthRules, answerRules, limitRules,
-		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, patientRules)
+		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules)
 }
 
 // selected reports whether one of the names is that of r, of its group or of its section, in any case.
@@ -209,4 +210,6 @@ var paths = map[operation]string{ //nolint:gosec // they hold no secrets
 	opCheckAvail:     "/api/search/checkAvail",
 	opQueryOrders:    "/api/trade/queryOrders",
 	opOrderVoucher:   "/api/trade/orderVoucher",
+
+	types.OpHotelStaticDetail: "/api/search/hotelStaticDetail",
 }

@@ -94,10 +94,9 @@ var answerRules = []Rule{
 	}},
 }
 
-// limited makes n calls of Ticket that are refused, at once, after a pause in which the limit is idle. It
-// returns those that got HTTP 429.
-func (r *run) limited(n int) (refused []*answer) {
-	r.wait(2 * time.Second)
+// limited makes n calls of Ticket that are refused, at once, after a pause. It returns those that got HTTP 429.
+func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
+	r.wait(pause)
 	ctx := context.WithValue(r.ctx, burst{}, true)
 	runs, answers := make([]*run, n), make([]*answer, n)
 	began := time.Now()
@@ -127,6 +126,9 @@ func (r *run) wait(d time.Duration) {
 	err := wait(r.ctx, d)
 	skip(err != nil, "%v", err)
 }
+
+// idle is a pause after which the limit has no request.
+const idle = 2 * time.Second
 
 var limitRules = []Rule{
 	{"limits/limit", "Limits", "X-RateLimit-Limit is the documented limit", "",
@@ -158,15 +160,15 @@ var limitRules = []Rule{
 	{"limits/retry-after", "Limits", "Retry-After comes with a 429 alone", "",
 		headerIs("Retry-After", "none", func(_ *answer, text string) bool { return text == "" })},
 	{"limits/at", "Limits", "five requests of Ticket in a second are accepted, malformed ones too", "Burst", func(r *run) {
-		n := len(r.limited(types.OpTicket.RateLimit()))
+		n := len(r.limited(types.OpTicket.RateLimit(), idle))
 		breaks(n > 0, "%d of five got HTTP 429", n)
 	}},
 	{"limits/above", "Limits", "of ten requests in a second Ticket refuses five", "Burst", func(r *run) {
-		n := len(r.limited(2 * types.OpTicket.RateLimit()))
+		n := len(r.limited(2*types.OpTicket.RateLimit(), idle))
 		breaks(n != types.OpTicket.RateLimit(), "%d of ten got HTTP 429", n)
 	}},
 	{"limits/refusal", "Limits", "a 429 has code 100000429 and Retry-After", "Burst", func(r *run) {
-		refused := r.limited(2 * types.OpTicket.RateLimit())
+		refused := r.limited(2*types.OpTicket.RateLimit(), idle)
 		skip(len(refused) == 0, "no request got HTTP 429")
 		for _, a := range refused {
 			after := a.raw.header.Get("Retry-After")
@@ -175,8 +177,14 @@ var limitRules = []Rule{
 			r.find("Retry-After is %q", after)
 		}
 	}},
+	{"limits/refused", "Limits", "whether refused requests count", "Burst", func(r *run) {
+		limit, pause := types.OpTicket.RateLimit(), 600*time.Millisecond
+		r.limited(limit, idle)
+		skip(len(r.limited(limit, pause)) < limit, "the limit is not the documented one")
+		r.find("they do: %t", len(r.limited(limit, pause)) > 0) // only the refused ones are in this second
+	}},
 	{"limits/each", "Limits", "each operation has a limit of its own", "Burst", func(r *run) {
-		skip(len(r.limited(2*types.OpTicket.RateLimit())) == 0, "no request got HTTP 429")
+		skip(len(r.limited(2*types.OpTicket.RateLimit(), idle)) == 0, "no request got HTTP 429")
 		r.ctx = context.WithValue(r.ctx, burst{}, true)
 		a := r.do(call{op: opQueryOrders, body: unknownOrder(), opts: []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}})
 		breaks(a.err == nil && a.Status == http.StatusTooManyRequests, "QueryOrders got HTTP 429 because of Ticket")

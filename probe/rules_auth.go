@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -174,12 +173,12 @@ var oauthRules = []Rule{
 			if token == "" {
 				continue // the client does not have it
 			}
-			form, members := "at the top level", obj{}
-			_ = json.Unmarshal(a.raw.body, &members)
-			if data, ok := members["data"].(obj); ok {
-				form, members = "in the envelope", data
+			form, names := "at the top level", obj{}
+			_ = json.Unmarshal(a.raw.body, &names)
+			if data, ok := names["data"].(obj); ok {
+				form, names = "in the envelope", data
 			}
-			r.find("the token is %s; members: %s", form, strings.Join(slices.Sorted(maps.Keys(members)), " "))
+			r.find("the token is %s; members: %s", form, members(names))
 			return
 		}
 		breaks(true, "no scope gets an access_token")
@@ -189,11 +188,15 @@ var oauthRules = []Rule{
 		a.came()
 		breaks(token != "" || a.Status >= 500, "expected a refusal, got HTTP %d, a token: %t", a.Status, token != "")
 	}},
-	{"oauth/invalid-scope", "Authentication", "an unknown scope is refused as invalid_scope", "OAuth", func(r *run) {
+	{"oauth/invalid-scope", "Authentication", "an unknown scope is refused as invalid_scope; where it says so", "OAuth", func(r *run) {
 		token, a := r.oauth("probe:none", nil)
 		a.came()
 		breaks(token != "", "expected a refusal, got a token")
-		breaks(!strings.Contains(string(a.raw.body), "invalid_scope"), "expected invalid_scope, got %s", a)
+		var form obj
+		_ = json.Unmarshal(a.raw.body, &form) // what cannot be read has no members
+		maps.DeleteFunc(form, func(_ string, v any) bool { return !strings.Contains(fmt.Sprint(v), "invalid_scope") })
+		breaks(len(form) == 0, "expected invalid_scope, got %s", a)
+		r.find("%s; invalid_scope is in %s", a, members(form))
 	}},
 	{"oauth/no-scopes", "Authentication", "what an empty scope gets", "OAuth", func(r *run) {
 		token, a := r.oauth("", nil)

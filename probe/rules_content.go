@@ -150,6 +150,9 @@ func (get pager) follow(r *run) {
 	skip(!one.hasMore, "there is one page")
 }
 
+// first finds out whether page 1 is the default.
+func (get pager) first(r *run) { r.find("it is: %t", slices.Equal(get(r, 2, 0).ids, get(r, 2, 1).ids)) }
+
 // totals finds out whether there are any.
 func (get pager) totals(r *run) {
 	p := get(r, 2, 1)

@@ -13,22 +13,25 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// memo is what was looked for once, and the evidence of it.
+// memo is what was looked for once, and the last answer, which had it.
 type memo[T any] struct {
 	done bool
 	v    T
 	err  error
-	seen []*Exchange
+	seen *Exchange
 }
 
 // get looks, or ends the rule because what it needs cannot be had.
 func (m *memo[T]) get(r *run, what string, look func() T) T {
-	if m.done {
-		r.log = append(r.log, m.seen...)
-	} else {
-		before := len(r.log)
+	before := len(r.log)
+	if m.done && m.seen != nil {
+		r.log = append(slices.DeleteFunc(r.log, func(ex *Exchange) bool { return ex == m.seen }), m.seen)
+	} else if !m.done {
 		m.err = judge(func() { m.v = look() })
-		m.done, m.seen = r.ctx.Err() == nil, slices.Clone(r.log[before:])
+		m.done = r.ctx.Err() == nil
+		if len(r.log) > before {
+			m.seen = r.log[len(r.log)-1]
+		}
 	}
 	if m.err != nil {
 		cause := m.err

@@ -1,0 +1,144 @@
+package probe
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// What a service does where the document leaves a choice is what the probe finds.
+func TestOpenPointsAreFound(t *testing.T) {
+	variants := func(v hotelstaystest.Variants) hotelstaystest.Config { return hotelstaystest.Config{Variants: v} }
+	for name, test := range map[string]struct {
+		sandbox hotelstaystest.Config
+		fault   fault
+		found   map[string]string
+	}{
+		"the sandbox": {found: map[string]string{
+			"orders/empty":        "orders: []",
+			"check/form":          "1 is AVAILABLE",
+			"list/total":          "totals: true",
+			"oauth/token":         "the token is in the envelope; members: access_token expires_in scope token_type",
+			"oauth/invalid-scope": "HTTP 400 with code 100000400; invalid_scope is in msg",
+			"list/ids-limit":      "1000 ids, no visibility band",
+			"session/life":        "at least 1h0m0s",
+			"oauth/guards": "search:read: HotelList HotelRates CheckAvail; content:read: Destinations HotelsMetadata; " +
+				"booking:read: QueryOrders OrderVoucher",
+			"orders/windows": `accepted: {"end":"1999-01-01","start":"1999-01-01"}, ` +
+				`{"end":"1999-01-01T00:00:00Z","start":"1999-01-01T00:00:00Z"}`,
+			"orders/status-list":   "accepted: [1]",
+			"orders/unfiltered":    "HTTP 200 with code 0; members: orders; 0 orders; the oldest first: true, the newest first: true",
+			"destinations/polygon": "Polygon, 3 arrays deep",
+			"ticket/lifetime":      "an expired ticket gets code 100000401",
+			"limits/refused":       "they do: false",
+			"headers/timestamp":    "seconds: HTTP 200 with code 0; milliseconds: HTTP 200 with code 0",
+			"headers/timeout":      "1: HTTP 200 with code 0; 0: HTTP 400 with code 100000400; a day: HTTP 200 with code 0",
+			"envelope/empty-lists": "destinations: [] (HTTP 200 with code 0); hotelsMetadata: [] (HTTP 200 with code 0); " +
+				"rooms: [] (HTTP 200 with code 0)",
+			"oauth/limit": `X-RateLimit-Limit is ""`,
+			"list/stay-limits": "nights: 14, 28, 30, 31, 60, 90, 365; rooms: 4, 5, 8, 9, 10, 20; adults: 4, 6, 8, 9, 10, 20; " +
+				"children: 2, 3, 4, 6, 8; ages: 0, 11, 12, 17",
+			"list/first-page":     "it is: true",
+			"metadata/first-page": "it is: true",
+			"list/members":        "HotelList: basic hasMore list total; page of HotelsMetadata: hasMore total",
+			"list/sort-values":    `"distance-asc", "rating-asc", "name-asc", "probe-none"`,
+			"list/decimals":       "EUR: 2, JPY: 0, KWD: 3",
+			"list/deadlines":      "9999-99-99T99:99:99Z (each digit is a 9)",
+			"list/boards":         "AI: All inclusive, BB: Bed and breakfast, HB: Half board, LU: Lunch, RO: Room only, TI: Plan TI",
+			"rates/hotel-id":      "HTTP 200 with code 0, rooms: true",
+			"rates/rooms":         "HTTP 400 with code 100000400",
+			"rates/room-fees":     "of two rooms, 1 fees are the price of one, 1 that of both",
+			"check/id":            "it does: true",
+			"check/exchange":      `in EUR: {"date":"2000-01-01","usd":{"eur":0.920000}}`,
+			"headers/market":      "HTTP 200 with code 0",
+			"headers/user-ref":    "HTTP 200 with code 0",
+			"static/members": "HTTP 200 with code 0; address destinationId id isAvailable latlngCoordinator logoURL minPrice " +
+				"minPricesByCurrency name platformHotelId rating rooms",
+		}},
+		"null orders": {sandbox: variants(hotelstaystest.Variants{NullOrders: true}),
+			found: map[string]string{"orders/empty": "orders: null"}},
+		"2 for available": {sandbox: variants(hotelstaystest.Variants{Available: 2}), found: map[string]string{"check/form": "2 is AVAILABLE"}},
+		"no totals": {sandbox: variants(hotelstaystest.Variants{NoTotals: true}),
+			found: map[string]string{"list/total": "totals: false", "metadata/total": "totals: false"}},
+		"a flat token": {sandbox: variants(hotelstaystest.Variants{OAuthTopLevel: true}),
+			found: map[string]string{"oauth/token": "the token is at the top level; members: access_token expires_in scope token_type"}},
+		"a visibility band": {sandbox: hotelstaystest.Config{VisibilityBand: true},
+			found: map[string]string{"list/ids-limit": "200 ids, a visibility band"}},
+		"short sessions": {sandbox: hotelstaystest.Config{SessionLifetime: 12 * time.Minute}, found: map[string]string{
+			"session/life": "between 10m0s and 15m0s; then HTTP 400 with code 100000400, status absent"}},
+		"a remark": {fault: fault{opCheckAvail, nil, sets("statusRemark", "moved"), ""},
+			found: map[string]string{"check/same": "statusRemark is in data"}},
+		"a remark in basic": {fault: fault{opCheckAvail, nil, sets("basic", obj{"statusRemark": "moved"}), ""},
+			found: map[string]string{"check/same": "statusRemark is in data.basic"}},
+		"a required market": {fault: fault{opDestinations, nil, on("Market", nil, refused(403, 100000403)), ""},
+			found: map[string]string{"headers/market": "HTTP 403 with code 100000403"}},
+		"a required user": {fault: fault{opDestinations, nil, on("User-Ref", nil, refused(403, 100000403)), ""},
+			found: map[string]string{"headers/user-ref": "HTTP 403 with code 100000403"}},
+		"timestamps in seconds": {fault: fault{opQueryOrders, nil, on("Client-Request-Timestamp", sized(12, 13), denied), ""},
+			found: map[string]string{"headers/timestamp": "seconds: HTTP 200 with code 0; milliseconds: HTTP 400 with code 100000400"}},
+		"no empty lists": {fault: fault{opDestinations, nil, on("parentDestinationId", nowhere, sets("destinations", nil)), ""},
+			found: map[string]string{
+				"envelope/empty-lists": "destinations: absent (HTTP 200 with code 0); hotelsMetadata: [] (HTTP 200 with code 0); " +
+					"rooms: [] (HTTP 200 with code 0)"}},
+		"a limit of rooms": {fault: fault{opHotelList, nil, on("roomOccupancies", sized(9, 99), denied), ""}, found: map[string]string{
+			"list/stay-limits": "nights: 14, 28, 30, 31, 60, 90, 365; rooms: 4, 5, 8; adults: 4, 6, 8, 9, 10, 20; children: 2, 3, 4, 6, 8; " +
+				"ages: 0, 11, 12, 17"}},
+		"another first page": {fault: fault{opHotelList, takes("pageNum", nil, 2), nil, ""},
+			found: map[string]string{"list/first-page": "it is: false"}},
+		"refused requests that count": {fault: fault{opTicket, nil, lately(5, opTicket), ""},
+			found: map[string]string{"limits/refused": "they do: true"}},
+		"a cursor": {fault: fault{opHotelList, nil, sets("cursor", 7), ""},
+			found: map[string]string{"list/members": "HotelList: basic cursor hasMore list total; page of HotelsMetadata: hasMore total"}},
+		"one order of hotels": {fault: fault{opHotelList, nil, on("sortBy", present, denied), ""},
+			found: map[string]string{"list/sort-values": "none"}},
+		"another offer": {fault: fault{opCheckAvail, nil, sets("roomRatePkg.ratePkgId", "x"), ""},
+			found: map[string]string{"check/id": "it does: false"}},
+		"orders of an account": {fault: fault{opQueryOrders, nil, on("customerReferenceNos", nil, granted(obj{"hasMore": true,
+			"orders": []any{obj{"bookingTime": "2000-01-02"}, obj{"bookingTime": "2000-01-01"}}})), ""}, found: map[string]string{
+			"orders/unfiltered": "HTTP 200 with code 0; members: hasMore orders; 2 orders; the oldest first: false, the newest first: true"}},
+		"fees of one room": {fault: fault{opHotelRates, nil, sets("rooms[].rates[].cancelFees", func(offer obj) any {
+			return []any{obj{"until": "2000-01-01T00:00:00Z", "fee": offer["rate"].(obj)["netRate"]}}
+		}), ""}, found: map[string]string{"rates/room-fees": "of two rooms, 2 fees are the price of one, 0 that of both"}},
+	} {
+		report, err := probed(t, test.sandbox, test.fault, only(slices.Collect(maps.Keys(test.found))...))
+		require.NoError(t, err)
+		assert.Empty(t, report.broken(), name)
+		assert.Equal(t, test.sandbox.Variants.NullOrders, report.Facts.NullOrders)
+		for rule, found := range test.found {
+			result := report.result(t, rule)
+			assert.Equal(t, found, result.Found, "%s: %s: %s", name, rule, result.Reason)
+		}
+	}
+}
+
+// Each open point names the rules that find it out, or says why none can.
+func TestOpenPointsNameTheirRules(t *testing.T) {
+	page, err := os.ReadFile("../docs/open-points.md")
+	require.NoError(t, err)
+	named := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || strings.TrimSpace(cells[0]) == "open" {
+			continue
+		}
+		require.Len(t, cells, 4, line)
+		how := strings.TrimSpace(cells[3])
+		for name := range strings.SplitSeq(how, ", ") {
+			rule := strings.Trim(name, "`")
+			named[rule] = true
+			known := slices.ContainsFunc(Rules(), func(r Rule) bool { return r.Name == rule })
+			assert.True(t, known || how == "a booking" || strings.HasPrefix(how, "no: "), line)
+		}
+	}
+	for _, rule := range openRules {
+		assert.True(t, named[rule.Name], "%s finds out what no row says", rule.Name)
+	}
+}
