@@ -61,7 +61,7 @@ func TestAbandonWhileAWorkerPolls(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
-	polled := w.fetch("ref-1")
+	polled := fetch[bookingArgs](w, "ref-1")
 	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
 	_ = w.bookingWorker().Work(t.Context(), polled)
 	assert.Equal(t, "cancelled", w.job("ref-1").State)

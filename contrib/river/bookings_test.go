@@ -89,6 +89,11 @@ func TestRequestsThatCannotBeBegun(t *testing.T) {
 	} {
 		assert.ErrorContains(t, b.BeginTx(t.Context(), nil, req), name)
 	}
+	tx := struct{ pgx.Tx }{}
+	require.ErrorContains(t, b.CancelTx(t.Context(), tx, durable.CancelRequest{}), "Config.OnCancel are required")
+	b.cfg.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{}), "tx and Config.OnCancel")
+	require.ErrorContains(t, b.CancelTx(t.Context(), tx, durable.CancelRequest{CustomerReferenceNo: "ref-1"}), "sessionId: is required")
 }
 
 // request is a valid request.

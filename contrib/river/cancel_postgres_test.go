@@ -3,20 +3,15 @@
 package hotelstaysriver
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // rescue gives the job of a worker that is frozen to others, after the time of its Cancel.
@@ -81,44 +76,6 @@ func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
 	}
 }
 
-// changes returns how often the mirror of an order has changed.
-func (w *world) changes(reference string) (n int) {
-	w.Helper()
-	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT changes FROM bookings WHERE reference = $1`, reference).Scan(&n))
-	return n
-}
-
-// A read that is frozen until its job was rescued delivers nothing that another run has delivered.
-func TestStaleRunDeliversNoChange(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) {
-		cfg.MaxWorkers = 1
-		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, _, after *types.Order) error { // it takes whatever comes
-			_, err := tx.Exec(ctx, `UPDATE bookings SET changes = changes + 1 WHERE reference = $1`, after.CustomerReferenceNo)
-			return err
-		}
-	})
-	w.Booked("ref-1", "the next")
-	w.ConfirmOrder("ref-1")
-	other := w.another(func(*Config) {})
-	read := w.Hold("/queryOrders")
-	stopSlow := startWorkers(t, w.World.Bookings.(*Bookings), nil)
-	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	read.Wait()
-	w.rescue(orderArgs{}.Kind())
-	stop := startWorkers(t, other.Bookings, nil)
-	w.Eventually("it is delivered", func() bool { return w.changes("ref-1") == 1 })
-	w.SetOrderStatus("ref-1", 1)
-	require.NoError(t, other.Wake(t.Context(), "ref-1"))
-	w.Eventually("it is delivered", func() bool { return w.changes("ref-1") == 2 })
-	stop()
-	w.ConfirmOrder("the next")
-	read.Release()
-	require.NoError(t, other.Wake(t.Context(), "the next"))
-	w.Eventually("it has done what it does with the first", func() bool { return w.changes("the next") == 1 })
-	stopSlow()
-	assert.Equal(t, 2, w.changes("ref-1"))
-}
-
 // Who watches an order is woken when OnOrder was called, and not by each read.
 func TestUnchangedOrderWakesNobody(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
@@ -126,10 +83,7 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 	page, stop := w.Watch("ref-1")
 	defer stop()
 	read := func() {
-		job := &river.Job[orderArgs]{JobRow: &rivertype.JobRow{}}
-		require.NoError(t, w.pool.QueryRow(t.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
-			WHERE kind = $1 RETURNING id, attempted_at, args`, job.Args.Kind()).Scan(&job.ID, &job.AttemptedAt, &job.Args))
-		_, err := w.stepOrder(t.Context(), job)
+		_, err := w.stepOrder(t.Context(), fetch[orderArgs](w, "ref-1"))
 		require.NoError(t, err)
 	}
 	read()

@@ -22,6 +22,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -277,13 +278,22 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 }
 
 // fetch takes the live job of a reference for a worker, as River does.
-func (w *world) fetch(reference string) *river.Job[bookingArgs] {
+func fetch[A jobArgs](w *world, reference string) *river.Job[A] {
 	w.Helper()
-	job := &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: 1}}
+	job := &river.Job[A]{JobRow: &rivertype.JobRow{Attempt: 1}}
 	require.NoError(w, w.pool.QueryRow(w.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
-		WHERE args ->> 'reference' = $1 AND finalized_at IS NULL RETURNING id, attempted_at, args`, reference).
+		WHERE args ->> 'reference' = $1 AND kind = $2 AND finalized_at IS NULL RETURNING id, attempted_at, args`, reference, job.Args.Kind()).
 		Scan(&job.ID, &job.AttemptedAt, &job.Args))
 	return job
+}
+
+// assertStale expects that a run stores nothing that has lost its job while it was frozen.
+func assertStale[A jobArgs](w *world, reference string, step func(context.Context, *river.Job[A]) (time.Time, error)) {
+	w.Helper()
+	frozen, now := fetch[A](w, reference), fetch[A](w, reference)
+	_, err := step(w.Context(), frozen)
+	require.ErrorIs(w, err, errMoved)
+	assert.Equal(w, now.Args, fetch[A](w, reference).Args)
 }
 
 // job is the latest job of a reference, from River's table.

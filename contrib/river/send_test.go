@@ -83,7 +83,7 @@ func TestFrozenBookEndsInAnotherRound(t *testing.T) {
 			require.NoError(t, w.BeginAlone(w.Request("ref-1")))
 			_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(-time.Minute))
 			require.NoError(t, err)
-			running := w.fetch("ref-1")
+			running := fetch[bookingArgs](w, "ref-1")
 			if ended {
 				require.NoError(t, w.end(running.ID, "ref-1", hotelstays.BookingAbsent))
 			}

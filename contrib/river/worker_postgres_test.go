@@ -24,7 +24,7 @@ import (
 func TestWorkerIsSlowerThanSend(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
-	late := w.fetch("ref-1")
+	late := fetch[bookingArgs](w, "ref-1")
 	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	var snooze *river.JobSnoozeError
@@ -91,17 +91,21 @@ func TestPollsAreNoFailures(t *testing.T) {
 	assert.Zero(t, j.Errors)
 }
 
-// A run that lost its job while it was frozen stores nothing.
-func TestFrozenRunStoresNothing(t *testing.T) {
-	w := newWorld(t, nil)
-	w.SendUnknown("ref-1", bookingstest.BookLost)
+// A run that lost its job while it was frozen stores, sends and delivers nothing.
+func TestFrozenRunsDoNothing(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	w.SendUnknown("lost", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
-	frozen := w.fetch("ref-1")
-	w.fetch("ref-1")
-	before := w.job("ref-1")
-	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), frozen), &snooze)
-	assert.Equal(t, before, w.job("ref-1"))
+	w.SendUnknown("open", bookingstest.BookLost)
+	assertStale(w, "lost", w.workBooking)
+	assertStale(w, "open", w.workBooking)
+	assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("lost"))
+	w.Booked("found")
+	w.ConfirmOrder("found")
+	assertStale(w, "found", w.stepOrder)
+	require.NoError(t, w.CancelAlone("found", nil))
+	assertStale(w, "found", w.workCancel)
+	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
 }
 
 // A Book that ends while a worker polls for it begins a schedule. A poll from before proves
@@ -114,7 +118,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			if ended > 0 { // workers have polled since BookBy
 				w.exec(`UPDATE river_job SET args = args || jsonb_build_object('recovery', $1::jsonb)`, w.ended("ref-1", ended))
 			}
-			polled := w.fetch("ref-1")
+			polled := fetch[bookingArgs](w, "ref-1")
 			w.handedOver(book, w.ended("ref-1", 0))
 			stored := w.job("ref-1")
 			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
