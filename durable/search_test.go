@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	model "github.com/hotelstays/hotelstays-go/hotelstaystest/bookingsmodel"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // limit is how many states a search may have.
@@ -23,9 +25,10 @@ func worlds() map[string]model.World {
 	clocks.Faults, clocks.Skew = 1, durable.ClockMargin
 	alone.Faults, alone.BookTimeout, alone.InProcess = 1, 15*time.Minute, true
 	person.Faults, person.Wakes, person.Idempotent, person.Acts = 1, 0, true, 2
-	worlds := map[string]model.World{"one clock": plain, "two clocks": clocks, "a process polls for itself": alone,
-		"a person abandons and retries": person}
-	return worlds
+	cancels, cancelClocks := plain, clocks
+	cancels.Cancels, cancelClocks.Cancels = true, true
+	return map[string]model.World{"one clock": plain, "two clocks": clocks, "a process polls for itself": alone,
+		"a person abandons and retries": person, "a cancellation": cancels, "a cancellation, and two clocks": cancelClocks}
 }
 
 // search searches a world with changed rules, and prints the shortest path to what is violated.
@@ -37,8 +40,11 @@ func search(t *testing.T, w model.World, change func(r *model.Rules)) (r model.R
 			change(w.Rules)
 		}
 		r = w.Search(limit)
-		printed(t, r)
 	})
+	t.Logf("%d states, depth %d. %s", r.States, r.Depth, r.Violated)
+	for _, step := range r.Path {
+		t.Log(step)
+	}
 	return r
 }
 
@@ -52,31 +58,10 @@ func sized(w model.World) model.World {
 	return w
 }
 
-// assertHolds expects that nothing was violated, in all states, or in the long form as far as it gets.
-func assertHolds(t *testing.T, r model.Result) {
-	t.Helper()
-	if os.Getenv("HOTELSTAYS_LONG") != "" && r.States > limit {
-		return
-	}
-	assert.Empty(t, r.Violated)
-}
-
-// printed prints the size of a search, and the path that it has found.
-func printed(t *testing.T, r model.Result) {
-	t.Helper()
-	t.Logf("%d states, depth %d", r.States, r.Depth)
-	if r.Violated != "" {
-		t.Log(r.Violated)
-	}
-	for _, step := range r.Path {
-		t.Log(step)
-	}
-}
-
 func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
 	for name, world := range worlds() {
 		t.Run(name, func(t *testing.T) {
-			assertHolds(t, search(t, sized(world), nil))
+			assert.Empty(t, search(t, sized(world), nil).Violated)
 		})
 	}
 }
@@ -85,6 +70,7 @@ func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
 func TestSearchFindsEachPlantedFault(t *testing.T) {
 	type rules = model.Rules
 	type outcome = *hotelstays.BookingOutcome
+	const cancels = "a cancellation"
 	for name, planted := range map[string]struct {
 		violates string
 		world    string
@@ -158,11 +144,50 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 				return next, err
 			}
 		}},
+
+		"a fence is not checked before Cancel": {model.TwoCancels, cancels, model.Breaks{NoFence: true}, nil},
+		"a lost answer sends again": {model.TwoCancels, cancels, model.Breaks{}, func(r *rules) {
+			r.Answered = func(c durable.Cancellation, at time.Time, resp *hotelstays.CancelResponse, err error,
+				states hotelstays.OrderStates) durable.Cancellation {
+				if hotelstays.KindOf(err) == hotelstays.KindOutcomeUnknown {
+					err = errors.New("not sent")
+				}
+				return c.Answered(at, resp, err, states)
+			}
+		}},
+		"Cancel leaves after its time": {model.FalseEnding, cancels, model.Breaks{SendLate: true}, nil},
+		"an order stands one poll early": {model.FalseEnding, cancels, model.Breaks{}, func(r *rules) {
+			r.Read = func(c durable.Cancellation, at time.Time, order *types.Order, states hotelstays.OrderStates) durable.Cancellation {
+				return c.Read(at.Add(3*time.Minute), order, states)
+			}
+		}},
+		"a fence is not checked before OnCancel": {model.Twice, cancels, model.Breaks{NoFence: true}, nil},
+		"OnCancel has a transaction of its own":  {model.Twice, cancels, model.Breaks{DeliverApart: true}, nil},
+		"a lost answer is never due": {model.NeverEnds, cancels, model.Breaks{}, func(r *rules) {
+			r.Answered = func(c durable.Cancellation, at time.Time, resp *hotelstays.CancelResponse, err error,
+				states hotelstays.OrderStates) durable.Cancellation {
+				c = c.Answered(at, resp, err, states)
+				c.Due = c.Due.Add(8 * time.Hour)
+				return c
+			}
+		}},
+		"the mark is never due": {model.NeverEnds, cancels, model.Breaks{}, func(r *rules) {
+			r.StartCancel = func(c durable.Cancellation, at, sendBy time.Time, order *types.Order,
+				states hotelstays.OrderStates) (durable.Cancellation, error) {
+				c, err := c.Start(at, sendBy, order, states)
+				if !c.SendBy.IsZero() {
+					c.Due = at.Add(8 * time.Hour)
+				}
+				return c, err
+			}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := worlds()[planted.world]
-			if w.Rounds == 0 { // webhooks and a second round cost time, and most faults show without
+			w, given := worlds()[planted.world]
+			if !given {
 				w = worlds()["one clock"]
+			}
+			if !given || w.Cancels { // webhooks and a second round cost time, and most faults show without
 				w.Wakes, w.Rounds = 0, 1
 			}
 			w.Breaks, w.Only = planted.breaks, planted.violates

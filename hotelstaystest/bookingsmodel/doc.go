@@ -6,7 +6,7 @@
 // acts, time passes, an order is made or shows, a webhook comes, or something fails. World.Search visits
 // each state once, breadth first, so that the path to a violated promise is the shortest.
 //
-// World.SearchCancel does the same around a cancellation.
+// With World.Cancels it does the same around a cancellation.
 //
 // docs/decisions/every-order.md says what it found, and what its bounds leave out.
 //

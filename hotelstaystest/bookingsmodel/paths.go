@@ -20,17 +20,17 @@ type Now struct {
 // keep returns true for, from each phase of the booking, and with the other worker at each of its own
 // steps. Call it in a bubble, as Search.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
-	m, first := w.model()
+	m := w.model()
 	next := func(s state, yield func(Step, state)) {
 		m.next(s, func(step Step, to state) {
 			if keep(step) {
-				ending := m.bookings[to.row].Ending
+				ending := m.rows[to.row].Ending
 				step.Now = Now{ending, int(to.delivered), to.orders()}
 				yield(step, to)
 			}
 		})
 	}
-	g, why, _ := explore(first, limit, next, m.wrong, m.done)
+	g, why, _ := m.explore(limit, next)
 	if why != "" {
 		panic("the model has no paths: " + why)
 	}
@@ -66,7 +66,7 @@ type transition struct {
 
 func (m *model) transition(s state, step Step) transition {
 	do, _, _ := strings.Cut(step.Do, " by ")
-	t := transition{phase: m.bookings[s.row].Phase(timeOf(0)), do: do}
+	t := transition{phase: m.rows[s.row].Phase(timeOf(0)), do: do}
 	if w := step.Worker; w >= 0 {
 		t.mine, t.other = s.workers[w].does, s.workers[1-w].does
 	}
@@ -74,7 +74,7 @@ func (m *model) transition(s state, step Step) transition {
 }
 
 // towards returns which state follows each one on the shortest way to one that is done; -1 there.
-func (g *graph[S, L]) towards(done func(S) bool) []int32 {
+func (g *graph) towards(done func(state) bool) []int32 {
 	back := make([][]int32, len(g.states))
 	for n, edges := range g.edges {
 		for _, to := range edges {
@@ -101,7 +101,7 @@ func (g *graph[S, L]) towards(done func(S) bool) []int32 {
 }
 
 // to returns the states on the way to one.
-func (g *graph[S, L]) to(n int32) (through []int32) {
+func (g *graph) to(n int32) (through []int32) {
 	for ; n >= 0; n = g.from[n] {
 		through = append(through, n)
 	}
@@ -110,15 +110,15 @@ func (g *graph[S, L]) to(n int32) (through []int32) {
 }
 
 // steps returns the steps through some states.
-func (g *graph[S, L]) steps(through []int32, visit func(S, L)) (labels []L) {
+func (g *graph) steps(through []int32, visit func(state, Step)) (steps []Step) {
 	for i, n := range through[1:] {
 		from, found := g.states[through[i]], false
-		g.next(from, func(label L, s S) {
+		g.next(from, func(step Step, s state) {
 			if !found && s == g.states[n] {
-				labels, found = append(labels, label), true
-				visit(from, label)
+				steps, found = append(steps, step), true
+				visit(from, step)
 			}
 		})
 	}
-	return labels
+	return steps
 }

@@ -29,6 +29,10 @@ type Rules struct {
 	Wake         func(b durable.Booking, now time.Time) (durable.Booking, bool)
 	End          func(b durable.Booking, outcome *hotelstays.BookingOutcome) (durable.Booking, bool, error)
 	Step         func(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error)
+
+	StartCancel func(c durable.Cancellation, at, sendBy time.Time, o *types.Order, s hotelstays.OrderStates) (durable.Cancellation, error)
+	Answered    func(c durable.Cancellation, at time.Time, r *hotelstays.CancelResponse, err error, s hotelstays.OrderStates) durable.Cancellation
+	Read        func(c durable.Cancellation, at time.Time, o *types.Order, s hotelstays.OrderStates) durable.Cancellation
 }
 
 // Real returns the rules of this module.
@@ -45,18 +49,21 @@ func Real() *Rules {
 		Wake:         durable.Booking.Wake,
 		End:          durable.Booking.End,
 		Step:         service.step,
+		StartCancel:  durable.Cancellation.Start,
+		Answered:     durable.Cancellation.Answered,
+		Read:         durable.Cancellation.Read,
 	}
 }
 
 // Answer is what the service answers.
 type Answer int16
 
-// The first three are answers to a poll, the others what becomes of a Book.
+// The first three are answers to a poll, the others what becomes of a Book or a Cancel.
 const (
 	NoOrder  Answer = iota // the poll finds nothing
 	HasOrder               // the poll finds the order
 	Failed                 // the poll fails
-	Made                   // Book returns the order
+	Made                   // Book returns the order, or Cancel succeeds
 	Refused                // Book is refused
 	Lost                   // the answer of Book is lost
 	Unsent                 // it is too late for Book
@@ -123,86 +130,96 @@ func (s *service) step(r *hotelstays.BookingRecovery, answer Answer) (*hotelstay
 	return s.client.StepRecovery(context.Background(), r)
 }
 
-// book is BookAndRecover, which ends with its Book.
-func (s *service) book(answer Answer) (*hotelstays.BookingOutcome, error) {
+// call is the ctx of a call with an answer.
+func (s *service) call(answer Answer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	if s.answer, s.end = answer, cancel; answer == Unsent {
 		cancel()
 	}
-	return s.client.BookAndRecover(ctx, &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
-		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
+	return ctx, cancel
 }
 
-// moved returns a recovery with all its times moved.
-func moved(r hotelstays.BookingRecovery, by time.Duration) hotelstays.BookingRecovery {
-	if !r.EndedAt.IsZero() {
-		r.EndedAt = r.EndedAt.Add(by)
+// book is BookAndRecover, which ends with its Book.
+func (s *service) book(answer Answer) result {
+	ctx, cancel := s.call(answer)
+	defer cancel()
+	outcome, err := s.client.BookAndRecover(ctx, &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
+	return result{outcome, err}
+}
+
+// cancel is Cancel.
+func (s *service) cancel(answer Answer) (*hotelstays.CancelResponse, error) {
+	ctx, cancel := s.call(answer)
+	defer cancel()
+	return s.client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: reference, SupplierReferenceNo: "s-1"},
+		hotelstays.WithTraceID("trace"), hotelstays.WithRequestID(func(context.Context) string { return "id" })) // stored with a refusal
+}
+
+// move moves times, if they are set.
+func move(by time.Duration, times ...*time.Time) {
+	for _, t := range times {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
 	}
-	if !r.NextPoll.IsZero() {
-		r.NextPoll = r.NextPoll.Add(by)
-	}
-	return r
 }
 
 // movedOutcome returns an outcome with the times of its recovery moved.
 func movedOutcome(o *hotelstays.BookingOutcome, by time.Duration) *hotelstays.BookingOutcome {
 	if o != nil && o.Recovery != nil {
-		r := moved(*o.Recovery, by)
-		o.Recovery = &r
+		move(by, &o.Recovery.EndedAt, &o.Recovery.NextPoll)
 	}
 	return o
 }
 
-// table numbers bookings, so that states are small, and remembers what was computed.
-type table struct {
-	bookings []durable.Booking
+// table numbers rows, so that states are small, and remembers what was computed.
+type table[Row any] struct {
+	rows     []Row
 	numbers  map[string]int32
 	computed map[key]value
-	results  []result
+	due      func(Row) time.Time // which is not in its JSON
 }
 
-// result is what BookAndRecover returned.
-type result struct {
-	outcome *hotelstays.BookingOutcome
-	err     error
+func newTable[Row any](due func(Row) time.Time) table[Row] {
+	return table[Row]{numbers: map[string]int32{}, computed: map[key]value{}, due: due}
 }
 
-// key is a computation: its kind, the booking, and two arguments. value is its result.
+// key is a computation: its kind, the row, and two arguments. value is its result.
 type (
 	key struct {
 		kind       string
-		booking    int32
+		row        int32
 		arg, other int16
 	}
 	value struct {
-		booking int32
-		other   int16
-		ok      bool
+		row   int32
+		other int16
+		ok    bool
 	}
 )
 
-// number returns the number of a booking.
-func (t *table) number(b durable.Booking) int32 {
-	text, err := json.Marshal(b)
+// number returns the number of a row.
+func (t *table[Row]) number(row Row) int32 {
+	text, err := json.Marshal(row)
 	if err != nil {
 		panic(err)
 	}
-	id := string(text) + b.Due.String()
+	id := string(text) + t.due(row).String()
 	n, known := t.numbers[id]
 	if !known {
-		n = int32(len(t.bookings))
+		n = int32(len(t.rows))
 		t.numbers[id] = n
-		t.bookings = append(t.bookings, b)
+		t.rows = append(t.rows, row)
 	}
 	return n
 }
 
 // once computes what was not computed before.
-func (t *table) once(k key, compute func(b durable.Booking) value) value {
+func (t *table[Row]) once(k key, compute func(Row) value) value {
 	v, known := t.computed[k]
 	if !known {
-		v = compute(t.bookings[k.booking])
+		v = compute(t.rows[k.row])
 		t.computed[k] = v
 	}
 	return v

@@ -5,34 +5,33 @@ package bookingsmodel
 import "fmt"
 
 // graph is what a search has seen. A state is its index in states.
-type graph[S comparable, L any] struct {
-	states []S
+type graph struct {
+	states []state
 	from   []int32 // the state that each was first reached from; -1 for the first states
 	depth  int
 	edges  [][]int32
-	known  map[S]int32
-	next   func(S, func(L, S))
+	known  map[state]int32
+	next   func(state, func(Step, state))
 }
 
-// explore searches all states that are reached from the first ones. wrong names what must never be
-// in a state; the search ends there, and after a number of states. A state that nothing follows and
-// that is not done, and one that a state behind it leads back to, never end.
-func explore[S comparable, L any](first []S, limit int, next func(S, func(L, S)), wrong func(S) string,
-	done func(S) bool) (g *graph[S, L], why string, at int32) {
-	g = &graph[S, L]{known: map[S]int32{}, next: next}
-	add := func(s S, from int32) (n int32) {
+// explore searches all states that are reached from the first ones. It ends at a state that is wrong,
+// and after a number of states. A state that nothing follows and that is not done, and one that a
+// state behind it leads back to, never end.
+func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
+	g = &graph{known: map[state]int32{}, next: next}
+	add := func(s state, from int32) (n int32) {
 		n, seen := g.known[s]
 		if !seen {
 			n = int32(len(g.states))
 			g.known[s] = n
 			g.states, g.from = append(g.states, s), append(g.from, from)
-			if what := wrong(s); what != "" && why == "" {
+			if what := m.wrong(s); what != "" && why == "" {
 				why, at = what, n
 			}
 		}
 		return n
 	}
-	for _, s := range first {
+	for _, s := range m.first() {
 		add(s, -1)
 	}
 	layer := len(g.states)
@@ -45,8 +44,8 @@ func explore[S comparable, L any](first []S, limit int, next func(S, func(L, S))
 			return g, fmt.Sprintf("more than %d states", limit), n
 		}
 		var edges []int32
-		next(g.states[n], func(_ L, s S) { edges = append(edges, add(s, n)) })
-		if g.edges = append(g.edges, edges); edges == nil && !done(g.states[n]) && why == "" {
+		next(g.states[n], func(_ Step, s state) { edges = append(edges, add(s, n)) })
+		if g.edges = append(g.edges, edges); edges == nil && !m.done(g.states[n]) && why == "" {
 			return g, NeverEnds, n
 		}
 	}
@@ -59,7 +58,7 @@ func explore[S comparable, L any](first []S, limit int, next func(S, func(L, S))
 }
 
 // circle returns a state that leads back to itself, or -1.
-func (g *graph[S, L]) circle() int32 {
+func (g *graph) circle() int32 {
 	into := make([]int, len(g.states))
 	for _, edges := range g.edges {
 		for _, n := range edges {

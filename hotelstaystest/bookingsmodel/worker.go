@@ -32,7 +32,7 @@ func (v *visit) work(w int) {
 	case stores:
 		v.store(w)
 	}
-	if !v.bookings[v.from.row].Ending.HasOrder() {
+	if !v.rows[v.from.row].Ending.HasOrder() {
 		v.fault(w, "dies", v.leaves(w))
 	}
 }
@@ -58,7 +58,7 @@ func (v *visit) leaves(w int) func(s *state) { return func(s *state) { v.leave(s
 // begin takes up work: the caller's Send, or a booking that is due.
 func (v *visit) begin(w int) {
 	s, now := v.from, v.from.clock(w)
-	b := v.bookings[s.row]
+	b := v.rows[s.row]
 	if !s.called && b.Ending == "" && b.BookBy.IsZero() {
 		v.to(w, "is called to send", func(s *state) {
 			s.called = true
@@ -73,7 +73,7 @@ func (v *visit) begin(w int) {
 			b.Due = timeOf(1<<15 - 1)
 		}
 		return value{v.number(b), 0, true}
-	}).booking
+	}).row
 	v.write(w, "takes a lease", func(s *state) { v.put(s, leased) }, func(s *state) {
 		s.workers[w] = worker{does: polls, fresh: true, read: leased, at: now}
 		if b.BookBy.IsZero() {
@@ -97,8 +97,8 @@ func (v *visit) start(w int) {
 		next, err := v.Rules.Start(b, timeOf(me.at).Add(v.BookTimeout))
 		return value{v.number(next), 0, err == nil}
 	})
-	marks := func(s *state) { v.put(s, started.booking) }
-	will := func(s *state) { s.workers[w] = worker{does: sends, read: started.booking} }
+	marks := func(s *state) { v.put(s, started.row) }
+	will := func(s *state) { s.workers[w] = worker{does: sends, read: started.row} }
 	switch {
 	case !started.ok:
 		v.to(w, "finds that Book was sent already", v.leaves(w))
@@ -139,27 +139,33 @@ func (v *visit) ends(s *state, w int, answer Answer) {
 	now := s.clock(w)
 	book := v.once(key{"book", 0, now, int16(answer)}, func(durable.Booking) value {
 		real := time.Now()
-		outcome, err := v.service.book(answer)
-		return v.result(result{movedOutcome(outcome, timeOf(now).Sub(real)), err})
+		r := v.service.book(answer)
+		return v.result(result{movedOutcome(r.outcome, timeOf(now).Sub(real)), r.err})
 	})
 	me := &s.workers[w]
-	me.does, me.at, me.next, me.final = endsBook, now, book.booking, uint8(book.other)
+	me.does, me.at, me.next, me.final = endsBook, now, book.row, uint8(book.other)
+}
+
+// result is what BookAndRecover returned.
+type result struct {
+	outcome *hotelstays.BookingOutcome
+	err     error
 }
 
 // result numbers what a process knows after its Book, and the recovery that it has.
-func (t *table) result(r result) value {
+func (m *model) result(r result) value {
 	var recovery int32
 	if r.outcome != nil {
-		recovery = t.number(durable.Booking{Recovery: *r.outcome.Recovery})
+		recovery = m.number(durable.Booking{Recovery: *r.outcome.Recovery})
 	}
-	for i, known := range t.results {
+	for i, known := range m.results {
 		if (known.outcome == nil) == (r.outcome == nil) && (r.outcome == nil || r.outcome.State == known.outcome.State) &&
 			hotelstays.KindOf(known.err) == hotelstays.KindOf(r.err) {
 			return value{recovery, int16(i), true}
 		}
 	}
-	t.results = append(t.results, r)
-	return value{recovery, int16(len(t.results) - 1), true}
+	m.results = append(m.results, r)
+	return value{recovery, int16(len(m.results) - 1), true}
 }
 
 // known returns what a worker knows after its Book.
@@ -169,7 +175,7 @@ func (v *visit) known(me worker) (*hotelstays.BookingOutcome, error) {
 		return nil, r.err
 	}
 	outcome := *r.outcome
-	outcome.Recovery = &v.bookings[me.next].Recovery
+	outcome.Recovery = &v.rows[me.next].Recovery
 	return &outcome, r.err
 }
 
@@ -203,7 +209,7 @@ func (v *visit) await(w int) {
 func (v *visit) recover(w int) {
 	me, now := v.from.workers[w], v.from.clock(w)
 	v.to(w, "stops to poll for its Book", func(s *state) { s.workers[w].does, s.workers[w].at = endsBook, now })
-	if v.bookings[me.next].Recovery.NextPoll.After(timeOf(now)) {
+	if v.rows[me.next].Recovery.NextPoll.After(timeOf(now)) {
 		return
 	}
 	v.answers(w, "polls for its Book", func(s *state, answer Answer) {
@@ -217,7 +223,7 @@ func (v *visit) recover(w int) {
 			return known
 		})
 		me := &s.workers[w]
-		me.next, me.final = polled.booking, uint8(polled.other)
+		me.next, me.final = polled.row, uint8(polled.other)
 		if polled.ok {
 			me.does, me.at = endsBook, now
 		}
@@ -227,15 +233,15 @@ func (v *visit) recover(w int) {
 // endBook stores what has become of Book: Journal.book and its handOver.
 func (v *visit) endBook(w int) {
 	me, base := v.from.workers[w], v.base(w)
-	same := v.bookings[base].BookBy.Equal(v.bookings[me.read].BookBy)
+	same := v.rows[base].BookBy.Equal(v.rows[me.read].BookBy)
 	outcome, err := v.known(me)
-	final := endingOf(v.Rules.Booked(v.bookings[base], timeOf(me.at), outcome, err))
+	final := endingOf(v.Rules.Booked(v.rows[base], timeOf(me.at), outcome, err))
 	switch {
 	case final == 0:
 		v.handOver(w, base, same, outcome)
 	case same:
 		v.end(w, base, final)
-	case v.bookings[base].Ending.HasOrder() || final != found:
+	case v.rows[base].Ending.HasOrder() || final != found:
 		v.to(w, "stores nothing, because another round has begun", v.leaves(w))
 	default:
 		v.earlier(w, base, me.at)
@@ -248,13 +254,13 @@ func (v *visit) handOver(w int, base int32, same bool, outcome *hotelstays.Booki
 	switch {
 	case outcome == nil:
 		v.to(w, "leaves the booking to Run", v.leaves(w))
-	case v.bookings[base].Ending == "" && !same:
+	case v.rows[base].Ending == "" && !same:
 		v.earlier(w, base, clockOf(outcome.Recovery.EndedAt))
-	case !same && endings[failed] == v.bookings[base].Ending &&
-		!outcome.Recovery.EndedAt.After(v.bookings[me.read].BookBy):
+	case !same && endings[failed] == v.rows[base].Ending &&
+		!outcome.Recovery.EndedAt.After(v.rows[me.read].BookBy):
 		v.to(w, "says nothing that is new to a later round", v.leaves(w))
 	default:
-		next, ok := v.Rules.HandOver(v.bookings[base], *outcome.Recovery)
+		next, ok := v.Rules.HandOver(v.rows[base], *outcome.Recovery)
 		if !ok {
 			v.to(w, "finds the booking ended", v.leaves(w))
 			return
@@ -274,7 +280,7 @@ func (v *visit) earlier(w int, base int32, at int16) {
 		v.to(w, "finds the next round ended", v.leaves(w))
 		return
 	}
-	v.write(w, "notes that its Book has ended", func(s *state) { v.put(s, next.booking) }, v.leaves(w), v.leaves(w))
+	v.write(w, "notes that its Book has ended", func(s *state) { v.put(s, next.row) }, v.leaves(w), v.leaves(w))
 }
 
 // end stores an ending and delivers it, in one transaction.
@@ -288,9 +294,9 @@ func (v *visit) end(w int, base int32, final ending) {
 		return
 	}
 	deliver := func(s *state) { s.delivered, s.told = s.delivered+1, final }
-	stores, then := func(s *state) { v.put(s, ended.booking); deliver(s) }, v.leaves(w)
+	stores, then := func(s *state) { v.put(s, ended.row); deliver(s) }, v.leaves(w)
 	if v.Breaks.DeliverApart {
-		stores, then = func(s *state) { v.put(s, ended.booking) }, func(s *state) { deliver(s); v.leave(s, w) }
+		stores, then = func(s *state) { v.put(s, ended.row) }, func(s *state) { deliver(s); v.leave(s, w) }
 	}
 	v.write(w, "delivers that it is "+string(endings[final]), stores, then, then)
 }
@@ -308,7 +314,7 @@ func (v *visit) answers(w int, do string, then func(s *state, answer Answer)) {
 // step is StepRecovery by a worker's clock.
 func (v *visit) step(r hotelstays.BookingRecovery, now int16, answer Answer) (*hotelstays.BookingOutcome, error) {
 	real := time.Now()
-	r = moved(r, real.Sub(timeOf(now)))
+	move(real.Sub(timeOf(now)), &r.EndedAt, &r.NextPoll)
 	outcome, err := v.Rules.Step(&r, answer)
 	return movedOutcome(outcome, timeOf(now).Sub(real)), err
 }
@@ -323,14 +329,14 @@ func (v *visit) poll(w int) {
 			return value{v.number(next), int16(endingOf(final)), final != nil || err == nil}
 		})
 		me := &s.workers[w]
-		me.does, me.next, me.final = stores, polled.booking, uint8(polled.other)
+		me.does, me.next, me.final = stores, polled.row, uint8(polled.other)
 	})
 	missed := v.once(key{"missed", me.read, now, 0}, func(b durable.Booking) value {
 		return value{v.number(v.Rules.Missed(b, timeOf(now))), 0, b.PollTogether(timeOf(now))}
 	})
 	if missed.ok && !v.from.shows() {
 		v.to(w, "polls for many, and finds no order", func(s *state) {
-			s.workers[w].does, s.workers[w].next = stores, missed.booking
+			s.workers[w].does, s.workers[w].next = stores, missed.row
 		})
 	}
 }
@@ -340,7 +346,7 @@ func (v *visit) store(w int) {
 	me := v.from.workers[w]
 	base, final := v.base(w), ending(me.final)
 	switch {
-	case final == found && v.bookings[base].BookBy.Equal(v.bookings[me.read].BookBy):
+	case final == found && v.rows[base].BookBy.Equal(v.rows[me.read].BookBy):
 		v.end(w, base, found) // an order counts, also if the row has changed
 	case !me.fresh && !v.Breaks.NoFence || final == found:
 		v.to(w, "stores nothing, because the row has changed", v.leaves(w))

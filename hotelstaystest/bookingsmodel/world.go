@@ -42,6 +42,9 @@ type World struct {
 	Idempotent bool
 	// Acts is how often a person abandons a booking, or retries it.
 	Acts int
+	// Cancels: the world is one around a cancellation, without Rounds, InProcess, Idempotent and Acts. Its
+	// order shows within ShowsWithin after the beginning, and a Cancel is carried out within it after its end.
+	Cancels bool
 	// Rules are the transitions, and Breaks is what the workers do wrong.
 	Rules  *Rules
 	Breaks Breaks
@@ -86,6 +89,12 @@ type state struct {
 	faults    uint8 // that are left, as are these
 	wakes     uint8
 	acts      uint8
+
+	// Only around a cancellation, whose Cancel is the first of books:
+	order   uint8 // its status; 0 while it does not show
+	shownBy int16
+	left    uint8 // Cancels
+	live    bool  // OnCancel has not received how it ended
 }
 
 // book is a Book that may make an order, or has made it.
@@ -109,7 +118,7 @@ type worker struct {
 	fresh bool  // the row has not changed since it was read
 	still bool  // it stands still while time passes
 	mine  int8  // the Book that is under way
-	final uint8 // the ending that it will store, or the result of Book
+	final uint8 // the ending that it will store, the result of Book, or what became of its Cancel
 	read  int32 // the booking that it has read
 	next  int32 // the booking that it will store, or has a recovery for itself
 	at    int16 // a time of its clock
@@ -193,8 +202,8 @@ type Result struct {
 // Search searches all states of a world, but at most limit. Call it in a bubble of testing/synctest:
 // the recovery's times must not pass in it.
 func (w World) Search(limit int) Result {
-	m, first := w.model()
-	g, why, at := explore(first, limit, m.next, m.wrong, m.done)
+	m := w.model()
+	g, why, at := m.explore(limit, m.next)
 	r := Result{States: len(g.states), Depth: g.depth, Violated: why}
 	if why != "" {
 		r.Path = g.steps(g.to(at), func(state, Step) {})
@@ -220,19 +229,30 @@ func tell(path []Step) {
 // model computes what follows a state of a world.
 type model struct {
 	World
-	table
+	table[durable.Booking]
+	results []result
+	cancels table[durable.Cancellation]
 	service *service
 }
 
-func (w World) model() (m *model, first []state) {
-	m = &model{World: w, table: table{numbers: map[string]int32{}, computed: map[key]value{}}, service: newService()}
-	row := m.number(m.begun(epoch))
-	skew := int16(w.Skew / second)
-	for _, skew := range []int16{0, skew, -skew}[:min(3, 1+2*int(skew))] {
-		first = append(first, state{skew: skew, row: row, round: 1,
-			faults: uint8(w.Faults), wakes: uint8(w.Wakes), acts: uint8(w.Acts)})
+func (w World) model() *model {
+	return &model{World: w, table: newTable(func(b durable.Booking) time.Time { return b.Due }),
+		cancels: newTable(func(c durable.Cancellation) time.Time { return c.Due }), service: newService()}
+}
+
+// first returns the states in which a world begins.
+func (m *model) first() (first []state) {
+	s := state{faults: uint8(m.Faults), wakes: uint8(m.Wakes), acts: uint8(m.Acts)}
+	if m.Cancels {
+		s.row, s.live, s.shownBy = m.cancels.number(beginCancel()), true, m.within()
+	} else {
+		s.row, s.round = m.number(m.begun(epoch)), 1
 	}
-	return m, first
+	skew := int16(m.Skew / second)
+	for _, s.skew = range []int16{0, skew, -skew}[:min(3, 1+2*int(skew))] {
+		first = append(first, s)
+	}
+	return first
 }
 
 // begun returns a booking that begins at a time.
@@ -259,15 +279,22 @@ func (s *state) shows() bool { return s.books[0].is == shown || s.books[1].is ==
 // mayCome reports whether there is an order, or one may come.
 func (s *state) mayCome() bool { return s.books[0].is != noBook || s.books[1].is != noBook }
 
+// invariant is what must never be in a state.
+type invariant struct {
+	name     string
+	violated bool
+}
+
 func (m *model) wrong(s state) string {
-	for _, invariant := range []struct {
-		name     string
-		violated bool
-	}{
+	invariants := [...]invariant{
 		{TwoOrders, s.orders() > 1},
 		{FalseAbsent, (s.told == absent || s.told == failed) && s.mayCome()},
 		{Twice, s.delivered > 1},
-	} {
+	}
+	if m.Cancels {
+		invariants = m.wrongCancel(s)
+	}
+	for _, invariant := range invariants {
 		if invariant.violated && (m.Only == "" || m.Only == invariant.name) {
 			return invariant.name
 		}
@@ -279,19 +306,26 @@ func (m *model) done(s state) bool {
 	if m.Only != "" && m.Only != NeverEnds {
 		return true
 	}
-	ended := m.bookings[s.row].Ending
+	if m.Cancels {
+		return s.idle() && !s.live
+	}
+	ended := m.rows[s.row].Ending
 	return s.idle() && ended != "" && (s.delivered == 1 || ended == durable.EndingAbandoned)
 }
 
 func (s *state) idle() bool { return s.workers[0].does == nothing && s.workers[1].does == nothing }
 
-// put stores the row of the next state. A worker that can do nothing any more but see that the row
-// has changed is idle.
-func (v *visit) put(s *state, row int32) {
+// put stores the row of the next state.
+func (s *state) put(row int32) {
 	s.row = row
+	s.workers[0].fresh, s.workers[1].fresh = false, false
+}
+
+// put stores a booking. A worker that can do nothing any more but see that it has changed is idle.
+func (v *visit) put(s *state, row int32) {
+	s.put(row)
 	for i := range s.workers {
 		me := &s.workers[i]
-		me.fresh = false
 		if me.does == stores && ending(me.final) != found && !v.Breaks.NoFence {
 			*me = worker{}
 		}
@@ -308,13 +342,17 @@ type visit struct {
 
 func (m *model) next(s state, yield func(Step, state)) {
 	v := &visit{model: m, from: s, yield: yield}
+	if m.Cancels {
+		v.cancellation()
+		return
+	}
 	for w := range s.workers {
 		v.work(w)
 	}
 	for i := range s.books {
 		v.serve(i)
 	}
-	if m.bookings[s.row].Ending.HasOrder() {
+	if m.rows[s.row].Ending.HasOrder() {
 		return // time and webhooks change nothing any more
 	}
 	v.world()
@@ -328,7 +366,7 @@ func (v *visit) to(worker int, do string, change func(s *state)) {
 		s.workers[worker].still = false
 	}
 	change(&s)
-	swap := s.skew == 0 && s.workers[1].before(s.workers[0])
+	swap := !v.Cancels && s.skew == 0 && s.workers[1].before(s.workers[0])
 	if swap { // workers with one clock are alike
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
@@ -347,7 +385,7 @@ func (v *visit) fault(worker int, do string, change func(s *state)) {
 
 // serve is what the service does with a Book.
 func (v *visit) serve(i int) {
-	ended := v.bookings[v.from.row].Ending.HasOrder()
+	ended := v.rows[v.from.row].Ending.HasOrder()
 	what := [...]string{"the first Book", "the second Book"}[i]
 	switch b := v.from.books[i]; {
 	case ended && !v.from.awaited(i):
@@ -385,7 +423,7 @@ func (s *state) release(i int) {
 
 // world is what webhooks and persons do.
 func (v *visit) world() {
-	s, b := v.from, v.bookings[v.from.row]
+	s, b := v.from, v.rows[v.from.row]
 	for w := range s.workers {
 		if w > 0 && s.skew == 0 {
 			break // as the first
@@ -397,7 +435,7 @@ func (v *visit) world() {
 			}); woken.ok {
 				v.to(w, "a webhook wakes the booking", func(s *state) {
 					s.wakes--
-					v.put(s, woken.booking)
+					v.put(s, woken.row)
 				})
 			}
 		}
