@@ -193,13 +193,15 @@ func fits(v any, path []string, kind string) error {
 }
 
 func isA(v any, kind string) error {
-	var ok bool
+	text, isText := v.(string)
+	number, isNumber := v.(json.Number)
+	var err error
+	ok := false
 	switch kind {
 	case "string":
-		_, ok = v.(string)
+		ok = isText
 	case "text":
-		text, is := v.(string)
-		ok = is && text != ""
+		ok = text != ""
 	case "boolean":
 		_, ok = v.(bool)
 	case "object":
@@ -207,21 +209,17 @@ func isA(v any, kind string) error {
 	case "array":
 		_, ok = v.([]any)
 	case "number":
-		_, ok = v.(json.Number)
+		ok = isNumber
 	case "integer":
-		n, is := v.(json.Number)
-		_, err := n.Int64()
-		ok = is && err == nil
+		_, err = number.Int64()
+		ok = err == nil
 	case "date":
-		text, _ := v.(string)
-		_, err := types.Date(text).Time()
+		_, err = types.Date(text).Time()
 		ok = err == nil
 	case "uuid":
-		text, _ := v.(string)
 		ok = len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
 	default:
-		_, number := v.(json.Number)
-		ok = slices.Contains(strings.Split(kind, "|"), fmt.Sprint(v)) && number == (strings.Trim(kind, "0123456789|") == "")
+		ok = slices.Contains(strings.Split(kind, "|"), fmt.Sprint(v)) && isNumber == (strings.Trim(kind, "0123456789|") == "")
 	}
 	if !ok {
 		return fmt.Errorf("expected %s, got %s", kind, excerpt(v))

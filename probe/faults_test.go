@@ -223,6 +223,7 @@ var faults = map[string]fault{
 	"a reset in milliseconds":              {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
 	"Retry-After with a success":           {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") }, "limits/retry-after"},
 	"a 429 without Retry-After":            {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
+	"places of no country":                 {opDestinations, nil, sets("destinations[].countryCode", ""), "destinations/form"},
 	"a type of place in quotes":            {opDestinations, nil, sets("destinations[].type", "6"), "destinations/form"},
 	"a parent that goes before the country": {opDestinations, func(q *question) {
 		if q.body["parentDestinationId"] != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -44,7 +45,8 @@ type reply struct {
 	status int
 	header http.Header
 	body   obj
-	data   obj // that of body
+	data   obj   // that of body
+	err    error // what the body ends with, or what comes instead of an answer whose status is 0
 }
 
 // refuse makes the answer a refusal.
@@ -85,9 +87,14 @@ func (f fault) before(service http.RoundTripper) http.RoundTripper {
 		mu.Lock()
 		f.told(a)
 		mu.Unlock()
+		if a.status == 0 {
+			return nil, a.err
+		}
 		body, _ = json.Marshal(a.body)
 		resp.StatusCode, resp.Body, resp.ContentLength = a.status, io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		resp.Header.Del("Content-Length")
+		if resp.Header.Del("Content-Length"); a.err != nil {
+			resp.Body = io.NopCloser(iotest.ErrReader(a.err))
+		}
 		return resp, nil
 	})
 }
