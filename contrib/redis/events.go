@@ -52,8 +52,14 @@ for _, key in ipairs(KEYS) do
 	redis.call('SET', key, 'done', 'PX', ARGV[1])
 end
 return 'ok'`)
+	// KEYS: the id of this release, then the event's keys. It releases once: go-redis sends a
+	// command again if its reply was lost, and a later claim of this store stays.
 	releaseScript = redis.NewScript(`
-for _, key in ipairs(KEYS) do
+if not redis.call('SET', KEYS[1], 'released', 'NX', 'PX', 60000) then
+	return 'ok'
+end
+for i = 2, #KEYS do
+	local key = KEYS[i]
 	local state = redis.call('GET', key)
 	if state and string.sub(state, 1, #ARGV[1]) == ARGV[1] then
 		redis.call('DEL', key)
@@ -77,6 +83,9 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 
 // Release frees those keys that this store has claimed.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
+	if len(keys) > 0 {
+		keys = append([]string{"release:" + newID()}, keys...)
+	}
 	_, err := s.run(ctx, releaseScript, "releasing", keys, time.Millisecond, s.id+":")
 	return err
 }

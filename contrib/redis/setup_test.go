@@ -151,11 +151,20 @@ func fleetOf[S any](t *testing.T, connect func() *link, open func(*redis.Client)
 	}
 }
 
-// miniFleet returns a fleet on a miniredis.
+// miniFleet returns a fleet on a miniredis. Each command is executed twice, because go-redis sends it
+// again if its reply was lost.
 func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
 	m := &mini{Miniredis: miniredis.NewMiniRedis()}
 	t.Cleanup(m.Close)
-	fleet := fleetOf(t, m.connect, open)
+	fleet := fleetOf(t, func() *link {
+		l, first := m.connect(), m.connect()
+		t.Cleanup(func() { first.Close() })
+		twice := func(cmd redis.Cmder) {
+			_ = first.Process(context.Background(), redis.NewCmd(context.Background(), cmd.Args()...))
+		}
+		l.before.Store(&twice)
+		return l
+	}, open)
 	fleet.SetBack = func(d time.Duration) { m.ahead.Add(-int64(d)) }
 	return fleet
 }

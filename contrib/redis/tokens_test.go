@@ -175,19 +175,6 @@ func TestTokenStoreOptions(t *testing.T) {
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "it has expired")
 }
 
-// go-redis sends a command again if the answer was lost: the same holder gets the lease.
-func TestLeaseThatIsSentTwice(t *testing.T) {
-	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
-		ghost := m.connect()
-		defer ghost.Close()
-		twice := func(cmd redis.Cmder) { _ = ghost.Process(t.Context(), redis.NewCmd(t.Context(), cmd.Args()...)) }
-		l.before.Store(&twice)
-		release := mustLease(t, s)
-		release()
-		assert.Empty(t, m.Keys())
-	})
-}
-
 // A process is stopped while it fetches. Its late token never overwrites a newer one.
 func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	for name, c := range map[string]struct {
