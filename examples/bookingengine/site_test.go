@@ -242,14 +242,14 @@ func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 	})
 }
 
-// arrivals records when each hotel reached the browser.
+// arrivals records when each part of a page reached the browser.
 type arrivals struct {
 	*httptest.ResponseRecorder
-	hotels []time.Time
+	parts []time.Time
 }
 
 func (w *arrivals) FlushError() error {
-	w.hotels = append(w.hotels, time.Now())
+	w.parts = append(w.parts, time.Now())
 	return nil
 }
 
@@ -259,10 +259,10 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 		w, start := &arrivals{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 		s.ServeHTTP(w, request(http.MethodGet, s.searchAddress(60), nil))
-		require.Len(t, w.hotels, 12)
+		require.Len(t, w.parts, 12)
 		whole := time.Since(start)
-		assert.Less(t, w.hotels[0].Sub(start), whole/8)
-		assert.Less(t, w.hotels[5].Sub(start), whole*5/8)
+		assert.Less(t, w.parts[0].Sub(start), whole/8)
+		assert.Less(t, w.parts[5].Sub(start), whole*5/8)
 		assert.Contains(t, w.Body.String(), "12\u00a0hotels.")
 	})
 }
@@ -403,17 +403,18 @@ func TestNothingPrivateIsShown(t *testing.T) {
 	}, hotelstaystest.Config{RequiredGuestFields: []string{"passportNumber"}})
 }
 
-// An order's stream sends the current state, and each change once.
+// An order's stream sends the current state, and each change once and at once.
 func TestStreamTellsOfChanges(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
 		time.Sleep(time.Second)
-		w, ended := httptest.NewRecorder(), make(chan bool)
+		w, ended := &arrivals{ResponseRecorder: httptest.NewRecorder()}, make(chan bool)
 		go func() {
 			defer close(ended)
 			s.ServeHTTP(w, request(http.MethodGet, address+"/events", nil))
 		}()
-		time.Sleep(30 * time.Second)
+		time.Sleep(30*time.Second + streamPause/2)
+		confirmed := time.Now()
 		s.srv.ConfirmOrder(reference)
 		time.Sleep(looks + time.Second)
 		s.endStreams()
@@ -424,6 +425,7 @@ func TestStreamTellsOfChanges(t *testing.T) {
 			assert.Equal(t, 1, strings.Count(w.Body.String(), once), once)
 		}
 		assert.Contains(t, w.Body.String(), "Your booking is confirmed")
+		assert.Less(t, w.parts[len(w.parts)-1].Sub(confirmed), streamPause/2, "the journal wakes the stream")
 	})
 }
 

@@ -163,9 +163,6 @@ func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*ho
 	if err != nil {
 		return nil, err
 	}
-	if len(list.List) == 0 {
-		return nil, errors.New("no hotel has an offer")
-	}
 	offer := list.List[0].Rooms[0].Rates[0]
 	return &hotelstays.BookRequest{
 		SessionID: list.Basic.SessionID, CustomerReferenceNo: uuid.NewString(), RatePkgID: offer.RatePkgID,
