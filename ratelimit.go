@@ -72,23 +72,31 @@ type RateLimiterOptions struct {
 	// still come, for instance because answers lack Server-Cost-Milliseconds and delays vary: 100 ms
 	// cost a tenth of the limit.
 	Margin time.Duration
+	// Processes is how many processes share the address and have no common limiter; 1 if it is 0. Each
+	// gets an equal part of every rate limit: where they are more than the requests of a second, one
+	// request in several seconds.
+	Processes int
 }
 
 // NewRateLimiter returns a limiter for the clients of one process that share an address. nil options
 // are the defaults.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
-	margin := 10 * time.Millisecond // between a request's arrival and its count
+	l := &processLimiter{margin: 10 * time.Millisecond, processes: 1, windows: make(map[RateLimitKey]*ratelimit.Window)}
 	if opts != nil && opts.Margin != 0 {
-		margin = max(0, opts.Margin)
+		l.margin = max(0, opts.Margin)
 	}
-	return &processLimiter{margin: margin, windows: make(map[RateLimitKey]*ratelimit.Window)}
+	if opts != nil {
+		l.processes = max(1, opts.Processes)
+	}
+	return l
 }
 
 // processLimiter has a rolling window for each key that was used.
 type processLimiter struct {
-	margin  time.Duration
-	mu      sync.Mutex
-	windows map[RateLimitKey]*ratelimit.Window
+	margin    time.Duration // between a request's arrival and its count
+	processes int
+	mu        sync.Mutex
+	windows   map[RateLimitKey]*ratelimit.Window
 }
 
 // window returns the window of a key, or nil if its operation has no rate limit.
@@ -101,7 +109,8 @@ func (l *processLimiter) window(key RateLimitKey) *ratelimit.Window {
 	defer l.mu.Unlock()
 	w := l.windows[key]
 	if w == nil {
-		w = ratelimit.NewWindow(limit, time.Second, l.margin)
+		seconds := (l.processes + limit - 1) / limit
+		w = ratelimit.NewWindow(max(1, limit/l.processes), time.Duration(seconds)*time.Second, l.margin)
 		l.windows[key] = w
 	}
 	return w

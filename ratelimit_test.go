@@ -102,8 +102,9 @@ func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// The margin is the time beyond a second after which the next request may leave.
-func TestRateLimitMargin(t *testing.T) {
+// The margin is the time beyond a second after which the next request may leave. Processes without a common
+// limiter have an equal part of the limit.
+func TestRateLimitOfMarginAndProcesses(t *testing.T) {
 	for _, c := range []struct {
 		opts *hotelstays.RateLimiterOptions
 		want time.Duration
@@ -112,6 +113,9 @@ func TestRateLimitMargin(t *testing.T) {
 		{&hotelstays.RateLimiterOptions{}, 1010 * ms},
 		{&hotelstays.RateLimiterOptions{Margin: -1}, time.Second},
 		{&hotelstays.RateLimiterOptions{Margin: 250 * ms}, 1250 * ms},
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 2}, 2 * time.Second}, // two a second
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 5}, 5 * time.Second},
+		{&hotelstays.RateLimiterOptions{Margin: -1, Processes: 11}, 15 * time.Second}, // one in three seconds
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, _ := newSandbox(t)

@@ -65,10 +65,11 @@ const (
 // permits are done and its pauses are over, or when the client is closed. If Redis is
 // unavailable they end after the Lease.
 type RateLimiter struct {
-	client  redis.UniversalClient
-	opts    RateLimiterOptions
-	id      string      // of this process
-	checked atomic.Bool // maxmemory-policy
+	client   redis.UniversalClient
+	opts     RateLimiterOptions
+	id       string                 // of this process
+	fallback hotelstays.RateLimiter // while Redis is unavailable; nil: refuse
+	checked  atomic.Bool            // maxmemory-policy
 
 	mu    sync.Mutex
 	lines map[hotelstays.RateLimitKey]*line
@@ -105,7 +106,11 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}, nil
+	r := &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}
+	if opts.FallbackProcesses > 0 {
+		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses})
+	}
+	return r, nil
 }
 
 // Acquire waits for a slot of key that no process of the fleet uses. While Redis is

@@ -30,12 +30,11 @@ const (
 // collects what the turn says, take calls Redis, and apply or fail uses the answer. Callers only
 // touch memory, because Sent and Done are called while a request is being written.
 type line struct {
-	limiter  *RateLimiter
-	op       hotelstays.Operation
-	name     string // in Redis
-	limit    int
-	keys     []string  // of turn.lua
-	fallback *fallback // while Redis is unavailable; nil: refuse
+	limiter *RateLimiter
+	key     hotelstays.RateLimitKey
+	name    string // in Redis
+	limit   int
+	keys    []string // of turn.lua
 
 	mu      sync.Mutex  // guards the rest
 	timer   *time.Timer // for the next turn
@@ -71,14 +70,10 @@ type outage struct {
 func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
-	l := &line{limiter: r, op: key.Operation, name: name, limit: limit, place: place{maxTickets: limit},
+	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
-	}
-	if n := r.opts.FallbackProcesses; n > 0 {
-		windows := (n + limit - 1) / limit // more than one if there are more processes than slots
-		l.fallback = newFallback(max(1, limit/n), time.Duration(windows)*l.window())
 	}
 	l.timer = time.AfterFunc(time.Hour, func() {
 		l.mu.Lock()
@@ -91,21 +86,23 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 
 func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 
-// acquire waits for a slot. While Redis is unavailable it takes one of this process's part of
-// the limit, until Redis is tried again.
+// acquire waits for a slot. While Redis is unavailable it takes one of the fallback, until Redis is
+// tried again.
 func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 	for {
 		p, err := l.wait(ctx)
-		if l.fallback == nil || !errors.Is(err, ErrUnavailable) {
+		if l.limiter.fallback == nil || !errors.Is(err, ErrUnavailable) {
 			return p, err
 		}
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithDeadline(ctx, retryAt)
-		p, err = l.fallback.acquire(bounded)
+		bounded, cancel := context.WithCancel(ctx) // a deadline before the end of a pause would be refused
+		retry := time.AfterFunc(time.Until(retryAt), cancel)
+		p, err = l.limiter.fallback.Acquire(bounded, l.key)
+		retry.Stop()
 		cancel()
-		if err == nil || ctx.Err() != nil {
+		if !errors.Is(err, context.Canceled) || ctx.Err() != nil {
 			return p, err
 		}
 	}
@@ -160,8 +157,8 @@ func (l *line) refusal(ctx context.Context) error {
 func (l *line) pause(until time.Time) {
 	now := time.Now()
 	until = now.Add(until.Sub(now)) // without the wall clock
-	if l.fallback != nil {
-		l.fallback.pause(until)
+	if l.limiter.fallback != nil {
+		l.limiter.fallback.Pause(l.key, until)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +248,7 @@ func (l *line) begin(now time.Time) turn {
 	if !now.Before(l.paused) {
 		t.want = l.waiters.Len()
 	}
-	if l.outage.err != nil && l.fallback != nil {
+	if l.outage.err != nil && l.limiter.fallback != nil {
 		// Others may continue alone until they find Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
 	}
@@ -289,8 +286,8 @@ func (l *line) apply(r reply) {
 // fail keeps what was not reported, and ends the waits with an error. l.mu is held.
 func (l *line) fail(t turn, err error) {
 	now := time.Now()
-	if l.outage.err == nil && l.fallback != nil {
-		l.fallback.pause(now.Add(l.window())) // what the fleet has just sent still counts
+	if l.outage.err == nil && l.limiter.fallback != nil {
+		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // what the fleet has just sent still counts
 	}
 	if l.outage.err == nil || t.want > 0 { // a later turn returns what may have been granted
 		l.outage.until = now.Add(l.limiter.opts.Lease)
@@ -301,7 +298,7 @@ func (l *line) fail(t turn, err error) {
 	}
 	l.outage.retryAt = now.Add(retryPause)
 	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; "+
-		"check Redis, or set FallbackProcesses", l.op, ErrUnavailable, err)
+		"check Redis, or set FallbackProcesses", l.key.Operation, ErrUnavailable, err)
 	l.place.tickets = 0
 	l.restore(t.report)
 	for l.waiters.Len() > 0 {
