@@ -33,6 +33,8 @@ type answer struct {
 	*Exchange
 	op  operation
 	err error // why there is no answer
+	// cause is the client's error, also of an answer. It says whether a Book may have been carried out.
+	cause error
 	coded
 }
 
@@ -60,14 +62,14 @@ func (r *run) do(c call) *answer {
 	if c.edit != nil {
 		ctx = context.WithValue(ctx, edits{}, c.edit)
 	}
-	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session, Idempotent: true}, c.opts...)
+	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session, Idempotent: c.op != opBook && c.op != opCancel}, c.opts...)
 	seen := on.taken()
 	r.log = append(r.log, seen...)
 	for _, ex := range slices.Backward(seen) {
 		if !strings.HasSuffix(ex.URL, paths[c.op]) {
 			continue
 		}
-		a := &answer{Exchange: ex, op: c.op}
+		a := &answer{Exchange: ex, op: c.op, cause: err}
 		if ex.raw == nil {
 			a.err = fmt.Errorf("no answer: %s", ex.Error)
 		} else if json.Unmarshal(ex.raw.body, &a.coded) != nil {
@@ -75,7 +77,7 @@ func (r *run) do(c call) *answer {
 		}
 		return a
 	}
-	return &answer{op: c.op, err: err}
+	return &answer{op: c.op, err: err, cause: err}
 }
 
 // String is an answer in a few words.

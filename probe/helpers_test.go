@@ -18,11 +18,15 @@ import (
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) {
+	chaostest.Main(part.play)
+	testkit.Main(m)
+}
 
 // fault is a service that differs from the document in one thing, and the rules that say so.
 type fault struct {
@@ -63,7 +67,7 @@ func (a *reply) succeed(data obj) {
 func (f fault) before(service http.RoundTripper) http.RoundTripper {
 	var mu sync.Mutex // held by asked and told
 	return testkit.Transport(func(req *http.Request) (*http.Response, error) {
-		if !strings.HasSuffix(req.URL.Path, paths[f.op]) {
+		if req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, paths[f.op]) {
 			return service.RoundTrip(req)
 		}
 		req = req.Clone(req.Context())

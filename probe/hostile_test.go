@@ -93,7 +93,7 @@ func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
 			a.header.Set("Retry-After", "86400")
 		}
 		began = true
-	}}, only("QueryOrders", "OrderVoucher"))
+	}}, only("orders", "voucher/unknown"))
 	require.NoError(t, err)
 	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
 	for _, result := range report.Results {

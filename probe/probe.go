@@ -56,6 +56,8 @@ type Config struct {
 	Burst bool
 	// Patience is how long a rule may wait, to find out how long a session lives.
 	Patience time.Duration
+	// Booking, if set, lets rules book and cancel.
+	Booking *Booking
 	// Facts are what the client is configured with. A fact that the service contradicts breaks a rule.
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
@@ -104,17 +106,31 @@ type session struct {
 	world  world
 	facts  hotelstays.ServiceFacts
 	notes  []string
+	behind time.Duration // of this machine's clock
+	*allowance
 }
 
 // Run tries the rules one after another. The error is that of a Config that is invalid, or of a service
 // that cannot be reached or gives no ticket; then there is no report. If ctx ends, the remaining rules
-// are not tried, and the report comes with the error of ctx.
-func Run(ctx context.Context, cfg Config) (*Report, error) {
+// are not tried, and the report comes with the error of ctx. It also comes with the error of bookings
+// that could not be cancelled.
+func Run(ctx context.Context, cfg Config) (report *Report, err error) {
+	if err := cfg.Booking.check(); err != nil {
+		return nil, err
+	}
 	s, rules, err := start(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
+	if err := s.allow(ctx); err != nil {
+		return nil, err
+	}
+	report = &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
+	defer func() { // also if a rule or Progress panics
+		if left := s.settle(ctx); left != nil {
+			err = errors.Join(err, fmt.Errorf("bookings are left, for Cleanup (-cleanup): %w", left))
+		}
+	}()
 	for _, rule := range rules {
 		result := s.try(ctx, rule)
 		report.Results = append(report.Results, result)
@@ -221,7 +237,8 @@ func (s *session) greet(ctx context.Context) error {
 		return fmt.Errorf("the service gave no ticket, so nothing was tried: %w", err)
 	}
 	if served, err := http.ParseTime(resp.Meta.Header.Get("Date")); err == nil {
-		if off := time.Since(served).Round(time.Second); off.Abs() > time.Minute {
+		s.behind = time.Until(served)
+		if off := s.behind.Round(time.Second); off.Abs() > time.Minute {
 			s.notes = append(s.notes, fmt.Sprintf("this machine's clock and the service's differ by %s", off.Abs()))
 		}
 	}

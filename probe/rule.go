@@ -34,12 +34,16 @@ var given = map[string]func(*Config) bool{
 	"Burst":    func(c *Config) bool { return c.Burst },
 	"OAuth":    func(c *Config) bool { return c.OAuth != nil },
 	"Patience": func(c *Config) bool { return c.Patience > 0 },
+	"Booking":  func(c *Config) bool { return c.Booking != nil },
+
+	"Booking.Callback": func(c *Config) bool { return c.Booking != nil && c.Booking.Callback != nil },
 }
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
 	return slices.Concat(ticketRules, authRules, oauthRules, answerRules, limitRules,
-		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules)
+		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules,
+		bookRules, voucherRules, cancelRules, webhookRules)
 }
 
 // selected reports whether one of the names is that of r, of its group or of its section, in any case.
@@ -193,8 +197,10 @@ const (
 	opHotelList      = hotelstays.OpHotelList
 	opHotelRates     = hotelstays.OpHotelRates
 	opCheckAvail     = hotelstays.OpCheckAvail
+	opBook           = hotelstays.OpBook
 	opQueryOrders    = hotelstays.OpQueryOrders
 	opOrderVoucher   = hotelstays.OpOrderVoucher
+	opCancel         = hotelstays.OpCancel
 )
 
 // readOps are the operations that change nothing, in the order of the document.
@@ -208,8 +214,10 @@ var paths = map[operation]string{ //nolint:gosec // they hold no secrets
 	opHotelList:      "/api/search/hotelList",
 	opHotelRates:     "/api/search/hotelRates",
 	opCheckAvail:     "/api/search/checkAvail",
+	opBook:           "/api/trade/book",
 	opQueryOrders:    "/api/trade/queryOrders",
 	opOrderVoucher:   "/api/trade/orderVoucher",
+	opCancel:         "/api/trade/cancel",
 
 	types.OpHotelStaticDetail: "/api/search/hotelStaticDetail",
 }

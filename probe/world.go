@@ -49,6 +49,11 @@ type world struct {
 	search  memo[*search]
 	other   memo[*search]
 	rates   memo[*offer]
+	order   memo[*booked]
+	spare   memo[*booked]
+	voucher memo[*voucher]
+	ended   memo[*cancellation]
+	events  memo[[]delivery]
 }
 
 // country is one with top-level places.

@@ -1,0 +1,362 @@
+// Booking: what may be booked, and one road for all bookings of the rules.
+
+package probe
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Booking allows rules to book. They book one stay at a time, only what is free to cancel for a day, and
+// cancel it again.
+type Booking struct {
+	// MaxTotal limits the sum of the prices of all bookings of a run, also of those that it has
+	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher.
+	MaxTotal types.Money
+	// Journal is the path of a file that names each booking before it is sent. A run begins with what an
+	// earlier one has left in it. Two runs cannot use it at once.
+	Journal string
+	// Callback, if set, lets rules receive the events of the bookings.
+	Callback *Callback
+}
+
+func (b *Booking) check() error {
+	if b == nil {
+		return nil
+	}
+	limit, err := b.MaxTotal.Decimal()
+	switch {
+	case err != nil || !limit.IsPositive() || len(b.MaxTotal.Currency) != 3:
+		return fmt.Errorf("%w: a booking needs a limit of money with a currency, such as 500EUR, not %s", ErrConfig, b.MaxTotal)
+	case b.Journal == "":
+		return fmt.Errorf("%w: a booking needs a journal", ErrConfig)
+	case b.Callback != nil:
+		return b.Callback.check()
+	}
+	return nil
+}
+
+// allowance is what a run may still book, and what it has booked.
+type allowance struct {
+	journal *journal
+	left    types.Money
+	made    int
+	offer   *stayOffer // the last one that could be booked
+}
+
+// allow opens the journal, and ends what an earlier run has left.
+func (s *session) allow(ctx context.Context) error {
+	if s.cfg.Booking == nil {
+		return nil
+	}
+	j, err := openJournal(s.cfg.Booking.Journal)
+	if err != nil {
+		return err
+	}
+	if n := len(j.unfinished()); n > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("an earlier run left %d bookings in %s", n, s.cfg.Booking.Journal))
+	}
+	if err := s.cleanup(ctx, j); err != nil {
+		j.close()
+		return fmt.Errorf("an earlier run left a booking, so nothing was tried: %w", err)
+	}
+	s.allowance = &allowance{journal: j, left: s.cfg.Booking.MaxTotal}
+	return nil
+}
+
+// cleanupTime is how long the cancellations after a run may take. A booking that may not exist takes
+// more than ten minutes.
+const cleanupTime = 20 * time.Minute
+
+// settle cancels what the run has booked, also if ctx has ended.
+func (s *session) settle(ctx context.Context) error {
+	if s.allowance == nil {
+		return nil
+	}
+	defer s.allowance.journal.close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	return s.cleanup(ctx, s.allowance.journal)
+}
+
+// now is the later one of this machine's time and the service's.
+func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
+
+// freeFor is how long a booking has to be free to cancel.
+const freeFor = 24 * time.Hour
+
+// isFree returns why a cancellation of an offer might cost something within a day, or nil.
+func isFree(o *types.RoomRatePkg, now time.Time) error {
+	until, err := o.RefundableUntil.Time()
+	switch {
+	case o.RefundableMode != types.RefundableFull:
+		return fmt.Errorf("refundableMode is %q", o.RefundableMode)
+	case o.RefundableUntil != "" && err != nil:
+		return err
+	case o.RefundableUntil != "" && until.Before(now.Add(freeFor)):
+		return fmt.Errorf("it is refundable until %s", o.RefundableUntil)
+	}
+	times := []time.Time{now, now.Add(freeFor)}
+	for _, step := range o.CancelFees {
+		if end, err := step.Until.Time(); err == nil && end.After(now) && end.Before(now.Add(freeFor)) {
+			times = append(times, end.Add(time.Millisecond)) // when the next step begins
+		}
+	}
+	for _, at := range times {
+		fee, err := o.CancelFeeAt(at)
+		if err != nil {
+			return err
+		}
+		if amount, err := fee.Decimal(); err != nil || !amount.IsZero() {
+			return fmt.Errorf("a cancellation costs %s at %s", fee, at.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// cost is the most that an offer may cost: the higher one of net and gross, and taxes.
+func cost(o *types.RoomRatePkg) (types.Money, error) {
+	total := o.TotalRate.NetRate
+	if net, err := total.Decimal(); err != nil || !net.IsPositive() || total.Currency == "" {
+		return total, fmt.Errorf("its price is %s", total)
+	}
+	if gross := o.TotalRate.GrossRate; gross != nil {
+		higher, err := gross.Cmp(total)
+		if err != nil {
+			return total, err
+		}
+		if higher > 0 {
+			total = *gross
+		}
+	}
+	if o.Tax == nil || o.Tax.Total == nil {
+		return total, nil
+	}
+	if tax, err := o.Tax.Total.Decimal(); err != nil || tax.IsNegative() {
+		return total, fmt.Errorf("its tax is %s", o.Tax.Total)
+	}
+	return total.Add(*o.Tax.Total)
+}
+
+// minus returns a - b, in b's currency.
+func minus(a, b types.Money) (types.Money, error) {
+	b.Amount = json.Number("-" + string(b.Amount))
+	return a.Add(b)
+}
+
+// affordable returns what is left after a booking of an offer, or why it cannot be booked.
+func (s *session) affordable(o *types.RoomRatePkg) (left types.Money, err error) {
+	price, err := cost(o)
+	if err == nil {
+		left, err = minus(s.allowance.left, price)
+	}
+	if err != nil {
+		return left, err
+	}
+	if rest, err := left.Decimal(); err != nil || rest.IsNegative() {
+		return left, fmt.Errorf("it costs %s, and %s is left of Config.Booking.MaxTotal", price, s.allowance.left)
+	}
+	return left, isFree(o, s.now())
+}
+
+// stayOffer is an offer to book, in its session.
+type stayOffer struct {
+	types.RoomRatePkg
+	session string
+}
+
+func (r *run) inCurrency() hotelstays.CallOption {
+	return hotelstays.WithCurrency(r.cfg.Booking.MaxTotal.Currency)
+}
+
+// confirmed returns an offer as CheckAvail has it now, if it can be booked.
+func (r *run) confirmed(o stayOffer) (stayOffer, error) {
+	a := r.do(call{op: opCheckAvail, session: o.session, body: obj{"ratePkgId": o.RatePkgID},
+		opts: []hotelstays.CallOption{r.inCurrency()}})
+	if a.came(); !a.succeeded() {
+		return o, fmt.Errorf("CheckAvail: %s", a)
+	}
+	resp := read[hotelstays.CheckAvailResponse](a)
+	if !resp.Available() {
+		return o, errors.New("it is gone")
+	}
+	now := stayOffer{*resp.RoomRatePkg, o.session}
+	_, err := r.affordable(&now.RoomRatePkg)
+	return now, err
+}
+
+// bookable returns the last offer that could be booked, or searches for the cheapest one that can be.
+func (r *run) bookable() stayOffer {
+	if r.allowance.offer != nil {
+		if o, err := r.confirmed(*r.allowance.offer); err == nil {
+			return o
+		}
+	}
+	a := r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 50}), opts: []hotelstays.CallOption{r.inCurrency()}})
+	list := read[hotelstays.HotelListResponse](a)
+	why := errors.New("none is free to cancel")
+	var fit []types.RoomRatePkg
+	for _, rate := range ratesOf(list.List) {
+		if rate.RefundableMode != types.RefundableFull || rate.IncludesPackaging {
+			continue
+		}
+		if _, err := r.affordable(&rate); err != nil {
+			why = err
+		} else {
+			fit = append(fit, rate)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b types.RoomRatePkg) int {
+		order, _ := a.TotalRate.NetRate.Cmp(b.TotalRate.NetRate) // they have one currency
+		return order
+	})
+	for _, rate := range fit[:min(len(fit), 5)] {
+		o, err := r.confirmed(stayOffer{rate, list.Basic.SessionID})
+		if err == nil {
+			r.allowance.offer = &o
+			return o
+		}
+		why = err
+	}
+	skip(true, "no offer can be booked; of the last one: %v", why)
+	return stayOffer{}
+}
+
+// booked is a Book and what came of it.
+type booked struct {
+	*answer
+	offer stayOffer
+	body  obj
+	entry *JournalEntry
+	order *types.Order // nil after a refusal
+}
+
+// sending says how a Book differs from an ordinary one.
+type sending struct {
+	again   *booked // sends the same again
+	change  func(body obj)
+	session *string
+}
+
+// book sends a Book, of an offer that can be booked. That it is refused is the promise of some rules, and
+// not believed before QueryOrders has no order.
+func (r *run) book(how sending) *booked {
+	b := &booked{}
+	if how.again == nil {
+		b.offer = r.bookable()
+		b.body = r.bookBody(b.offer)
+	} else {
+		var err error
+		b.offer, err = r.confirmed(how.again.offer)
+		skip(err != nil, "the offer cannot be booked again: %v", err)
+		b.body = maps.Clone(how.again.body)
+	}
+	price, err := cost(&b.offer.RoomRatePkg)
+	skip(err != nil, "%v", err)
+	if how.change != nil {
+		how.change(b.body)
+	}
+	session := b.offer.session
+	if how.session != nil {
+		session = *how.session
+	}
+	before := r.noted(b, price)
+	b.answer = r.do(call{op: opBook, session: session, body: b.body, opts: []hotelstays.CallOption{r.inCurrency()}})
+	r.outcome(b, before, price)
+	return b
+}
+
+// noted writes a booking into the journal, and takes its price off what is left. It returns the orders
+// that the reference has already.
+func (r *run) noted(b *booked, price types.Money) []OrderRef {
+	left, err := r.affordable(&b.offer.RoomRatePkg)
+	skip(err != nil, "the offer cannot be booked: %v", err)
+	reference, _ := b.body["customerReferenceNo"].(string)
+	for _, e := range r.allowance.journal.entries {
+		if e.reference() == reference {
+			b.entry = e
+		}
+	}
+	if b.entry == nil {
+		b.entry = &JournalEntry{Made: time.Now(), RatePkgID: b.offer.RatePkgID, Price: price,
+			Recovery: r.client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: b.offer.session})}
+	}
+	before := slices.Clone(b.entry.Orders)
+	b.entry.State = EntrySent
+	err = r.allowance.journal.write(b.entry)
+	skip(err != nil, "nothing was booked: %v", err)
+	r.allowance.left = left
+	r.allowance.made++
+	return before
+}
+
+// outcome judges whether there is a new order, and gives back the price if there is none.
+func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
+	made := hotelstays.BookResponse{}
+	switch {
+	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
+		b.order = made.HotelOrder
+		b.entry.has(b.order)
+		r.overcharged(b.order, price)
+	case b.cause == nil || errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || r.seek(r.ctx, b.entry) != nil:
+		return // it stays sent
+	case len(b.entry.Orders) == 0:
+		b.entry.State = EntryAbsent
+	default:
+		b.entry.State = EntryBooked
+	}
+	if slices.Equal(before, b.entry.Orders) {
+		r.allowance.left, _ = r.allowance.left.Add(price) // it was taken off before
+		r.allowance.made--
+	}
+	_ = r.allowance.journal.write(b.entry) // the line before it is enough to find the booking
+}
+
+// overcharged takes off what an order costs more than its offer. What cannot be compared ends booking.
+func (r *run) overcharged(o *types.Order, price types.Money) {
+	more, err := o.NetRate.Cmp(price)
+	if err == nil && more <= 0 {
+		return
+	}
+	rest, err := minus(r.allowance.left, o.NetRate)
+	if err != nil {
+		rest = types.Money{Currency: r.allowance.left.Currency, Amount: "0"}
+	} else {
+		rest, _ = rest.Add(price)
+	}
+	r.allowance.left = rest
+}
+
+// newReference is the reference of a booking, and the last name of its guest: no other booking has the
+// same content.
+func newReference() (reference, name string) {
+	text := rand.Text()
+	return "probe-" + strings.ToLower(text), strings.Map(func(c rune) rune {
+		if c >= '2' && c <= '7' { // rand.Text is base 32
+			return c - '2' + 'a'
+		}
+		return c
+	}, strings.ToLower(text[:8]))
+}
+
+// bookBody books an offer for one guest, whose name is nobody's.
+func (r *run) bookBody(o stayOffer) obj {
+	reference, name := newReference()
+	body := obj{"customerReferenceNo": reference, "ratePkgId": o.RatePkgID,
+		"holder": obj{"firstName": "Guest", "lastName": "Probe " + name},
+		"guests": []obj{{"roomIndex": 1, "firstName": "Guest", "lastName": "Probe " + name}}}
+	if r.cfg.Booking.Callback != nil {
+		body["callbackUrl"] = r.cfg.Booking.Callback.URL
+	}
+	return body
+}

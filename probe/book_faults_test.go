@@ -1,0 +1,244 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ofGuest changes the guest of a Book that asks for something.
+func ofGuest(name string, is, as any) func(*question) {
+	return func(q *question) {
+		if guests, _ := q.body["guests"].([]any); len(guests) > 0 {
+			g := question{body: guests[0].(obj)}
+			takes(name, is, as)(&g)
+		}
+	}
+}
+
+// remembers is a Book that differs depending on those before it.
+func remembers(change func(q *question, seen map[string]string)) func(*question) {
+	seen := map[string]string{}
+	return func(q *question) {
+		change(q, seen)
+		guests, _ := json.Marshal(q.body["guests"])
+		reference, _ := q.body["customerReferenceNo"].(string)
+		seen[reference], seen[string(guests)] = string(guests), reference
+		if session := q.header.Get("Session-Id"); strings.HasPrefix(session, "ses-") {
+			offer, _ := q.body["ratePkgId"].(string)
+			seen["session"], seen["offer"] = session, cmp.Or(offer, seen["offer"])
+		}
+	}
+}
+
+// booksTwice gives a second order to a reference that has one.
+func booksTwice() fault {
+	second, used := map[any]bool{}, map[any]bool{}
+	return fault{asked: func(q *question) {
+		reference := q.body["customerReferenceNo"]
+		switch q.path {
+		case paths[opBook]:
+			if used[reference] {
+				q.body["customerReferenceNo"] = reference.(string) + "-2"
+				ofGuest("lastName", present, "Twice")(q)
+			}
+			used[reference] = true
+		case paths[opCancel]:
+			if second[q.body["supplierReferenceNo"]] {
+				q.body["customerReferenceNo"] = reference.(string) + "-2"
+			}
+		case paths[opQueryOrders]:
+			if list, _ := q.body["customerReferenceNos"].([]any); list != nil {
+				for _, reference := range slices.Clone(list) {
+					list = append(list, reference.(string)+"-2")
+				}
+				q.body["customerReferenceNos"] = list
+			}
+		}
+	}, told: func(a *reply) {
+		same := func(o obj) any {
+			reference, again := strings.CutSuffix(o["customerReferenceNo"].(string), "-2")
+			if again {
+				second[o["supplierReferenceNo"]] = true
+			}
+			return reference
+		}
+		sets("hotelOrder.customerReferenceNo", same)(a)
+		sets("orders[].customerReferenceNo", same)(a)
+	}, breaks: "book/again book/other-content"}
+}
+
+// hides keeps orders from QueryOrders for a time after the first look.
+func hides(d time.Duration) func(*reply) {
+	var first time.Time
+	return func(a *reply) {
+		if list, _ := a.data["orders"].([]any); len(list) > 0 && first.IsZero() {
+			first = time.Now()
+		}
+		if time.Since(first) < d {
+			sets("orders", []any{})(a)
+		}
+	}
+}
+
+// status changes one status of all orders.
+func status(is, as string) func(*reply) {
+	return sets("orders[].status", func(o obj) any {
+		if o["status"] == json.Number(is) {
+			return json.Number(as)
+		}
+		return o["status"]
+	})
+}
+
+// beforeCallback stands before a receiver. A fault of webhooks changes the deliveries before they are signed;
+// one whose path is lost never arrives, and one that is signed keeps the old signature.
+func (f *fault) beforeCallback(callback http.Handler) http.Handler {
+	if f.op != hotelstaystest.OpWebhook {
+		return callback
+	}
+	asked := f.asked
+	*f = fault{}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		q := question{header: req.Header, body: numbers(body)}
+		if asked(&q); q.path == "lost" {
+			return
+		}
+		body, _ = json.MarshalIndent(q.body, "", " ")
+		if q.path != "signed" {
+			req.Header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now(), body))
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		callback.ServeHTTP(w, req)
+	})
+}
+
+// bookFaults are made anew for each test, because some remember what they have seen.
+func bookFaults() map[string]fault {
+	issued := func(a *reply) {
+		a.succeed(obj{"platformReferenceNo": "PO1", "status": "GENERATED", "voucher": obj{"voucherNumber": "V1", "version": 1}})
+	}
+	cancelled := granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}})
+	voucherIs := func(is string, change func(*reply)) func(*reply) {
+		return func(a *reply) {
+			if a.data["status"] == is {
+				change(a)
+			}
+		}
+	}
+	return map[string]fault{
+		"an order without a status":            {opBook, nil, sets("hotelOrder.status", nil), "book/form"},
+		"a new order that is confirmed":        {opBook, nil, sets("hotelOrder.status", 2), "book/status"},
+		"a voucher before the confirmation":    {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued), "voucher/before"},
+		"an order for other dates":             {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"), "book/stay book/read"},
+		"an order that costs more":             {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/price book/read"},
+		"an order that is hidden for too long": {opQueryOrders, nil, hides(11 * time.Minute), "book/visible"},
+		"an order that reads otherwise":        {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
+		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
+			"book/by-supplier"},
+		"a reference that books twice": booksTwice(),
+		"a duplicate that is booked": {opBook, remembers(func(q *question, seen map[string]string) {
+			guests, _ := json.Marshal(q.body["guests"])
+			if other := seen[string(guests)]; other != "" && other != q.body["customerReferenceNo"] {
+				ofGuest("lastName", present, "Again")(q)
+			}
+		}), nil, "book/duplicate"},
+		"a duplicate of nobody": {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate"},
+		"a Book in any session": {opBook, remembers(func(q *question, seen map[string]string) {
+			if !strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
+				q.header.Set("Session-Id", seen["session"])
+			}
+		}), nil, "book/session"},
+		"a Book of any offer": {opBook, remembers(func(q *question, seen map[string]string) {
+			takes("ratePkgId", "probe-no-offer", seen["offer"])(q)
+		}), nil, "book/unknown-offer"},
+		"a Book without a holder": {opBook, takes("holder", nil, obj{"firstName": "Guest", "lastName": "None"}), nil, "book/required"},
+		"a guest without a name":  {opBook, ofGuest("lastName", nil, "None"), nil, "book/guest"},
+		"a room 0":                {opBook, ofGuest("roomIndex", 0, 1), nil, "book/room-index"},
+		"any gender":              {opBook, ofGuest("gender", "PROBE", nil), nil, "book/gender"},
+		"a refusal that books": {opBook, ofGuest("gender", "PROBE", "OTHER"), func(a *reply) {
+			if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
+				a.refuse(400, types.CodeParam)
+			}
+		}, "book/gender"},
+		"a passport number of 51 characters": {opBook, ofGuest("passportNumber", longestPassport+"1", longestPassport), nil, "book/passport-above"},
+		"a passport number of 49 at most":    {opBook, ofGuest("passportNumber", longestPassport, longestPassport+"1"), nil, "book/passport-largest"},
+		"a passport number that is shown":    {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}), "book/passport-shown"},
+		"a callback without TLS":             {opBook, takes("callbackUrl", callbacks[0], "https://callback.example.com/"), nil, "book/callback"},
+		"an unknown order is HTTP 400":       {opCancel, nil, answers(types.CodeNotFound, denied), "cancel/unknown"},
+		"a Cancel without a reference":       {opCancel, nil, on("supplierReferenceNo", nil, cancelled), "cancel/required"},
+		"a Cancel without a session": {opCancel, nil, func(a *reply) {
+			if a.asked.header.Get("Session-Id") == "" {
+				cancelled(a)
+			}
+		}, "cancel/session"},
+		"no fee":                                    {opCancel, nil, sets("serviceFee", nil), "cancel/form"},
+		"a fee that is not the announced one":       {opCancel, nil, sets("serviceFee.amount", 10), "cancel/fee"},
+		"a cancelled order that is still confirmed": {opQueryOrders, nil, status("3", "2"), "cancel/status"},
+		"a cancelled order that never changes":      {opCancel, nil, sets("status", 2), "cancel/status"},
+		"a second Cancel":                           {opCancel, nil, answers(100002001, cancelled), "cancel/twice"},
+		"a voucher of a cancelled order":            {opOrderVoucher, nil, voucherIs("CANCELLED", sets("status", "FAILED")), "voucher/cancelled"},
+		"a voucher without a signature":             {opOrderVoucher, nil, sets("voucher.signature", nil), "voucher/form"},
+		"a digest of other bytes":                   {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)), "voucher/digest voucher/inline"},
+		"an inline document of other bytes":         {opOrderVoucher, nil, sets("voucher.content.base64", "MTIz"), "voucher/inline"},
+		"a reference of no voucher":                 {opOrderVoucher, nil, on("supplierReferenceNo", present, refused(404, types.CodeNotFound)), "voucher/references"},
+		"a link that outlives its life":             {opOrderVoucher, nil, sets("voucher.expiresIn", 60), "voucher/link"},
+		"no event of a cancellation": {hotelstaystest.OpWebhook, func(q *question) {
+			if q.body["event"] == "order_cancelled" {
+				q.path = "lost"
+			}
+		}, nil, "webhook/delivered"},
+		"an event of no documented kind": {hotelstaystest.OpWebhook, takes("event", "order_paid", "paid"), nil, "webhook/form"},
+		"an event's time in seconds": {hotelstaystest.OpWebhook, func(q *question) {
+			ms, _ := q.body["eventTime"].(json.Number).Int64()
+			q.body["eventTime"] = ms / 1000
+		}, nil, "webhook/form"},
+		"another agent": {hotelstaystest.OpWebhook, func(q *question) { q.header.Set("User-Agent", "curl") }, nil, "webhook/agent"},
+		"a webhook signed over another encoding of its body": {hotelstaystest.OpWebhook, func(q *question) { q.path = "signed" }, nil,
+			"webhook/signature"},
+		"an event without an id": {hotelstaystest.OpWebhook, func(q *question) { q.header.Del(idHeader) }, nil, "webhook/signature"},
+		"no redelivery": {hotelstaystest.OpWebhook, remembers(func(q *question, seen map[string]string) {
+			if id := q.header.Get(idHeader); seen[id] != "" {
+				q.path = "lost"
+			} else {
+				seen[id] = id
+			}
+		}), nil, "webhook/redelivery"},
+		"a link that ends early": {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
+	}
+}
+
+// Each fault of a service breaks the rules that are about it, and no other, and leaves no order open.
+func TestFaultsOfBookingsAreFound(t *testing.T) {
+	portion := testkit.PortionOf(t, 1, 5)
+	all := bookFaults()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !portion.Next() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			f := all[name]
+			report, err := bookingRun{fault: f, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }}.run(t)
+			require.NoError(t, err)
+			assert.ElementsMatch(t, strings.Fields(f.breaks), report.broken())
+			for _, rule := range report.broken() {
+				assert.NotEmpty(t, report.result(t, rule).Reason)
+			}
+		})
+	}
+}

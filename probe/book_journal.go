@@ -1,0 +1,157 @@
+// The journal: what is booked, on disk before it is sent.
+
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// ErrJournalInUse, an ErrConfig, is the error of a journal that another run has open.
+var ErrJournalInUse = fmt.Errorf("%w: another run uses the journal", ErrConfig)
+
+// EntryState is what is known about a booking.
+type EntryState string
+
+// The states of a booking.
+const (
+	EntrySent      EntryState = "sent"      // Book was sent, or is about to be: there may be an order
+	EntryBooked    EntryState = "booked"    // there is an order
+	EntryCancelled EntryState = "cancelled" // every order of the reference is cancelled
+	EntryAbsent    EntryState = "absent"    // there is no order
+)
+
+// JournalEntry is a line of the journal. Of each reference the last line counts.
+type JournalEntry struct {
+	Time  time.Time  `json:"time"`
+	Made  time.Time  `json:"made"` // when the booking was first sent
+	State EntryState `json:"state"`
+	// Recovery finds the booking again. It has its reference and its session.
+	Recovery  *hotelstays.BookingRecovery `json:"recovery"`
+	RatePkgID string                      `json:"ratePkgId"`
+	Price     types.Money                 `json:"price"`
+	// Orders are what Book and QueryOrders returned: more than one is a fault of the service.
+	Orders []OrderRef `json:"orders,omitempty"`
+	// Reason is why the booking is not cancelled.
+	Reason string `json:"reason,omitempty"`
+}
+
+// OrderRef names an order.
+type OrderRef struct {
+	PlatformReferenceNo string `json:"platformReferenceNo"`
+	SupplierReferenceNo string `json:"supplierReferenceNo"`
+}
+
+func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
+
+// open reports whether there may be an order that is not cancelled.
+func (e *JournalEntry) open() bool { return e.State == EntrySent || e.State == EntryBooked }
+
+// has notes an order.
+func (e *JournalEntry) has(o *types.Order) {
+	if e.State = EntryBooked; !slices.Contains(e.Orders, refOf(o)) {
+		e.Orders = append(e.Orders, refOf(o))
+	}
+}
+
+func refOf(o *types.Order) OrderRef { return OrderRef{o.PlatformReferenceNo, o.SupplierReferenceNo} }
+
+// journal is a file of JSON lines, locked while it is open.
+type journal struct {
+	file    *os.File
+	unlock  func()
+	entries []*JournalEntry // one a reference, oldest first
+	broken  error           // the first failed write: after half a line nothing may follow
+}
+
+// openJournal locks and reads a journal. A last line without an end was never acted on: it is cut off.
+func openJournal(path string) (_ *journal, err error) {
+	unlock, file, err := openLocked(path)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: file, unlock: unlock}
+	defer func() {
+		if err != nil {
+			j.close()
+		}
+	}()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	for line := range bytes.Lines(text[:whole]) {
+		e := &JournalEntry{}
+		if err := json.Unmarshal(line, e); err != nil || e.Recovery == nil {
+			return nil, fmt.Errorf("%w: %s is no journal of the probe: %w", ErrConfig, path, cmp.Or(err, errors.New("a line has no recovery")))
+		}
+		j.entries = slices.DeleteFunc(j.entries, func(old *JournalEntry) bool { return old.reference() == e.reference() })
+		j.entries = append(j.entries, e)
+	}
+	if err := file.Truncate(int64(whole)); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(int64(whole), io.SeekStart); err != nil {
+		return nil, err
+	}
+	return j, syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a new name in a directory last. Some systems cannot; what they lose is an empty file.
+func syncDir(path string) error {
+	dir, err := os.Open(path) //nolint:gosec // the folder of the journal
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !os.IsPermission(err) {
+		return err
+	}
+	return nil
+}
+
+// write writes the state of an entry, and returns when it is on disk.
+func (j *journal) write(e *JournalEntry) error {
+	e.Time = time.Now()
+	if !slices.Contains(j.entries, e) {
+		j.entries = append(j.entries, e)
+	}
+	text, err := json.Marshal(e)
+	if err = cmp.Or(j.broken, err); err == nil {
+		_, err = j.file.Write(append(text, '\n'))
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if j.broken = err; err != nil {
+		return fmt.Errorf("the journal: %w", err)
+	}
+	return nil
+}
+
+// unfinished are the entries that may have an order.
+func (j *journal) unfinished() (list []*JournalEntry) {
+	for _, e := range j.entries {
+		if e.open() {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (j *journal) close() {
+	j.file.Close()
+	j.unlock()
+}

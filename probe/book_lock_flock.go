@@ -1,0 +1,23 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package probe
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// openLocked opens a file that no other open file of this or another process has locked. The lock ends
+// with the process, however that ends.
+func openLocked(path string) (unlock func(), file *os.File, err error) {
+	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the caller's
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		return nil, nil, fmt.Errorf("%w: %s: %w", ErrJournalInUse, path, err)
+	}
+	return func() {}, file, nil
+}

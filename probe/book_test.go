@@ -1,0 +1,358 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func eur(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
+
+// bookingRun is a run that may book, in a bubble with its sandbox.
+type bookingRun struct {
+	sandbox hotelstaystest.Config
+	fault   fault
+	change  func(*Config)
+	ctx     context.Context // if it is not the test's
+	panics  any
+	after   func(t *testing.T, srv *hotelstaystest.Server, cfg Config)
+}
+
+func (b bookingRun) run(t *testing.T) (report *Report, err error) {
+	t.Helper()
+	journal := filepath.Join(t.TempDir(), "journal")
+	synctest.Test(t, func(t *testing.T) {
+		callback := &Callback{URL: "https://callback.example.com/events", Secrets: []types.Secret{types.NewSecret("a-webhook-secret")}}
+		b.sandbox.Webhooks.StrictCallbacks, b.sandbox.Webhooks.CallbackHandler = true, b.fault.beforeCallback(callback)
+		b.sandbox.Webhooks.Secret = "a-webhook-secret"
+		srv, _ := testkit.NewSandbox(t, b.sandbox)
+		through := srv.Client()
+		defer through.CloseIdleConnections()
+		cfg := Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: b.fault.before(through.Transport)}, Share: 1,
+			Only:    []string{"book", "order", "voucher", "cancel", "webhook"},
+			Booking: &Booking{MaxTotal: eur("2000"), Journal: journal, Callback: callback}, Patience: time.Hour}
+		if b.change != nil {
+			b.change(&cfg)
+		}
+		ctx := b.ctx
+		if ctx == nil {
+			ctx = t.Context()
+		}
+		func() {
+			defer func() { assert.Equal(t, b.panics, recover()) }()
+			report, err = Run(ctx, cfg)
+		}()
+		if b.after != nil {
+			b.after(t, srv, cfg)
+		}
+	})
+	return report, err
+}
+
+// noneIsOpen expects that each order is cancelled, and returns how many there are.
+func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
+	t.Helper()
+	for _, o := range srv.Ledger().Orders() {
+		assert.Equal(t, srv.Config().Variants.OrderStatusNumbers.Cancelled, o.Status, o.CustomerReferenceNo)
+	}
+	return len(srv.Ledger().Orders())
+}
+
+func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
+	report, err := bookingRun{after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
+		assert.Equal(t, 2, noneIsOpen(t, srv))
+		for _, c := range srv.Ledger().Cancellations() {
+			assert.Equal(t, "0.00 EUR", c.ServiceFee)
+		}
+		entries, err := Cleanup(t.Context(), cfg)
+		require.NoError(t, err)
+		for _, e := range entries {
+			assert.Contains(t, []EntryState{EntryCancelled, EntryAbsent}, e.State)
+		}
+	}}.run(t)
+	require.NoError(t, err)
+	for _, result := range report.Results {
+		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Rule, result.Reason)
+		assert.NotEmpty(t, result.Evidence, result.Rule)
+	}
+	text, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "/vouchers/V") // links to documents
+	assert.NotContains(t, string(text), longestPassport)
+}
+
+// The facts are those of the sandbox, and what they are for works with them.
+func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
+	for _, variant := range []hotelstaystest.Variants{
+		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
+		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
+			OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 3, Cancelled: 5, Pending: 2}},
+	} {
+		report, err := bookingRun{sandbox: hotelstaystest.Config{Variants: variant}, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
+			assert.Equal(t, 2, noneIsOpen(t, srv))
+		}}.run(t)
+		require.NoError(t, err)
+		assert.Empty(t, report.broken())
+		synctest.Test(t, func(t *testing.T) {
+			srv, _ := testkit.NewSandbox(t, hotelstaystest.Config{Variants: variant})
+			client := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithServiceFacts(report.Facts))
+			numbers := srv.Config().Variants.OrderStatusNumbers
+			assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{numbers.Confirmed},
+				Cancelled: []types.OrderStatus{numbers.Cancelled}}, report.Facts.OrderStates)
+			offer := testkit.FindOffer(t, srv, client, 0)
+			offer.Book(t, client, "ref-1")
+			order, err := client.AwaitOrder(t.Context(), "ref-1")
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.OrderStateConfirmed, client.OrderStates().StateOf(order.Status))
+			ended, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: offer.Session, CustomerReferenceNo: "ref-1",
+				SupplierReferenceNo: order.SupplierReferenceNo})
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.OrderStateCancelled, ended.State)
+			_, err = client.FindOrder(t.Context(), "none")
+			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
+		})
+	}
+}
+
+// A status that passes before the confirmation is pending.
+func TestPendingStatusIsFound(t *testing.T) {
+	looks := 0
+	report, err := bookingRun{fault: fault{op: opQueryOrders, told: sets("orders[].status", func(o obj) any {
+		if looks++; looks < 40 && o["status"] == json.Number("1") {
+			return 4
+		}
+		return o["status"]
+	})}, change: func(c *Config) { c.Only = []string{"order/confirmed"} }}.run(t)
+	require.NoError(t, err)
+	assert.Equal(t, "2; before it [4]", report.result(t, "order/confirmed").Found)
+	assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}, report.Facts.OrderStates)
+}
+
+func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
+	known := hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{3}, Pending: []types.OrderStatus{2}}}
+	report, err := bookingRun{change: func(c *Config) { c.Facts = &known }}.run(t)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"order/confirmed", "order/cancelled"}, report.broken())
+	assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{},
+		Cancelled: []types.OrderStatus{3}}, report.Facts.OrderStates)
+	assert.Equal(t, []types.OrderStatus{3}, known.OrderStates.Confirmed)
+}
+
+// What might cost more than is allowed is not sent at all.
+func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
+	steps := func(first string) []any { // free from noon to evening, and from tomorrow on
+		step := func(until string, fee int) obj {
+			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
+		}
+		return []any{step(first, 0), step("2000-01-01T20:00:00Z", 5), step("2000-02-01T12:00:00Z", 0)}
+	}
+	for name, test := range map[string]struct {
+		checked bool // the member changes at CheckAvail
+		path    string
+		value   any
+		says    string
+	}{
+		"a net rate in another currency":      {false, "totalRate.netRate.currency", "USD", "currencies"},
+		"a gross rate in another currency":    {false, "totalRate.grossRate", obj{"currency": "USD", "amount": 9}, "currencies"},
+		"a gross rate above the limit":        {false, "totalRate.grossRate", obj{"currency": "EUR", "amount": 9999}, "2000 EUR is left"},
+		"taxes above the limit":               {false, "tax.total.amount", 9999, "2000 EUR is left"},
+		"a negative price":                    {false, "totalRate.netRate.amount", -9, "its price is -9 EUR"},
+		"a negative tax":                      {false, "tax.total.amount", -9, "its tax is -9 EUR"},
+		"no price":                            {false, "totalRate.netRate.amount", nil, "its price is no amount"},
+		"a price that moves at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
+		"a currency that moves at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
+		"a fee that appears at CheckAvail":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},
+		"free until tonight":                  {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable until"},
+		"a fee between now and tomorrow":      {false, "cancelFees", steps("2000-01-01T12:00:00Z"), "refundableMode is full"},
+		"a deadline without a zone":           {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
+		"no free cancellation":                {false, "refundableMode", "partial", "none is free to cancel"},
+	} {
+		changed := fault{told: func(a *reply) {
+			if sets("roomRatePkg."+test.path, test.value)(a); !test.checked {
+				sets("list[].rooms[].rates[]."+test.path, test.value)(a)
+			}
+		}}
+		notBooked(t, name, bookingRun{fault: changed}, test.says)
+	}
+	notBooked(t, "a limit below the price", bookingRun{change: func(c *Config) { c.Booking.MaxTotal = eur("60") }}, "60 EUR is left")
+	notBooked(t, "a service whose clock is two months ahead", bookingRun{fault: fault{told: func(a *reply) {
+		a.header.Set("Date", time.Now().AddDate(0, 2, 0).UTC().Format(http.TimeFormat))
+	}}}, "refundable until")
+}
+
+func notBooked(t *testing.T, name string, b bookingRun, says string) {
+	t.Helper()
+	b.after = func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
+		assert.Zero(t, srv.Ledger().Count(types.OpBook), name)
+	}
+	report, err := b.run(t)
+	require.NoError(t, err, name)
+	assert.Equal(t, NotTried, report.result(t, "book/form").State, name)
+	assert.Contains(t, report.result(t, "book/form").Reason, says, name)
+}
+
+// The limit is of all bookings together, and a price that only Book's answer has counts as well.
+func TestLimitIsOfAllBookings(t *testing.T) {
+	var price types.Money
+	_, err := bookingRun{change: func(c *Config) { c.Only = []string{"book/form"} },
+		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
+			entries, err := Cleanup(t.Context(), cfg)
+			require.NoError(t, err)
+			price = entries[0].Price
+		}}.run(t)
+	require.NoError(t, err)
+	twice, err := price.Add(price)
+	require.NoError(t, err)
+	for want, limit := range []types.Money{1: price, 2: twice} {
+		if want == 0 {
+			continue
+		}
+		report, err := bookingRun{change: func(c *Config) { c.Booking.MaxTotal = limit },
+			after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, want, noneIsOpen(t, srv)) }}.run(t)
+		require.NoError(t, err)
+		assert.Equal(t, want < 2, strings.Contains(report.result(t, "book/passport-largest").Reason, "is left of Config.Booking.MaxTotal"))
+	}
+	dearer := fault{op: opBook, told: sets("hotelOrder.netRate.amount", 1990)}
+	_, err = bookingRun{fault: dearer, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
+		assert.Equal(t, 1, noneIsOpen(t, srv))
+	}}.run(t)
+	require.NoError(t, err)
+}
+
+// A run that ends early, for whatever reason, cancels what it has booked.
+func TestRunThatEndsEarlyCancels(t *testing.T) {
+	cancelled := func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 1, noneIsOpen(t, srv)) }
+	ctx, cancel := context.WithCancel(t.Context())
+	report, err := bookingRun{ctx: ctx, after: cancelled, fault: fault{op: opBook, told: func(*reply) { cancel() }}}.run(t)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, len(report.Results), report.Count(NotTried)+report.Count(Held))
+	_, err = bookingRun{after: cancelled, panics: "a broken terminal", change: func(c *Config) {
+		c.Progress = func(r Result) {
+			if r.Rule.Name == "book/form" {
+				panic("a broken terminal")
+			}
+		}
+	}}.run(t)
+	require.NoError(t, err)
+}
+
+// lost are answers that never arrive.
+type lost struct {
+	http.RoundTripper
+	path string
+}
+
+func (l lost) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(req)
+	if err == nil && strings.HasSuffix(req.URL.Path, l.path) {
+		resp.Body.Close()
+		return nil, errors.New("the connection is lost")
+	}
+	return resp, err
+}
+
+// An order whose Book has no answer is found and cancelled, also if it turns up late.
+func TestOrderOfALostAnswerIsCancelled(t *testing.T) {
+	for _, late := range []time.Duration{hotelstaystest.AtOnce, 8 * time.Minute} {
+		_, err := bookingRun{sandbox: hotelstaystest.Config{LateVisibility: late}, change: func(c *Config) {
+			c.HTTPClient.Transport = lost{c.HTTPClient.Transport, paths[opBook]}
+			c.Only = []string{"book/form"}
+		}, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 1, noneIsOpen(t, srv)) }}.run(t)
+		require.NoError(t, err)
+	}
+}
+
+// An order that turns up when its absence was proven is cancelled by a later Cleanup or run.
+func TestOrderThatTurnsUpAfterTenMinutesIsCancelled(t *testing.T) {
+	_, err := bookingRun{sandbox: hotelstaystest.Config{LateVisibility: time.Hour}, change: func(c *Config) {
+		c.HTTPClient.Transport = lost{c.HTTPClient.Transport, paths[opBook]}
+		c.Only = []string{"book/form"}
+	}, after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
+		assert.Empty(t, srv.Ledger().Cancellations())
+		time.Sleep(time.Hour)
+		cfg.Only = []string{"ticket/jwt"}
+		_, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.Equal(t, 1, noneIsOpen(t, srv))
+	}}.run(t)
+	require.NoError(t, err)
+}
+
+// An order that cannot be cancelled is the error of its run, and of each one that follows.
+func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
+	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
+		change: func(c *Config) { c.Only = []string{"book/form"} },
+		after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
+			reference := srv.Ledger().Orders()[0].CustomerReferenceNo
+			report, err := Run(t.Context(), cfg)
+			assert.Nil(t, report)
+			assert.ErrorContains(t, err, reference)
+			entries, err := Cleanup(t.Context(), cfg)
+			assert.ErrorContains(t, err, "the contract takes no cancellations")
+			assert.Contains(t, entries[0].Reason, "the contract takes no cancellations")
+			assert.Equal(t, 1, srv.Ledger().Count(types.OpBook))
+			srv.SetCancelRule(reference, hotelstaystest.CancelAllowed)
+			_, err = Cleanup(t.Context(), cfg)
+			require.NoError(t, err)
+			assert.Equal(t, 1, noneIsOpen(t, srv))
+		}}.run(t)
+	assert.ErrorContains(t, err, "bookings are left")
+}
+
+func TestJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j, err := openJournal(path)
+	require.NoError(t, err)
+	_, err = openJournal(path)
+	assert.ErrorIs(t, err, ErrJournalInUse)
+	assert.ErrorIs(t, err, ErrConfig)
+	first := &JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}
+	require.NoError(t, j.write(first))
+	require.NoError(t, j.write(&JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}}))
+	first.State = EntryCancelled
+	require.NoError(t, j.write(first))
+	j.close()
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, torn := range []string{"", "{", `{"state":"absent","recovery":{"customerReferenceNo":"two"}}`} {
+		require.NoError(t, os.WriteFile(path, append(slices.Clone(whole), torn...), 0o600))
+		j, err = openJournal(path)
+		require.NoError(t, err)
+		require.Len(t, j.unfinished(), 1)
+		assert.Equal(t, "two", j.unfinished()[0].reference())
+		j.close()
+		testkit.AssertFile(t, path, whole)
+	}
+	for _, other := range []string{"{}\n", "a diary\n", string(bytes.Replace(whole, []byte("{"), nil, 1))} {
+		require.NoError(t, os.WriteFile(path, []byte(other), 0o600))
+		_, err = openJournal(path)
+		assert.ErrorIs(t, err, ErrConfig)
+	}
+}
+
+func TestBookingNeedsALimitAndAJournal(t *testing.T) {
+	for _, b := range []Booking{{}, {Journal: "j"}, {MaxTotal: eur("5")}, {MaxTotal: eur("0"), Journal: "j"}, {MaxTotal: eur("-5"), Journal: "j"},
+		{MaxTotal: types.Money{Amount: "5"}, Journal: "j"}, {MaxTotal: eur("5"), Journal: "j", Callback: &Callback{}}} {
+		_, err := Run(t.Context(), Config{Booking: &b})
+		assert.ErrorIs(t, err, ErrConfig)
+	}
+	_, err := Cleanup(t.Context(), Config{})
+	assert.ErrorIs(t, err, ErrConfig)
+}

@@ -1,0 +1,376 @@
+// Rules of bookings: Book, orders and Cancel.
+
+package probe
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// order returns the booking that most rules are about.
+func (r *run) order() *booked {
+	return r.world.order.get(r, "a booking", func() *booked { return r.ordered(nil) })
+}
+
+// spare returns another booking, with the longest passport number, for what may cancel it.
+func (r *run) spare() *booked {
+	return r.world.spare.get(r, "a second booking", func() *booked { return r.ordered(passport(longestPassport)) })
+}
+
+// ordered books, and expects an order.
+func (r *run) ordered(change func(obj)) *booked {
+	b := r.book(sending{change: change})
+	b.ok()
+	breaks(b.order == nil, "Book: data has no hotelOrder")
+	return b
+}
+
+// turnedDown expects that a Book was refused, with a code (0: any), and left no order.
+func (r *run) turnedDown(b *booked, code int) {
+	b.refused(0, code)
+	breaks(len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
+	if code == 0 {
+		r.find("%s", b)
+	}
+	if known := []int64{types.CodeParam, types.CodeUnauthorized, types.CodeRateLimited, types.CodeDuplicateBooking, types.CodeRateChanged}; b.entry.State !=
+		EntryAbsent || b.Status >= http.StatusInternalServerError || slices.Contains(known, *b.Code) ||
+		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, b.Status) {
+		return // the client takes it for a refusal anyhow, or had better not
+	}
+	codes := maps.Clone(r.facts.RefusalCodes)
+	if codes == nil {
+		codes = map[operation][]int{}
+	}
+	if n := int(*b.Code); !slices.Contains(codes[opBook], n) {
+		codes[opBook] = append(slices.Clone(codes[opBook]), n)
+	}
+	r.facts.RefusalCodes = codes
+}
+
+// declines is a rule of changed Books, each of which is refused.
+func declines(code int, changes ...func(obj)) func(*run) {
+	return func(r *run) {
+		for _, change := range changes {
+			r.turnedDown(r.book(sending{change: change}), code)
+		}
+	}
+}
+
+func without(names ...string) (changes []func(obj)) {
+	for _, name := range names {
+		changes = append(changes, func(body obj) { delete(body, name) })
+	}
+	return changes
+}
+
+// guest changes the guest of a Book.
+func guest(name string, value any) func(obj) {
+	return func(body obj) {
+		changed := maps.Clone(body["guests"].([]obj)[0])
+		if changed[name] = value; value == nil {
+			delete(changed, name)
+		}
+		body["guests"] = []obj{changed}
+	}
+}
+
+func passport(number string) func(obj) { return guest("passportNumber", number) }
+
+// longestPassport has the most characters that are allowed. Its last four differ from all others.
+var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
+
+// sameOrder expects that an answer is about the order of another one.
+func (b *booked) sameOrder(other *booked) {
+	breaks(b.order == nil || refOf(b.order) != refOf(other.order), "Book made another order")
+}
+
+// callbacks are URLs that must be refused.
+var callbacks = []string{"http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://100.64.0.1/", "https://localhost/",
+	"https://single/", "https://host.internal/", "https://host.local/", "no-url"}
+
+// read1 returns an order as QueryOrders has it now.
+func (r *run) read1(b *booked) (*answer, *types.Order) {
+	a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
+	orders := read[hotelstays.QueryOrdersResponse](a).Orders
+	for i := range orders {
+		if refOf(&orders[i]) == refOf(b.order) {
+			return a, &orders[i]
+		}
+	}
+	return a, nil
+}
+
+// status is that of an order.
+func (r *run) status(b *booked) types.OrderStatus {
+	_, o := r.read1(b)
+	skip(o == nil, "QueryOrders does not have the order")
+	return o.Status
+}
+
+// poll looks until something is there, and keeps the evidence of the last look.
+func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
+	began, before := time.Now(), len(r.log)
+	for {
+		r.log = r.log[:before]
+		found = there()
+		if took = time.Since(began); found || took+pause > most {
+			return took, found
+		}
+		r.wait(pause)
+	}
+}
+
+// means notes the meaning of a status. One that is known to have another breaks the rule.
+func (r *run) means(status types.OrderStatus, state hotelstays.OrderState) {
+	s := &r.facts.OrderStates
+	known := s.StateOf(status)
+	if known == state {
+		return
+	}
+	for _, list := range []*[]types.OrderStatus{&s.Confirmed, &s.Pending, &s.Cancelled} {
+		*list = slices.DeleteFunc(slices.Clone(*list), func(other types.OrderStatus) bool { return other == status })
+	}
+	list := map[hotelstays.OrderState]*[]types.OrderStatus{hotelstays.OrderStateConfirmed: &s.Confirmed,
+		hotelstays.OrderStateOpen: &s.Pending, hotelstays.OrderStateCancelled: &s.Cancelled}[state]
+	*list = append(*list, status)
+	breaks(known != hotelstays.OrderStateUnknown, "ServiceFacts.OrderStates says that %d is %s, and it is %s", status, known, state)
+}
+
+var bookRules = []Rule{
+	{"book/form", "Book", "an accepted booking has an order of the documented form", "Booking", func(r *run) {
+		r.whole = true
+		r.order().shape("hotelOrder.status 0|1|2|3|4|5", "hotelOrder.checkIn date", "hotelOrder.checkOut date", "hotelOrder.bookingTime text",
+			"hotelOrder.holder object", "hotelOrder.platformReferenceNo text", "hotelOrder.customerReferenceNo? text",
+			"hotelOrder.netRate.currency text", "hotelOrder.netRate.amount number", "hotelOrder.supplierReferenceNo string",
+			"hotelOrder.hotel? object", "hotelOrder.rooms[]?.ratePkgId text", "hotelOrder.rooms[]?.roomIndex? integer",
+			"hotelOrder.rooms[]?.guests[]? object")
+	}},
+	{"book/status", "Order status", "a new order has status 0 or 1", "Booking", func(r *run) {
+		status := r.order().order.Status
+		breaks(status > types.OrderConfirming, "it has status %d", status)
+		r.find("it has status %d", status)
+	}},
+	{"voucher/before", "Voucher status", "an order that is not confirmed has no voucher, and that is no error", "Booking", func(r *run) {
+		b := r.order()
+		a := r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo})
+		resp := read[hotelstays.OrderVoucherResponse](a)
+		skip(r.status(b) > types.OrderConfirming, "the order is confirmed already")
+		r.log[len(r.log)-1] = a.Exchange
+		breaks(resp.Voucher != nil || resp.Status == types.VoucherGenerated, "its voucher is %s", resp.Status)
+		r.find("%s", resp.Status)
+	}},
+	{"book/stay", "Book", "an order has the reference and the dates of its Book", "Booking", func(r *run) {
+		b := r.order()
+		o, reference := b.order, b.entry.reference()
+		breaks(o.CheckIn != b.offer.CheckIn || o.CheckOut != b.offer.CheckOut, "it is from %s to %s, booked was %s to %s", o.CheckIn, o.CheckOut,
+			b.offer.CheckIn, b.offer.CheckOut)
+		breaks(o.CustomerReferenceNo != "" && o.CustomerReferenceNo != reference, "it has reference %s, booked was %s", o.CustomerReferenceNo,
+			reference)
+	}},
+	{"book/price", "Book", "an order costs no more than CheckAvail said; how its amounts compare with the offer's", "Booking", func(r *run) {
+		b := r.order()
+		most, err := cost(&b.offer.RoomRatePkg)
+		skip(err != nil, "%v", err)
+		more, err := b.order.NetRate.Cmp(most)
+		breaks(err != nil || more > 0, "its netRate is %s, and the offer's price with all %s", b.order.NetRate, most)
+		r.find("%s", hotelstays.CompareOrder(&b.offer.RoomRatePkg, b.order))
+	}},
+	{"book/visible", "QueryOrders", "an order is found by its reference within ten minutes; how soon", "Booking", func(r *run) {
+		b := r.order()
+		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { _, o := r.read1(b); return o != nil })
+		breaks(!found, "QueryOrders does not have it after %s", took)
+		r.find("after %s", took.Round(time.Second))
+	}},
+	{"book/read", "QueryOrders", "an order reads as Book returned it", "Booking", func(r *run) {
+		b := r.order()
+		_, o := r.read1(b)
+		skip(o == nil, "QueryOrders does not have it")
+		breaks(o.CheckIn != b.order.CheckIn || o.CheckOut != b.order.CheckOut || !o.NetRate.Equal(b.order.NetRate) ||
+			o.CustomerReferenceNo != b.entry.reference(), "its dates, netRate or reference differ")
+	}},
+	{"book/by-supplier", "QueryOrders", "an order is found by its supplierReferenceNo", "Booking", func(r *run) {
+		b := r.order()
+		_, o := r.read1(b)
+		skip(o == nil || o.SupplierReferenceNo == "", "the order has no supplierReferenceNo yet")
+		a := r.get(opQueryOrders, obj{"supplierReferenceNos": []string{o.SupplierReferenceNo}})
+		breaks(!slices.ContainsFunc(read[hotelstays.QueryOrdersResponse](a).Orders, func(found types.Order) bool {
+			return found.PlatformReferenceNo == b.order.PlatformReferenceNo
+		}), "it is not among them")
+	}},
+	{"book/again", "Book", "the same Book again returns the same order", "Booking", func(r *run) {
+		b := r.book(sending{again: r.order()})
+		b.ok()
+		b.sameOrder(r.order())
+	}},
+	{"book/other-content", "Book", "another guest under the same reference makes no second order; what it gets", "Booking", func(r *run) {
+		b := r.book(sending{again: r.order(), change: guest("lastName", "Probe other")})
+		if b.allowed(); b.succeeded() {
+			b.sameOrder(r.order())
+		}
+		breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
+		r.find("%s", b)
+	}},
+	{"book/duplicate", "Book", "the same content under another reference gets code 100001003, whose msg names the booking", "Booking", func(r *run) {
+		first := r.order()
+		b := r.book(sending{again: first, change: func(body obj) { body["customerReferenceNo"], _ = newReference() }})
+		r.turnedDown(b, types.CodeDuplicateBooking)
+		breaks(!strings.Contains(*b.Msg, first.entry.reference()) && !strings.Contains(*b.Msg, first.order.PlatformReferenceNo),
+			"msg does not name the booking")
+	}},
+	{"book/session", "Book", "a session is needed, and has to be known", "Booking", func(r *run) {
+		for _, session := range []string{"", noSession} {
+			r.turnedDown(r.book(sending{session: &session}), 0)
+		}
+	}},
+	{"book/unknown-offer", "Book", "what an offer that never was gets", "Booking",
+		declines(0, func(body obj) { body["ratePkgId"] = "probe-no-offer" })},
+	// not without a reference: nobody could find the order
+	{"book/required", "Book", "ratePkgId, holder and guests are required", "Booking", declines(0, without("ratePkgId", "holder", "guests")...)},
+	{"book/guest", "Book", "a guest has a room, a first and a last name", "Booking",
+		declines(0, guest("roomIndex", nil), guest("firstName", nil), guest("lastName", nil))},
+	{"book/room-index", "Book", "rooms count from 1", "Booking", declines(0, guest("roomIndex", 0))},
+	{"book/gender", "Book", "an unknown gender is refused; with which code", "Booking", declines(0, guest("gender", "PROBE"))},
+	{"book/passport-above", "Book", "a passport number of 51 characters is refused", "Booking", declines(0, passport(longestPassport+"1"))},
+	{"book/passport-largest", "Book", "a passport number of 50 characters is accepted", "Booking", func(r *run) {
+		r.whole = true
+		r.spare()
+	}},
+	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "Booking", func(r *run) {
+		a, o := r.read1(r.spare())
+		skip(o == nil, "QueryOrders does not have the order")
+		breaks(strings.Contains(string(a.raw.body), longestPassport[len(longestPassport)-5:]), "it shows more")
+	}},
+	{"book/callback", "Book", "a callbackUrl that is not public https gets code 100000400, whose msg names it", "Booking", func(r *run) {
+		for _, url := range callbacks {
+			b := r.book(sending{change: func(body obj) { body["callbackUrl"] = url }})
+			if r.turnedDown(b, types.CodeParam); b.Msg != nil {
+				breaks(!strings.Contains(*b.Msg, "callbackUrl"), "msg does not name callbackUrl for %s", url)
+			}
+		}
+	}},
+	{"order/confirmed", "Order status", "which status means confirmed", "Booking", func(r *run) {
+		v := r.voucher()
+		for _, status := range v.passed {
+			r.means(status, hotelstays.OrderStateOpen)
+		}
+		r.find("%d; before it %v", v.order.Status, v.passed)
+		r.means(v.order.Status, hotelstays.OrderStateConfirmed)
+	}},
+}
+
+// cancellation is a Cancel of the booking of the run.
+type cancellation struct {
+	*answer
+	hotelstays.CancelResponse
+	*booked
+	was       types.OrderStatus
+	announced types.Money // the fee
+	err       error       // why there is none
+}
+
+func (r *run) cancel1(b *booked, session string, change func(obj)) *answer {
+	body := obj{"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}
+	if change != nil {
+		change(body)
+	}
+	return r.do(call{op: opCancel, session: session, body: body, opts: []hotelstays.CallOption{r.inCurrency()}})
+}
+
+// cancelled cancels the booking of the run.
+func (r *run) cancelled() *cancellation {
+	return r.world.ended.get(r, "a cancellation", func() *cancellation {
+		e := &cancellation{booked: r.order()}
+		e.was = r.status(e.booked)
+		e.announced, e.err = e.offer.CancelFeeAt(r.now())
+		e.answer = r.cancel1(e.booked, e.offer.session, nil)
+		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
+		if _, proven := r.isCancelled(r.ctx, e.entry, refOf(e.order), &e.was, &e.CancelResponse); proven && len(e.entry.Orders) == 1 {
+			e.entry.State = EntryCancelled
+			_ = r.allowance.journal.write(e.entry) // without the line Cleanup looks again
+		}
+		return e
+	})
+}
+
+var cancelRules = []Rule{
+	{"cancel/unknown", "Cancel", "an order that is not there gets HTTP 404", "Booking", func(r *run) {
+		r.do(call{op: opCancel, session: r.order().offer.session, body: obj{"customerReferenceNo": unknownReference,
+			"supplierReferenceNo": unknownReference}}).refused(http.StatusNotFound, 0)
+	}},
+	{"cancel/required", "Cancel", "both references are required", "Booking", func(r *run) {
+		for _, change := range without("customerReferenceNo", "supplierReferenceNo") {
+			r.cancel1(r.spare(), r.spare().offer.session, change).refused(0, 0)
+		}
+	}},
+	{"cancel/session", "Cancel", "a session is needed; what an unknown one gets", "Booking", func(r *run) {
+		r.cancel1(r.spare(), "", nil).refused(0, 0)
+		a := r.cancel1(r.spare(), noSession, nil)
+		a.allowed()
+		r.find("%s", a)
+	}},
+	{"cancel/form", "Cancel", "a cancellation has a fee and a status", "Booking", func(r *run) {
+		r.whole = true
+		r.cancelled().answer.shape("serviceFee.currency text", "serviceFee.amount number", "status 0|1|2|3|4|5")
+	}},
+	{"cancel/fee", "Cancel", "the fee is the one that the offer announced", "Booking", func(r *run) {
+		e := r.cancelled()
+		skip(e.err != nil, "%v", e.err)
+		skip(e.ServiceFee == nil, "there is no serviceFee")
+		fee, err := e.ServiceFee.Decimal()
+		want, _ := e.announced.Decimal() // CancelFeeAt returns no other
+		breaks(err != nil || !fee.Equal(want) || !want.IsZero() && e.ServiceFee.Currency != e.announced.Currency,
+			"serviceFee is %s, announced was %s", e.ServiceFee, e.announced)
+	}},
+	{"cancel/status", "Cancel", "the order has the status that Cancel announced, and no longer the one before", "Booking", func(r *run) {
+		e := r.cancelled()
+		skip(e.CancelResponse.Status == nil, "Cancel announced none")
+		var now types.OrderStatus
+		_, same := r.poll(settling, 10*time.Second, func() bool {
+			now = r.status(e.booked)
+			return now == *e.CancelResponse.Status
+		})
+		breaks(!same, "Cancel announced status %d, and the order has %d", *e.CancelResponse.Status, now)
+		breaks(now == e.was, "the order has status %d, as before", now)
+	}},
+	{"order/cancelled", "Order status", "which status means cancelled", "Booking", func(r *run) {
+		e := r.cancelled()
+		now := r.status(e.booked)
+		a := r.get(opOrderVoucher, obj{"platformReferenceNo": e.order.PlatformReferenceNo})
+		status := read[hotelstays.OrderVoucherResponse](a).Status
+		skip(status != types.VoucherCancelled || now <= types.OrderConfirming || now == e.was, "the order has status %d, before %d, and its voucher is %s",
+			now, e.was, status)
+		r.find("%d", now)
+		r.means(now, hotelstays.OrderStateCancelled)
+	}},
+	{"cancel/twice", "Cancel", "a second Cancel gets HTTP 400; with which code", "Booking", func(r *run) {
+		e := r.cancelled()
+		a := r.cancel1(e.booked, e.offer.session, nil)
+		a.refused(http.StatusBadRequest, 0)
+		r.find("code %d", *a.Code)
+	}},
+	{"cancel/refund", "Order", "what a cancelled order says of refund and time", "Booking", func(r *run) {
+		_, o := r.read1(r.cancelled().booked)
+		skip(o == nil, "QueryOrders does not have the order")
+		r.find("refundedPrice %s of netRate %s, cancelTime %q, %d refundInfo", fmt.Sprint(o.RefundedPrice), o.NetRate, o.CancelTime,
+			refunds(o))
+	}},
+	{"voucher/cancelled", "Voucher status", "the voucher of a cancelled order is CANCELLED, without a document", "Booking", func(r *run) {
+		a := r.get(opOrderVoucher, obj{"platformReferenceNo": r.cancelled().order.PlatformReferenceNo})
+		resp := read[hotelstays.OrderVoucherResponse](a)
+		breaks(resp.Status != types.VoucherCancelled || resp.Voucher != nil, "it is %s, with a voucher: %t", resp.Status, resp.Voucher != nil)
+	}},
+}
+
+func refunds(o *types.Order) (n int) {
+	for _, room := range o.Rooms {
+		n += len(room.RefundInfo)
+	}
+	return n
+}

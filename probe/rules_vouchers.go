@@ -1,0 +1,109 @@
+// Rules of vouchers.
+
+package probe
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// voucher is an issued one, and the order that has it.
+type voucher struct {
+	*answer
+	hotelstays.OrderVoucherResponse
+	order  *types.Order
+	passed []types.OrderStatus // before it was confirmed, beside 0 and 1
+}
+
+// confirming is how long a confirmation may take, which takes 3 to 10 minutes.
+const confirming = 15 * time.Minute
+
+// voucher waits for the voucher, which is produced when the order is confirmed.
+func (r *run) voucher() *voucher {
+	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *voucher {
+		b, v := r.order(), &voucher{}
+		var seen []types.OrderStatus
+		took, found := r.poll(confirming, 10*time.Second, func() bool {
+			v.answer = r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo})
+			v.OrderVoucherResponse = *read[hotelstays.OrderVoucherResponse](v.answer)
+			_, v.order = r.read1(b)
+			skip(v.order == nil, "QueryOrders does not have the order")
+			if status := v.order.Status; status > types.OrderConfirming && !slices.Contains(seen, status) {
+				seen = append(seen, status)
+			}
+			return v.Status == types.VoucherGenerated && v.Voucher != nil && v.order.Status > types.OrderConfirming
+		})
+		skip(!found, "after %s the voucher is %s, and the order has status %d", took, v.Status, v.order.Status)
+		v.passed = slices.DeleteFunc(seen, func(status types.OrderStatus) bool { return status == v.order.Status })
+		r.log[len(r.log)-1], r.log[len(r.log)-2] = r.log[len(r.log)-2], r.log[len(r.log)-1] // rules judge the voucher
+		return v
+	})
+}
+
+// download returns the document behind a voucher's link, unless it is another one than was issued. It is
+// no evidence, because it has the names of guests, and the link is a secret.
+func (r *run) download(v *types.Voucher) ([]byte, error) {
+	r.masker.add(v.DownloadURL)
+	var document bytes.Buffer
+	err := r.client.DownloadVoucher(r.ctx, v, &document)
+	return document.Bytes(), err
+}
+
+var voucherRules = []Rule{
+	{"voucher/form", "OrderVoucher", "an issued voucher has the documented form, and a signature", "Booking", func(r *run) {
+		v := r.voucher()
+		v.shape("customerReferenceNo? string", "platformReferenceNo text", "supplierReferenceNo? string", "voucher.voucherNumber text",
+			"voucher.version integer", "voucher.issuedAt text", "voucher.contentType text", "voucher.byteSize integer", "voucher.verifyUrl text",
+			"voucher.downloadUrl text", "voucher.expiresIn integer", "voucher.signature.alg text", "voucher.signature.keyId text",
+			"voucher.signature.digest text", "voucher.signature.signature text", "voucher.signature.signedAt text")
+		breaks(v.Voucher.Version < 1, "its version is %d", v.Voucher.Version)
+	}},
+	{"voucher/digest", "OrderVoucher", "digest is that of the document behind the link; whether byteSize is its size", "Booking", func(r *run) {
+		v := r.voucher().Voucher
+		document, err := r.download(v)
+		breaks(errors.Is(err, hotelstays.ErrVoucherAltered), "%v", err)
+		skip(err != nil, "%v", err)
+		r.find("byteSize is its size: %t", v.ByteSize == int64(len(document)))
+	}},
+	{"voucher/inline", "OrderVoucher", "includeDocument returns the document with that digest", "Booking", func(r *run) {
+		a := r.get(opOrderVoucher, obj{"platformReferenceNo": r.voucher().order.PlatformReferenceNo, "includeDocument": true})
+		v := read[hotelstays.OrderVoucherResponse](a).Voucher
+		breaks(v == nil || v.Content == nil, "there is no voucher.content")
+		document, err := base64.StdEncoding.DecodeString(v.Content.Base64)
+		breaks(err != nil, "voucher.content is no base64")
+		breaks(errors.Is(hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered), "its SHA-256 is not digest")
+		breaks(v.Content.ByteSize != int64(len(document)), "content.byteSize is %d, and it has %d bytes", v.Content.ByteSize, len(document))
+	}},
+	{"voucher/references", "OrderVoucher", "each of the three references finds the voucher", "Booking", func(r *run) {
+		v := r.voucher()
+		for name, value := range map[string]string{"customerReferenceNo": v.order.CustomerReferenceNo,
+			"supplierReferenceNo": v.order.SupplierReferenceNo} {
+			a := r.get(opOrderVoucher, obj{name: value})
+			if a.came(); a.Code != nil && *a.Code == types.CodeAmbiguousReference {
+				continue // several orders have it
+			}
+			found := read[hotelstays.OrderVoucherResponse](a)
+			breaks(found.PlatformReferenceNo != v.order.PlatformReferenceNo, "%s finds another order", name)
+		}
+	}},
+	{"voucher/link", "OrderVoucher", "a link works as long as expiresIn says, and no longer; what an expired one gets", "Booking", func(r *run) {
+		a := r.get(opOrderVoucher, obj{"platformReferenceNo": r.voucher().order.PlatformReferenceNo})
+		v := read[hotelstays.OrderVoucherResponse](a).Voucher
+		skip(v == nil, "there is no voucher any more")
+		life, began := time.Duration(v.ExpiresIn)*time.Second, time.Now()
+		skip(life > r.cfg.Patience, "the link lives for %s, and Config.Patience is %s", life, r.cfg.Patience)
+		r.wait(life - 5*time.Second)
+		_, err := r.download(v)
+		breaks(errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%s after its voucher the link is refused: %v", time.Since(began), err)
+		r.wait(time.Until(began.Add(life + 5*time.Second)))
+		_, err = r.download(v)
+		breaks(err == nil, "%s after its voucher the link works", time.Since(began))
+		r.find("%v", err)
+	}},
+}

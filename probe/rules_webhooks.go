@@ -1,0 +1,99 @@
+// Rules of webhooks: what comes for the booking of the run.
+
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	eventTime  = 5 * time.Minute // in which the event of a cancellation comes
+	idHeader   = "X-Platform-Event-Id"
+	signHeader = "X-Platform-Signature"
+)
+
+// events are the deliveries about the cancelled booking of the run, with one of the cancellation.
+func (r *run) events() []delivery {
+	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
+		reference := r.cancelled().entry.reference()
+		_, found := r.poll(eventTime, 10*time.Second, func() bool {
+			list = slices.DeleteFunc(r.cfg.Booking.Callback.deliveries(), func(d delivery) bool { return d.fields().Reference != reference })
+			return slices.ContainsFunc(list, func(d delivery) bool { return d.status != 503 && d.fields().Event == types.EventOrderCancelled })
+		})
+		breaks(len(list) == 0, "nothing came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, eventTime)
+		breaks(!found, "of the cancellation nothing came within %s", eventTime)
+		return list
+	})
+}
+
+// fields are the documented ones of the body.
+func (d delivery) fields() (f struct {
+	Reference string          `json:"customerReferenceNo"`
+	Event     types.EventKind `json:"event"`
+	Time      int64           `json:"eventTime"`
+}) {
+	_ = json.Unmarshal(d.body, &f) // what cannot be read is not there
+	return f
+}
+
+// kinds are those of events, in order.
+func kinds(list []delivery) string {
+	var names []string
+	for _, d := range list {
+		names = append(names, string(d.fields().Event))
+	}
+	return strings.Join(names, " ")
+}
+
+var webhookRules = []Rule{
+	{"webhook/delivered", "Events", "a later change of an order is posted to its callbackUrl; which events come, in which order", "Booking.Callback",
+		func(r *run) {
+			r.whole = true
+			r.find("%s", kinds(r.events()))
+		}},
+	{"webhook/form", "Events", "an event has a documented kind, and its time in milliseconds", "Booking.Callback", func(r *run) {
+		for _, d := range r.events() {
+			f := d.fields()
+			breaks(!slices.Contains([]types.EventKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled, types.EventOrderModified},
+				f.Event), "its event is %q", f.Event)
+			breaks(f.Time == 0 || time.UnixMilli(f.Time).Sub(d.at).Abs() > 24*time.Hour, "%s: eventTime is not now in milliseconds", f.Event)
+		}
+	}},
+	{"webhook/agent", "Events", "User-Agent is that of a webhook agent of version 1.0", "Booking.Callback", func(r *run) {
+		for _, d := range r.events() {
+			agent := d.header.Get("User-Agent")
+			breaks(!strings.HasSuffix(agent, "-webhook/1.0"), "it is %q", agent)
+		}
+	}},
+	{"webhook/signature", "Events", "each event is signed over its raw body, now, and has an id", "Booking.Callback", func(r *run) {
+		skip(len(r.cfg.Booking.Callback.Secrets) == 0, "needs Callback.Secrets")
+		for _, d := range r.events() {
+			breaks(d.err != nil, "%s: %v", d.fields().Event, d.err)
+			breaks(d.header.Get(idHeader) == "", "%s: there is no %s", d.fields().Event, idHeader)
+		}
+	}},
+	{"webhook/redelivery", "Events", "an event that was answered with 503 comes again; how soon, and what differs", "Booking.Callback", func(r *run) {
+		list := r.events()
+		first := slices.IndexFunc(list, func(d delivery) bool { return d.status == 503 })
+		skip(first < 0, "the first delivery was of another booking")
+		var again *delivery
+		took, found := r.poll(eventTime, 10*time.Second, func() bool {
+			for _, d := range r.cfg.Booking.Callback.deliveries() {
+				if d.at.After(list[first].at) && d.fields() == list[first].fields() {
+					again = &d
+				}
+			}
+			return again != nil
+		})
+		breaks(!found, "it does not come again within %s", took)
+		r.find("after %s; the same id: %t, body: %t, signature: %t", again.at.Sub(list[first].at).Round(time.Second),
+			again.header.Get(idHeader) == list[first].header.Get(idHeader), bytes.Equal(again.body, list[first].body),
+			again.header.Get(signHeader) == list[first].header.Get(signHeader))
+	}},
+}
