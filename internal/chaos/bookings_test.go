@@ -58,19 +58,31 @@ func chaosFaults() (all []fault) {
 			all = append(all, f)
 		}
 	}
-	for _, row := range slices.Concat(connectionPoints, answerPoints) {
-		hidden := row.made && row.point == "unlisted code" // one poll decides about a refusal, and the order may not show yet
-		if row.fault.Kind != "" && row.fault.Operation == "" && !hidden {
-			add(2, bookFault(row.fault))
-		}
-	}
-	for _, f := range []fault{
-		status(503, "<html>"), status(500, ""), status(302, "<html>"), status(404, "<html>"), status(401, "<html>"), status(400, ""),
+	lost := []fault{ // without an order, although the service may seem to have made one
+		{Kind: cut}, {Kind: hotelstaystest.FaultCutBeforeRead}, {Kind: hotelstaystest.FaultResetStream},
+		{Kind: hotelstaystest.FaultGarbage}, {Kind: delay, Delay: 3 * time.Minute}, status(200, `{"code":0,"data":{}}`),
+		status(504, ""), status(429, "<html>"), status(503, "<html>"), status(500, ""), status(302, "<html>"), status(404, "<html>"),
+		status(401, "<html>"), status(400, ""), status(200, `{"code":100009999,"msg":"no"}`),
 		{Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeRateChanged},
-		committed(status(500, "")), committed(status(502, "<html>")), {Kind: hotelstaystest.FaultEmptyBody, Commit: true},
-		{Kind: delay, Delay: 100 * time.Second},
-	} {
-		add(2, bookFault(f))
+	}
+	made := []fault{
+		{Kind: cut}, {Kind: hotelstaystest.FaultCutMidResponse}, {Kind: hotelstaystest.FaultResetStream},
+		{Kind: hotelstaystest.FaultGarbage}, {Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody},
+		{Kind: delay, Delay: 3 * time.Minute}, {Kind: hotelstaystest.FaultSlowBody, Delay: 3 * time.Minute},
+		{Kind: wrongType}, {Kind: wrongType, Field: "code"}, {Kind: wrongType, Field: "data.hotelOrder"},
+		status(504, ""), status(504, `{"code":100001111,"msg":"moved"}`), status(429, "<html>"), status(500, ""), status(502, "<html>"),
+	}
+	for i := range made {
+		made[i].Commit = true
+	}
+	through := []fault{ // or nothing was carried out, and it is sent again
+		{Kind: wrongType, Field: "data.hotelOrder.status"}, {Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute},
+		{Kind: delay, Delay: time.Minute}, {Kind: delay, Delay: 100 * time.Second}, status(401, ""), status(429, ""), status(403, ""),
+		{Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "61"},
+	}
+	for _, f := range slices.Concat(lost, made, through) {
+		f.Operation = hotelstays.OpBook
+		add(2, f)
 	}
 	poll := func(percent float64, kinds ...fault) {
 		for _, f := range kinds {
@@ -89,16 +101,6 @@ func chaosFaults() (all []fault) {
 	add(20, fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503})
 	add(10, fault{Operation: hotelstays.OpTicket, Kind: cut}, fault{Operation: hotelstays.OpCheckAvail, Kind: cut})
 	return all
-}
-
-func committed(f fault) fault {
-	f.Commit = true
-	return f
-}
-
-func bookFault(f fault) fault {
-	f.Operation = hotelstays.OpBook
-	return f
 }
 
 // chaosService is one sandbox, and what its workers learned.

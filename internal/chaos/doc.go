@@ -1,6 +1,6 @@
 // Package chaos has the tests that break things on purpose or take many clients and real
-// time: bookings through faults and dying processes, each point at which a Book can break
-// off, bursts of callers, a whole catalogue, and writers of files that are killed.
+// time: bookings through faults and dying processes, bursts of callers, a whole catalogue, and
+// writers of files that are killed.
 //
 // They use the public package alone. HOTELSTAYS_LONG=1 runs all of each; without it they
 // run a part, with -short a smaller one.
