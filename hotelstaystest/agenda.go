@@ -193,6 +193,6 @@ func (s *Server) advance(d time.Duration) ([]Due, error) {
 	g.advancing = false
 	g.changed.Broadcast()
 	g.rouse()
-	s.ledger.note(ChangeClock)
+	s.ledger.note(EntryClock)
 	return done, nil
 }

@@ -123,9 +123,9 @@ type Config struct {
 	Variants Variants      `json:"variants,omitzero"`
 	Control  ControlConfig `json:"control,omitzero"`
 
-	// LedgerLimit is how many requests and how many webhooks the ledger keeps. The oldest
-	// go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit. The
-	// default is 50,000.
+	// LedgerLimit is how many requests, webhooks and changed orders the ledger keeps. The
+	// oldest go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit.
+	// The default is 50,000.
 	LedgerLimit int `json:"ledgerLimit,omitzero"`
 }
 

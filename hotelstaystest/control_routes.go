@@ -4,10 +4,8 @@ package hotelstaystest
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -21,7 +19,7 @@ var controlRoutes = []controlRoute{
 	{"GET", "/_sandbox/ledger", nil, getLedger},
 
 	{"GET", "/_sandbox/events", []string{"after"}, getEvents},
-	{"GET", "/_sandbox/requests", []string{"operation", "traceId", "reference", "q", "after", "before", "limit"}, getRequests},
+	{"GET", "/_sandbox/requests", []string{"operation", "traceId", "reference", "after", "limit"}, getRequests},
 
 	{"GET", "/_sandbox/faults", nil, getFaults},
 	{"POST", "/_sandbox/faults", nil, input(postFault)},
@@ -99,42 +97,31 @@ func getLedger(c *controlCall) (any, error) {
 	}, nil
 }
 
-// getRequests returns the first requests after a number, the last ones before one, or the last.
+// getRequests returns the first requests after a number, or else the last.
 func getRequests(c *controlCall) (any, error) {
-	after, before, limit := int64(c.numbers["after"]), int64(c.numbers["before"]), c.numbers["limit"]
-	matches := c.requestFilter()
+	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
 	attempts := map[string]int{}
 	found := []journalRequest{}
 	for _, r := range c.s.ledger.kept() {
 		if r.TraceID != "" {
 			attempts[r.TraceID]++
 		}
-		if r.Seq <= after || r.Seq >= before || !matches(r) {
-			continue
+		if r.Seq > after && c.wants(r) {
+			found = append(found, journalRequest{*r, attempts[r.TraceID], r.Header, r.Body, r.Answer})
 		}
-		if len(found) == limit {
-			if after >= 0 {
-				break
-			}
-			found = slices.Delete(found, 0, 1)
-		}
-		body, answer := r.Bodies()
-		found = append(found, journalRequest{newControlRequest(r), attempts[r.TraceID], r.Header, body, answer})
 	}
-	return map[string]any{"requests": found, "dropped": c.s.ledger.Dropped()}, nil
+	first := 0
+	if after < 0 {
+		first = max(0, len(found)-limit)
+	}
+	return map[string]any{"requests": found[first:min(first+limit, len(found))], "dropped": c.s.ledger.Dropped()}, nil
 }
 
-func (c *controlCall) requestFilter() func(*Request) bool {
-	operation, traceID, reference := Operation(c.query["operation"]), c.query["traceId"], c.query["reference"]
-	text := regexp.MustCompile("(?i)" + regexp.QuoteMeta(strings.ToValidUTF8(c.query["q"], "\ufffd")))
-	has := func(r *Request) bool {
-		body, answer := r.Bodies()
-		return slices.ContainsFunc([]string{string(r.Operation), r.Path, r.Msg, r.RequestID, r.TraceID, body, answer}, text.MatchString)
-	}
-	return func(r *Request) bool {
-		return (operation == "" || r.Operation == operation) && (traceID == "" || r.TraceID == traceID) &&
-			(reference == "" || slices.Contains(r.References(), reference)) && (c.query["q"] == "" || has(r))
-	}
+// wants reports whether a request matches the parameters.
+func (c *controlCall) wants(r *Request) bool {
+	operation, traceID, reference := c.query["operation"], c.query["traceId"], c.query["reference"]
+	return (operation == "" || string(r.Operation) == operation) && (traceID == "" || r.TraceID == traceID) &&
+		(reference == "" || slices.Contains(r.References, reference))
 }
 
 func getFaults(c *controlCall) (any, error) {
@@ -253,11 +240,8 @@ func getWebhooks(c *controlCall) (any, error) {
 	found := c.s.ledger.webhooksOf(func(w *Webhook) bool {
 		return reference == "" || w.CustomerReferenceNo == reference || w.PlatformReferenceNo == reference
 	})
-	out := []controlWebhook{}
-	for _, w := range found[max(0, len(found)-c.numbers["limit"]):] {
-		out = append(out, newControlWebhook(w))
-	}
-	return map[string]any{"webhooks": out, "total": len(found)}, nil
+	last := found[max(0, len(found)-c.numbers["limit"]):]
+	return map[string]any{"webhooks": append([]Webhook{}, last...), "total": len(found)}, nil
 }
 
 func redeliver(c *controlCall) (any, error) { return nil, c.s.redeliverWebhook(c.PathValue("eventId")) }

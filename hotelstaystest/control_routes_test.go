@@ -199,8 +199,8 @@ func TestControlWebhooks(t *testing.T) {
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
-		list := func(query string) []controlWebhook {
-			var got struct{ Webhooks []controlWebhook }
+		list := func(query string) []Webhook {
+			var got struct{ Webhooks []Webhook }
 			c.must("GET", "/_sandbox/webhooks"+query, nil, &got)
 			return got.Webhooks
 		}
@@ -218,7 +218,7 @@ func TestControlWebhooks(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d", a.Signed, a.Status))
 		}
 		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
-		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(w.Body,
+		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(string(w.Body),
 			"order_created"), "got  %s\nwant %s\n%+v", got, want, w)
 		s.SendWebhook("ref", "last")
 		synctest.Wait()

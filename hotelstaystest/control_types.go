@@ -7,60 +7,17 @@ import (
 	"time"
 )
 
-type controlEntry struct {
-	Seq     int64           `json:"seq"`
-	At      time.Time       `json:"at"`
-	Kind    string          `json:"kind"` // "request", "order", "webhook" or a Change
-	Request *controlRequest `json:"request,omitempty"`
-	Order   *controlOrder   `json:"order,omitempty"`
-	Webhook *controlWebhook `json:"webhook,omitempty"`
-}
-
-func (s *Server) controlEntry(e Entry) controlEntry {
-	out := controlEntry{Seq: e.Seq, At: e.At, Kind: string(e.Change)}
-	switch {
-	case e.Request != nil:
-		r := newControlRequest(e.Request)
-		out.Kind, out.Request = "request", &r
-	case e.Order != nil:
-		o := s.controlOrder(*e.Order)
-		out.Kind, out.Order = "order", &o
-	case e.Webhook != nil:
-		w := newControlWebhook(*e.Webhook)
-		out.Kind, out.Webhook = "webhook", &w
-	}
-	return out
-}
-
-type controlRequest struct {
-	Request
-	References []string `json:"references"` // to orders, in the bodies
-}
-
-func newControlRequest(r *Request) controlRequest {
-	return controlRequest{*r, append([]string{}, r.References()...)}
-}
-
 type journalRequest struct {
-	controlRequest
+	Request
 	Attempt int         `json:"attempt"` // among the kept requests with the same Trace-Id; 0: it has none
 	Header  http.Header `json:"header"`
 	Body    string      `json:"body"`
 	Answer  string      `json:"answer"`
 }
 
-type controlOrder struct {
-	Order
-	State string `json:"state"`
-}
-
-func (s *Server) controlOrder(o Order) controlOrder {
-	return controlOrder{o, s.cfg.Variants.OrderStatusNumbers.Name(o.Status)}
-}
-
 // orderDetails is an order with what its ledger record does not have.
 type orderDetails struct {
-	controlOrder
+	Order
 	HotelConfirmNo string     `json:"hotelConfirmNo"`
 	HotelID        string     `json:"hotelId"`
 	HotelName      string     `json:"hotelName"`
@@ -77,7 +34,7 @@ type orderDetails struct {
 
 func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 	out := orderDetails{
-		controlOrder: s.controlOrder(o.record()), HotelConfirmNo: o.confirmNo,
+		Order: s.orders.record(o), HotelConfirmNo: o.confirmNo,
 		HotelID: sourceID(o.offer.supplier, o.offer.hotel), HotelName: s.world.hotelName(o.offer.hotel).En,
 		CheckIn: o.offer.checkIn.Format(dateForm), CheckOut: o.offer.checkOut().Format(dateForm),
 		Holder: o.holder.FirstName + " " + o.holder.LastName, Guests: []string{},
@@ -88,16 +45,6 @@ func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 		out.Guests = append(out.Guests, g.FirstName+" "+g.LastName)
 	}
 	return out
-}
-
-type controlWebhook struct {
-	Webhook
-	Body string `json:"body"`
-}
-
-func newControlWebhook(w Webhook) controlWebhook {
-	w.Attempts = append([]WebhookAttempt{}, w.Attempts...)
-	return controlWebhook{w, string(w.Body)}
 }
 
 type controlFault struct {

@@ -10,63 +10,48 @@ import (
 	"time"
 )
 
-// Entry is the state of a request, an order or a webhook after a change, or another change:
-// one of the four is set. A later entry about the same one replaces it in the ledger.
+// Entry is the state of a request, an order or a webhook after a change, or a change of
+// something else, by its Kind. A later entry about the same one replaces it in the ledger.
 type Entry struct {
-	Seq     int64 // counted from 1
-	At      time.Time
-	Request *Request
-	Order   *Order
-	Webhook *Webhook
-	Change  Change
+	Seq     int64     `json:"seq"` // counted from 1
+	At      time.Time `json:"at"`
+	Kind    EntryKind `json:"kind"`
+	Request *Request  `json:"request,omitempty"`
+	Order   *Order    `json:"order,omitempty"`
+	Webhook *Webhook  `json:"webhook,omitempty"`
 }
 
-// Change is a change that is not of one request, order or webhook.
-type Change string
+// EntryKind is the kind of an [Entry].
+type EntryKind string
 
-// The changes.
+// The kinds of entry.
 const (
-	ChangeReset  Change = "reset"  // [Server.Reset]
-	ChangeClock  Change = "clock"  // [Server.Advance]
-	ChangeFaults Change = "faults" // a fault was injected, acted or was removed
+	EntryRequest EntryKind = "request"
+	EntryOrder   EntryKind = "order"
+	EntryWebhook EntryKind = "webhook"
+	EntryReset   EntryKind = "reset"  // [Server.Reset]
+	EntryClock   EntryKind = "clock"  // [Server.Advance]
+	EntryFaults  EntryKind = "faults" // a fault was injected, acted or was removed
 )
-
-const (
-	requestEntry = iota
-	orderEntry
-	webhookEntry
-	changeEntry
-	entryKinds
-)
-
-func (e *Entry) kind() int {
-	switch {
-	case e.Request != nil:
-		return requestEntry
-	case e.Order != nil:
-		return orderEntry
-	case e.Webhook != nil:
-		return webhookEntry
-	}
-	return changeEntry
-}
 
 // size estimates the entry's memory in bytes.
 func (e *Entry) size() int {
 	n := 600
-	switch e.kind() {
-	case requestEntry:
-		n += len(e.Request.Method) + len(e.Request.Path) + len(e.Request.Msg)
-		n += e.Request.bodies.size()
+	switch e.Kind {
+	case EntryRequest:
+		n += len(e.Request.Method) + len(e.Request.Path) + len(e.Request.Msg) + len(e.Request.Body) + len(e.Request.Answer)
+		for _, ref := range e.Request.References {
+			n += 16 + len(ref)
+		}
 		for name, values := range e.Request.Header {
 			n += 48 + len(name)
 			for _, v := range values {
 				n += len(v)
 			}
 		}
-	case orderEntry:
+	case EntryOrder:
 		n += len(e.Order.CustomerReferenceNo) + len(e.Order.RatePkgID) + len(e.Order.CallbackURL) + 32*len(e.Order.History)
-	case webhookEntry:
+	case EntryWebhook:
 		n += len(e.Webhook.CustomerReferenceNo) + len(e.Webhook.URL) + len(e.Webhook.Body)
 		for _, a := range e.Webhook.Attempts {
 			n += 256 + len(a.Error)
@@ -76,16 +61,16 @@ func (e *Entry) size() int {
 }
 
 func (e Entry) clone() Entry {
-	switch e.kind() {
-	case requestEntry:
+	switch e.Kind {
+	case EntryRequest:
 		r := *e.Request
-		r.Header = r.Header.Clone()
+		r.Header, r.References = r.Header.Clone(), slices.Clone(r.References)
 		e.Request = &r
-	case orderEntry:
+	case EntryOrder:
 		o := *e.Order
 		o.History = slices.Clone(o.History)
 		e.Order = &o
-	case webhookEntry:
+	case EntryWebhook:
 		w := *e.Webhook
 		w.Body, w.Attempts = slices.Clone(w.Body), slices.Clone(w.Attempts)
 		e.Webhook = &w
@@ -104,23 +89,23 @@ type record struct {
 
 const (
 	minLogBytes   = 1 << 20
-	bytesPerLimit = 4 << 10 // a typical request, order and webhook together need less
+	bytesPerLimit = 4 << 10 // a typical record needs less
 )
 
 // eventLog is guarded by Ledger.mu. What its entries point to never changes.
 type eventLog struct {
-	limit, maxBytes int // of each kind; of all
+	limit, maxBytes int // of records; of all
 	seq             int64
 	bytes           int
 	dropped         int
-	era             int                   // resets so far
-	lists           [entryKinds]list.List // of *record, by Seq of the last entry
-	changes         map[Change]*record
+	era             int       // resets so far
+	records         list.List // of *record, by Seq of the last entry
+	changes         map[EntryKind]*record
 	news            chan struct{} // closed at the next entry; nil: nobody waits
 }
 
 func newEventLog(limit int) eventLog {
-	return eventLog{limit: limit, changes: map[Change]*record{}, maxBytes: max(minLogBytes, min(limit,
+	return eventLog{limit: limit, changes: map[EntryKind]*record{}, maxBytes: max(minLogBytes, min(limit,
 		math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
@@ -139,61 +124,42 @@ func (l *eventLog) put(r *record, e Entry) {
 		close(l.news)
 		l.news = nil
 	}
-	in := &l.lists[e.kind()]
 	if r.place == nil {
-		r.place = in.PushBack(r)
+		r.place = l.records.PushBack(r)
 	} else {
 		l.bytes -= r.size
-		in.MoveToBack(r.place)
+		l.records.MoveToBack(r.place)
 	}
 	r.last, r.size = e, e.size()
 	l.bytes += r.size
-	if in.Len() > l.limit {
-		l.drop(in)
-	}
-	for l.bytes > l.maxBytes {
-		l.drop(l.oldest())
+	for l.records.Len() > l.limit || l.bytes > l.maxBytes {
+		oldest := l.records.Remove(l.records.Front()).(*record)
+		oldest.place = nil
+		l.bytes -= oldest.size
+		l.dropped++
 	}
 }
 
 // reset drops everything. Sequence numbers go on, so that readers can.
 func (l *eventLog) reset() {
-	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[Change]*record{}, news: l.news}
+	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[EntryKind]*record{}, news: l.news}
 }
 
-func (l *eventLog) note(c Change, at time.Time) {
-	if l.changes[c] == nil {
-		l.changes[c] = new(record)
+// note adds an entry about nothing but its kind.
+func (l *eventLog) note(kind EntryKind, at time.Time) {
+	if l.changes[kind] == nil {
+		l.changes[kind] = new(record)
 	}
-	l.put(l.changes[c], Entry{At: at, Change: c})
+	l.put(l.changes[kind], Entry{At: at, Kind: kind})
 }
 
-// oldest returns the list with the oldest entry. The log is not empty.
-func (l *eventLog) oldest() *list.List {
-	var oldest *list.List
-	seq := int64(math.MaxInt64)
-	for i := range l.lists {
-		if in := &l.lists[i]; in.Len() > 0 {
-			if r := in.Front().Value.(*record); r.last.Seq < seq {
-				oldest, seq = in, r.last.Seq
-			}
-		}
-	}
-	return oldest
-}
-
-func (l *eventLog) drop(in *list.List) {
-	r := in.Remove(in.Front()).(*record)
-	r.place = nil
-	l.bytes -= r.size
-	l.dropped++
-}
-
-// records returns those of a kind in order of their first entries.
-func (l *eventLog) records(kind int) []*record {
+// of returns the records of a kind in order of their first entries.
+func (l *eventLog) of(kind EntryKind) []*record {
 	var out []*record
-	for e := l.lists[kind].Front(); e != nil; e = e.Next() {
-		out = append(out, e.Value.(*record))
+	for e := l.records.Front(); e != nil; e = e.Next() {
+		if r := e.Value.(*record); r.last.Kind == kind {
+			out = append(out, r)
+		}
 	}
 	slices.SortFunc(out, func(a, b *record) int { return cmp.Compare(a.first, b.first) })
 	return out
@@ -201,26 +167,13 @@ func (l *eventLog) records(kind int) []*record {
 
 // after returns the first entries after a sequence number, oldest first.
 func (l *eventLog) after(seq int64, limit int) []Entry {
-	last := func(e *list.Element) Entry { return e.Value.(*record).last }
-	var next [entryKinds]*list.Element
-	for i := range l.lists {
-		for e := l.lists[i].Back(); e != nil && last(e).Seq > seq; e = e.Prev() {
-			next[i] = e
-		}
+	var from *list.Element
+	for e := l.records.Back(); e != nil && e.Value.(*record).last.Seq > seq; e = e.Prev() {
+		from = e
 	}
 	var out []Entry
-	for len(out) < limit {
-		first := -1
-		for i, e := range next {
-			if e != nil && (first < 0 || last(e).Seq < last(next[first]).Seq) {
-				first = i
-			}
-		}
-		if first < 0 {
-			break
-		}
-		out = append(out, last(next[first]))
-		next[first] = next[first].Next()
+	for ; from != nil && len(out) < limit; from = from.Next() {
+		out = append(out, from.Value.(*record).last)
 	}
 	return out
 }

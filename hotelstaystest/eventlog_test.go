@@ -28,7 +28,7 @@ func TestEntriesNeverChange(t *testing.T) {
 
 func TestLedgerReturnsCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}}})
+		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}}, Control: ControlConfig{Enabled: true}})
 		login(t, s).bookWithCallback("ref", hook)
 		synctest.Wait()
 		content := func() string {
@@ -47,6 +47,7 @@ func TestLedgerReturnsCopies(t *testing.T) {
 			switch {
 			case e.Request != nil:
 				e.Request.Status = 0
+				e.Request.References = append(e.Request.References[:0], "changed")
 				e.Request.Header.Set("Content-Type", "changed")
 			case e.Order != nil:
 				e.Order.History[0].Status = 9

@@ -35,7 +35,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	dropped := 0
 	for text := []byte(": connected\n\n"); send(text); {
 		entries, lost, news := s.ledger.read(after, eventsAtOnce)
-		text = s.eventText(entries)
+		text = eventText(entries)
 		if lost != dropped {
 			dropped = lost
 			text = fmt.Appendf(text, "event: dropped\ndata: {\"dropped\":%d}\n\n", dropped)
@@ -56,15 +56,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	}
 }
 
-func (s *Server) eventText(entries []Entry) []byte {
+func eventText(entries []Entry) []byte {
 	var text bytes.Buffer
 	for _, e := range entries {
-		entry := s.controlEntry(e)
-		data, err := json.Marshal(entry)
+		data, err := json.Marshal(e)
 		if err != nil {
 			panic("hotelstaystest: cannot encode an entry: " + err.Error())
 		}
-		fmt.Fprintf(&text, "id: %d\nevent: %s\ndata: %s\n\n", entry.Seq, entry.Kind, data)
+		fmt.Fprintf(&text, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, data)
 	}
 	return text.Bytes()
 }

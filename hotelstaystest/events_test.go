@@ -102,9 +102,9 @@ func TestEvents(t *testing.T) {
 		last := int64(0)
 		kinds := map[string]bool{}
 		for _, e := range events {
-			var entry controlEntry
+			var entry Entry
 			err := json.Unmarshal([]byte(e.data), &entry)
-			failIf(t, err != nil || fmt.Sprint(entry.Seq) != e.id || entry.Kind != e.event ||
+			failIf(t, err != nil || fmt.Sprint(entry.Seq) != e.id || string(entry.Kind) != e.event ||
 				entry.Seq <= last, "%v in %+v after %d", err, e, last)
 			last = entry.Seq
 			kinds[e.event] = true
@@ -218,11 +218,11 @@ func (w *stuckWriter) Write([]byte) (int, error) {
 
 // Readers that follow the ledger get each entry once, also when records change in between.
 func TestEntriesAreReadInPages(t *testing.T) {
-	l := newLedger(100, new(clock), nil)
+	l := newLedger(200, new(clock), nil)
 	var recs []*record
 	for i := range 50 {
 		recs = append(recs, l.addWebhook(Webhook{EventID: fmt.Sprint(i)}))
-		l.note(ChangeClock)
+		l.note(EntryClock)
 		l.logOrder(new(record), Order{}, time.Time{})
 	}
 	l.updateWebhook(recs[1], func(w *Webhook) { w.State = WebhookDelivered })

@@ -261,7 +261,7 @@ func (fs *faults) pick(op Operation, references ...string) *Fault {
 func (s *Server) inject(f Fault) (planted, error) {
 	added, err := s.faults.add(f)
 	if err == nil {
-		s.ledger.note(ChangeFaults)
+		s.ledger.note(EntryFaults)
 	}
 	return added, err
 }
@@ -270,7 +270,7 @@ func (s *Server) inject(f Fault) (planted, error) {
 func (s *Server) removeFaults(matches func(planted) bool) int {
 	n := s.faults.remove(matches)
 	if n > 0 {
-		s.ledger.note(ChangeFaults)
+		s.ledger.note(EntryFaults)
 	}
 	return n
 }
@@ -282,7 +282,7 @@ func (s *Server) pickFault(op Operation, references ...string) *Fault {
 		f = s.faults.pick(op, references...)
 	}
 	if f != nil {
-		s.ledger.note(ChangeFaults)
+		s.ledger.note(EntryFaults)
 	}
 	return f
 }

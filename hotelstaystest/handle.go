@@ -49,7 +49,6 @@ type call struct {
 	gzip        bool
 	topLevel    bool        // answers have OAuth's own form, see [Variants.OAuthTopLevel]
 	limits      http.Header // about the rate limit
-	bodies      *bodies     // for the journal; nil: not kept
 	fault       *Fault      // that the request meets, or nil
 }
 
@@ -120,7 +119,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, c *call) {
 	s.cutBeforeRead(r, c)
 	body, bodyErr := s.readBody(w, r, c)
 	if c.fault == nil && s.faults.bound(c.op.name) {
-		s.meet(c, s.pickFault(c.op.name, referencesIn(nil, body)...))
+		s.meet(c, s.pickFault(c.op.name, referencesIn(body)...))
 	}
 	s.delay(r, c, false)
 	a := s.execute(r, c, body, bodyErr)
@@ -168,14 +167,14 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, a *answ
 	if !a.bare {
 		c.setHeaders(a.header)
 	}
-	s.keepAnswer(c, a)
+	kept, references := s.keep(a.body)
 	if c.gzip {
 		a.compress()
 	}
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
 		rec.Status, rec.Code, rec.Msg, rec.Done = a.status, a.code, a.msg, s.clock.now()
 		rec.Cut = f != nil && f.Kind == FaultCutMidResponse
-		rec.bodies = c.bodies
+		rec.Answer, rec.References = kept, union(rec.References, references)
 	})
 	s.deliver(w, r, c, a)
 }
@@ -226,9 +225,9 @@ func (s *Server) checkRateLimit(c *call) *answer {
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	s.keepRequest(c, body)
+	kept, references := s.keep(body)
 	s.ledger.updateRequest(c.rec, func(rec *Request) {
-		rec.BodySHA256, rec.BodySize, rec.bodies = sha256Hex(body), len(body), c.bodies
+		rec.BodySHA256, rec.BodySize, rec.Body, rec.References = sha256Hex(body), len(body), kept, references
 	})
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, badRequest("the body exceeds %d bytes", maxBody)

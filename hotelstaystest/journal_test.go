@@ -46,9 +46,8 @@ func TestJournal(t *testing.T) {
 
 	for query, want := range map[string]string{
 		"?operation=Book": "[3 4]", "?traceId=poll": "[5]", "?reference=PO000000001": "[4 5 7]", "?reference=PO00000000": "[]",
-		"?q=HOLDER": "[3 4 5 7]", "?q=" + url.QueryEscape(`"ticket"`): "[1]", "?q=(": "[]", "?q=%ff": "[]", "?q=no+operation": "[6]",
-		"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?before=3&limit=1": "[2]", "?before=3": "[1 2]",
-		"?after=1&before=4": "[2 3]", "?operation=Book&q=cut": "[]", "?operation=Cancel": "[]", "?after=7": "[]",
+		"?limit=2": "[6 7]", "?after=0&limit=2": "[1 2]", "?after=2&limit=2": "[3 4]", "?operation=Book&traceId=poll": "[]",
+		"?operation=Cancel": "[]", "?after=7": "[]",
 	} {
 		numbers := []int64{}
 		for _, r := range c.journal(query) {
@@ -56,7 +55,7 @@ func TestJournal(t *testing.T) {
 		}
 		same(t, fmt.Sprint(numbers), want, query)
 	}
-	c.refused("GET", "/_sandbox/requests?before=0", nil, 400, "before", "integer")
+	c.refused("GET", "/_sandbox/requests?limit=0", nil, 400, "limit", "integer")
 	c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
 }
 

@@ -5,6 +5,7 @@ package hotelstaystest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"math"
 	"net/http"
@@ -41,7 +42,12 @@ type Request struct {
 	SessionID   string    `json:"sessionId"`
 	RateLimited bool      `json:"rateLimited"` // refused by a rate limit, not by an injected 429
 
-	bodies *bodies // for the journal; nil: not kept
+	// References are those to orders in Body and Answer, which are cut off after 16 KiB. Secrets,
+	// passport numbers, birth dates, e-mail addresses and phone numbers are masked in them, names
+	// are not. All three are kept with [ControlConfig.Enabled] only.
+	References []string `json:"references"`
+	Body       string   `json:"-"`
+	Answer     string   `json:"-"`
 }
 
 // StatusChange is an entry of an order's history.
@@ -61,6 +67,7 @@ type Order struct {
 	CallbackURL         string            `json:"callbackUrl"`
 	CreatedAt           time.Time         `json:"createdAt"`
 	Status              types.OrderStatus `json:"status"`
+	State               string            `json:"state"`   // the word for Status
 	History             []StatusChange    `json:"history"` // oldest first
 	Total               string            `json:"total"`   // net, such as "120.50 USD"
 }
@@ -94,7 +101,7 @@ type Webhook struct {
 	PlatformReferenceNo string           `json:"platformReferenceNo"`
 	URL                 string           `json:"url"`
 	EventTime           time.Time        `json:"eventTime"`
-	Body                []byte           `json:"body"` // before FaultAlteredBody
+	Body                json.RawMessage  `json:"body"` // before FaultAlteredBody
 	State               WebhookState     `json:"state"`
 	Attempts            []WebhookAttempt `json:"attempts"` // oldest first
 }
@@ -112,8 +119,8 @@ type WebhookAttempt struct {
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
-// return copies. Counts cover all of that time; of requests and webhooks it keeps the last
-// ones ([Config.LedgerLimit]). Times are of the sandbox's clock ([Server.Now]). A zero Ledger is
+// return copies. Counts cover all of that time; it keeps the last requests,
+// webhooks and entries ([Config.LedgerLimit]), and all orders. Times are of the sandbox's clock ([Server.Now]). A zero Ledger is
 // empty.
 type Ledger struct {
 	mu            sync.Mutex
@@ -137,7 +144,7 @@ func (l *Ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.log.reset()
-	l.log.note(ChangeReset, l.clock.now())
+	l.log.note(EntryReset, l.clock.now())
 	l.requests, l.counts, l.limited, l.cancellations = 0, map[Operation]int{}, map[Operation]int{}, nil
 	for _, count := range []*atomic.Int64{&l.tickets, &l.tokens, &l.reused, &l.duplicates} {
 		count.Store(0)
@@ -147,7 +154,7 @@ func (l *Ledger) reset() {
 func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record {
 	req := &Request{
 		Operation: op, Method: r.Method, Path: r.URL.Path, Proto: r.Proto, ClientIP: clientIP,
-		Header:    scrubbed(r.Header),
+		Header: scrubbed(r.Header), References: []string{},
 		RequestID: r.Header.Get("Request-Id"), TraceID: r.Header.Get("Trace-Id"), SessionID: r.Header.Get("Session-Id"),
 	}
 	rec := new(record)
@@ -156,7 +163,7 @@ func (l *Ledger) arrive(op Operation, r *http.Request, clientIP string) *record 
 	l.requests++
 	l.counts[op]++
 	req.Seq, req.Arrived = l.requests, l.clock.now()
-	l.log.put(rec, Entry{At: req.Arrived, Request: req})
+	l.log.put(rec, Entry{At: req.Arrived, Kind: EntryRequest, Request: req})
 	return rec
 }
 
@@ -166,7 +173,7 @@ func (l *Ledger) updateRequest(rec *record, change func(*Request)) {
 	defer l.mu.Unlock()
 	req := *rec.last.Request
 	change(&req)
-	l.log.put(rec, Entry{At: l.clock.now(), Request: &req})
+	l.log.put(rec, Entry{At: l.clock.now(), Kind: EntryRequest, Request: &req})
 }
 
 func (l *Ledger) rateLimited(rec *record) {
@@ -179,14 +186,14 @@ func (l *Ledger) rateLimited(rec *record) {
 func (l *Ledger) logOrder(rec *record, o Order, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.log.put(rec, Entry{At: at, Order: &o})
+	l.log.put(rec, Entry{At: at, Kind: EntryOrder, Order: &o})
 }
 
 func (l *Ledger) addWebhook(w Webhook) *record {
 	rec := new(record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.log.put(rec, Entry{At: w.EventTime, Webhook: &w})
+	l.log.put(rec, Entry{At: w.EventTime, Kind: EntryWebhook, Webhook: &w})
 	return rec
 }
 
@@ -197,14 +204,14 @@ func (l *Ledger) updateWebhook(rec *record, change func(*Webhook)) {
 	w := *rec.last.Webhook
 	w.Attempts = slices.Clone(w.Attempts)
 	change(&w)
-	l.log.put(rec, Entry{At: l.clock.now(), Webhook: &w})
+	l.log.put(rec, Entry{At: l.clock.now(), Kind: EntryWebhook, Webhook: &w})
 }
 
 // findWebhook returns the record of an event and its last entry, or nil.
 func (l *Ledger) findWebhook(eventID string) (*record, Webhook) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, rec := range l.log.records(webhookEntry) {
+	for _, rec := range l.log.of(EntryWebhook) {
 		if rec.last.Webhook.EventID == eventID {
 			return rec, *rec.last.Webhook
 		}
@@ -218,10 +225,10 @@ func (l *Ledger) cancelled(c Cancellation) {
 	l.cancellations = append(l.cancellations, c)
 }
 
-func (l *Ledger) note(c Change) {
+func (l *Ledger) note(kind EntryKind) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.log.note(c, l.clock.now())
+	l.log.note(kind, l.clock.now())
 }
 
 // read returns the first entries after a sequence number, how many entries were dropped, and
@@ -272,7 +279,7 @@ func (l *Ledger) Requests(op Operation) []Request {
 	var out []Request
 	for _, r := range l.kept() {
 		if op == "" || r.Operation == op {
-			out = append(out, *Entry{Request: r}.clone().Request)
+			out = append(out, *Entry{Kind: EntryRequest, Request: r}.clone().Request)
 		}
 	}
 	return out
@@ -316,7 +323,7 @@ func (l *Ledger) kept() []*Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []*Request
-	for _, rec := range l.log.records(requestEntry) {
+	for _, rec := range l.log.of(EntryRequest) {
 		out = append(out, rec.last.Request)
 	}
 	return out
@@ -364,7 +371,7 @@ func (l *Ledger) webhooksOf(wanted func(*Webhook) bool) []Webhook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []Webhook
-	for _, rec := range l.log.records(webhookEntry) {
+	for _, rec := range l.log.of(EntryWebhook) {
 		if wanted(rec.last.Webhook) {
 			out = append(out, *rec.last.clone().Webhook)
 		}

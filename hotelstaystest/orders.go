@@ -169,7 +169,7 @@ func (st *orderStore) count() int {
 	return len(st.list)
 }
 
-func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, o.record(), at) }
+func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, st.record(o), at) }
 
 // records makes the ledger's orders of those that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
@@ -180,16 +180,16 @@ func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
 	defer st.s.unlock()
 	var out []Order
 	for _, o := range pick(st) {
-		out = append(out, o.record())
+		out = append(out, st.record(o))
 	}
 	return out
 }
 
-func (o *order) record() Order {
+func (st *orderStore) record(o *order) Order {
 	return Order{
 		Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
-		CreatedAt: o.created, Status: o.status(), History: slices.Clone(o.history),
+		CreatedAt: o.created, Status: o.status(), State: st.s.cfg.Variants.OrderStatusNumbers.Name(o.status()), History: slices.Clone(o.history),
 		Total: moneyString(o.price.currency.money(o.price.total())),
 	}
 }

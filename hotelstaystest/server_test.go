@@ -116,7 +116,7 @@ func TestReset(t *testing.T) {
 		last := s.Ledger().Entries(0)
 		s.Reset()
 		same(t, fresh(), want)
-		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Change != ChangeReset {
+		if e := s.Ledger().Entries(0); len(e) != 1 || e[0].Kind != EntryReset {
 			t.Errorf("%+v", e)
 		}
 		u.refused(queryPath, "{}", 401, types.CodeUnauthorized, "unknown")

@@ -100,7 +100,7 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
 	made := Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
-		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending,
+		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending, Attempts: []WebhookAttempt{},
 	}
 	e := &event{Webhook: made, rec: w.s.ledger.addWebhook(made), order: o}
 	o.events.waiting = append(o.events.waiting, e)

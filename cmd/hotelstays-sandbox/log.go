@@ -73,8 +73,8 @@ func attributes(r *hotelstaystest.Request) []slog.Attr {
 	}
 	list := []slog.Attr{slog.Int64("n", r.Seq), name}
 	reference := ""
-	if refs := r.References(); len(refs) > 0 {
-		reference = refs[0]
+	if len(r.References) > 0 {
+		reference = r.References[0]
 	}
 	for _, a := range []struct{ key, value string }{{"reference", reference}, {"traceId", r.TraceID}, {"fault", string(r.Fault)}} {
 		if a.value != "" {

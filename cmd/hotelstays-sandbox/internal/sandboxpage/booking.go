@@ -96,7 +96,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (ne
 	for i := range requests {
 		r := &requests[i]
 		var of []string
-		for _, reference := range r.References() {
+		for _, reference := range r.References {
 			if own := cmp.Or(customer[reference], reference); !slices.Contains(of, own) {
 				of = append(of, own)
 			}
@@ -206,7 +206,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	case r.Operation == types.OpCancel:
 		return "cancelled the order." + lost
 	case r.Operation == types.OpQueryOrders && lost == "":
-		if _, answer := r.Bodies(); b.Order != nil && strings.Contains(answer, b.Order.PlatformReferenceNo) {
+		if b.Order != nil && strings.Contains(r.Answer, b.Order.PlatformReferenceNo) {
 			return "found the order."
 		}
 		return foundNothing

@@ -90,8 +90,7 @@ func (j *journal) matches(r *hotelstaystest.Request) bool {
 
 // contains searches a request for a text in lower case.
 func contains(r *hotelstaystest.Request, text string) bool {
-	body, answer := r.Bodies()
-	parts := []string{string(r.Operation), r.Path, r.RequestID, r.TraceID, r.Msg, body, answer}
+	parts := []string{string(r.Operation), r.Path, r.RequestID, r.TraceID, r.Msg, r.Body, r.Answer}
 	for name, values := range r.Header {
 		parts = append(parts, name+": "+strings.Join(values, ", "))
 	}
@@ -99,13 +98,13 @@ func contains(r *hotelstaystest.Request, text string) bool {
 }
 
 func newEntry(r *hotelstaystest.Request) entry {
-	e := entry{Seq: r.Seq, Arrived: r.Arrived.UTC(), Name: string(r.Operation), Fault: r.Fault}
-	e.Body, e.Answer = r.Bodies()
+	e := entry{Seq: r.Seq, Arrived: r.Arrived.UTC(), Name: string(r.Operation), Fault: r.Fault,
+		Body: r.Body, Answer: r.Answer}
 	if r.Operation == "" {
 		e.Name = r.Method + " " + r.Path
 	}
 	e.Class, e.Outcome = outcome(r)
-	if refs := r.References(); len(refs) > 0 {
+	if refs := r.References; len(refs) > 0 {
 		e.Reference = refs[0]
 	}
 	add := func(name, value string) {
