@@ -55,7 +55,7 @@ func reported(t *testing.T, sandbox hotelstaystest.Config) (report *probe.Report
 // No line of a whole run is longer than a terminal's, apart from commands, which are to be copied.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t, hotelstaystest.Config{})
-	report.Notes = []string{strings.Repeat("x", 200)}
+	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " a line and a half
 	for _, colour := range []bool{false, true} {
 		var stdout bytes.Buffer
 		p := &printer{w: &stdout, colour: colour}
