@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
@@ -122,7 +123,11 @@ func TestProcessesDie(t *testing.T) {
 	bookings := int(setting(t, "HOTELSTAYS_RIVER_BOOKINGS", number))
 	kills := min(bookings/2, 60)
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_RIVER_BOOKINGS=%d, %d processes killed", seed, bookings, kills)
-	w := newLonelyWorld(t, nil, *chaostest.Config(seed))
+	config := *chaostest.Config(seed)
+	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
+	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
+	w := newLonelyWorld(t, nil, config)
+	w.Lives = true
 	plan := enginePlan{w.cfg.Schema, w.Plan(), ""}
 	w.Survive(chaostest.Fleet{
 		Bookings: bookings, Processes: 6, Kills: kills, Freezes: 3, Blocks: 1, Lease: lease, Seed: seed,
@@ -130,17 +135,18 @@ func TestProcessesDie(t *testing.T) {
 		Start:   func(int) (*chaostest.Process, error) { return chaostest.Start(plan) },
 		Hurry:   func(ctx context.Context, d time.Duration) { w.hurry(ctx, d, bookings) },
 	}, func(ctx context.Context) (open int, err error) {
-		err = w.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL`).Scan(&open)
+		err = w.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL AND kind <> $1`, orderArgs{}.Kind()).Scan(&open)
 		return open, err
 	})
 	w.checkJobs()
 }
 
-// hurry lets time pass, except for bookings whose Book may be under way, and wakes bookings, as
+// hurry lets time pass, except for jobs whose Book or Cancel may be under way, and wakes bookings, as
 // webhooks do. Errors do not matter: the database may be restarting. It waits for no lock,
 // because a frozen process may have it.
 func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
-	_ = passTime(ctx, w.pool, d, `id IN (SELECT id FROM river_job WHERE args #> '{recovery,endedAt}' IS NOT NULL FOR UPDATE SKIP LOCKED)`)
+	_ = passTime(ctx, w.pool, d, `id IN (SELECT id FROM river_job WHERE args #> '{recovery,endedAt}' IS NOT NULL OR args ? 'since'
+		OR args ? 'begun' AND coalesce((args ->> 'sendBy')::timestamptz, now()) <= now() FOR UPDATE SKIP LOCKED)`)
 	_, _ = w.pool.Exec(ctx, `UPDATE river_job SET attempted_at = attempted_at - $2::interval WHERE id IN (SELECT id FROM river_job
 		WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval FOR UPDATE SKIP LOCKED)`,
 		chaosStuck, defaultRescueAfter)
@@ -152,15 +158,17 @@ func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 	_ = w.Wake(soon, bookingstest.AnyReference(bookings))
 }
 
-// checkJobs checks that each round has one outcome and one completed job.
+// checkJobs checks that each round has one outcome and one completed job, and no other job but those of
+// orders is live.
 func (w *world) checkJobs() {
 	var completed, others, rounds, ended, rescued int
 	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT
-		(SELECT count(*) FROM river_job WHERE state = 'completed'),
-		(SELECT count(*) FROM river_job WHERE state <> 'completed'),
+		(SELECT count(*) FROM river_job WHERE state = 'completed' AND kind = $1),
+		(SELECT count(*) FROM river_job WHERE state <> 'completed' AND kind <> $2),
 		(SELECT sum(rounds) FROM bookings),
 		(SELECT count(*) FROM endings),
-		(SELECT coalesce(sum((metadata ->> 'river:rescue_count')::int), 0) FROM river_job)`).Scan(&completed, &others, &rounds, &ended, &rescued))
+		(SELECT coalesce(sum((metadata ->> 'river:rescue_count')::int), 0) FROM river_job)`, bookingArgs{}.Kind(), orderArgs{}.Kind()).
+		Scan(&completed, &others, &rounds, &ended, &rescued))
 	assert.Zero(w, others)
 	assert.Equal(w, rounds, completed)
 	assert.Equal(w, rounds, ended)

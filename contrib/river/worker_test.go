@@ -32,6 +32,15 @@ func TestNextRetry(t *testing.T) {
 	})
 }
 
+// River rescues a job after its timeout: one that sends lasts as long as its Book may.
+func TestTimeout(t *testing.T) {
+	b := unconnected(t)
+	job := &river.Job[bookingArgs]{}
+	assert.Equal(t, defaultBookTimeout+workTimeout, b.bookingWorker().Timeout(job))
+	job.Args.BookBy = time.Now()
+	assert.Equal(t, workTimeout, b.bookingWorker().Timeout(job))
+}
+
 // River discards a job after its last attempt, whether it failed or its process died. So
 // failures use only some of the attempts.
 func TestFailuresLeaveAttempts(t *testing.T) {
