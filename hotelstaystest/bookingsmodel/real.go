@@ -16,19 +16,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Rules are what the workers of a World decide by. A test replaces one by a broken one, to see that
-// the search finds it.
+// Rules are what the workers of a World decide by, as far as a test replaces one by a broken one, to
+// see that the search finds it.
 type Rules struct {
-	Start        func(b durable.Booking, bookBy time.Time) (durable.Booking, error)
-	Booked       func(b durable.Booking, at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome
-	Polled       func(b durable.Booking, at time.Time, o *hotelstays.BookingOutcome, err error) (durable.Booking, *hotelstays.BookingOutcome)
-	Missed       func(b durable.Booking, at time.Time) durable.Booking
-	HandOver     func(b durable.Booking, recovery hotelstays.BookingRecovery) (durable.Booking, bool)
-	EarlierEnded func(b durable.Booking, at time.Time) (durable.Booking, bool)
-	LastBook     func(b durable.Booking) time.Time
-	Wake         func(b durable.Booking, now time.Time) (durable.Booking, bool)
-	End          func(b durable.Booking, outcome *hotelstays.BookingOutcome) (durable.Booking, bool, error)
-	Step         func(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error)
+	Start    func(b durable.Booking, bookBy time.Time) (durable.Booking, error)
+	Booked   func(b durable.Booking, at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome
+	Polled   func(b durable.Booking, at time.Time, o *hotelstays.BookingOutcome, err error) (durable.Booking, *hotelstays.BookingOutcome)
+	LastBook func(b durable.Booking) time.Time
+	Wake     func(b durable.Booking, now time.Time) (durable.Booking, bool)
+	End      func(b durable.Booking, outcome *hotelstays.BookingOutcome) (durable.Booking, bool, error)
+	Step     func(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error)
 
 	StartCancel func(c durable.Cancellation, at, sendBy time.Time, o *types.Order, s hotelstays.OrderStates) (durable.Cancellation, error)
 	Answered    func(c durable.Cancellation, at time.Time, r *hotelstays.CancelResponse, err error, s hotelstays.OrderStates) durable.Cancellation
@@ -39,19 +36,16 @@ type Rules struct {
 func Real() *Rules {
 	service := newService()
 	return &Rules{
-		Start:        func(b durable.Booking, bookBy time.Time) (durable.Booking, error) { return b.Start(bookBy) },
-		Booked:       durable.Booking.Booked,
-		Polled:       durable.Booking.Polled,
-		Missed:       durable.Booking.Missed,
-		HandOver:     durable.Booking.HandOver,
-		EarlierEnded: durable.Booking.EarlierEnded,
-		LastBook:     durable.Booking.LastBook,
-		Wake:         durable.Booking.Wake,
-		End:          durable.Booking.End,
-		Step:         service.step,
-		StartCancel:  durable.Cancellation.Start,
-		Answered:     durable.Cancellation.Answered,
-		Read:         durable.Cancellation.Read,
+		Start:       func(b durable.Booking, bookBy time.Time) (durable.Booking, error) { return b.Start(bookBy) },
+		Booked:      durable.Booking.Booked,
+		Polled:      durable.Booking.Polled,
+		LastBook:    durable.Booking.LastBook,
+		Wake:        durable.Booking.Wake,
+		End:         durable.Booking.End,
+		Step:        service.step,
+		StartCancel: durable.Cancellation.Start,
+		Answered:    durable.Cancellation.Answered,
+		Read:        durable.Cancellation.Read,
 	}
 }
 

@@ -260,7 +260,7 @@ func (v *visit) handOver(w int, base int32, same bool, outcome *hotelstays.Booki
 		!outcome.Recovery.EndedAt.After(v.rows[me.read].BookBy):
 		v.to(w, "says nothing that is new to a later round", v.leaves(w))
 	default:
-		next, ok := v.Rules.HandOver(v.rows[base], *outcome.Recovery)
+		next, ok := v.rows[base].HandOver(*outcome.Recovery)
 		if !ok {
 			v.to(w, "finds the booking ended", v.leaves(w))
 			return
@@ -273,7 +273,7 @@ func (v *visit) handOver(w int, base int32, same bool, outcome *hotelstays.Booki
 // earlier notes in a later round that Book has ended.
 func (v *visit) earlier(w int, base int32, at int16) {
 	next := v.once(key{"earlier", base, at, 0}, func(b durable.Booking) value {
-		next, ok := v.Rules.EarlierEnded(b, timeOf(at))
+		next, ok := b.EarlierEnded(timeOf(at))
 		return value{v.number(next), 0, ok}
 	})
 	if !next.ok {
@@ -332,7 +332,7 @@ func (v *visit) poll(w int) {
 		me.does, me.next, me.final = stores, polled.row, uint8(polled.other)
 	})
 	missed := v.once(key{"missed", me.read, now, 0}, func(b durable.Booking) value {
-		return value{v.number(v.Rules.Missed(b, timeOf(now))), 0, b.PollTogether(timeOf(now))}
+		return value{v.number(b.Missed(timeOf(now))), 0, b.PollTogether(timeOf(now))}
 	})
 	if missed.ok && !v.from.shows() {
 		v.to(w, "polls for many, and finds no order", func(s *state) {

@@ -169,9 +169,13 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 
 	w.AddRow("nothing")
-	require.NoError(w, w.CancelAlone("nothing", nil))
-	w.CancelEnds("nothing", durable.CancelRefused, 1, time.Minute)
-	assert.ErrorIs(w, w.Fleet.Cancellation("nothing").Err(), hotelstays.ErrNotFound)
+	w.Inject(BookRefused)
+	w.Booked("refused")
+	for _, reference := range []string{"nothing", "refused"} {
+		require.NoError(w, w.CancelAlone(reference, nil))
+		w.CancelEnds(reference, durable.CancelRefused, 1, time.Minute)
+		assert.ErrorIs(w, w.Fleet.Cancellation(reference).Err(), hotelstays.ErrNotFound)
+	}
 	assert.Equal(w, 1, w.cancels())
 }
 
