@@ -11,10 +11,19 @@
 //
 // # What it does to the service
 //
-// The rules only read. They keep to a tenth of the rate limits, and wait as long as a Retry-After
+// Without [Config.Booking] the rules only read. They keep to a tenth of the rate limits, and wait as long as a Retry-After
 // asks. Three things have to be allowed: to exceed one rate limit for a second ([Config.Burst]), to
 // wait for long ([Config.Patience]), and to probe a base URL that does not look like a test environment
 // ([Config.ConfirmHost]). Tickets that rules fetch are dropped; one of them has the longest ttl, a year.
+//
+// # What it books
+//
+// [Config.Booking] lets rules book, within a limit of money that counts every booking, the cancelled
+// ones too. They book only what the offer says is free to cancel for a day from now, checked again right
+// before each Book, one at a time, under names of nobody, and cancel it. A journal on disk names each
+// booking before it is sent. Run ends with cancelling all, also after a panic or the end of ctx, and begins
+// with what an earlier run has left; [Cleanup] does that alone. An order counts as cancelled when its
+// status or its voucher says so.
 //
 // # What it shows
 //

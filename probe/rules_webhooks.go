@@ -22,7 +22,7 @@ const (
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		reference := r.cancelled().entry.reference()
-		_, found := r.poll(eventTime, 10*time.Second, func() bool {
+		_, found := r.poll(eventTime, time.Second, func() bool {
 			list = slices.DeleteFunc(r.cfg.Booking.Callback.deliveries(), func(d delivery) bool { return d.fields().Reference != reference })
 			return slices.ContainsFunc(list, func(d delivery) bool { return d.status != 503 && d.fields().Event == types.EventOrderCancelled })
 		})
@@ -83,7 +83,7 @@ var webhookRules = []Rule{
 		first := slices.IndexFunc(list, func(d delivery) bool { return d.status == 503 })
 		skip(first < 0, "the first delivery was of another booking")
 		var again *delivery
-		took, found := r.poll(eventTime, 10*time.Second, func() bool {
+		took, found := r.poll(eventTime, time.Second, func() bool {
 			for _, d := range r.cfg.Booking.Callback.deliveries() {
 				if d.at.After(list[first].at) && d.fields() == list[first].fields() {
 					again = &d

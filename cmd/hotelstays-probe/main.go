@@ -5,11 +5,15 @@
 //	go run github.com/hotelstays/hotelstays-go/cmd/hotelstays-probe -json report.json
 //
 // Credentials come from the environment alone: those above, and optionally HOTELSTAYS_CLIENT_ID and
-// HOTELSTAYS_CLIENT_SECRET for the rules of OAuth. -help lists the flags; -list the rules. It only reads.
+// HOTELSTAYS_CLIENT_SECRET for the rules of OAuth, and HOTELSTAYS_WEBHOOK_SECRET for those of webhooks.
+// -help lists the flags; -list the rules. It only reads, unless -book lets it book and cancel. An
+// interrupted run cancels first, which may take minutes; a second signal ends it at once, and leaves the
+// rest to -cleanup.
 //
 // It exits with status 0 if no rule is broken, 1 if one is, 2 for wrong usage, and 3 if the service
-// cannot be probed, no rule could be tried, or the run was interrupted. That some were not is no failure.
-// With -diff it is 0 if nothing changed, and 1 if something did.
+// cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be cancelled.
+// That some rules were not tried is no failure. With -diff it is 0 if nothing changed, and 1 if something
+// did.
 package main
 
 import (
@@ -53,6 +57,7 @@ type settings struct {
 	list    bool
 	diff    bool
 	outputs []output
+	booking booking
 	timeout time.Duration
 }
 
@@ -80,6 +85,7 @@ func (set *settings) flags() *flag.FlagSet {
 		c.CheckIn = types.Date(text)
 		return err
 	})
+	set.booking.flags(flags)
 	flags.Float64Var(&c.Share, "share", 0.1, "`part` of each rate limit to use, at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
 	flags.DurationVar(&c.Patience, "patience", 0, "how `long` a rule may wait, to find out how long a session lives")
@@ -144,6 +150,12 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	}
 	c := &set.config
 	credentials(c, env)
+	stop, err := set.booking.allow(c, env)
+	if err != nil {
+		complain(stderr, err)
+		return exitUsage
+	}
+	defer stop()
 	if err := open(set.outputs, out); err != nil {
 		complain(stderr, err)
 		return exitUsage
@@ -153,6 +165,9 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		ctx, cancel = context.WithTimeout(ctx, set.timeout)
 		defer cancel()
 	}
+	if set.booking.cleanup {
+		return status(cleanUp(ctx, *c, out.w), stderr)
+	}
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
 	if report != nil {
@@ -161,19 +176,27 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 			err = cmp.Or(err, o.write(o.to, report), o.to.Close())
 		}
 	}
-	switch invalid := (*hotelstays.ValidationError)(nil); {
+	switch {
 	case err != nil:
-		complain(stderr, err)
-		if errors.Is(err, probe.ErrConfig) || errors.As(err, &invalid) {
-			return exitUsage
-		}
-		return exitFailed
+		return status(err, stderr)
 	case report.Count(probe.Broken) > 0:
 		return exitBroken
 	case report.Count(probe.NotTried) == len(report.Results):
 		return exitFailed
 	}
 	return exitHeld
+}
+
+// status is that of an error, which it prints.
+func status(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitHeld
+	}
+	complain(stderr, err)
+	if errors.Is(err, probe.ErrConfig) || errors.As(err, new(*hotelstays.ValidationError)) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // complain writes an error in one line. It may have words of the service.

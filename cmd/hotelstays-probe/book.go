@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/probe"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// booking is what the flags say about bookings.
+type booking struct {
+	probe.Booking
+	book, cleanup    bool
+	callback, listen string
+}
+
+var money = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([A-Z]{3})$`)
+
+func (b *booking) flags(flags *flag.FlagSet) {
+	flags.BoolVar(&b.book, "book", false, "let rules book what is free to cancel for a day, and cancel it; needs -max-total")
+	flags.Func("max-total", "`limit`, such as 500EUR, of the prices of all bookings together, also of cancelled ones", func(text string) error {
+		parts := money.FindStringSubmatch(text)
+		if parts == nil {
+			return errors.New("expected an amount and a currency, such as 500EUR")
+		}
+		b.MaxTotal = types.Money{Amount: json.Number(parts[1]), Currency: parts[2]}
+		return nil
+	})
+	flags.StringVar(&b.Journal, "journal", "hotelstays-probe.journal", "`file` that names each booking before it is sent")
+	flags.BoolVar(&b.cleanup, "cleanup", false, "cancel what the journal has left, and try no rule")
+	flags.StringVar(&b.callback, "callback", "", "public https `URL` of -listen, to receive the events of bookings")
+	flags.StringVar(&b.listen, "listen", "localhost:8080", "`address` at which to receive what is sent to -callback")
+}
+
+// allow lets c book, and receives events until stop is called.
+func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), err error) {
+	stop = func() {}
+	switch {
+	case b.book && b.cleanup:
+		return stop, errors.New("-book begins with -cleanup: choose one")
+	case !b.book && (b.callback != "" || b.MaxTotal.Amount != ""):
+		return stop, errors.New("-callback and -max-total need -book")
+	case b.book || b.cleanup:
+		c.Booking = &b.Booking
+	}
+	if b.callback == "" {
+		return stop, nil
+	}
+	b.Callback = &probe.Callback{URL: b.callback}
+	if secret := env("HOTELSTAYS_WEBHOOK_SECRET"); secret != "" {
+		b.Callback.Secrets = []types.Secret{types.NewSecret(secret)}
+	}
+	listener, err := net.Listen("tcp", b.listen)
+	if err != nil {
+		return stop, err
+	}
+	server := &http.Server{Handler: b.Callback, ReadTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return func() { _ = server.Close() }, nil
+}
+
+// cleanUp cancels what is left, and prints what is known of each booking.
+func cleanUp(ctx context.Context, c probe.Config, w io.Writer) error {
+	entries, err := probe.Cleanup(ctx, c)
+	for _, e := range entries {
+		fmt.Fprintf(w, "%-9s %s\n", e.State, e.Recovery.CustomerReferenceNo)
+	}
+	return err
+}
