@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -259,6 +260,7 @@ func (r *run) book(how sending) *booked {
 		var err error
 		b.offer, err = r.confirmed(how.again.offer)
 		skip(err != nil, "the offer cannot be booked again: %v", err)
+		skip(b.offer.RatePkgID != how.again.offer.RatePkgID, "the offer has another id by now")
 		b.body = maps.Clone(how.again.body)
 	}
 	price, err := cost(&b.offer.RoomRatePkg)
@@ -308,7 +310,7 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 		b.order = made.HotelOrder
 		b.entry.has(b.order)
 		r.overcharged(b.order, price)
-	case b.cause == nil || errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || r.seek(r.ctx, b.entry) != nil:
+	case b.unknown() || r.seek(r.ctx, b.entry) != nil:
 		return // it stays sent
 	case len(b.entry.Orders) == 0:
 		b.entry.State = EntryAbsent
@@ -320,6 +322,13 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 		r.allowance.made--
 	}
 	_ = r.allowance.journal.write(b.entry) // the line before it is enough to find the booking
+}
+
+// unknown reports whether there may be an order that QueryOrders does not have yet. After a refusal in an
+// envelope one look is enough, as for Client.BookAndRecover.
+func (b *booked) unknown() bool {
+	refused := b.err == nil && b.Code != nil && *b.Code != 0 && b.Status < http.StatusInternalServerError
+	return b.cause == nil || !refused && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
 }
 
 // overcharged takes off what an order costs more than its offer. What cannot be compared ends booking.

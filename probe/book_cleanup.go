@@ -95,7 +95,7 @@ func (s *session) lookAgain(ctx context.Context, j *journal) error {
 			return fmt.Errorf("looking for orders that turned up late: %w", err)
 		}
 		for i := range orders {
-			if e := ended[orders[i].CustomerReferenceNo]; e != nil && !slices.Contains(e.Orders, refOf(&orders[i])) {
+			if e := ended[orders[i].CustomerReferenceNo]; e != nil && e.index(&orders[i]) < 0 {
 				e.has(&orders[i])
 			}
 		}
@@ -105,6 +105,9 @@ func (s *session) lookAgain(ctx context.Context, j *journal) error {
 
 // end finds the orders of an entry, and cancels each.
 func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
+	if own := s.client.NewBookingRecovery(nil).Fingerprint; e.Recovery.Fingerprint != own {
+		return fmt.Errorf("%w: it is of another environment or account", ErrConfig)
+	}
 	if e.State == EntrySent {
 		outcome, err := s.client.RecoverBooking(ctx, e.Recovery, hotelstays.WithServiceFacts(s.facts), hotelstays.WithSaveRecovery(
 			func(context.Context, *hotelstays.BookingRecovery) error { return j.write(e) }))
@@ -167,7 +170,7 @@ func (s *session) isCancelled(ctx context.Context, e *JournalEntry, ref OrderRef
 		return nil, false
 	}
 	for i := range orders {
-		if refOf(&orders[i]) == ref {
+		if orders[i].PlatformReferenceNo == ref.PlatformReferenceNo {
 			status = &orders[i].Status
 		}
 	}

@@ -58,14 +58,20 @@ func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceN
 // open reports whether there may be an order that is not cancelled.
 func (e *JournalEntry) open() bool { return e.State == EntrySent || e.State == EntryBooked }
 
-// has notes an order.
+// has notes an order. Its supplierReferenceNo may be known later than the order.
 func (e *JournalEntry) has(o *types.Order) {
-	if e.State = EntryBooked; !slices.Contains(e.Orders, refOf(o)) {
-		e.Orders = append(e.Orders, refOf(o))
+	e.State = EntryBooked
+	if i := e.index(o); i < 0 {
+		e.Orders = append(e.Orders, OrderRef{o.PlatformReferenceNo, o.SupplierReferenceNo})
+	} else if o.SupplierReferenceNo != "" {
+		e.Orders[i].SupplierReferenceNo = o.SupplierReferenceNo
 	}
 }
 
-func refOf(o *types.Order) OrderRef { return OrderRef{o.PlatformReferenceNo, o.SupplierReferenceNo} }
+// index is where an order is among those of e, or -1.
+func (e *JournalEntry) index(o *types.Order) int {
+	return slices.IndexFunc(e.Orders, func(ref OrderRef) bool { return ref.PlatformReferenceNo == o.PlatformReferenceNo })
+}
 
 // journal is a file of JSON lines, locked while it is open.
 type journal struct {

@@ -155,6 +155,37 @@ func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
 	assert.Equal(t, []types.OrderStatus{3}, known.OrderStates.Confirmed)
 }
 
+// A code that came with a refusal, and left no order, is a fact.
+func TestCodeOfARefusalIsFound(t *testing.T) {
+	report, err := bookingRun{fault: fault{op: opBook, told: answers(types.CodeParam, refused(200, 100009999))},
+		change: func(c *Config) { c.Only = []string{"book/gender"} }}.run(t)
+	require.NoError(t, err)
+	assert.Equal(t, "HTTP 200 with code 100009999", report.result(t, "book/gender").Found)
+	assert.Equal(t, map[hotelstays.Operation][]int{types.OpBook: {100009999}}, report.Facts.RefusalCodes)
+	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
+}
+
+// An order whose supplier answers later is the same order, and is cancelled.
+func TestSupplierReferenceThatComesLater(t *testing.T) {
+	report, err := bookingRun{fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")},
+		after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 2, noneIsOpen(t, srv)) }}.run(t)
+	require.NoError(t, err)
+	assert.Empty(t, report.broken())
+}
+
+func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
+	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
+		change: func(c *Config) { c.Only = []string{"book/form"} },
+		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
+			other, _ := testkit.NewSandbox(t, hotelstaystest.Config{Accounts: []hotelstaystest.Account{{AppKey: "other", AppSecret: "another"}}})
+			cfg.BaseURL, cfg.Credential, cfg.HTTPClient = other.URL, testkit.TicketOf(other), other.Client()
+			_, err := Cleanup(t.Context(), cfg)
+			assert.ErrorContains(t, err, "another environment or account")
+			other.Client().CloseIdleConnections()
+		}}.run(t)
+	assert.ErrorContains(t, err, "bookings are left")
+}
+
 // What might cost more than is allowed is not sent at all.
 func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
 	steps := func(first string) []any { // free from noon to evening, and from tomorrow on

@@ -168,6 +168,9 @@ func Test[T testingT[T]](t T, cfg Config) {
 		t.Fatal(err)
 		return
 	}
+	if err != nil {
+		t.Errorf("%v", err)
+	}
 	for _, result := range report.Results {
 		t.Run(result.Name, func(t T) {
 			switch result.State {

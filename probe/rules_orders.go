@@ -88,7 +88,7 @@ var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
 // sameOrder expects that an answer is about the order of another one.
 func (b *booked) sameOrder(other *booked) {
-	breaks(b.order == nil || refOf(b.order) != refOf(other.order), "Book made another order")
+	breaks(b.order == nil || b.order.PlatformReferenceNo != other.order.PlatformReferenceNo, "Book made another order")
 }
 
 // callbacks are URLs that must be refused.
@@ -100,8 +100,9 @@ func (r *run) read1(b *booked) (*answer, *types.Order) {
 	a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
-		if refOf(&orders[i]) == refOf(b.order) {
-			return a, &orders[i]
+		if o := &orders[i]; o.PlatformReferenceNo == b.order.PlatformReferenceNo {
+			b.order.SupplierReferenceNo = o.SupplierReferenceNo // it may be new
+			return a, o
 		}
 	}
 	return a, nil
@@ -291,7 +292,7 @@ func (r *run) cancelled() *cancellation {
 		e.announced, e.err = e.offer.CancelFeeAt(r.now())
 		e.answer = r.cancel1(e.booked, e.offer.session, nil)
 		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
-		if _, proven := r.isCancelled(r.ctx, e.entry, refOf(e.order), &e.was, &e.CancelResponse); proven && len(e.entry.Orders) == 1 {
+		if _, proven := r.isCancelled(r.ctx, e.entry, e.entry.Orders[0], &e.was, &e.CancelResponse); proven && len(e.entry.Orders) == 1 {
 			e.entry.State = EntryCancelled
 			_ = r.allowance.journal.write(e.entry) // without the line Cleanup looks again
 		}

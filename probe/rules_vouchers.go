@@ -21,6 +21,9 @@ type voucher struct {
 	passed []types.OrderStatus // before it was confirmed, beside 0 and 1
 }
 
+// longestLink is how long a rule waits for the end of a link. The order has to be cancelled within a day.
+const longestLink = 2 * time.Hour
+
 // confirming is how long a confirmation may take, which takes 3 to 10 minutes.
 const confirming = 15 * time.Minute
 
@@ -97,7 +100,8 @@ var voucherRules = []Rule{
 		v := read[hotelstays.OrderVoucherResponse](a).Voucher
 		skip(v == nil, "there is no voucher any more")
 		life, began := time.Duration(v.ExpiresIn)*time.Second, time.Now()
-		skip(life > r.cfg.Patience, "the link lives for %s, and Config.Patience is %s", life, r.cfg.Patience)
+		skip(life > r.cfg.Patience || life > longestLink, "the link lives for %s, and Config.Patience is %s (at most %s)", life, r.cfg.Patience,
+			longestLink)
 		r.wait(life - 5*time.Second)
 		_, err := r.download(v)
 		breaks(errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%s after its voucher the link is refused: %v", time.Since(began), err)
