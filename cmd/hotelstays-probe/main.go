@@ -151,12 +151,8 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	c := &set.config
 	credentials(c, env)
 	stop, err := set.booking.allow(c, env)
-	if err != nil {
-		complain(stderr, err)
-		return exitUsage
-	}
 	defer stop()
-	if err := open(set.outputs, out); err != nil {
+	if err = cmp.Or(err, open(set.outputs, out)); err != nil {
 		complain(stderr, err)
 		return exitUsage
 	}
