@@ -71,21 +71,11 @@ func run(ctx context.Context) error {
 	go server.Serve(listener)
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: hotelstaystest.FaultDuplicate})
 
-	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
-		DestinationName: srv.CityName(0),
-		CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
-		CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
+	req, err := findOffer(ctx, client, srv.CityName(0))
 	if err != nil {
 		return err
 	}
-	req := &hotelstays.BookRequest{
-		SessionID: list.Basic.SessionID, CustomerReferenceNo: uuid.NewString(), RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID,
-		Holder:      types.Holder{FirstName: "Guest", LastName: "One"},
-		Guests:      []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
-		CallbackURL: "http://" + listener.Addr().String() + "/hotel-events",
-	}
+	req.CallbackURL = "http://" + listener.Addr().String() + "/hotel-events"
 	wakeup, stopWatching := hub.Watch(req.CustomerReferenceNo)
 	defer stopWatching()
 	booked, err := client.Book(ctx, req)
@@ -124,4 +114,22 @@ func show(ctx context.Context, events <-chan *hotelstays.WebhookEvent) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// findOffer returns a request that books the city's first offer.
+func findOffer(ctx context.Context, client *hotelstays.Client, city string) (*hotelstays.BookRequest, error) {
+	list, err := client.HotelList(ctx, &hotelstays.HotelListRequest{
+		DestinationName: city,
+		CheckIn:         types.DateOf(time.Now().AddDate(0, 2, 0)),
+		CheckOut:        types.DateOf(time.Now().AddDate(0, 2, 2)),
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &hotelstays.BookRequest{
+		SessionID: list.Basic.SessionID, CustomerReferenceNo: uuid.NewString(), RatePkgID: list.List[0].Rooms[0].Rates[0].RatePkgID,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
+	}, nil
 }
