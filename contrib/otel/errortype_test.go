@@ -22,7 +22,8 @@ var (
 	certificate = &tls.CertificateVerificationError{Err: errCause}
 )
 
-// Every kind is in the README, and in the span and the metric of a call.
+// Every kind is in the README, and in the span and the metric of a call. The code on the span is that of
+// the call itself, not of the call for its token.
 func TestErrorTypes(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -35,6 +36,7 @@ func TestErrorTypes(t *testing.T) {
 	noToken := func(err error) error {
 		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, NoToken: true, Err: err}
 	}
+	codes := map[string]any{"parameter_refused": int64(types.CodeParam), "rate_limited": int64(types.CodeRateLimited)}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, c := range []struct {
 			kind string
@@ -81,6 +83,7 @@ func TestErrorTypes(t *testing.T) {
 			assert.Contains(t, string(readme), "`"+c.kind+"`")
 			got := r.report(hotelstays.CallInfo{Operation: hotelstays.OpDestinations, Err: c.err})
 			assert.Equal(t, c.kind, got.attrs["error.type"], "%v", c.err)
+			assert.Equal(t, codes[c.kind], got.attrs["hotelstays.code"], "%v", c.err)
 			assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+c.kind+",hotelstays.operation.name=Destinations")
 		}
 	})
@@ -112,23 +115,6 @@ func TestErrorTypeOfALimiterThatFails(t *testing.T) {
 				got := r.report(hotelstays.CallInfo{Attempts: attempts, Err: &hotelstays.TransportError{Attempts: len(attempts), Err: err}})
 				assert.Equal(t, "no_slot", got.attrs["error.type"], "%T after %d attempts", err, len(attempts))
 			}
-		}
-	})
-}
-
-// The code is that of the call itself, not of the call for its token.
-func TestCodeOfAnotherCallIsNotTaken(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		for _, c := range []struct {
-			want any
-			err  hotelstays.APIError
-		}{
-			{int64(100000400), hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: 100000400}},
-			{nil, hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 400, Code: 100000400}},
-			{nil, hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 502}},
-		} {
-			got := r.report(hotelstays.CallInfo{Operation: hotelstays.OpBook, Err: &c.err})
-			assert.Equal(t, c.want, got.attrs["hotelstays.code"], "%v", c.err.HTTPStatus)
 		}
 	})
 }

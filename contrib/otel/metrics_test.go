@@ -82,18 +82,12 @@ func TestInstruments(t *testing.T) {
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
 		r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true})
-		_, err = r.client.Book(t.Context(), req, hotelstays.WithTraceID("trace-1"))
+		_, err = r.client.Book(t.Context(), req)
 		var unknown *hotelstays.OutcomeUnknownError
 		require.ErrorAs(t, err, &unknown)
 		spans := r.take()
 		lost := spans[len(spans)-1]
-		assert.Equal(t, with("Book", map[string]any{
-			"hotelstays.attempts":                 int64(1),
-			"hotelstays.request_id":               unknown.RequestID,
-			"hotelstays.trace_id":                 "trace-1",
-			"hotelstays.rate_limit.wait.duration": 0.0,
-			"error.type":                          "outcome_unknown",
-		}), lost.attrs, "nothing of an answer: there was none")
+		assert.Equal(t, unknown.RequestID, lost.attrs["hotelstays.request_id"])
 		assert.Equal(t, "no_answer", lost.events[0].attrs["error.type"])
 
 		r.inject(hotelstays.OpHotelList, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second})

@@ -68,17 +68,6 @@ func TestIdleProcessFindsRedisFirst(t *testing.T) {
 	})
 }
 
-// More processes than slots: each sends one request in several windows.
-func TestFallbackOfLessThanOneSlot(t *testing.T) {
-	withFleet(t, 1, RateLimiterOptions{FallbackProcesses: 2*limit + 1}, func(t *testing.T, m *mini, fleet []*process) {
-		fleet[0].link.down.Store(true)
-		fleet[0].take(t, key, 1)
-		start := time.Now()
-		fleet[0].take(t, key, 1)
-		assert.Equal(t, 3*window+defaultMargin, time.Since(start))
-	})
-}
-
 func TestPauseHoldsTheFallback(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
