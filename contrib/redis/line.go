@@ -21,14 +21,13 @@ import (
 const (
 	// retryPause is between two attempts to reach a Redis that is unavailable.
 	retryPause = window / 2
-	// renewPause is between two reports of permits that are still out and of requests
-	// without an answer.
+	// renewPause is between two reports of permits that are pending and of requests without an answer.
 	renewPause = window / 2
 )
 
-// line takes turns while there is something to report or to wait for. schedule says when, begin
-// collects what the turn says, take calls Redis, and apply or fail uses the answer. Callers only
-// touch memory, because Sent and Done are called while a request is being written.
+// line takes a turn whenever there is something to report or to wait for. schedule decides when, begin
+// collects what to report, exchange calls Redis, and apply or turnFailed uses the answer. Callers never
+// call Redis themselves, because Sent and Done are called while a request is being written.
 type line struct {
 	limiter *RateLimiter
 	key     hotelstays.RateLimitKey
@@ -64,14 +63,15 @@ type place struct {
 type outage struct {
 	err     error // why Redis is unavailable
 	retryAt time.Time
-	until   time.Time // the last retry if nobody waits: by then the leases have ended
+	// giveUpAt is when retries end if nobody waits: by then the leases have ended.
+	giveUpAt time.Time
 }
 
 func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
-		slots: slots{out: make(map[int64]*permit), transit: transit{margin: r.opts.Margin}}}
+		slots: slots{pending: make(map[int64]*permit), transit: transit{margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -188,7 +188,7 @@ func (l *line) schedule() {
 // due returns when the next turn is, or the zero time if none is needed. l.mu is held.
 func (l *line) due(now time.Time) time.Time {
 	at := l.reportAt
-	if len(l.out) > 0 {
+	if len(l.pending) > 0 {
 		at = sooner(at, l.renewAt)
 	}
 	waiting, tickets := l.waiters.Len(), l.place.tickets
@@ -200,7 +200,7 @@ func (l *line) due(now time.Time) time.Time {
 	case waiting > 0:
 		at = sooner(at, l.place.servedAt)
 	}
-	if retryAt := l.outage.retryAt; retryAt.Before(l.outage.until) || !at.IsZero() {
+	if retryAt := l.outage.retryAt; retryAt.Before(l.outage.giveUpAt) || !at.IsZero() {
 		at = later(at, retryAt)
 	}
 	return at
@@ -226,10 +226,10 @@ func (l *line) takeTurn() {
 	l.mu.Lock()
 	t := l.begin(time.Now())
 	l.mu.Unlock()
-	r, err := l.take(t)
+	r, err := l.exchange(t)
 	l.mu.Lock()
 	if err != nil {
-		l.fail(t, err)
+		l.turnFailed(t, err)
 	} else {
 		l.apply(r)
 	}
@@ -261,16 +261,16 @@ func (l *line) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
-// apply takes over a reply. l.mu is held.
+// apply uses a reply: it grants slots to those who wait. l.mu is held.
 func (l *line) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
 	l.place = place{r.tickets, r.maxTickets, now.Add(r.wait)}
-	l.transit.busy = 10 * r.maxTickets
+	l.transit.enoughProofs = 10 * r.maxTickets
 	if r.refused >= 0 {
 		l.transit.refused = later(l.transit.refused, now.Add(-r.refused))
 	}
-	if len(l.out) == 0 {
+	if len(l.pending) == 0 {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
@@ -279,22 +279,22 @@ func (l *line) apply(r reply) {
 			l.end(p, hotelstays.PermitResult{}, now)
 			continue
 		}
-		l.serve(grant{permit: p})
+		l.answerFirst(grant{permit: p})
 	}
 }
 
-// fail keeps what was not reported, and ends the waits with an error. l.mu is held.
-func (l *line) fail(t turn, err error) {
+// turnFailed keeps what was not reported, and ends the waits with an error. l.mu is held.
+func (l *line) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // what the fleet has just sent still counts
 	}
 	if l.outage.err == nil || t.want > 0 { // a later turn returns what may have been granted
-		l.outage.until = now.Add(l.limiter.opts.Lease)
+		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
 	}
-	l.outage.until = later(l.outage.until, l.paused)
+	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)
 	if errors.Is(err, redis.ErrClosed) { // for good
-		l.outage.until = now
+		l.outage.giveUpAt = now
 	}
 	l.outage.retryAt = now.Add(retryPause)
 	l.outage.err = fmt.Errorf("hotelstaysredis: %s: cannot share the rate limit, nothing was sent: %w: %w; "+
@@ -302,11 +302,11 @@ func (l *line) fail(t turn, err error) {
 	l.place.tickets = 0
 	l.restore(t.report)
 	for l.waiters.Len() > 0 {
-		l.serve(grant{err: l.outage.err})
+		l.answerFirst(grant{err: l.outage.err})
 	}
 }
 
-// serve ends the wait of the caller in front. l.mu is held.
-func (l *line) serve(g grant) {
+// answerFirst ends the wait of the caller in front. l.mu is held.
+func (l *line) answerFirst(g grant) {
 	l.waiters.Remove(l.waiters.Front()).(chan grant) <- g
 }

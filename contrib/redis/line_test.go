@@ -216,7 +216,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 			l.mu.Unlock()
 			time.Sleep(time.Second)
 			synctest.Wait()
-			assert.Empty(t, l.out)
+			assert.Empty(t, l.pending)
 		}
 	})
 }

@@ -15,9 +15,9 @@ const reportPause = 20 * time.Millisecond
 
 // slots are guarded by the mutex of their line.
 type slots struct {
-	out      map[int64]*permit // by number: granted, and neither done nor reported as sent
+	pending  map[int64]*permit // by number: granted, and neither done nor reported as sent
 	next     int64             // number of the next permit
-	renewAt  time.Time         // when the leases of out are renewed
+	renewAt  time.Time         // when the leases of pending are renewed
 	report   report
 	reportAt time.Time // when Redis gets the report at the latest; zero: it is empty
 	transit  transit
@@ -27,7 +27,7 @@ type slots struct {
 type report struct {
 	arrived []arrival
 	unused  []int64
-	held    []int64   // their leases begin again
+	renewed []int64   // their leases begin again
 	refused time.Time // when a 429 came; zero: none
 }
 
@@ -62,15 +62,15 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 // grant makes the next permit.
 func (s *slots) grant(l *line) *permit {
 	p := &permit{line: l, number: s.next}
-	s.out[p.number] = p
+	s.pending[p.number] = p
 	s.next++
 	return p
 }
 
 // end adds a permit to the report.
 func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
-	_, unreported := s.out[p.number]
-	delete(s.out, p.number)
+	_, unreported := s.pending[p.number]
+	delete(s.pending, p.number)
 	if p.sent.IsZero() {
 		s.report.unused = append(s.report.unused, p.number)
 		s.reportBy(now)
@@ -91,20 +91,20 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 // reportBy bounds the time until the next turn.
 func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
 
-// collect returns the report of a turn. Once in a renewPause it has all permits that are out.
+// collect returns the report of a turn. Once in a renewPause it has all that are pending.
 func (s *slots) collect(now time.Time) (r report) {
 	r, s.report, s.reportAt = s.report, report{}, time.Time{}
 	if now.Before(s.renewAt) {
 		return r
 	}
 	s.renewAt = now.Add(renewPause)
-	for number, p := range s.out {
+	for number, p := range s.pending {
 		if p.sent.IsZero() {
-			r.held = append(r.held, number)
+			r.renewed = append(r.renewed, number)
 			continue
 		}
 		r.arrived = append(r.arrived, arrival{number, p.sent.Add(s.transit.travelTime(now))})
-		delete(s.out, number)
+		delete(s.pending, number)
 	}
 	return r
 }

@@ -10,11 +10,11 @@ import (
 
 // transit holds what the answers of this minute and of the one before proved.
 type transit struct {
-	margin     time.Duration
-	busy       int       // so many proofs make a minute a busy one
-	refused    time.Time // the last 429, in any process
-	began      time.Time // this minute
-	this, last minute
+	margin       time.Duration
+	enoughProofs int       // in a minute, to believe them
+	refused      time.Time // the last 429, in any process
+	began        time.Time // this minute
+	this, last   minute
 }
 
 type minute struct {
@@ -49,7 +49,7 @@ func (t *transit) learn(sent time.Time, r hotelstays.PermitResult, now time.Time
 func (t *transit) arrivedBy(sent time.Time, r hotelstays.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if known {
-		by = later(by, sent.Add(t.caution(now)))
+		by = later(by, sent.Add(t.leastTravel(now)))
 	} else {
 		by = sent.Add(t.travelTime(now) - t.margin)
 	}
@@ -61,28 +61,28 @@ func (t *transit) arrivedBy(sent time.Time, r hotelstays.PermitResult, now time.
 
 // travelTime is how long a request counts as under way while no answer proves otherwise.
 func (t *transit) travelTime(now time.Time) time.Duration {
-	return max(t.margin, t.caution(now), t.longest(now))
+	return max(t.margin, t.leastTravel(now), t.mostTravel(now))
 }
 
-// caution is how long a request counts as under way even if its answer says otherwise,
+// leastTravel is how long a request counts as under way even if its answer says otherwise,
 // because a 429 proved the answers wrong: one window in the first minute after it, half as
 // long with each further minute.
-func (t *transit) caution(now time.Time) time.Duration {
+func (t *transit) leastTravel(now time.Time) time.Duration {
 	if t.refused.IsZero() {
 		return 0
 	}
 	return window >> (now.Sub(t.refused) / time.Minute)
 }
 
-// longest is how long a request may travel. After a busy minute it is a quarter more than
+// mostTravel is how long a request may travel. After a minute with enough proofs it is a quarter more than
 // the longest proved time. Otherwise it is at least a window, because a burst may be slower
 // than what was seen. If answers prove nothing, it is 0.
-func (t *transit) longest(now time.Time) time.Duration {
+func (t *transit) mostTravel(now time.Time) time.Duration {
 	t.rotate(now)
 	longest := max(t.this.longest, t.last.longest)
 	longest = min(longest+longest/4, 5*window)
 	switch {
-	case t.last.proofs >= t.busy:
+	case t.last.proofs >= t.enoughProofs:
 		return longest
 	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
 		return 0

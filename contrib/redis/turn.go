@@ -35,9 +35,9 @@ type reply struct {
 	refused             time.Duration // how long ago the fleet's last 429 came; negative: none
 }
 
-// take takes one turn. A reply after Timeout is an error: the process may have been stopped
+// exchange calls turn.lua. A reply after Timeout is an error: the process may have been stopped
 // meanwhile, and its grants may have passed to others.
-func (l *line) take(t turn) (reply, error) {
+func (l *line) exchange(t turn) (reply, error) {
 	opts := l.limiter.opts
 	end := time.Now().Add(opts.Timeout)
 	ctx, cancel := context.WithDeadline(context.Background(), end)
@@ -46,7 +46,7 @@ func (l *line) take(t turn) (reply, error) {
 		l.limiter.id, l.name, t.number, l.limit,
 		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
 		t.want, t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
-		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.held))
+		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.renewed))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)

@@ -29,7 +29,7 @@ local pause = tonumber(ARGV[9])        -- grant nothing for this long
 local initial_rest = tonumber(ARGV[10]) -- grant nothing for this long after the memory was created
 local refused = tonumber(ARGV[11])     -- how long ago the process got an unreported 429; negative: none
 local arrived = ARGV[12]               -- permits of requests that left: number:how long ago they arrived
-local unused, held = ARGV[13], ARGV[14] -- numbers of permits
+local unused, renewed = ARGV[13], ARGV[14] -- numbers of permits
 
 local patience = 250000      -- come again after this long: slots are freed early, processes die
 local rest_patience = 5000000 -- the same during a rest, which nothing shortens
@@ -90,7 +90,7 @@ end
 for number in string.gmatch(unused, '%d+') do
 	redis.call('ZREM', slots, permit(number))
 end
-for number in string.gmatch(held, '%d+') do
+for number in string.gmatch(renewed, '%d+') do
 	redis.call('ZADD', slots, text(now + lease), permit(number))
 end
 redis.call('ZREMRANGEBYSCORE', slots, '(0', text(now))

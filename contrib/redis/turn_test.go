@@ -76,7 +76,7 @@ func TestTurnThatArrivesLate(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
-				_, err = a.line(key).take(turn{}) // an early one
+				_, err = a.line(key).exchange(turn{}) // an early one
 				assert.ErrorContains(t, err, "unexpected answer")
 			})
 		})
@@ -116,7 +116,7 @@ func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 		l.mu.Lock()
 		next := turn{number: l.turns + 1, want: limit, first: l.next}
 		l.mu.Unlock()
-		lost, err := l.take(next)
+		lost, err := l.exchange(next)
 		require.NoError(t, err)
 		require.Equal(t, limit, lost.granted)
 		time.Sleep(defaultLease + full - 100*ms)

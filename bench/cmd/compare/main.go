@@ -56,11 +56,11 @@ func run(ctx context.Context, quick bool, rounds int) error {
 		return err
 	}
 	defer stop()
-	distrust, err := origin.Trust(addresses.Certificate)
+	untrust, err := origin.Trust(addresses.Certificate)
 	if err != nil {
 		return err
 	}
-	defer distrust()
+	defer untrust()
 	printMachine()
 	if err := checkContent(ctx, addresses); err != nil {
 		return err
@@ -84,7 +84,7 @@ func run(ctx context.Context, quick bool, rounds int) error {
 
 // results are all measurements.
 type results struct {
-	pages, crowds, lines, rates, memory, calls, streams []row
+	pages, manyCallers, lines, rates, memory, calls, streams []row
 
 	body  float64 // bytes of a page
 	value float64 // bytes in memory once encoding/json has decoded it

@@ -121,7 +121,7 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 		cells  []cell
 	}{
 		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
-		{&r.crowds, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
+		{&r.manyCallers, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
 		{&r.lines, peers.HandWritten(), rounds, lineCells},
 		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
 		{&r.memory, peers.All(), rounds, memoryCells},

@@ -28,7 +28,7 @@ func printTables(r results) {
 	for _, t := range []struct {
 		title string
 		rows  []row
-	}{{"A page of HotelList, many callers", r.crowds}, {"A page of HotelList over a line", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
+	}{{"A page of HotelList, many callers", r.manyCallers}, {"A page of HotelList over a line", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
 		printRows(t.title, peers.HandWritten(), t.rows, ratioTo("Wall per call", peers.Ours, wall, duration),
 			ratioTo("CPU per call", peers.Ours, cpu, duration))
 	}

@@ -78,7 +78,7 @@ func timesOurs(what string, rows []row, client string, least float64) target {
 }
 
 func pageTargets(r results) []target {
-	const page, crowd = "a page of HotelList", "the same, 8 and 64 callers"
+	const page, manyCallers = "a page of HotelList", "the same, 8 and 64 callers"
 	var plain, zipped []row
 	for _, one := range r.pages {
 		if strings.HasSuffix(one.name, gzipped) {
@@ -91,8 +91,8 @@ func pageTargets(r results) []target {
 		timesOurs(page, plain, peers.EncodingJSON, 3),
 		timesOurs(page+gzipped, zipped, peers.EncodingJSON, 2.5),
 		timesOurs(page+", plain and gzip", r.pages, peers.Goccy, 1.2),
-		timesOurs(crowd, r.crowds, peers.EncodingJSON, 2.2),
-		timesOurs(crowd, r.crowds, peers.Goccy, 1.1),
+		timesOurs(manyCallers, r.manyCallers, peers.EncodingJSON, 2.2),
+		timesOurs(manyCallers, r.manyCallers, peers.Goccy, 1.1),
 	}
 	for i, least := range []float64{1.6, 1.15} {
 		all = append(all, timesOurs(page+", "+lineCells[i].name, r.lines[i:i+1], peers.Goccy, least))

@@ -41,7 +41,7 @@ func justMet() results {
 		return rows(name, peers.Ours, measure.Sample{Wall: 1, Bytes: 60}, measure.Sample{Wall: 3, Bytes: 100})
 	}
 	return results{
-		pages: append(page("plain"), page("x"+gzipped)...), crowds: page("many"), rates: page("rates"), lines: append(page("1"), page("2")...),
+		pages: append(page("plain"), page("x"+gzipped)...), manyCallers: page("many"), rates: page("rates"), lines: append(page("1"), page("2")...),
 		memory: rows("page", peers.Ours, measure.Sample{Peak: 3, Live: 1.02}, measure.Sample{}),
 		calls:  rows("call", peers.Ours, measure.Sample{CPU: 1, Allocs: 115}, measure.Sample{CPU: 1, Allocs: 100}),
 		body:   1, value: 1, streams: streams, small: []comparison{small(3, 3, true), small(1.8, 1.8, false), small(9, 0, false)},
@@ -69,8 +69,8 @@ func TestTargetsAreMetAndMissedByTheirFigure(t *testing.T) {
 		{func(r *results) []row { return r.pages[:1] }, peers.EncodingJSON, func(s *measure.Sample) { s.Wall = 2.9 }},
 		{func(r *results) []row { return r.pages[1:] }, peers.EncodingJSON, func(s *measure.Sample) { s.Wall = 2.4 }},
 		{func(r *results) []row { return r.pages }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1.1 }},
-		{func(r *results) []row { return r.crowds }, peers.EncodingJSON, func(s *measure.Sample) { s.Wall = 2.1 }},
-		{func(r *results) []row { return r.crowds }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1 }},
+		{func(r *results) []row { return r.manyCallers }, peers.EncodingJSON, func(s *measure.Sample) { s.Wall = 2.1 }},
+		{func(r *results) []row { return r.manyCallers }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1 }},
 		{func(r *results) []row { return r.lines[:1] }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1.5 }},
 		{func(r *results) []row { return r.lines[1:] }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1.1 }},
 		{func(r *results) []row { return r.rates }, peers.Goccy, func(s *measure.Sample) { s.Wall = 1 }},

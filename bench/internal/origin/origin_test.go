@@ -17,9 +17,9 @@ import (
 func TestTransports(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()
-	distrust, err := origin.Trust(addresses.Certificate)
+	untrust, err := origin.Trust(addresses.Certificate)
 	require.NoError(t, err)
-	defer distrust()
+	defer untrust()
 	transport := &http.Transport{ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	for name, proto := range map[string]string{origin.HTTP1: "HTTP/1.1", origin.TLSHTTP1: "HTTP/1.1", origin.TLSHTTP2: "HTTP/2.0"} {
