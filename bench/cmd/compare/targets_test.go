@@ -41,7 +41,8 @@ func justMet() results {
 		return rows(name, peers.Ours, measure.Sample{Wall: 1, Bytes: 60}, measure.Sample{Wall: 3, Bytes: 100})
 	}
 	return results{
-		pages: append(page("plain"), page("x"+gzipped)...), manyCallers: page("many"), rates: page("rates"), lines: append(page("1"), page("2")...),
+		pages: append(page("plain"), page("x"+gzipped)...), lines: append(page("1"), page("2")...),
+		manyCallers: page("many"), rates: page("rates"),
 		memory: rows("page", peers.Ours, measure.Sample{Peak: 3, Live: 1.02}, measure.Sample{}),
 		calls:  rows("call", peers.Ours, measure.Sample{CPU: 1, Allocs: 115}, measure.Sample{CPU: 1, Allocs: 100}),
 		body:   1, value: 1, streams: streams, small: []comparison{small(3, 3, true), small(1.8, 1.8, false), small(9, 0, false)},
