@@ -181,9 +181,13 @@ func cancelWaits[Tx any](w *World[Tx]) {
 
 func stoppedInCancel[Tx any](w *World[Tx]) {
 	w.Booked("ref-1")
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: Patience})
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: Patience, Commit: true})
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	stop := w.Work()
+	w.Eventually("its order is read", func() bool { return w.polls() > 0 })
+	stop()
+	stop = w.Work()
 	w.Eventually("it is cancelling", func() bool { return w.cancels() > 0 })
 	stop()
 	assert.Equal(w, durable.PhasePolling, w.Fleet.Cancellation("ref-1").Phase(time.Now()), "nobody needs to wait for BookTimeout")

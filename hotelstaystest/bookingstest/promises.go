@@ -68,7 +68,7 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "a Cancel that provably did nothing is sent again", test: cancelNotExecuted[Tx]},
 		{says: "a cancellation waits for its order", test: cancelWaits[Tx]},
 		{says: "a cancellation waits while its booking is open", test: cancelWaitsForOpenBooking[Tx]},
-		{says: "a worker that is stopped in a Cancel leaves its order to be read", test: stoppedInCancel[Tx]},
+		{says: "a worker that is stopped before or in a Cancel leaves it to others", test: stoppedInCancel[Tx]},
 		{says: "each change of an order is delivered once, until it is settled", test: followed[Tx], database: true},
 		{says: "OnOrder is called until it succeeds", test: onOrderFails[Tx]},
 		{says: "nothing is read after Unfollow", test: unfollowed[Tx]},
