@@ -41,37 +41,6 @@ func (p *page) decode(l *Lexer) {
 	}
 }
 
-// samples are pages of search results of 5 MB, the rates of one hotel, and answers with a
-// single offer. A benchmark takes several of each, because interned strings make the second
-// reading faster.
-func samples(most int) []sample {
-	return []sample{
-		{"page", answers(min(2, most), 200, 5, 4)},
-		{"rates", answers(min(16, most), 1, 40, 8)},
-		{"small", answers(min(512, most), 1, 1, 1)},
-	}
-}
-
-type sample struct {
-	name   string
-	bodies [][]byte
-}
-
-// The benchmarks measure the fast path.
-func TestFastReadsTheSamples(t *testing.T) {
-	for _, sample := range samples(1) {
-		for _, body := range sample.bodies {
-			var got, want page
-			env, ok := Fast(t.Context(), body, got.target())
-			require.True(t, ok, sample.name)
-			wantEnv, err := Decode(t.Context(), body, want.standard(), false)
-			require.NoError(t, err)
-			require.Equal(t, wantEnv, env)
-			require.True(t, reflect.DeepEqual(want, got), sample.name)
-		}
-	}
-}
-
 // A message may quote anything: it is never interned.
 func TestMessagesAreNotInterned(t *testing.T) {
 	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
@@ -87,7 +56,7 @@ func TestMessagesAreNotInterned(t *testing.T) {
 
 // FuzzFast decodes an answer with and without the fast path: the result is the same.
 func FuzzFast(f *testing.F) {
-	f.Add(answers(1, 1, 1, 1)[0])
+	f.Add(answer(1, 1, 1))
 	for _, seed := range []string{
 		`{"data":{"list":[],"total":1},"code":0,"msg":null}`, `{"code":0,"data":{"list":null},"more":[1.5e3,"\ud83d\ude00"]}`,
 		`{"msg":"no","code":7,"data":{}}`,
@@ -105,20 +74,4 @@ func FuzzFast(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkDecode(b *testing.B) {
-	for _, sample := range samples(512) {
-		for name, target := range map[string]func(*page) Target{"generated": (*page).target, "stdjson": (*page).standard} {
-			b.Run(sample.name+"/"+name, func(b *testing.B) {
-				b.SetBytes(int64(len(sample.bodies[0])))
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					env, err := Decode(b.Context(), sample.bodies[i%len(sample.bodies)], target(new(page)), false)
-					require.NoError(b, err)
-					require.True(b, env.HasData)
-				}
-			})
-		}
-	}
 }

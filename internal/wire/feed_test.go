@@ -64,8 +64,8 @@ var oddAnswers = []string{
 // Every way to cut small answers into two, or into bytes, and every length at which they may end.
 func TestFedAnswersAtEveryByte(t *testing.T) {
 	read := 0
-	for _, answer := range append(oddAnswers, string(answers(1, 1, 1, 1)[0])) {
-		body := []byte(answer)
+	for _, text := range append(oddAnswers, string(answer(1, 1, 1))) {
+		body := []byte(text)
 		for at := range len(body) {
 			first := true
 			if requireFedAsWhole(t, body, func() int {
@@ -86,13 +86,13 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	bodies, pages := answers(2, 10, 2, 2), 300
+	whole, pages := answer(10, 2, 2), 300
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		pages = 20_000
 	}
 	t.Logf("%d pages", pages)
 	for range pages {
-		body := bytes.Clone(bodies[random.IntN(len(bodies))])
+		body := bytes.Clone(whole)
 		if random.IntN(2) == 0 {
 			body[random.IntN(len(body))] = `"{}[],:\0a`[random.IntN(9)]
 		}
@@ -103,7 +103,7 @@ func TestFedPagesInRandomParts(t *testing.T) {
 
 // A text whose arrival fails is not read, even if it is complete, and what has come is kept.
 func TestFeedThatFails(t *testing.T) {
-	body := answers(1, 1, 1, 1)[0]
+	body := answer(1, 1, 1)
 	broken := errors.New("broken")
 	for at := range len(body) + 1 {
 		var got page
@@ -132,7 +132,7 @@ func TestFeedReadsToItsLimit(t *testing.T) {
 
 // ctx is asked also while a text arrives.
 func TestFedAnswersEndWithTheirCtx(t *testing.T) {
-	body := answers(1, 40, 5, 4)[0]
+	body := answer(40, 5, 4)
 	whole := endless(t)
 	_, ok := Fast(whole, body, new(page).target())
 	for ends := range whole.polls {

@@ -1,11 +1,10 @@
-// Answers for tests and benchmarks, the same in every run.
+// An answer for tests.
 
 package wire
 
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -29,105 +28,37 @@ func (p *page) target() Target {
 
 func (p *page) standard() Target { return Target{Into: p} }
 
-// answers are successful searches with so many hotels, rooms of each and offers of each.
-func answers(count, hotels, rooms, rates int) [][]byte {
-	var bodies [][]byte
-	for seed := range uint64(count) {
-		s := source{rand.New(rand.NewPCG(seed, 5))}
-		data := page{Basic: types.SearchBasic{SessionID: s.code(40), StatusRemark: "2 of 3 suppliers answered"}, Total: hotels, HasMore: true}
-		for i := range hotels {
-			data.List = append(data.List, s.hotel(i, rooms, rates))
+// answer is a successful search with so many hotels, rooms of each and offers of each.
+func answer(hotels, rooms, rates int) []byte {
+	money, text := types.Money{Currency: "EUR", Amount: "1240.50"}, types.I18N{EN: "Tea & \"dinner\"\n<half board>", ZH: "海景双床房", AR: "غرفة"}
+	rate := types.Rate{NetRate: money, GrossRate: &money, CommissionableRate: &money, RespectGrossRate: true}
+	data := page{Basic: types.SearchBasic{SessionID: "session-1", StatusRemark: "2 of 3 suppliers answered"}, Total: hotels, HasMore: true}
+	for i := range hotels {
+		h := types.Hotel{
+			ID: fmt.Sprint(i), PlatformHotelID: fmt.Sprint("PH-", i), DestinationID: "city-1", Name: &text, Address: &text, Rating: new(4.5),
+			LatlngCoordinator: &types.LatlngCoordinator{Google: types.Latlng{Lat: 25.204849, Lng: -55.27}, Gaode: &types.Latlng{Lat: 25}},
+			LogoURL:           "https://images.example/1.jpg", MinPrice: &money, MinPricesByCurrency: []types.Money{money, money},
+			IsAvailable: new(true),
 		}
-		body, err := json.Marshal(map[string]any{"code": 0, "msg": "success", "data": data})
-		if err != nil {
-			panic(err)
+		for j := range rooms {
+			room := types.Room{RoomTypeID: fmt.Sprint("room-", j), RoomTypeName: text, HotelID: h.ID}
+			for k := range rates {
+				room.Rates = append(room.Rates, types.RoomRatePkg{
+					RatePkgID: fmt.Sprint(i, "-", j, "-", k), RefundableMode: types.RefundablePartial, RefundableUntil: "2000-03-01T12:00:00Z",
+					CancelFees:         []types.CancelFee{{Until: "2000-03-01T12:00:00Z", Fee: money}, {Until: "2000-03-09T12:00:00Z", Fee: money}},
+					OriginalRoomNaming: &types.OriginalRoomNaming{ID: "1", Name: `TWN "Superior"`, Supplier: 7},
+					Rate:               rate, TotalRate: rate, RateComment: "No smoking.\nA fee.", CheckIn: "2000-03-10", CheckOut: "2000-03-13",
+					Board: &types.Board{BoardID: types.BoardHB, BoardName: &text, BoardDesc: &text},
+					Tax:   &types.Tax{Total: &money, Items: []types.TaxItem{{TaxType: "city", TaxName: "Tourism fee", Amount: &money}}},
+				})
+			}
+			h.Rooms = append(h.Rooms, room)
 		}
-		bodies = append(bodies, body)
+		data.List = append(data.List, h)
 	}
-	return bodies
-}
-
-type source struct{ *rand.Rand }
-
-func pick[T any](s source, from ...T) T { return from[s.IntN(len(from))] }
-
-// code is a string that does not repeat.
-func (s source) code(length int) string {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
-	b := make([]byte, length)
-	for i := range b {
-		b[i] = letters[s.IntN(len(letters))]
+	body, err := json.Marshal(map[string]any{"code": 0, "msg": "success", "data": data})
+	if err != nil {
+		panic(err)
 	}
-	return string(b)
-}
-
-func (s source) text() *types.I18N {
-	return &types.I18N{
-		EN: pick(s, "Breakfast for all guests", "Twin room, sea view", "Family suite & lounge", "Dinner from 19:00 <half board>"),
-		ZH: pick(s, "含所有住客早餐", "海景双床房", "家庭套房"),
-		AR: pick(s, "الإفطار لجميع الضيوف", "غرفة بسريرين مطلة على البحر", "جناح عائلي"),
-	}
-}
-
-func (s source) money() types.Money {
-	amount := pick(s, fmt.Sprintf("%d.%02d", s.IntN(2000), s.IntN(100)), fmt.Sprint(s.IntN(9000)),
-		fmt.Sprintf("%d.%04d", s.IntN(90), s.IntN(10000)))
-	return types.Money{Currency: pick(s, "USD", "AED", "CNY", "EUR"), Amount: json.Number(amount)}
-}
-
-func (s source) moneyPtr() *types.Money {
-	m := s.money()
-	return &m
-}
-
-func (s source) hotel(i, rooms, rates int) types.Hotel {
-	available := true
-	h := types.Hotel{
-		ID: fmt.Sprint(100_000 + i), PlatformHotelID: fmt.Sprintf("PH-%06d", i), DestinationID: "city-104821",
-		Name: s.text(), Address: s.text(), Rating: new(float64(s.IntN(50)) / 10),
-		LatlngCoordinator: &types.LatlngCoordinator{
-			Google: types.Latlng{Lat: 25 + s.Float64(), Lng: 55 + s.Float64()},
-			Gaode:  &types.Latlng{Lat: 25 + s.Float64(), Lng: 55 + s.Float64()},
-		},
-		LogoURL: "https://images.example/" + s.code(24) + ".jpg", MinPrice: s.moneyPtr(),
-		MinPricesByCurrency: []types.Money{s.money(), s.money()}, IsAvailable: &available,
-	}
-	for range rooms {
-		room := types.Room{RoomTypeID: s.code(12), RoomTypeName: *s.text(), HotelID: h.ID}
-		for range rates {
-			room.Rates = append(room.Rates, s.offer())
-		}
-		h.Rooms = append(h.Rooms, room)
-	}
-	return h
-}
-
-func (s source) rate() types.Rate {
-	return types.Rate{NetRate: s.money(), GrossRate: s.moneyPtr(), CommissionableRate: s.moneyPtr(), RespectGrossRate: s.IntN(2) == 0}
-}
-
-// offer is for one room: its total is the price of the room.
-func (s source) offer() types.RoomRatePkg {
-	rate := s.rate()
-	return types.RoomRatePkg{
-		RatePkgID: s.code(36), RefundableMode: pick(s, types.RefundableFull, types.RefundablePartial, types.RefundableNo),
-		RefundableUntil: "2000-03-01T12:00:00Z",
-		CancelFees: []types.CancelFee{
-			{Until: "2000-03-01T12:00:00Z", Fee: s.money()},
-			{Until: "2000-03-09T12:00:00Z", Fee: s.money()},
-		},
-		OriginalRoomNaming: &types.OriginalRoomNaming{
-			ID: s.code(8), Name: pick(s, "DBL STD SV", "TWN \"Superior\"", "FAM 2BR"), Supplier: s.IntN(9),
-		},
-		Rate: rate, TotalRate: rate,
-		RateComment: pick(s, "", "",
-			"A deposit is taken at the desk & returned on departure; children below six sleep in the beds that are there.",
-			"Tourism fee is paid at the property.\nNo smoking."),
-		IncludesPackaging: s.IntN(9) == 0, CheckIn: "2000-03-10", CheckOut: "2000-03-13",
-		Board: &types.Board{BoardID: pick(s, types.BoardRO, types.BoardBB, types.BoardHB), BoardName: s.text(), BoardDesc: s.text()},
-		Tax: &types.Tax{
-			Total: s.moneyPtr(),
-			Items: []types.TaxItem{{TaxType: "city", TaxName: "Tourism fee", Amount: s.moneyPtr(), Desc: "per room and night"}},
-		},
-	}
+	return body
 }

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -153,31 +152,5 @@ func TestMalformedStringsAreReadAlike(t *testing.T) {
 		}
 		_, err := Decode(t.Context(), []byte(`{"code":0,"data":{"byName":{"`+s+`":1,"`+s+`":2}}}`), Target{Into: &payload{}}, true)
 		assert.EqualError(t, err, "data.byName.* comes twice", s)
-	}
-}
-
-// The cost of mismatches: one in each offer, or one at the end.
-func BenchmarkMismatches(b *testing.B) {
-	clean := answers(1, 200, 5, 4)[0]
-	last := bytes.LastIndex(clean, []byte(`"ratePkgId":"`))
-	for _, answer := range []struct {
-		name string
-		body []byte
-	}{
-		{"none", clean},
-		{"each", bytes.ReplaceAll(clean, []byte(`"checkIn":"`), []byte(`"checkIn":7,"x":"`))},
-		{"last", append(bytes.Clone(clean[:last]), bytes.Replace(clean[last:], []byte(`"checkIn":"`), []byte(`"checkIn":7,"x":"`), 1)...)},
-	} {
-		for name, target := range map[string]func(*page) Target{"generated": (*page).target, "stdjson": (*page).standard} {
-			b.Run(answer.name+"/"+name, func(b *testing.B) {
-				b.SetBytes(int64(len(answer.body)))
-				b.ReportAllocs()
-				for b.Loop() {
-					env, err := Decode(b.Context(), answer.body, target(new(page)), true)
-					require.NoError(b, err)
-					require.Equal(b, answer.name != "none", env.Count > 0)
-				}
-			})
-		}
 	}
 }
