@@ -135,30 +135,6 @@ func ExampleClient_Book() {
 	// Output: PO000000001 status 1 247.51 USD
 }
 
-// A reference that was used before returns the order that it made. Expect makes that an
-// error when the order is of another stay.
-func ExampleReferenceReusedError() {
-	ctx := context.Background()
-	srv, client := startSandbox()
-	defer srv.Close()
-	if _, err := client.Book(ctx, prepareBooking(ctx, srv, client, "ref-1")); err != nil {
-		log.Fatal(err)
-	}
-
-	other := prepareBooking(ctx, srv, client, "ref-1")
-	longer := *other.Expect
-	longer.CheckOut = "2040-03-20" // what the traveller wants now
-	other.Expect = &longer
-	_, err := client.Book(ctx, other)
-	if reused, ok := errors.AsType[*hotelstays.ReferenceReusedError](err); ok {
-		fmt.Println("the reference has order", reused.Order.PlatformReferenceNo, "already")
-	}
-	fmt.Println("orders:", len(srv.Ledger().Orders()))
-	// Output:
-	// the reference has order PO000000001 already
-	// orders: 1
-}
-
 // An order that differs from its offer is no error. A seller who promised the offer's terms
 // compares the two.
 func ExampleCompareOrder() {

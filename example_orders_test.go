@@ -11,7 +11,6 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // FindOrder reads one order. An *OrderNotFoundError means that the answer was complete, and that
@@ -76,24 +75,13 @@ func ExampleWithServiceFacts() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("the order is", outcome.State)
+	fmt.Println("the order is", outcome.State, "as an order in status 3 is", client.OrderStates().StateOf(3))
 	if outcome.Response != nil { // else the answer to Cancel was lost, and the order read as cancelled
 		fmt.Println("the supplier keeps", outcome.Response.ServiceFee)
 	}
 	// Output:
-	// the order is cancelled
+	// the order is cancelled as an order in status 3 is cancelled
 	// the supplier keeps 0.00 USD
-}
-
-// OrderStates returns what the client was told, for your own pages.
-func ExampleClient_OrderStates() {
-	srv := hotelstaystest.NewServer(nil)
-	defer srv.Close()
-	client := clientOf(srv, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}},
-	}))
-	fmt.Println("an order in status 3 is", client.OrderStates().StateOf(3))
-	// Output: an order in status 3 is cancelled
 }
 
 // An order is cancelled in the session that it was booked in.

@@ -192,25 +192,26 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// DecodeTime holds what follows the answer, here a logger that takes its time.
+// DecodeTime holds what follows the answer, here a logger that takes its time. An attempt lasts until its
+// answer is there, whatever is written about it then.
 func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, log := slowLog(slog.LevelWarn), &callLog{}
-		for range 2 {
-			answered := len(log.ends) == 0
+		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
+		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // nothing was there to be read
+			log := &callLog{}
 			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
 				if answered {
 					return reply(504, ""), nil
 				}
 				return nil, errors.New("broken")
-			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(slow))
+			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(logger))
 			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
+			assert.Equal(t, decodes, log.ends[0].DecodeTime)
+			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "with the lines of its token, its attempt and its outcome")
+			assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
 		}
-		assert.Equal(t, 3*time.Second, log.ends[0].DecodeTime)
-		assert.Equal(t, 4*time.Second, log.ends[0].Duration)
-		assert.Zero(t, log.ends[1].DecodeTime, "nothing was there to be read")
-		assert.Equal(t, 4*time.Second, log.ends[1].Duration)
 	})
 }
 
@@ -236,24 +237,6 @@ type sleeping struct{ io.Reader }
 func (s sleeping) Read(b []byte) (int, error) {
 	time.Sleep(time.Second)
 	return s.Reader.Read(b)
-}
-
-// An attempt lasts until its answer is there, whatever is written about it then.
-func TestObserverDoesNotCountTheLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := &callLog{}
-		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			time.Sleep(time.Second)
-			return reply(504, ""), nil
-		}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(slowLog(slog.LevelDebug)))
-		assert.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
-		assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
-	})
-}
-
-func slowLog(level slog.Level) *slog.Logger {
-	slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
-	return slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: level}))
 }
 
 type writerFunc func([]byte) (int, error)

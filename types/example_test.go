@@ -14,43 +14,27 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Amounts are the digits that were sent, and arithmetic on them is exact.
+// Amounts are the digits that were sent. Arithmetic on them is exact, and does not mix currencies. Equal
+// takes the place of ==, which Money does not have, and compares by value.
 func ExampleMoney() {
 	var rate types.Rate
 	if err := json.Unmarshal([]byte(`{"netRate":{"currency":"KWD","amount":12.500}}`), &rate); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(rate.NetRate)
-	sent, err := json.Marshal(rate.NetRate)
-	fmt.Println(string(sent), err)
-	// Output:
-	// 12.500 KWD
-	// {"currency":"KWD","amount":12.500} <nil>
-}
-
-func ExampleMoney_Add() {
-	room := types.Money{Currency: "EUR", Amount: "120.50"}
-	tax := types.Money{Currency: "EUR", Amount: "8.45"}
+	room, tax := rate.NetRate, types.Money{Currency: "KWD", Amount: "0.25"}
+	fmt.Println(room, room.Equal(types.Money{Currency: "KWD", Amount: "12.5"}))
 	fmt.Println(room.Add(tax))
-
+	fmt.Println(room.Cmp(tax))
 	_, err := room.Add(types.Money{Currency: "USD", Amount: "8.45"})
 	fmt.Println(errors.Is(err, types.ErrCurrencyMismatch))
+	sent, err := json.Marshal(room)
+	fmt.Println(string(sent), err)
 	// Output:
-	// 128.95 EUR <nil>
-	// true
-}
-
-// Equal takes the place of ==, which Money does not have. Amounts compare by value, however many
-// digits they were sent with.
-func ExampleMoney_Equal() {
-	seen := types.Money{Currency: "EUR", Amount: "120.50"}
-	fmt.Println(seen.Cmp(types.Money{Currency: "EUR", Amount: "119"}))
-	fmt.Println(seen.Equal(types.Money{Currency: "EUR", Amount: "120.5"}))
-	fmt.Println(seen.Equal(types.Money{Currency: "USD", Amount: "120.50"}))
-	// Output:
+	// 12.500 KWD true
+	// 12.750 KWD <nil>
 	// 1 <nil>
 	// true
-	// false
+	// {"currency":"KWD","amount":12.500} <nil>
 }
 
 // Decimal is for arithmetic that Money does not have, here a margin of 12.5 percent.
@@ -71,24 +55,17 @@ func ExampleMoney_Decimal() {
 	// true
 }
 
-// A text prints in English, whether it is a value, a pointer, or missing.
+// A text prints in English, whether it is a value, a pointer, or missing. In prefers another language.
 func ExampleI18N_String() {
 	var hotel types.Hotel
 	if err := json.Unmarshal([]byte(`{"name":{"en":"Harbour Hotel","ar":"فندق الميناء"}}`), &hotel); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(hotel.Name, "/", hotel.Name.AR, "/", hotel.Address)
-	fmt.Println(types.I18N{AR: "فندق الميناء"})
+	fmt.Println(hotel.Name.In("ar-AE"), "/", (&types.I18N{EN: "Room only"}).In("ar-AE"))
 	// Output:
 	// Harbour Hotel / فندق الميناء / <nil>
-	// فندق الميناء
-}
-
-// A page in Arabic shows the texts that exist in Arabic, and the English ones otherwise.
-func ExampleI18N_In() {
-	name, board := types.I18N{EN: "Harbour Hotel", AR: "فندق الميناء"}, types.I18N{EN: "Room only"}
-	fmt.Println(name.In("ar-AE"), "/", board.In("ar-AE"))
-	// Output: فندق الميناء / Room only
+	// فندق الميناء / Room only
 }
 
 // What a checkout page says about cancelling, and what it may not say.
@@ -129,19 +106,13 @@ func ExampleDate_Time() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(int(until.Sub(from).Hours()/24), "nights")
+	fmt.Println(int(until.Sub(from).Hours()/24), "nights, and a week on it is", types.DateOf(until.AddDate(0, 0, 7)))
 
 	_, err = types.Date("24.12.2026").Time()
 	fmt.Println(err)
 	// Output:
-	// 3 nights
+	// 3 nights, and a week on it is 2027-01-03
 	// "24.12.2026" is not a date of the form YYYY-MM-DD
-}
-
-func ExampleDateOf() {
-	newYear := time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC)
-	fmt.Println(types.DateOf(newYear), types.DateOf(newYear.AddDate(0, 0, 7)))
-	// Output: 2026-12-31 2027-01-07
 }
 
 // A timestamp is kept as it was sent. One without an offset names no instant.
@@ -159,30 +130,20 @@ func ExampleTimestamp_Time() {
 	// "2026-12-24T18:00:00" is not an ISO 8601 instant with a UTC offset
 }
 
-// A secret shows itself to nothing that prints or encodes, wherever it stands.
+// A secret shows itself to nothing that prints or encodes, wherever it stands. Equal takes the place of
+// ==, which a Secret does not have.
 func ExampleNewSecret() {
 	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret("X1234567")}
 	fmt.Println(guest.PassportNumber)
 	fmt.Printf("%q %x\n", guest.PassportNumber, guest.PassportNumber)
 	logged, err := json.Marshal(struct{ Passport types.Secret }{guest.PassportNumber})
 	fmt.Println(string(logged), err)
+	fmt.Println(len(guest.PassportNumber.Reveal()), guest.PassportNumber.IsZero(), guest.PassportNumber.Equal(types.NewSecret("X1234567")))
 	// Output:
 	// [redacted]
 	// [redacted] [redacted]
 	// {"Passport":"[redacted]"} <nil>
-}
-
-func ExampleSecret_Reveal() {
-	token := types.NewSecret("opaque-token")
-	fmt.Println(token, "has", len(token.Reveal()), "characters", token.IsZero())
-	// Output: [redacted] has 12 characters false
-}
-
-// Equal takes the place of ==, which a Secret does not have.
-func ExampleSecret_Equal() {
-	one, other := types.NewSecret("secret"), types.NewSecret("secret")
-	fmt.Println(one.Equal(other), one.Equal(types.NewSecret("another")))
-	// Output: true false
+	// 8 false true
 }
 
 // Why a search came out empty, and whether it is worth asking again.
