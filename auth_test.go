@@ -129,7 +129,6 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	}
 }
 
-// These answers do not refuse the credential: the next caller asks again.
 func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 	for status, body := range map[int]string{
 		500: `{"code":100000500,"msg":"failed"}`,

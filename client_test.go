@@ -132,7 +132,6 @@ func TestWithCredential(t *testing.T) {
 	assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
 }
 
-// A client of an account costs little memory, and no goroutine while it is idle.
 func TestClientOfAnAccountCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000

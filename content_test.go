@@ -174,7 +174,6 @@ func TestHotelsMetadataAll(t *testing.T) {
 	}
 }
 
-// What cannot be walked is refused before anything is sent.
 func TestIteratorsRefuse(t *testing.T) {
 	client := clientThrough(t, noSend{t})
 	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {

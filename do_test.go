@@ -40,7 +40,6 @@ func TestDoKeepsTheRateLimit(t *testing.T) {
 	})
 }
 
-// What is sent, and what becomes of the data.
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent *http.Request

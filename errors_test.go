@@ -158,7 +158,6 @@ func TestDecodeKeepsAPieceOfThePage(t *testing.T) {
 	}
 }
 
-// The service's request id is the one that its logs hold.
 func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 	rt := &fixedAnswer{status: 400, body: `{"code":100000400,"msg":"pageSize"}`,
 		header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
@@ -207,7 +206,6 @@ func TestCauseInDoubtIsNoRefusal(t *testing.T) {
 	}
 }
 
-// What to do next depends on who refused, and what.
 func TestAdviceFitsTheRefusal(t *testing.T) {
 	for _, tc := range []struct {
 		op     hotelstays.Operation

@@ -322,7 +322,6 @@ func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.
 	require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 }
 
-// Without WithLogger nothing is written anywhere, go-retryablehttp included.
 func TestNothingIsLoggedByDefault(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
@@ -405,7 +404,6 @@ func TestLogOfAMismatch(t *testing.T) {
 	}
 }
 
-// A call without an Observer pays nothing for the possibility of one.
 func TestNoObserverCostsNothing(t *testing.T) {
 	ctx := context.Background()
 	client := clientThrough(t, http.DefaultTransport)

@@ -125,7 +125,6 @@ func TestCompareOffer(t *testing.T) {
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
 
-// The differences of an order are listed. Parts that the order lacks are not.
 func TestCompareOrder(t *testing.T) {
 	usd := func(amount json.Number) *types.Money { return &types.Money{Currency: "USD", Amount: amount} }
 	ordered := func() *types.Order {

@@ -88,8 +88,6 @@ func lastError[V any](items iter.Seq2[V, error]) (last error) {
 	return last
 }
 
-// Each option on each method: taken, or refused by a fault that names it and its place, with
-// nothing sent.
 func TestOptionsOfEachMethod(t *testing.T) {
 	calls := optionCalls(t)
 	for method := range reflect.TypeFor[*hotelstays.Client]().Methods() {
@@ -168,7 +166,6 @@ func TestOptionsOfEachMethod(t *testing.T) {
 	})
 }
 
-// A fake of the client sees every option, with its value.
 func TestCallOptionsOf(t *testing.T) {
 	wakeup := make(chan struct{})
 	facts := hotelstays.ServiceFacts{NullOrders: true}

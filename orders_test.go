@@ -193,7 +193,6 @@ func TestAwaitOrder(t *testing.T) {
 	}
 }
 
-// CancelAndRead reads the order back, once, and sends Cancel once, whatever comes.
 func TestCancelAndRead(t *testing.T) {
 	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
 		f.Operation = hotelstays.OpCancel

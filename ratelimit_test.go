@@ -143,7 +143,6 @@ func TestServerCostBoundsTheArrival(t *testing.T) {
 	}
 }
 
-// A request that was refused counts as any other.
 func TestRefusedRequestsCount(t *testing.T) {
 	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
 	assert.Equal(t, 1510*ms, got, "and its answer is not believed")

@@ -229,7 +229,6 @@ func TestRecoverySchedule(t *testing.T) {
 	}
 }
 
-// WithSaveRecovery stores the recovery before Book, and after each poll, as it is then.
 func TestWithSaveRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 100 * time.Second})
@@ -618,7 +617,6 @@ func TestPollThatProvesAbsence(t *testing.T) {
 	}
 }
 
-// Unverified is not the end: a later poll may find the order.
 func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -585,7 +585,6 @@ func TestDecodeContentLeniently(t *testing.T) {
 	assert.Equal(t, 6, search.Meta.MismatchCount)
 }
 
-// The OAuth answer is understood inside the envelope and outside of it.
 func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{status: status, body: body})
@@ -959,7 +958,6 @@ func TestMemoryOfLongLists(t *testing.T) {
 	}
 }
 
-// Any number of orders is read, however little each of them says.
 func TestManySmallOrdersAreRead(t *testing.T) {
 	orders := howMany(t, "orders", 50_000, 10_000, 10_000)
 	order := `{"status":1,"checkIn":"2026-12-24","checkOut":"2026-12-27","bookingTime":"2026-11-20T10:00:00Z",` +

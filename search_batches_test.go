@@ -93,7 +93,6 @@ func TestHotelListBatches(t *testing.T) {
 	}
 }
 
-// A batch that fails is an error with its own hotels, and the others go on.
 func TestHotelListBatchesFailure(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -183,7 +182,6 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 	}
 }
 
-// The error of a batch has the cause, its ids and its advice once.
 func TestBatchErrorText(t *testing.T) {
 	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}

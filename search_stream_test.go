@@ -390,7 +390,6 @@ func brokenOff(bodies ...string) transportFunc {
 	}
 }
 
-// A page that broke off leaves nothing behind in the one that is asked for again.
 func TestPageAfterOneThatBrokeOff(t *testing.T) {
 	page := smallPages()[0]
 	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
@@ -604,7 +603,6 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// A stream for tests of its users ends like one of a client.
 func TestStreamWithoutAClient(t *testing.T) {
 	resp := &hotelstays.HotelListResponse{Total: 2}
 	for name, row := range map[string]struct {

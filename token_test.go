@@ -125,7 +125,6 @@ func (s *damagingStore) Store(ctx context.Context, key string, token hotelstays.
 	return s.sharedTokens.Store(ctx, key, s.damage(token))
 }
 
-// Of a fleet that shares a TokenLeaser one client fetches, however long it takes.
 func TestLeasedTicketIsFetchedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasingStore{sharedTokens: newMemoryStore()}

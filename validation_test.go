@@ -170,7 +170,6 @@ func TestValidationOfContent(t *testing.T) {
 	})
 }
 
-// What to search, and which page of it.
 func TestSelectorsAndPages(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"HotelList: by destination", list(func(r *listReq) {}), accepted},
@@ -349,7 +348,6 @@ func TestValidationOfNoRequest(t *testing.T) {
 	}
 }
 
-// A request and its options are judged together, and the caller sees every fault.
 func TestValidationAllFaultsAtOnce(t *testing.T) {
 	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
 		Scopes: []types.Scope{types.ScopeBookingWrite}})

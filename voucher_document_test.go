@@ -153,7 +153,6 @@ func TestVerifyVoucher(t *testing.T) {
 	assert.ErrorContains(t, failed, `"V1" version 1`)
 }
 
-// Without a document the error says whether waiting helps.
 func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 	for status, want := range map[types.VoucherStatus]error{
 		types.VoucherNotGenerated: hotelstays.ErrVoucherNotReady,
@@ -390,7 +389,6 @@ func TestVoucherOfAnotherSize(t *testing.T) {
 	}
 }
 
-// A body without an end is read to one byte beyond what is allowed, and closed.
 func TestVoucherBodyIsBounded(t *testing.T) {
 	ownTempDir(t)
 	read := 0
@@ -492,7 +490,6 @@ func TestDownloadVoucherEndsInTime(t *testing.T) {
 	}
 }
 
-// The writer's own failure is reported as such.
 func TestDownloadVoucherToAWriterThatFails(t *testing.T) {
 	temp := ownTempDir(t)
 	service := serviceOf(nil, nil)
@@ -516,7 +513,6 @@ type failingWriter struct {
 
 func (w failingWriter) Write(p []byte) (int, error) { return min(w.n, len(p)), w.err }
 
-// A mistake of the caller costs no request.
 func TestVoucherSettingsAreChecked(t *testing.T) {
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)
@@ -560,7 +556,6 @@ func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *h
 		})}))
 }
 
-// A newer version that is made meanwhile is the one that is saved.
 func TestSaveVoucherOfANewerVersion(t *testing.T) {
 	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
@@ -623,7 +618,6 @@ func TestSaveVoucherInline(t *testing.T) {
 	}
 }
 
-// Where the file cannot be made nothing is fetched, and nothing is left.
 func TestSaveVoucherWhereNoFileCanBe(t *testing.T) {
 	dir := t.TempDir()
 	service := serviceOf(nil, nil)

@@ -378,7 +378,6 @@ func TestWebhookFailureIsOneShortLine(t *testing.T) {
 	assert.Equal(t, 2, reported)
 }
 
-// An event whose function failed is handled when it is delivered again.
 func TestWebhookFailingFunction(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errors.New("down") },
@@ -522,7 +521,6 @@ func TestWebhookSlowBody(t *testing.T) {
 	}
 }
 
-// A function that fails after its lease does not release the next holder's claim.
 func TestLateFailureReleasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := hookOptions()

@@ -36,7 +36,6 @@ func doneEvent(t *testing.T, m hotelstays.MemoryEvents, keys ...string) {
 	require.NoError(t, m.Done(t.Context(), keys, time.Hour))
 }
 
-// At the limit the oldest done keys are dropped, and never a claim.
 func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	m := hotelstays.NewMemoryEvents(4)
 	claimEvent(t, m, hotelstays.ClaimGranted, "claimed")
@@ -57,7 +56,6 @@ func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
 }
 
-// A store full of claims grants no other, and drops none.
 func TestMemoryEventsFullOfClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(4)
@@ -97,7 +95,6 @@ func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
 	})
 }
 
-// The default limit is 100,000 events with two keys each.
 func TestMemoryEventsByDefault(t *testing.T) {
 	keys := make([]string, 200_001)
 	for i := range keys {
@@ -110,7 +107,6 @@ func TestMemoryEventsByDefault(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
-// Expired keys are dropped without a claim of theirs.
 func TestMemoryEventsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)

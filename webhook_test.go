@@ -90,7 +90,6 @@ func TestVerifyWebhookGood(t *testing.T) {
 	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
 }
 
-// During a rotation either secret may sign, or both.
 func TestVerifyWebhookRotation(t *testing.T) {
 	now := time.Now()
 	stamp := strconv.FormatInt(now.Unix(), 10)

@@ -294,7 +294,6 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 	}
 }
 
-// The envelope in any order, and with anything else in it.
 func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 	chosen := portionOf(t, 5, 11)
 	for _, d := range documents() {
@@ -402,7 +401,6 @@ func FuzzDecodeAgrees(f *testing.F) {
 	})
 }
 
-// What the sandbox answers to each call of a booking is taken.
 func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t, hotelstaystest.Config{Notices: []string{"a supplier was slow"}})
@@ -447,7 +445,6 @@ func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
 	})
 }
 
-// Texts of webhooks are never kept for another one.
 func TestWebhooksShareNoTexts(t *testing.T) {
 	first, err := hookVerify(hookPaid)
 	require.NoError(t, err)

@@ -64,7 +64,6 @@ func TestVoucherOfNoOrder(t *testing.T) {
 	assert.ErrorContains(t, err, "data.status is missing")
 }
 
-// An order under another reference is not the one that was booked.
 func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	var err error
 	var unknown *hotelstays.OutcomeUnknownError

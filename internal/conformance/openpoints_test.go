@@ -27,7 +27,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Enumerations have constants for the documented values and no others.
 func TestOpenEnumerations(t *testing.T) {
 	want := map[string][]string{
 		"OrderStatus":         {"0", "1"},
@@ -188,7 +187,6 @@ func TestIteratorsSendTheFirstPage(t *testing.T) {
 	assert.NotContains(t, body, "pageNum")
 }
 
-// Operations without a documented rate limit have none.
 func TestOperationsWithoutARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{"access_token":"opaque"}}`))

@@ -129,7 +129,6 @@ func bookWithPassport() *hotelstays.BookRequest {
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret(canaryPassport)}}}
 }
 
-// Printing a value, whatever it is.
 func TestRedactionOfValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := secretValues(t)
@@ -262,7 +261,6 @@ func TestRedactionOfHeaders(t *testing.T) {
 	assert.NotContains(t, log.String(), canarySecret)
 }
 
-// Validation names what is wrong and shows no secret.
 func TestRedactionOfValidation(t *testing.T) {
 	c := clientThrough(t, nil)
 	long := types.NewSecret(strings.Repeat(canaryPassport, 5))

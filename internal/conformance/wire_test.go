@@ -178,7 +178,6 @@ func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 	}
 }
 
-// A request with nothing but what is required.
 func TestWireMinimalRequest(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		sent, _ := exchange(t, op.minimal, op.data, nil)
@@ -373,7 +372,6 @@ func TestWireIdentifiersAreFresh(t *testing.T) {
 	assert.Len(t, seen, 40)
 }
 
-// What an answer says in its headers.
 func TestWireResponseMeta(t *testing.T) {
 	call := callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"})
 	meta := func(t *testing.T, header map[string]string, opts ...hotelstays.CallOption) (hotelstays.ResponseMeta, sentRequest) {
@@ -425,7 +423,6 @@ func TestWireResponseMeta(t *testing.T) {
 	})
 }
 
-// The table above names every operation once.
 func TestWireTableIsComplete(t *testing.T) {
 	assert.ElementsMatch(t, testkit.Operations(), slices.Collect(maps.Keys(operationCalls)))
 }

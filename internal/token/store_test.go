@@ -102,7 +102,6 @@ func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	}
 }
 
-// Each call of a store that hangs costs two seconds, and no call fails.
 func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
@@ -180,7 +179,6 @@ func TestLeaseThatNeverEndsIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-// A lease with nothing to release has no release function.
 func TestLeaseMayHaveNoRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}

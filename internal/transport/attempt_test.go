@@ -168,7 +168,6 @@ func (c *cancellingTokens) Authorization(ctx context.Context) (Authorization, er
 	return c.tokenSeries.Authorization(ctx)
 }
 
-// http.Client receives the status and the header of the answer, whatever they are.
 func TestHTTPClientReceivesTheStatus(t *testing.T) {
 	for _, status := range []int{101, 200, 204, 307, 401, 429, 503, 999} {
 		answer := reply(status, "{}")
@@ -240,7 +239,6 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// The log of an attempt names its operation, its number and its Request-Id.
 func TestLogOfAttempts(t *testing.T) {
 	var log bytes.Buffer
 	var ids []string

@@ -36,7 +36,6 @@ func TestHugeBuffersAreNotPooled(t *testing.T) {
 	}
 }
 
-// A second Release must not put the same memory into the pool again.
 func TestReleaseTwice(t *testing.T) {
 	a := &Answer{Body: []byte("{}"), buffer: newBuffer(&buffers, http.NoBody, 0, 0)}
 	a.Release()

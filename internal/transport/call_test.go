@@ -8,9 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,7 +81,6 @@ func TestReadIsSentAgainByThePolicyAlone(t *testing.T) {
 	assert.Equal(t, 3, r.Attempts)
 }
 
-// Failures of one call leave the idle connections of all others alone.
 func TestFailureKeepsIdleConnections(t *testing.T) {
 	rt := &closable{}
 	r := do(t, rt, "http://127.0.0.1:1", nil)
@@ -141,34 +138,6 @@ func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
 			r.Answer.Release()
 		})
 	}
-}
-
-// Send leaves the Call as it was, so that it can be sent again.
-func TestCallIsNotChanged(t *testing.T) {
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	var bodies, cookies []string
-	c := newCall(nil, "http://127.0.0.1:1")
-	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-		body, err := io.ReadAll(r.Body)
-		r.Header.Set("Trace-Id", "rewritten")
-		bodies, cookies = append(bodies, string(body)), append(cookies, r.Header.Get("Cookie"))
-		resp := reply(503, "busy")
-		resp.Header.Set("Set-Cookie", "node=1")
-		return resp, err
-	})
-	c.HTTP, c.TokenSource = http.Client{Transport: &rt, Jar: jar}, &tokenSeries{}
-	before := *c
-	before.Header = c.Header.Clone()
-	for range 2 {
-		r := Send(t.Context(), c)
-		require.NoError(t, r.Err)
-		assert.Equal(t, 3, r.Attempts)
-		r.Answer.Release()
-	}
-	assert.Equal(t, before, *c)
-	assert.Equal(t, slices.Repeat([]string{`{"book":"me"}`}, 6), bodies)
-	assert.Equal(t, []string{"", "node=1", "node=1", "node=1", "node=1", "node=1"}, cookies)
 }
 
 // A panic or an exit passes through http.Client, which would leave the timer of its Timeout

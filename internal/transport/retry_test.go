@@ -75,37 +75,6 @@ func TestTooManyRequestsPauses(t *testing.T) {
 	}
 }
 
-// A 429 that is waited out costs no attempt and no quota, as long as ctx has time. A policy of
-// one attempt makes one.
-func TestTooManyRequestsCostNoAttempt(t *testing.T) {
-	for _, c := range []struct {
-		maxAttempts, attempts, status, quota int
-		answers                              []int // then 429 for ever
-	}{
-		{3, 8, 200, 0, []int{429, 429, 429, 429, 429, 429, 429, 200}},
-		{3, 6, 503, 2 * retryCost, []int{429, 503, 429, 503, 429, 503, 200}},
-		{3, 10, 429, 0, nil}, // until the deadline of ten seconds
-		{1, 1, 429, 0, nil},
-		{1, 1, 503, 0, []int{503, 200}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var sent int
-			rt := roundTripper(func(*http.Request) (*http.Response, error) {
-				if sent++; sent > len(c.answers) {
-					return reply(429, `{"code":100000429}`), nil
-				}
-				return reply(c.answers[sent-1], `{"code":1}`), nil
-			})
-			quota := new(RetryQuota)
-			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
-			require.NoError(t, r.Err)
-			assert.Equal(t, c.status, r.Answer.Status)
-			assert.Equal(t, c.attempts, r.Attempts)
-			assert.EqualValues(t, c.quota, quota.spent.Load())
-		})
-	}
-}
-
 // A Retry-After of another transient fault pauses this call alone.
 func TestUnavailableWithRetryAfter(t *testing.T) {
 	for header, waits := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "61": -1} {
@@ -148,7 +117,6 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 	assert.Zero(t, after)
 }
 
-// Waits never reach past the deadline: the last answer comes back at once.
 func TestNoWaitPastTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt := roundTripper(func(*http.Request) (*http.Response, error) {
@@ -272,7 +240,6 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 	})
 }
 
-// Callers that were all told the same Retry-After do not come back together.
 func TestJitterOnTopOfRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}

@@ -62,7 +62,6 @@ func TestNeverLeft(t *testing.T) {
 	})
 }
 
-// A call that waits for a connection of a full pool has sent nothing.
 func TestWaitForAConnectionSendsNothing(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var whole atomic.Int64
@@ -195,7 +194,6 @@ func TestFirstByteIsTheTransports(t *testing.T) {
 	})
 }
 
-// A hook that runs late finds the permit returned.
 func TestNothingIsSentAfterDone(t *testing.T) {
 	limit, wrote := &recording{}, func() {}
 	do(t, roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -211,7 +209,6 @@ func TestNothingIsSentAfterDone(t *testing.T) {
 	assert.Equal(t, [2]int64{0, 1}, limit.settled())
 }
 
-// The caller's own trace hooks still fire.
 func TestCallersTraceFires(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
 	defer ts.Close()

@@ -130,7 +130,6 @@ func TestFeedReadsToItsLimit(t *testing.T) {
 	}
 }
 
-// ctx is asked also while a text arrives.
 func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 	body := answer(40, 5, 4)
 	whole := endless(t)

@@ -248,7 +248,6 @@ func (table *internTable) strings() (kept []string) {
 	return kept
 }
 
-// Pooled pooled keeps nothing of secrets, nor of what is not interned.
 func TestPooledMemoryKeepsNoSecrets(t *testing.T) {
 	body := []byte(`["CANARY-1","CANARY\n2","CANARY-3","CANARY\u00e94",7001,"short"]`)
 	l := &Lexer{}
@@ -336,7 +335,6 @@ func TestListsAreExact(t *testing.T) {
 	}
 }
 
-// A long list allocates no more than encoding/json does for it.
 func TestLongListsTakeNoMoreMemory(t *testing.T) {
 	type wide struct{ Fields [16]string }
 	var list List[wide]

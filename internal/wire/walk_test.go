@@ -73,7 +73,6 @@ func TestLongInvalidUTF8EndsWithItsCtx(t *testing.T) {
 	}
 }
 
-// ctx is polled again in what is read again.
 func TestRereadingEndsWithItsCtx(t *testing.T) {
 	text := `"` + strings.Repeat(`\ud800`, 100_000) + `"`
 	for _, body := range []string{`{"code":0,"data":{"cost":{"currency":` + text + `}}}`, `{"code":0,"data":{` + text + `:1}}`} {
@@ -89,7 +88,6 @@ func walkBare(text string, into any) error {
 	return err
 }
 
-// The walk reads short and long values as encoding/json does.
 func TestWalkReadsLikeEncodingJSON(t *testing.T) {
 	type row struct {
 		Count  int                    `json:"count"`
@@ -135,7 +133,6 @@ func TestWalkReadsLikeEncodingJSON(t *testing.T) {
 	assert.Error(t, walkBare(`7`, new(string)))
 }
 
-// Malformed names and strings are read as encoding/json reads them.
 func TestMalformedStringsAreReadAlike(t *testing.T) {
 	for _, s := range []string{
 		`\n`, `\u0041`, `\ufffd`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`,
