@@ -30,7 +30,10 @@ func ExampleNew() {
 	// Output:
 }
 
-// With otelhttp below the client, each attempt has its own client span.
+// With otelhttp below the client, each attempt has its own client span. Every operation is a POST. The
+// filter excludes downloads of voucher documents: otelhttp records whole addresses, and whoever has such
+// an address can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost,
+// whose default of 2 is too low.
 func ExampleNew_withOtelHTTP() {
 	observer, err := hotelstaysotel.New()
 	if err != nil {
@@ -51,7 +54,8 @@ func ExampleNew_withOtelHTTP() {
 	// Output:
 }
 
-// The API's Trace-Id is that of the caller's trace, where the caller has started a span.
+// The API's Trace-Id is that of the caller's trace, if the caller has started a span: the spans of this
+// package begin after the id is made.
 func ExampleNew_withTraceIDs() {
 	client, err := hotelstays.New(baseURL, credential,
 		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {

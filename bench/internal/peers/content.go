@@ -6,16 +6,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 )
 
-// Content is a JSON document as a sorted list of values with their paths. Equal numbers are
-// the same, because a client may decode them into floats. An absent field is the same as null,
-// false or "".
-type Content []string
+// Content is a JSON document as its values by their paths. Equal numbers are the same, because a client
+// may decode them into floats. An absent field is the same as null, false or "".
+type Content map[string]string
 
 // ContentOf returns the content of a document.
 func ContentOf(document []byte) (Content, error) {
@@ -25,9 +22,8 @@ func ContentOf(document []byte) (Content, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	var c Content
+	c := Content{}
 	c.add("", v)
-	slices.Sort(c)
 	return c, nil
 }
 
@@ -47,21 +43,20 @@ func (c Content) Check(value any) error {
 		return err
 	}
 	got, err := ContentOf(text)
-	if err != nil {
-		return err
-	}
-	for i := range max(len(c), len(got)) {
-		switch {
-		case i >= len(c) || i < len(got) && got[i] < c[i]:
-			return fmt.Errorf("it holds %s, which the answer does not", got[i])
-		case i >= len(got) || c[i] < got[i]:
-			return fmt.Errorf("it lacks %s", c[i])
+	for path, want := range c {
+		if err == nil && got[path] != want {
+			err = fmt.Errorf("%s is %q and not %s", path, got[path], want)
 		}
 	}
-	return nil
+	for path := range got {
+		if err == nil && c[path] == "" {
+			err = fmt.Errorf("it holds %s = %s, which the answer does not", path, got[path])
+		}
+	}
+	return err
 }
 
-func (c *Content) add(path string, v any) {
+func (c Content) add(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, member := range v {
@@ -72,10 +67,10 @@ func (c *Content) add(path string, v any) {
 			c.add(fmt.Sprintf("%s[%d]", path, i), item)
 		}
 	case json.Number:
-		*c = append(*c, strings.TrimPrefix(path, ".")+" = "+decimal.RequireFromString(v.String()).String())
+		c[path] = decimal.RequireFromString(v.String()).String()
 	case string, bool:
 		if v != "" && v != false {
-			*c = append(*c, fmt.Sprintf("%s = %#v", strings.TrimPrefix(path, "."), v))
+			c[path] = fmt.Sprintf("%#v", v)
 		}
 	}
 }

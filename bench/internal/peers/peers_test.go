@@ -94,11 +94,11 @@ func TestContentTellsDifferences(t *testing.T) {
 	require.NoError(t, err)
 	for value, problem := range map[string]string{
 		`{"list":[{"id":"a","amount":120.5}]}`:            "",
-		`{"list":[{"id":"a","amount":120.51}]}`:           "lacks list[0].amount = 120.5",
-		`{"list":[{"id":"a"}]}`:                           "lacks list[0].amount = 120.5",
-		`{"list":[{"id":"b","amount":120.5}]}`:            `lacks list[0].id = "a"`,
-		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `holds list[1].id = "b"`,
-		`{"list":[]}`: "lacks list[0].amount = 120.5",
+		`{"list":[{"id":"a","amount":120.51}]}`:           `.list[0].amount is "120.51" and not 120.5`,
+		`{"list":[{"id":"a"}]}`:                           `.list[0].amount is "" and not 120.5`,
+		`{"list":[{"id":"b","amount":120.5}]}`:            `.list[0].id is "\"b\"" and not "a"`,
+		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `holds .list[1].id = "b"`,
+		`{"list":[]}`: `is "" and not`,
 	} {
 		err := content.Check(json.RawMessage(value))
 		if problem == "" {
