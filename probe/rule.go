@@ -43,7 +43,7 @@ var given = map[string]func(*Config) bool{
 func Rules() []Rule {
 	return slices.Concat(ticketRules, authRules, oauthRules, answerRules, limitRules,
 		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules,
-		bookRules, voucherRules, cancelRules, webhookRules)
+		bookRules, voucherRules, cancelRules, webhookRules, openBookingRules)
 }
 
 // selected reports whether one of the names is that of r, of its group or of its section, in any case.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -244,5 +245,41 @@ var openRules = []Rule{
 		var data struct{ Hotel obj }
 		_ = json.Unmarshal(a.Data, &data) // whatever comes is an answer
 		r.find("%s; %s", a, members(data.Hotel))
+	}},
+}
+
+// openBookingRules are those for which something has to be booked. The second one cancels it.
+var openBookingRules = []Rule{
+	{"voucher/host", "OrderVoucher", "where the link to a document leads", "Booking", func(r *run) {
+		link, err := url.Parse(r.voucher().Voucher.DownloadURL)
+		breaks(err != nil, "downloadUrl is no URL")
+		r.find("%s://%s", link.Scheme, link.Host)
+	}},
+	{"order/members", "Order", "which members guests and refundInfo of an order have", "Booking", func(r *run) {
+		a, _ := r.read1(r.cancelled().booked)
+		guests, refunds := obj{}, obj{}
+		for _, order := range read[struct {
+			Orders []struct {
+				Rooms []struct{ Guests, RefundInfo []obj }
+			}
+		}](a).Orders {
+			for _, room := range order.Rooms {
+				for _, guest := range room.Guests {
+					maps.Copy(guests, guest)
+				}
+				for _, refund := range room.RefundInfo {
+					maps.Copy(refunds, refund)
+				}
+			}
+		}
+		r.find("guests: %s; refundInfo: %s", members(guests), members(refunds))
+	}},
+	{"webhook/members", "Events", "which members and which Content-Type events have", "Booking.Callback", func(r *run) {
+		types, all := obj{}, obj{}
+		for _, d := range r.events() {
+			types[d.header.Get("Content-Type")] = true
+			_ = json.Unmarshal(d.body, &all) // those of one event stay for the next
+		}
+		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
 }
