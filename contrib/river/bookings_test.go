@@ -48,13 +48,6 @@ func TestNewNamesEveryInvalidField(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	b := unconnected(t)
-	assert.Equal(t, defaultQueue, b.cfg.Queue)
-	assert.Equal(t, defaultBookTimeout, b.cfg.BookTimeout)
-	assert.Equal(t, defaultMaxWorkers, b.cfg.MaxWorkers)
-}
-
 func TestConfigure(t *testing.T) {
 	b := unconnected(t)
 	cfg := &river.Config{}
