@@ -1,7 +1,6 @@
 package hotelstaysotel_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,15 +12,8 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
-
-// unlimited grants everything at once.
-type unlimited struct{ hotelstays.RateLimiter }
-
-func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	return nil, nil
-}
 
 // BenchmarkOverhead makes small calls over loopback.
 func BenchmarkOverhead(b *testing.B) {
@@ -33,7 +25,7 @@ func BenchmarkOverhead(b *testing.B) {
 		"without an observer": nil, "every span recorded": sdktrace.AlwaysSample(), "no span sampled": sdktrace.NeverSample(),
 	} {
 		b.Run(name, func(b *testing.B) {
-			opts := []hotelstays.Option{hotelstays.WithRateLimiter(unlimited{})}
+			opts := []hotelstays.Option{hotelstays.WithRateLimiter(testkit.NoRateLimits{})}
 			if sampler != nil {
 				observer, err := hotelstaysotel.New(
 					hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))),
@@ -41,7 +33,7 @@ func BenchmarkOverhead(b *testing.B) {
 				require.NoError(b, err)
 				opts = append(opts, hotelstays.WithObserver(observer))
 			}
-			client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")}, opts...)
+			client, err := hotelstays.New(srv.URL, testkit.BearerToken("token"), opts...)
 			require.NoError(b, err)
 			defer client.CloseIdleConnections()
 			for b.Loop() {

@@ -14,7 +14,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 func TestSpansAndMetricsOfAHistory(t *testing.T) {
@@ -77,7 +77,7 @@ func TestInstruments(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	withRig(t, func(t *testing.T, r *rig) {
-		req := r.bookRequest("ref-1")
+		req := testkit.FindOffer(t, r.srv, r.client, 0).Request("ref-1")
 		r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400})
 		_, err := r.client.Book(t.Context(), req)
 		require.Error(t, err)
@@ -92,7 +92,7 @@ func TestInstruments(t *testing.T) {
 
 		r.inject(hotelstays.OpHotelList, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second})
 		for _, err := range r.client.HotelListStream(t.Context(), &hotelstays.HotelListRequest{DestinationID: r.srv.CityID(0),
-			CheckIn: "2000-03-10", CheckOut: "2000-03-12", RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}).Hotels() {
+			CheckIn: "2000-03-10", CheckOut: "2000-03-12", RoomOccupancies: testkit.TwoAdults()}).Hotels() {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, semconv.SchemaURL, r.spans.GetSpans()[0].InstrumentationScope.SchemaURL)

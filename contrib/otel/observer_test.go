@@ -23,7 +23,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // refusing is a meter provider whose meters make no histograms.
@@ -143,9 +143,9 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 // otelhttp passes httptrace events on, so a booking that never left is known not to have left.
 func TestOtelHTTPKeepsTheProof(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
-		req := r.bookRequest("ref-1")
+		req := testkit.FindOffer(t, r.srv, r.client, 0).Request("ref-1")
 		offline := &http.Transport{DialContext: func(_ context.Context, _, _ string) (net.Conn, error) { return nil, errors.New("offline") }}
-		client, err := hotelstays.New(r.srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		client, err := hotelstays.New(r.srv.URL, testkit.BearerToken("token"),
 			hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
 		require.NoError(t, err)
 		_, err = client.Book(t.Context(), req)

@@ -14,6 +14,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -21,22 +22,18 @@ import (
 var private = []string{"Firstofguest", "Lastofguest", "Firstofholder", "Lastofholder", "holder@mail.example", "5550100",
 	"PASSPORT-77", "1984-07-06", "reference-55", "userref-33", "192.0.2.77", "toldreason"}
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 func TestNothingPrivateIsExported(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		tokens := map[string]bool{}
 		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithUserRef("userref-33"),
 			hotelstays.WithClientIP("192.0.2.77"),
-			hotelstays.WithHTTPClient(&http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			hotelstays.WithHTTPClient(&http.Client{Transport: testkit.Transport(func(req *http.Request) (*http.Response, error) {
 				if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 					tokens[token] = true
 				}
 				return r.srv.Client().Transport.RoundTrip(req)
 			})}))
-		req := r.bookRequest("reference-55")
+		req := testkit.FindOffer(t, r.srv, r.client, 0).Request("reference-55")
 		req.Holder = types.Holder{FirstName: "Firstofholder", LastName: "Lastofholder", Email: "holder@mail.example",
 			Phone: &types.Phone{Number: "5550100"}}
 		req.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Firstofguest", LastName: "Lastofguest",

@@ -18,15 +18,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	"go.uber.org/goleak"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // rig is a sandbox with an observed client.
 type rig struct {
@@ -45,8 +44,7 @@ var server = map[string]any{"server.address": "127.0.0.1", "server.port": int64(
 // withRig runs a test in a bubble.
 func withRig(t *testing.T, test func(t *testing.T, r *rig), opts ...hotelstays.Option) {
 	synctest.Test(t, func(t *testing.T) {
-		srv := hotelstaystest.NewServer(&hotelstaystest.Config{InMemory: true})
-		t.Cleanup(srv.Close)
+		srv, _ := testkit.NewSandbox(t)
 		r := &rig{t: t, srv: srv, spans: tracetest.NewInMemoryExporter(), metrics: sdkmetric.NewManualReader()}
 		r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
 		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))
@@ -60,11 +58,7 @@ func withRig(t *testing.T, test func(t *testing.T, r *rig), opts ...hotelstays.O
 
 // connect replaces the client.
 func (r *rig) connect(opts ...hotelstays.Option) {
-	cred := hotelstays.TicketCredential{AppKey: r.srv.AppKey, AppSecret: types.NewSecret(r.srv.AppSecret)}
-	client, err := hotelstays.New(r.srv.URL, cred, append([]hotelstays.Option{hotelstays.WithHTTPClient(r.srv.Client())}, opts...)...)
-	require.NoError(r.t, err)
-	r.t.Cleanup(client.CloseIdleConnections)
-	r.client = client
+	r.client = testkit.NewClient(r.t, r.srv, testkit.TicketOf(r.srv), opts...)
 }
 
 // destinations makes a call with a known trace id.
@@ -91,22 +85,6 @@ func (r *rig) report(info hotelstays.CallInfo) span {
 	ctx := r.observer.CallStart(r.t.Context(), hotelstays.CallStart{Operation: info.Operation, BaseURL: r.srv.URL})
 	r.observer.CallEnd(ctx, info)
 	return r.last()
-}
-
-// bookRequest searches the sandbox and returns a request that books an offer.
-func (r *rig) bookRequest(reference string) *hotelstays.BookRequest {
-	adults := []types.GuestPerRoom{{AdultCount: 2}}
-	list, err := r.client.HotelList(r.t.Context(), &hotelstays.HotelListRequest{DestinationID: r.srv.CityID(0),
-		CheckIn: "2000-03-10", CheckOut: "2000-03-13", RoomOccupancies: adults, MaxRatesPerHotel: 1})
-	require.NoError(r.t, err)
-	rates, err := r.client.HotelRates(r.t.Context(), &hotelstays.HotelRatesRequest{SessionID: list.Basic.SessionID, HotelID: list.List[0].ID,
-		CheckIn: "2000-03-10", CheckOut: "2000-03-13", RoomOccupancies: adults})
-	require.NoError(r.t, err)
-	return &hotelstays.BookRequest{
-		SessionID: list.Basic.SessionID, RatePkgID: rates.Rooms[0].Rates[0].RatePkgID, CustomerReferenceNo: reference,
-		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
-		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}},
-	}
 }
 
 // span is the compared part of an exported span.

@@ -13,6 +13,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysotel "github.com/hotelstays/hotelstays-go/contrib/otel"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // Each attempt is an event at the time when it was sent. The span is described by the last one.
@@ -73,7 +74,7 @@ func tree(spans []span) (paths []string) {
 // A helper's span is around those of its calls, and metrics count the calls alone.
 func TestSpansOfHelpers(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
-		req := r.bookRequest("ref-1")
+		req := testkit.FindOffer(t, r.srv, r.client, 0).Request("ref-1")
 		r.take()
 		client := r.client
 		r.connect()
