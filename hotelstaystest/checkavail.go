@@ -8,14 +8,9 @@ type checkAvailRequest struct {
 	RatePkgID string `json:"ratePkgId"`
 }
 
-type remarkBasic struct {
-	StatusRemark string `json:"statusRemark"`
-}
-
 type checkAvailResponse struct {
 	Status               int                   `json:"status"`
 	StatusRemark         string                `json:"statusRemark,omitempty"`
-	Basic                *remarkBasic          `json:"basic,omitempty"`
 	RoomRatePkg          *roomRatePkg          `json:"roomRatePkg,omitempty"`
 	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
 }
@@ -30,24 +25,18 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailRespo
 	if err != nil {
 		return nil, err
 	}
-	var remark string
 	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
 	switch {
 	case s.market.of(o).closed || c.priced(o).code == "":
 		resp.Status = 3 - s.cfg.Variants.Available
-		remark = "The offer is no longer available."
+		resp.StatusRemark = "The offer is no longer available."
 	default:
 		if s.market.show(req.RatePkgID, o) {
-			remark = "The price or inventory of the offer has changed since it was shown."
+			resp.StatusRemark = "The price or inventory of the offer has changed since it was shown."
 		}
 		pkg := s.world.ratePackage(o, req.RatePkgID, s.price(o, c.priced(o)))
 		resp.RoomRatePkg = &pkg
 		resp.ExchangeRateSnapshot = s.snapshot(c.priced(o))
-	}
-	if remark != "" && s.cfg.Variants.RemarkInBasic {
-		resp.Basic = &remarkBasic{remark}
-	} else {
-		resp.StatusRemark = remark
 	}
 	return resp, nil
 }

@@ -202,8 +202,6 @@ type Variants struct {
 	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
 	// unavailable one has the other number.
 	Available int `json:"available,omitzero"`
-	// RemarkInBasic moves CheckAvail's statusRemark from data to data.basic.
-	RemarkInBasic bool `json:"remarkInBasic,omitzero"`
 	// BusinessFailureStatus is the HTTP status, 200 to 499, of Book's answer to a moved
 	// rate or a duplicate booking. The default is 200.
 	BusinessFailureStatus int `json:"businessFailureStatus,omitzero"`

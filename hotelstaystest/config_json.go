@@ -89,6 +89,16 @@ func durationText(d time.Duration) string {
 	return d.String()
 }
 
+// configDuration is a duration of a [Config] in its JSON.
+type configDuration time.Duration
+
+// UnmarshalText reads text that a person writes.
+func (d *configDuration) UnmarshalText(text []byte) error {
+	parsed, err := parseDuration(string(text))
+	*d = configDuration(parsed)
+	return err
+}
+
 func parseDuration(text string) (time.Duration, error) {
 	if text == "never" {
 		return Never, nil

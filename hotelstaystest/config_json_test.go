@@ -28,7 +28,7 @@ func TestConfigIsItsJSON(t *testing.T) {
 			Timeout: time.Second, Events: map[WebhookTrigger][]types.EventKind{OnBook: {"strange"}, OnConfirm: {}},
 		},
 		Variants: Variants{
-			OAuthTopLevel: true, NoTotals: true, Available: 2, RemarkInBasic: true, BusinessFailureStatus: 409, NullOrders: true,
+			OAuthTopLevel: true, NoTotals: true, Available: 2, BusinessFailureStatus: 409, NullOrders: true,
 			OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5, Cancelled: 4, Pending: 3},
 		},
 		Control: ControlConfig{Enabled: true, Token: "token", Hosts: []string{"sandbox"}}, LedgerLimit: 1,

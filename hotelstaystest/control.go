@@ -38,7 +38,7 @@ type controlCall struct {
 
 // numbers are the parameters that are integers.
 var numbers = map[string]struct{ absent, least, most int }{
-	"limit": {100, 1, 1000}, "offset": {-1, 0, math.MaxInt}, "after": {-1, 0, math.MaxInt},
+	"limit": {100, 1, 1000}, "after": {-1, 0, math.MaxInt},
 }
 
 // controlRoute is a method and path of the control API. A {name} in the path stands for one

@@ -26,7 +26,7 @@ var controlRoutes = []controlRoute{
 	{"DELETE", "/_sandbox/faults", nil, do((*Server).ClearFaults)},
 	{"DELETE", "/_sandbox/faults/{id}", nil, action(deleteFault)},
 
-	{"GET", "/_sandbox/orders", []string{"offset", "limit"}, getOrders},
+	{"GET", "/_sandbox/orders", []string{"limit"}, getOrders},
 	{"GET", "/_sandbox/orders/{reference}", nil, getOrder},
 	{"POST", "/_sandbox/orders/{reference}/status", nil, input(postStatus)},
 	{"POST", "/_sandbox/orders/{reference}/confirm", nil, onOrder((*Server).confirmOrder)},
@@ -148,21 +148,16 @@ func deleteFault(c *controlCall) (any, error) {
 	return nil, nil
 }
 
-// getOrders returns the orders from an offset on, by default the last ones.
+// getOrders returns the last orders, oldest first.
 func getOrders(c *controlCall) (any, error) {
 	now := c.s.lock()
 	defer c.s.unlock()
 	list := c.s.orders.list
-	total, offset, limit := len(list), c.numbers["offset"], c.numbers["limit"]
-	if offset < 0 {
-		offset = max(0, total-limit)
-	}
-	from := min(offset, total)
 	out := []orderDetails{}
-	for _, o := range list[from : from+min(limit, total-from)] {
+	for _, o := range list[max(0, len(list)-c.numbers["limit"]):] {
 		out = append(out, c.s.orderDetails(o, now))
 	}
-	return map[string]any{"orders": out, "total": total, "offset": offset}, nil
+	return map[string]any{"orders": out, "total": len(list)}, nil
 }
 
 func getOrder(c *controlCall) (any, error) {

@@ -47,8 +47,6 @@ func TestControlOrders(t *testing.T) {
 			c.must("GET", "/_sandbox/orders/PO000000001", nil, &again)
 			failIf(t, fmt.Sprint(again) != fmt.Sprint(o), "%s: %+v, then %+v", step.action, o, again)
 		}
-		failIf(t, o.Holder != "Test Holder" || !slices.Equal(o.Guests, []string{"Test ref"}) || o.CheckIn != "2030-12-24" || o.HotelName == "",
-			"%+v", o)
 		c.must("POST", path+"/webhooks", `{"event":"order_imagined"}`, nil)
 		synctest.Wait()
 		failIf(t, !strings.HasSuffix(rc.events(), "cancelled imagined"), "%s", rc.events())
@@ -79,23 +77,20 @@ func TestControlListsOrders(t *testing.T) {
 	for i := range 5 {
 		in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
 	}
-	for query, want := range map[string]string{
-		"": "[0 1 2 3 4] 5 0", "?limit=2": "[3 4] 5 3", "?offset=1&limit=2": "[1 2] 5 1", "?offset=0&limit=1000": "[0 1 2 3 4] 5 0",
-		"?offset=9": "[] 5 9",
-	} {
+	for query, want := range map[string]string{"": "[0 1 2 3 4] 5", "?limit=2": "[3 4] 5"} {
 		var got struct {
-			Orders        []orderDetails
-			Total, Offset int
+			Orders []orderDetails
+			Total  int
 		}
 		c.must("GET", "/_sandbox/orders"+query, nil, &got)
 		refs := []string{}
 		for _, o := range got.Orders {
 			refs = append(refs, o.CustomerReferenceNo)
 		}
-		same(t, fmt.Sprint(refs, got.Total, got.Offset), want, query)
+		same(t, fmt.Sprint(refs, got.Total), want, query)
 	}
 	c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
-	c.refused("GET", "/_sandbox/orders?offset=9223372036854775808", nil, 400, "offset", "integer")
+	c.refused("GET", "/_sandbox/requests?after=9223372036854775808", nil, 400, "after", "integer")
 }
 
 func TestControlOffers(t *testing.T) {

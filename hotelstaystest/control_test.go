@@ -263,12 +263,12 @@ func TestControlBodies(t *testing.T) {
 		`{`:                                 {"", "not valid JSON"},
 		`null`:                              {"", "null"},
 		`{"kind":"cut","Kind":"cut"}`:       {"Kind", "unknown field"},
-		`{"kind":"cut","delay":{"s":1}}`:    {"delay", "must be string"},
+		`{"kind":"cut","delay":{"s":1}}`:    {"delay", "must be a duration"},
 		`{"kind":"cut","header":{"A":"b"}}`: {"header.A", "must be array"},
 		`{"kind":"cut","header":{"A":[1]}}`: {"header.A[0]", "must be string"},
 		`{"kind":"cut","times":1e99}`:       {"times", "must be integer"},
-		strings.Repeat("[", 50_000):         {"", "must be object"},
-		`{"header":` + strings.Repeat(`{"a":`, 10_000) + `1` + strings.Repeat("}", 10_001): {"header.a", "must be array"},
+		strings.Repeat("[", 50_000):         {"", "not valid JSON"},
+		`{"header":` + strings.Repeat(`{"a":`, 9000) + `1` + strings.Repeat("}", 9001): {"header.a", "must be array"},
 	} {
 		c.refused("POST", "/_sandbox/faults", body, 400, want.field, want.text)
 	}

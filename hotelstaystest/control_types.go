@@ -19,32 +19,13 @@ type journalRequest struct {
 type orderDetails struct {
 	Order
 	HotelConfirmNo string     `json:"hotelConfirmNo"`
-	HotelID        string     `json:"hotelId"`
-	HotelName      string     `json:"hotelName"`
-	CheckIn        string     `json:"checkIn"`
-	CheckOut       string     `json:"checkOut"`
-	Holder         string     `json:"holder"`
-	Guests         []string   `json:"guests"`
-	VisibleAt      time.Time  `json:"visibleAt"` // to QueryOrders
 	VoucherStatus  string     `json:"voucherStatus"`
 	VoucherVersion int        `json:"voucherVersion"`
 	CancelRule     CancelRule `json:"cancelRule"`
-	CancelReason   string     `json:"cancelReason"`
 }
 
 func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
-	out := orderDetails{
-		Order: s.orders.record(o), HotelConfirmNo: o.confirmNo,
-		HotelID: sourceID(o.offer.supplier, o.offer.hotel), HotelName: s.world.hotelName(o.offer.hotel).En,
-		CheckIn: o.offer.checkIn.Format(dateForm), CheckOut: o.offer.checkOut().Format(dateForm),
-		Holder: o.holder.FirstName + " " + o.holder.LastName, Guests: []string{},
-		VisibleAt: o.visible, VoucherStatus: o.voucherStatus(now), VoucherVersion: o.voucher.version,
-		CancelRule: o.rule, CancelReason: o.cancelReason,
-	}
-	for _, g := range o.guests {
-		out.Guests = append(out.Guests, g.FirstName+" "+g.LastName)
-	}
-	return out
+	return orderDetails{s.orders.record(o), o.confirmNo, o.voucherStatus(now), o.voucher.version, o.rule}
 }
 
 type controlFault struct {

@@ -5,14 +5,13 @@ package hotelstaystest
 
 import (
 	"bytes"
-	"encoding"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
 )
 
@@ -66,104 +65,57 @@ func decodeStrict(body []byte, v any) error {
 // checkStrict checks a JSON object against the type t. An error is an inputError.
 func checkStrict(body []byte, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if err := checkValue(dec, "", t); err != nil {
-		if f, ok := errors.AsType[*inputError](err); ok {
-			return f
-		}
+	var value json.RawMessage
+	switch err := dec.Decode(&value); {
+	case err == io.EOF:
+		return badField("", "the body is empty; it must be a JSON object")
+	case err != nil:
 		return badField("", "the body is not valid JSON: %v", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return badField("", "the body has data after its JSON object")
 	}
-	return nil
+	return checkValue(value, "", t)
 }
 
-func checkValue(dec *json.Decoder, path string, t reflect.Type) error {
+// checkValue checks valid JSON.
+func checkValue(value json.RawMessage, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	object := t.Kind() == reflect.Struct || t.Kind() == reflect.Map
-	tok, err := dec.Token()
-	if err != nil {
-		if err == io.EOF && path == "" {
-			return badField("", "the body is empty; it must be a JSON object")
-		}
-		return err
-	}
-	where := path
-	if where == "" {
-		where = "the body"
-	}
-	text, isText := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(t))
 	switch {
-	case tok == nil:
-		return badField(path, "%s is null; omit the field instead", where)
-	case isText:
-		return checkText(tok, path, text)
-	case t == typeOfDuration:
-		if text, ok := tok.(string); !ok {
-			return badField(path, "%s must be a duration such as 30s, not %s", path, tokenName(tok))
-		} else if _, err := parseDuration(text); err != nil {
-			return badField(path, "%s: %v", path, err)
+	case value[0] == 'n':
+		return badField(path, "%s is null; omit the field instead", cmp.Or(path, "the body"))
+	case value[0] == '{' && jsonName(t) == "object":
+		return checkObject(value, path, t)
+	case value[0] == '[' && t.Kind() == reflect.Slice:
+		var items []json.RawMessage
+		json.Unmarshal(value, &items)
+		for i, item := range items {
+			if err := checkValue(item, fmt.Sprintf("%s[%d]", path, i), t.Elem()); err != nil {
+				return err
+			}
 		}
 		return nil
-	case tok == json.Delim('{'):
-		if !object {
-			return badField(path, "%s must be %s, not object", where, jsonName(t))
-		}
-		return checkObject(dec, path, t)
-	case tok == json.Delim('['):
-		if t.Kind() != reflect.Slice {
-			return badField(path, "%s must be %s, not array", where, jsonName(t))
-		}
-		return checkArray(dec, path, t)
-	case object || t.Kind() == reflect.Slice:
-		return badField(path, "%s must be %s", where, jsonName(t))
+	case t == typeOfDuration:
+		t = reflect.TypeFor[configDuration]()
 	}
-	return checkScalar(tok, path, t)
-}
-
-func checkScalar(tok json.Token, path string, t reflect.Type) error {
-	number, _ := tok.(json.Number)
-	ok, err := true, error(nil)
-	switch t.Kind() {
-	case reflect.String:
-		_, ok = tok.(string)
-	case reflect.Bool:
-		_, ok = tok.(bool)
-	case reflect.Uint64:
-		_, err = strconv.ParseUint(number.String(), 10, 64)
-	case reflect.Float64:
-		_, err = number.Float64()
-	default:
-		_, err = number.Int64()
+	err := json.Unmarshal(value, reflect.New(t).Interface())
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return badField(path, "%s must be %s, not %s", cmp.Or(path, "the body"), jsonName(t), mismatch.Value)
 	}
-	if !ok || err != nil {
-		return badField(path, "%s must be %s, not %s", path, jsonName(t), tokenName(tok))
-	}
-	return nil
-}
-
-// checkText checks a value whose type reads itself from text.
-func checkText(tok json.Token, path string, into encoding.TextUnmarshaler) error {
-	text, ok := tok.(string)
-	if !ok {
-		return badField(path, "%s must be string", path)
-	}
-	if err := into.UnmarshalText([]byte(text)); err != nil {
+	if err != nil {
 		return badField(path, "%s: %v", path, err)
 	}
 	return nil
 }
 
-func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
+// checkObject checks the names and values of an object.
+func checkObject(value json.RawMessage, path string, t reflect.Type) error {
+	dec := json.NewDecoder(bytes.NewReader(value))
 	seen := map[string]bool{}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return err
-		}
+	for dec.Token(); dec.More(); { // after the brace
+		tok, _ := dec.Token()
 		name, _ := tok.(string)
 		full := strings.TrimPrefix(path+"."+name, ".")
 		ft, ok := fieldType(t, name)
@@ -174,22 +126,13 @@ func checkObject(dec *json.Decoder, path string, t reflect.Type) error {
 			return badField(full, "field %s appears twice", full)
 		}
 		seen[name] = true
-		if err := checkValue(dec, full, ft); err != nil {
+		var field json.RawMessage
+		dec.Decode(&field)
+		if err := checkValue(field, full, ft); err != nil {
 			return err
 		}
 	}
-	_, err := dec.Token()
-	return err
-}
-
-func checkArray(dec *json.Decoder, path string, t reflect.Type) error {
-	for i := 0; dec.More(); i++ {
-		if err := checkValue(dec, fmt.Sprintf("%s[%d]", path, i), t.Elem()); err != nil {
-			return err
-		}
-	}
-	_, err := dec.Token()
-	return err
+	return nil
 }
 
 // fieldType finds the field of t with exactly this JSON name. A map has all.
@@ -212,33 +155,23 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
+// jsonName is the JSON word for the values of a type.
 func jsonName(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	switch t {
+	case reflect.TypeFor[duration](), reflect.TypeFor[configDuration]():
+		return "a duration such as 30s"
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		return "object"
 	case reflect.Slice:
 		return "array"
-	case reflect.String:
-		return "string"
 	case reflect.Bool:
 		return "boolean"
 	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return "integer"
+	case reflect.Float64:
+		return "number"
 	}
-	return "number"
-}
-
-// tokenName is the JSON word for a scalar.
-func tokenName(tok json.Token) string {
-	switch tok := tok.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	default:
-		return fmt.Sprint("number ", tok)
-	}
+	return t.Kind().String()
 }

@@ -137,8 +137,7 @@
 // Booking:
 //
 //   - CheckAvail's status is 1 for available and 2 for unavailable
-//     ([Variants.Available]). Its statusRemark is a field of data
-//     ([Variants.RemarkInBasic]).
+//     ([Variants.Available]). Its statusRemark is a field of data.
 //   - Book without CheckAvail expects the price of the search. Two rate plans of one
 //     room type are the same content. Case and the order of guests do not matter to
 //     that comparison.

@@ -4,11 +4,10 @@ package hotelstaystest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// renderPDF writes lines as a PDF, padded with comments to at least size bytes. Equal
+// renderPDF writes lines as a PDF, padded with a comment to at least size bytes. Equal
 // input gives equal bytes.
 func renderPDF(lines []string, size int) []byte {
 	var text strings.Builder
@@ -24,43 +23,30 @@ func renderPDF(lines []string, size int) []byte {
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", text.Len(), text.String()),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
 	}
-	b := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
+	table := func(offsets []int, xref int) []byte {
+		b := fmt.Appendf(nil, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+		for _, at := range offsets {
+			b = fmt.Appendf(b, "%010d 00000 n \n", at)
+		}
+		return fmt.Appendf(b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%010d\n%%%%EOF\n", len(offsets)+1, xref)
+	}
 	offsets := make([]int, len(objects))
+	padding := size - len(pdfHeader) - len(table(offsets, 0))
+	for _, o := range objects {
+		padding -= len("0 0 obj\n") + len(o) + len("\nendobj\n")
+	}
+	b := append(make([]byte, 0, max(size, 1<<10)), pdfHeader...)
+	if padding > 0 { // a comment of one line
+		b = append(b, strings.Repeat("%", padding-1)+"\n"...)
+	}
 	for i, o := range objects {
 		offsets[i] = len(b)
 		b = fmt.Appendf(b, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
-	padding := max(0, size-len(b)-len(trailer(offsets, len(b))))
-	padding = max(0, size-len(b)-len(trailer(offsets, len(b)+padding))) // the xref's offset may have more digits now
-	end := trailer(offsets, len(b)+padding)
-	b = slices.Grow(b, padding+len(end))
-	return append(appendComments(b, padding), end...)
+	return append(b, table(offsets, len(b))...)
 }
 
-// trailer is the table of the objects, which starts at xref, and what follows it.
-func trailer(offsets []int, xref int) []byte {
-	b := fmt.Appendf(nil, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, at := range offsets {
-		b = fmt.Appendf(b, "%010d 00000 n \n", at)
-	}
-	return fmt.Appendf(b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, xref)
-}
-
-var comment = "%" + strings.Repeat("-", 100)
-
-// appendComments appends lines of comments, each of about 100 bytes with its newline.
-func appendComments(b []byte, size int) []byte {
-	for size > 0 {
-		n := min(size, 100)
-		if size-n == 1 {
-			n++
-		}
-		b = append(b, comment[:n-1]...)
-		b = append(b, '\n')
-		size -= n
-	}
-	return b
-}
+const pdfHeader = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
 
 // pdfString escapes text. Characters other than printable ASCII become question marks.
 func pdfString(s string) string {

@@ -162,7 +162,7 @@ var onesOwn = []string{
 	"HotelsMetadata.hotelsMetadata.id", "HotelsMetadata.hotelsMetadata.isAvailable", "HotelsMetadata.hotelsMetadata.minPrice",
 	"HotelsMetadata.hotelsMetadata.minPricesByCurrency", "HotelsMetadata.hotelsMetadata.rooms", // always empty
 	"HotelStaticDetail.hotel.hotelId", "HotelList.list.hotelId", // always empty
-	"CheckAvail.basic", "CheckAvail.statusRemark", // whose place is undocumented
+	"CheckAvail.statusRemark",                                                                                  // whose place is undocumented
 	"hotelOrder.rooms.guests", "hotelOrder.rooms.refundInfo", "orders.rooms.guests", "orders.rooms.refundInfo", // JSON for the client
 	"hotelOrder.rooms.rates", "orders.rooms.rates", // always empty
 }
