@@ -41,8 +41,8 @@ func (b *Booking) check() error {
 		return fmt.Errorf("%w: a booking needs a limit of money with a currency, such as 500EUR, not %s", ErrConfig, b.MaxTotal)
 	case b.Journal == "":
 		return fmt.Errorf("%w: a booking needs a journal", ErrConfig)
-	case b.Callback != nil:
-		return b.Callback.check()
+	case b.Callback != nil && b.Callback.URL == "":
+		return fmt.Errorf("%w: a callback needs a URL", ErrConfig)
 	}
 	return nil
 }
@@ -51,7 +51,6 @@ func (b *Booking) check() error {
 type allowance struct {
 	journal *journal
 	left    types.Money
-	made    int
 	offer   *stayOffer // the last one that could be booked
 }
 
@@ -298,7 +297,6 @@ func (r *run) noted(b *booked, price types.Money) []OrderRef {
 	err = r.allowance.journal.write(b.entry)
 	skip(err != nil, "nothing was booked: %v", err)
 	r.allowance.left = left
-	r.allowance.made++
 	return before
 }
 
@@ -319,7 +317,6 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 	}
 	if slices.Equal(before, b.entry.Orders) {
 		r.allowance.left, _ = r.allowance.left.Add(price) // it was taken off before
-		r.allowance.made--
 	}
 	_ = r.allowance.journal.write(b.entry) // the line before it is enough to find the booking
 }

@@ -3,7 +3,6 @@
 package probe
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -23,13 +22,6 @@ type Callback struct {
 
 	mu  sync.Mutex
 	got []delivery
-}
-
-func (c *Callback) check() error {
-	if c.URL == "" {
-		return fmt.Errorf("%w: a callback needs a URL", ErrConfig)
-	}
-	return nil
 }
 
 // delivery is a request of the service.

@@ -176,12 +176,15 @@ func bookFaults() map[string]fault {
 				a.refuse(400, types.CodeParam)
 			}
 		}, "book/gender"},
-		"a passport number of 51 characters": {opBook, ofGuest("passportNumber", longestPassport+"1", longestPassport), nil, "book/passport-above"},
-		"a passport number of 49 at most":    {opBook, ofGuest("passportNumber", longestPassport, longestPassport+"1"), nil, "book/passport-largest"},
-		"a passport number that is shown":    {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}), "book/passport-shown"},
-		"a callback without TLS":             {opBook, takes("callbackUrl", callbacks[0], "https://callback.example.com/"), nil, "book/callback"},
-		"an unknown order is HTTP 400":       {opCancel, nil, answers(types.CodeNotFound, denied), "cancel/unknown"},
-		"a Cancel without a reference":       {opCancel, nil, on("supplierReferenceNo", nil, cancelled), "cancel/required"},
+		"a passport number of 51 characters": {opBook, ofGuest("passportNumber", longestPassport+"1", longestPassport), nil,
+			"book/passport-above"},
+		"a passport number of 49 at most": {opBook, ofGuest("passportNumber", longestPassport, longestPassport+"1"), nil,
+			"book/passport-largest"},
+		"a passport number that is shown": {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}),
+			"book/passport-shown"},
+		"a callback without TLS":       {opBook, takes("callbackUrl", callbacks[0], "https://callback.example.com/"), nil, "book/callback"},
+		"an unknown order is HTTP 400": {opCancel, nil, answers(types.CodeNotFound, denied), "cancel/unknown"},
+		"a Cancel without a reference": {opCancel, nil, on("supplierReferenceNo", nil, cancelled), "cancel/required"},
 		"a Cancel without a session": {opCancel, nil, func(a *reply) {
 			if a.asked.header.Get("Session-Id") == "" {
 				cancelled(a)
@@ -194,10 +197,12 @@ func bookFaults() map[string]fault {
 		"a second Cancel":                           {opCancel, nil, answers(100002001, cancelled), "cancel/twice"},
 		"a voucher of a cancelled order":            {opOrderVoucher, nil, voucherIs("CANCELLED", sets("status", "FAILED")), "voucher/cancelled"},
 		"a voucher without a signature":             {opOrderVoucher, nil, sets("voucher.signature", nil), "voucher/form"},
-		"a digest of other bytes":                   {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)), "voucher/digest voucher/inline"},
-		"an inline document of other bytes":         {opOrderVoucher, nil, sets("voucher.content.base64", "MTIz"), "voucher/inline"},
-		"a reference of no voucher":                 {opOrderVoucher, nil, on("supplierReferenceNo", present, refused(404, types.CodeNotFound)), "voucher/references"},
-		"a link that outlives its life":             {opOrderVoucher, nil, sets("voucher.expiresIn", 60), "voucher/link"},
+		"a digest of other bytes": {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)),
+			"voucher/digest voucher/inline"},
+		"an inline document of other bytes": {opOrderVoucher, nil, sets("voucher.content.base64", "MTIz"), "voucher/inline"},
+		"a reference of no voucher": {opOrderVoucher, nil, on("supplierReferenceNo", present, refused(404, types.CodeNotFound)),
+			"voucher/references"},
+		"a link that outlives its life": {opOrderVoucher, nil, sets("voucher.expiresIn", 60), "voucher/link"},
 		"no event of a cancellation": {hotelstaystest.OpWebhook, func(q *question) {
 			if q.body["event"] == "order_cancelled" {
 				q.path = "lost"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -129,7 +130,8 @@ func TestCleanupAfterAKilledRun(t *testing.T) {
 			require.NoError(t, err)
 			through := &http.Transport{}
 			defer through.CloseIdleConnections()
-			g := &gate{Handler: &httputil.ReverseProxy{Transport: through, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}}
+			g := &gate{Handler: &httputil.ReverseProxy{Transport: through, ErrorLog: log.New(io.Discard, "", 0),
+				Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}}
 			front := httptest.NewServer(g)
 			defer front.Close()
 			p := part{front.URL, srv.AppKey, srv.AppSecret, filepath.Join(t.TempDir(), "journal"), false}

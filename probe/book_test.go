@@ -45,9 +45,10 @@ func (b bookingRun) run(t *testing.T) (report *Report, err error) {
 		srv, _ := testkit.NewSandbox(t, b.sandbox)
 		through := srv.Client()
 		defer through.CloseIdleConnections()
-		cfg := Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: b.fault.before(through.Transport)}, Share: 1,
-			Only:    []string{"book", "order", "voucher", "cancel", "webhook"},
-			Booking: &Booking{MaxTotal: eur("2000"), Journal: journal, Callback: callback}, Patience: time.Hour}
+		cfg := Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), Share: 1,
+			HTTPClient: &http.Client{Transport: b.fault.before(through.Transport)},
+			Only:       []string{"book", "order", "voucher", "cancel", "webhook"},
+			Booking:    &Booking{MaxTotal: eur("2000"), Journal: journal, Callback: callback}, Patience: time.Hour}
 		if b.change != nil {
 			b.change(&cfg)
 		}
@@ -73,6 +74,11 @@ func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 		assert.Equal(t, srv.Config().Variants.OrderStatusNumbers.Cancelled, o.Status, o.CustomerReferenceNo)
 	}
 	return len(srv.Ledger().Orders())
+}
+
+// leaves expects so many orders, all of them cancelled.
+func leaves(n int) func(*testing.T, *hotelstaystest.Server, Config) {
+	return func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, n, noneIsOpen(t, srv)) }
 }
 
 func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
@@ -105,9 +111,7 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
 			OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 3, Cancelled: 5, Pending: 2}},
 	} {
-		report, err := bookingRun{sandbox: hotelstaystest.Config{Variants: variant}, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
-			assert.Equal(t, 2, noneIsOpen(t, srv))
-		}}.run(t)
+		report, err := bookingRun{sandbox: hotelstaystest.Config{Variants: variant}, after: leaves(2)}.run(t)
 		require.NoError(t, err)
 		assert.Empty(t, report.broken())
 		synctest.Test(t, func(t *testing.T) {
@@ -168,7 +172,7 @@ func TestCodeOfARefusalIsFound(t *testing.T) {
 // An order whose supplier answers later is the same order, and is cancelled.
 func TestSupplierReferenceThatComesLater(t *testing.T) {
 	report, err := bookingRun{fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")},
-		after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 2, noneIsOpen(t, srv)) }}.run(t)
+		after: leaves(2)}.run(t)
 	require.NoError(t, err)
 	assert.Empty(t, report.broken())
 }
@@ -256,25 +260,22 @@ func TestLimitIsOfAllBookings(t *testing.T) {
 			continue
 		}
 		report, err := bookingRun{change: func(c *Config) { c.Booking.MaxTotal = limit },
-			after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, want, noneIsOpen(t, srv)) }}.run(t)
+			after: leaves(want)}.run(t)
 		require.NoError(t, err)
 		assert.Equal(t, want < 2, strings.Contains(report.result(t, "book/passport-largest").Reason, "is left of Config.Booking.MaxTotal"))
 	}
 	dearer := fault{op: opBook, told: sets("hotelOrder.netRate.amount", 1990)}
-	_, err = bookingRun{fault: dearer, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
-		assert.Equal(t, 1, noneIsOpen(t, srv))
-	}}.run(t)
+	_, err = bookingRun{fault: dearer, after: leaves(1)}.run(t)
 	require.NoError(t, err)
 }
 
 // A run that ends early, for whatever reason, cancels what it has booked.
 func TestRunThatEndsEarlyCancels(t *testing.T) {
-	cancelled := func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 1, noneIsOpen(t, srv)) }
 	ctx, cancel := context.WithCancel(t.Context())
-	report, err := bookingRun{ctx: ctx, after: cancelled, fault: fault{op: opBook, told: func(*reply) { cancel() }}}.run(t)
+	report, err := bookingRun{ctx: ctx, after: leaves(1), fault: fault{op: opBook, told: func(*reply) { cancel() }}}.run(t)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, len(report.Results), report.Count(NotTried)+report.Count(Held))
-	_, err = bookingRun{after: cancelled, panics: "a broken terminal", change: func(c *Config) {
+	_, err = bookingRun{after: leaves(1), panics: "a broken terminal", change: func(c *Config) {
 		c.Progress = func(r Result) {
 			if r.Rule.Name == "book/form" {
 				panic("a broken terminal")
@@ -305,7 +306,7 @@ func TestOrderOfALostAnswerIsCancelled(t *testing.T) {
 		_, err := bookingRun{sandbox: hotelstaystest.Config{LateVisibility: late}, change: func(c *Config) {
 			c.HTTPClient.Transport = lost{c.HTTPClient.Transport, paths[opBook]}
 			c.Only = []string{"book/form"}
-		}, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, 1, noneIsOpen(t, srv)) }}.run(t)
+		}, after: leaves(1)}.run(t)
 		require.NoError(t, err)
 	}
 }
@@ -379,7 +380,8 @@ func TestJournal(t *testing.T) {
 }
 
 func TestBookingNeedsALimitAndAJournal(t *testing.T) {
-	for _, b := range []Booking{{}, {Journal: "j"}, {MaxTotal: eur("5")}, {MaxTotal: eur("0"), Journal: "j"}, {MaxTotal: eur("-5"), Journal: "j"},
+	for _, b := range []Booking{{}, {Journal: "j"}, {MaxTotal: eur("5")}, {MaxTotal: eur("0"), Journal: "j"},
+		{MaxTotal: eur("-5"), Journal: "j"},
 		{MaxTotal: types.Money{Amount: "5"}, Journal: "j"}, {MaxTotal: eur("5"), Journal: "j", Callback: &Callback{}}} {
 		_, err := Run(t.Context(), Config{Booking: &b})
 		assert.ErrorIs(t, err, ErrConfig)

@@ -62,7 +62,8 @@ func (r *run) do(c call) *answer {
 	if c.edit != nil {
 		ctx = context.WithValue(ctx, edits{}, c.edit)
 	}
-	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session, Idempotent: c.op != opBook && c.op != opCancel}, c.opts...)
+	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session,
+		Idempotent: c.op != opBook && c.op != opCancel}, c.opts...)
 	seen := on.taken()
 	r.log = append(r.log, seen...)
 	for _, ex := range slices.Backward(seen) {

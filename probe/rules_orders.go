@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -39,26 +40,21 @@ func (r *run) turnedDown(b *booked, code int) {
 	if code == 0 {
 		r.find("%s", b)
 	}
-	if known := []int64{types.CodeParam, types.CodeUnauthorized, types.CodeRateLimited, types.CodeDuplicateBooking, types.CodeRateChanged}; b.entry.State !=
-		EntryAbsent || b.Status >= http.StatusInternalServerError || slices.Contains(known, *b.Code) ||
-		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, b.Status) {
-		return // the client takes it for a refusal anyhow, or had better not
+	codes := r.facts.RefusalCodes[opBook]
+	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
+		return // the client takes it for a refusal without the fact
 	}
-	codes := maps.Clone(r.facts.RefusalCodes)
-	if codes == nil {
-		codes = map[operation][]int{}
-	}
-	if n := int(*b.Code); !slices.Contains(codes[opBook], n) {
-		codes[opBook] = append(slices.Clone(codes[opBook]), n)
-	}
-	r.facts.RefusalCodes = codes
+	all := map[operation][]int{}
+	maps.Copy(all, r.facts.RefusalCodes) // which are the caller's
+	all[opBook] = append(slices.Clone(codes), int(*b.Code))
+	r.facts.RefusalCodes = all
 }
 
 // declines is a rule of changed Books, each of which is refused.
-func declines(code int, changes ...func(obj)) func(*run) {
+func declines(changes ...func(obj)) func(*run) {
 	return func(r *run) {
 		for _, change := range changes {
-			r.turnedDown(r.book(sending{change: change}), code)
+			r.turnedDown(r.book(sending{change: change}), 0)
 		}
 	}
 }
@@ -92,11 +88,11 @@ func (b *booked) sameOrder(other *booked) {
 }
 
 // callbacks are URLs that must be refused.
-var callbacks = []string{"http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://100.64.0.1/", "https://localhost/",
-	"https://single/", "https://host.internal/", "https://host.local/", "no-url"}
+var callbacks = []string{"http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://100.64.0.1/",
+	"https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url"}
 
-// read1 returns an order as QueryOrders has it now.
-func (r *run) read1(b *booked) (*answer, *types.Order) {
+// current returns an order as QueryOrders has it now.
+func (r *run) current(b *booked) (*answer, *types.Order) {
 	a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
@@ -110,7 +106,7 @@ func (r *run) read1(b *booked) (*answer, *types.Order) {
 
 // status is that of an order.
 func (r *run) status(b *booked) types.OrderStatus {
-	_, o := r.read1(b)
+	_, o := r.current(b)
 	skip(o == nil, "QueryOrders does not have the order")
 	return o.Status
 }
@@ -128,20 +124,17 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means notes the meaning of a status. One that is known to have another breaks the rule.
-func (r *run) means(status types.OrderStatus, state hotelstays.OrderState) {
+// means adds a status to one of the lists of OrderStates. One that was known to be in another breaks the rule.
+func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.OrderStates
 	known := s.StateOf(status)
-	if known == state {
-		return
+	for _, each := range []*[]types.OrderStatus{&s.Confirmed, &s.Pending, &s.Cancelled} {
+		*each = slices.DeleteFunc(slices.Clone(*each), func(other types.OrderStatus) bool { return other == status })
 	}
-	for _, list := range []*[]types.OrderStatus{&s.Confirmed, &s.Pending, &s.Cancelled} {
-		*list = slices.DeleteFunc(slices.Clone(*list), func(other types.OrderStatus) bool { return other == status })
-	}
-	list := map[hotelstays.OrderState]*[]types.OrderStatus{hotelstays.OrderStateConfirmed: &s.Confirmed,
-		hotelstays.OrderStateOpen: &s.Pending, hotelstays.OrderStateCancelled: &s.Cancelled}[state]
 	*list = append(*list, status)
-	breaks(known != hotelstays.OrderStateUnknown, "ServiceFacts.OrderStates says that %d is %s, and it is %s", status, known, state)
+	state := s.StateOf(status)
+	breaks(known != hotelstays.OrderStateUnknown && known != state, "ServiceFacts.OrderStates says that %d is %s, and it is %s",
+		status, known, state)
 }
 
 var bookRules = []Rule{
@@ -185,20 +178,20 @@ var bookRules = []Rule{
 	}},
 	{"book/visible", "QueryOrders", "an order is found by its reference within ten minutes; how soon", "Booking", func(r *run) {
 		b := r.order()
-		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { _, o := r.read1(b); return o != nil })
+		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { _, o := r.current(b); return o != nil })
 		breaks(!found, "QueryOrders does not have it after %s", took)
 		r.find("after %s", took.Round(time.Second))
 	}},
 	{"book/read", "QueryOrders", "an order reads as Book returned it", "Booking", func(r *run) {
 		b := r.order()
-		_, o := r.read1(b)
+		_, o := r.current(b)
 		skip(o == nil, "QueryOrders does not have it")
 		breaks(o.CheckIn != b.order.CheckIn || o.CheckOut != b.order.CheckOut || !o.NetRate.Equal(b.order.NetRate) ||
 			o.CustomerReferenceNo != b.entry.reference(), "its dates, netRate or reference differ")
 	}},
 	{"book/by-supplier", "QueryOrders", "an order is found by its supplierReferenceNo", "Booking", func(r *run) {
 		b := r.order()
-		_, o := r.read1(b)
+		_, o := r.current(b)
 		skip(o == nil || o.SupplierReferenceNo == "", "the order has no supplierReferenceNo yet")
 		a := r.get(opQueryOrders, obj{"supplierReferenceNos": []string{o.SupplierReferenceNo}})
 		breaks(!slices.ContainsFunc(read[hotelstays.QueryOrdersResponse](a).Orders, func(found types.Order) bool {
@@ -218,7 +211,7 @@ var bookRules = []Rule{
 		breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
 		r.find("%s", b)
 	}},
-	{"book/duplicate", "Book", "the same content under another reference gets code 100001003, whose msg names the booking", "Booking", func(r *run) {
+	{"book/duplicate", "Book", "the same content under another reference gets 100001003, and msg names the booking", "Booking", func(r *run) {
 		first := r.order()
 		b := r.book(sending{again: first, change: func(body obj) { body["customerReferenceNo"], _ = newReference() }})
 		r.turnedDown(b, types.CodeDuplicateBooking)
@@ -231,20 +224,20 @@ var bookRules = []Rule{
 		}
 	}},
 	{"book/unknown-offer", "Book", "what an offer that never was gets", "Booking",
-		declines(0, func(body obj) { body["ratePkgId"] = "probe-no-offer" })},
+		declines(func(body obj) { body["ratePkgId"] = "probe-no-offer" })},
 	// not without a reference: nobody could find the order
-	{"book/required", "Book", "ratePkgId, holder and guests are required", "Booking", declines(0, without("ratePkgId", "holder", "guests")...)},
+	{"book/required", "Book", "ratePkgId, holder and guests are required", "Booking", declines(without("ratePkgId", "holder", "guests")...)},
 	{"book/guest", "Book", "a guest has a room, a first and a last name", "Booking",
-		declines(0, guest("roomIndex", nil), guest("firstName", nil), guest("lastName", nil))},
-	{"book/room-index", "Book", "rooms count from 1", "Booking", declines(0, guest("roomIndex", 0))},
-	{"book/gender", "Book", "an unknown gender is refused; with which code", "Booking", declines(0, guest("gender", "PROBE"))},
-	{"book/passport-above", "Book", "a passport number of 51 characters is refused", "Booking", declines(0, passport(longestPassport+"1"))},
+		declines(guest("roomIndex", nil), guest("firstName", nil), guest("lastName", nil))},
+	{"book/room-index", "Book", "rooms count from 1", "Booking", declines(guest("roomIndex", 0))},
+	{"book/gender", "Book", "an unknown gender is refused; with which code", "Booking", declines(guest("gender", "PROBE"))},
+	{"book/passport-above", "Book", "a passport number of 51 characters is refused", "Booking", declines(passport(longestPassport + "1"))},
 	{"book/passport-largest", "Book", "a passport number of 50 characters is accepted", "Booking", func(r *run) {
 		r.whole = true
 		r.spare()
 	}},
 	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "Booking", func(r *run) {
-		a, o := r.read1(r.spare())
+		a, o := r.current(r.spare())
 		skip(o == nil, "QueryOrders does not have the order")
 		breaks(strings.Contains(string(a.raw.body), longestPassport[len(longestPassport)-5:]), "it shows more")
 	}},
@@ -259,10 +252,10 @@ var bookRules = []Rule{
 	{"order/confirmed", "Order status", "which status means confirmed", "Booking", func(r *run) {
 		v := r.voucher()
 		for _, status := range v.passed {
-			r.means(status, hotelstays.OrderStateOpen)
+			r.means(status, &r.facts.OrderStates.Pending)
 		}
 		r.find("%d; before it %v", v.order.Status, v.passed)
-		r.means(v.order.Status, hotelstays.OrderStateConfirmed)
+		r.means(v.order.Status, &r.facts.OrderStates.Confirmed)
 	}},
 }
 
@@ -276,7 +269,7 @@ type cancellation struct {
 	err       error       // why there is none
 }
 
-func (r *run) cancel1(b *booked, session string, change func(obj)) *answer {
+func (r *run) cancelOrder(b *booked, session string, change func(obj)) *answer {
 	body := obj{"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}
 	if change != nil {
 		change(body)
@@ -290,7 +283,7 @@ func (r *run) cancelled() *cancellation {
 		e := &cancellation{booked: r.order()}
 		e.was = r.status(e.booked)
 		e.announced, e.err = e.offer.CancelFeeAt(r.now())
-		e.answer = r.cancel1(e.booked, e.offer.session, nil)
+		e.answer = r.cancelOrder(e.booked, e.offer.session, nil)
 		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
 		if _, proven := r.isCancelled(r.ctx, e.entry, e.entry.Orders[0], &e.was, &e.CancelResponse); proven && len(e.entry.Orders) == 1 {
 			e.entry.State = EntryCancelled
@@ -307,12 +300,12 @@ var cancelRules = []Rule{
 	}},
 	{"cancel/required", "Cancel", "both references are required", "Booking", func(r *run) {
 		for _, change := range without("customerReferenceNo", "supplierReferenceNo") {
-			r.cancel1(r.spare(), r.spare().offer.session, change).refused(0, 0)
+			r.cancelOrder(r.spare(), r.spare().offer.session, change).refused(0, 0)
 		}
 	}},
 	{"cancel/session", "Cancel", "a session is needed; what an unknown one gets", "Booking", func(r *run) {
-		r.cancel1(r.spare(), "", nil).refused(0, 0)
-		a := r.cancel1(r.spare(), noSession, nil)
+		r.cancelOrder(r.spare(), "", nil).refused(0, 0)
+		a := r.cancelOrder(r.spare(), noSession, nil)
 		a.allowed()
 		r.find("%s", a)
 	}},
@@ -345,19 +338,19 @@ var cancelRules = []Rule{
 		now := r.status(e.booked)
 		a := r.get(opOrderVoucher, obj{"platformReferenceNo": e.order.PlatformReferenceNo})
 		status := read[hotelstays.OrderVoucherResponse](a).Status
-		skip(status != types.VoucherCancelled || now <= types.OrderConfirming || now == e.was, "the order has status %d, before %d, and its voucher is %s",
-			now, e.was, status)
+		skip(status != types.VoucherCancelled || now <= types.OrderConfirming || now == e.was,
+			"the order has status %d, before %d, and its voucher is %s", now, e.was, status)
 		r.find("%d", now)
-		r.means(now, hotelstays.OrderStateCancelled)
+		r.means(now, &r.facts.OrderStates.Cancelled)
 	}},
 	{"cancel/twice", "Cancel", "a second Cancel gets HTTP 400; with which code", "Booking", func(r *run) {
 		e := r.cancelled()
-		a := r.cancel1(e.booked, e.offer.session, nil)
+		a := r.cancelOrder(e.booked, e.offer.session, nil)
 		a.refused(http.StatusBadRequest, 0)
 		r.find("code %d", *a.Code)
 	}},
 	{"cancel/refund", "Order", "what a cancelled order says of refund and time", "Booking", func(r *run) {
-		_, o := r.read1(r.cancelled().booked)
+		_, o := r.current(r.cancelled().booked)
 		skip(o == nil, "QueryOrders does not have the order")
 		r.find("refundedPrice %s of netRate %s, cancelTime %q, %d refundInfo", fmt.Sprint(o.RefundedPrice), o.NetRate, o.CancelTime,
 			refunds(o))

@@ -35,7 +35,7 @@ func (r *run) voucher() *voucher {
 		took, found := r.poll(confirming, 10*time.Second, func() bool {
 			v.answer = r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo})
 			v.OrderVoucherResponse = *read[hotelstays.OrderVoucherResponse](v.answer)
-			_, v.order = r.read1(b)
+			_, v.order = r.current(b)
 			skip(v.order == nil, "QueryOrders does not have the order")
 			if status := v.order.Status; status > types.OrderConfirming && !slices.Contains(seen, status) {
 				seen = append(seen, status)
@@ -67,7 +67,7 @@ var voucherRules = []Rule{
 			"voucher.signature.digest text", "voucher.signature.signature text", "voucher.signature.signedAt text")
 		breaks(v.Voucher.Version < 1, "its version is %d", v.Voucher.Version)
 	}},
-	{"voucher/digest", "OrderVoucher", "digest is that of the document behind the link; whether byteSize is its size", "Booking", func(r *run) {
+	{"voucher/digest", "OrderVoucher", "digest is that of the linked document; whether byteSize is its size", "Booking", func(r *run) {
 		v := r.voucher().Voucher
 		document, err := r.download(v)
 		breaks(errors.Is(err, hotelstays.ErrVoucherAltered), "%v", err)
@@ -95,7 +95,7 @@ var voucherRules = []Rule{
 			breaks(found.PlatformReferenceNo != v.order.PlatformReferenceNo, "%s finds another order", name)
 		}
 	}},
-	{"voucher/link", "OrderVoucher", "a link works as long as expiresIn says, and no longer; what an expired one gets", "Booking", func(r *run) {
+	{"voucher/link", "OrderVoucher", "a link works just as long as expiresIn says; what an expired one gets", "Booking", func(r *run) {
 		a := r.get(opOrderVoucher, obj{"platformReferenceNo": r.voucher().order.PlatformReferenceNo})
 		v := read[hotelstays.OrderVoucherResponse](a).Voucher
 		skip(v == nil, "there is no voucher any more")

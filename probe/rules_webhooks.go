@@ -52,16 +52,15 @@ func kinds(list []delivery) string {
 }
 
 var webhookRules = []Rule{
-	{"webhook/delivered", "Events", "a later change of an order is posted to its callbackUrl; which events come, in which order", "Booking.Callback",
-		func(r *run) {
-			r.whole = true
-			r.find("%s", kinds(r.events()))
-		}},
+	{"webhook/delivered", "Events", "changes of an order are posted to its callbackUrl; which events come", "Booking.Callback", func(r *run) {
+		r.whole = true
+		r.find("%s", kinds(r.events()))
+	}},
 	{"webhook/form", "Events", "an event has a documented kind, and its time in milliseconds", "Booking.Callback", func(r *run) {
 		for _, d := range r.events() {
 			f := d.fields()
-			breaks(!slices.Contains([]types.EventKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled, types.EventOrderModified},
-				f.Event), "its event is %q", f.Event)
+			breaks(!slices.Contains([]types.EventKind{types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled,
+				types.EventOrderModified}, f.Event), "its event is %q", f.Event)
 			breaks(f.Time == 0 || time.UnixMilli(f.Time).Sub(d.at).Abs() > 24*time.Hour, "%s: eventTime is not now in milliseconds", f.Event)
 		}
 	}},
@@ -78,7 +77,7 @@ var webhookRules = []Rule{
 			breaks(d.header.Get(idHeader) == "", "%s: there is no %s", d.fields().Event, idHeader)
 		}
 	}},
-	{"webhook/redelivery", "Events", "an event that was answered with 503 comes again; how soon, and what differs", "Booking.Callback", func(r *run) {
+	{"webhook/redelivery", "Events", "an event that got HTTP 503 comes again; how soon, and what differs", "Booking.Callback", func(r *run) {
 		list := r.events()
 		first := slices.IndexFunc(list, func(d delivery) bool { return d.status == 503 })
 		skip(first < 0, "the first delivery was of another booking")
