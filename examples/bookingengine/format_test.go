@@ -77,6 +77,13 @@ func TestStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, statusOf(order{State: booked, Booked: &test.order}, test.states).Headline)
 	}
+	for since, want := range map[time.Duration]string{
+		0: "We are cancelling your booking", patient: "We are finding out whether your booking is cancelled",
+	} {
+		o := order{State: booked, Booked: &types.Order{Status: 2}, Cancelling: time.Now().Add(-since)}
+		assert.Equal(t, want, statusOf(o, states).Headline)
+		assert.False(t, o.CanCancel())
+	}
 }
 
 // A non-refundable rate shows no free cancellation, whatever its terms.
