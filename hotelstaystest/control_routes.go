@@ -100,21 +100,15 @@ func getLedger(c *controlCall) (any, error) {
 // getRequests returns the first requests after a number, or else the last.
 func getRequests(c *controlCall) (any, error) {
 	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
-	attempts := map[string]int{}
-	found := []journalRequest{}
-	for _, r := range c.s.ledger.kept() {
-		if r.TraceID != "" {
-			attempts[r.TraceID]++
-		}
-		if r.Seq > after && c.wants(r) {
-			found = append(found, journalRequest{*r, attempts[r.TraceID], r.Header, r.Body, r.Answer})
-		}
-	}
-	first := 0
+	found := slices.DeleteFunc(c.s.ledger.kept(), func(r *Request) bool { return r.Seq <= after || !c.wants(r) })
 	if after < 0 {
-		first = max(0, len(found)-limit)
+		found = found[max(0, len(found)-limit):]
 	}
-	return map[string]any{"requests": found[first:min(first+limit, len(found))], "dropped": c.s.ledger.Dropped()}, nil
+	out := []journalRequest{}
+	for _, r := range found[:min(limit, len(found))] {
+		out = append(out, journalRequest{*r, r.Header, r.Body, r.Answer})
+	}
+	return map[string]any{"requests": out, "dropped": c.s.ledger.Dropped()}, nil
 }
 
 // wants reports whether a request matches the parameters.

@@ -9,10 +9,9 @@ import (
 
 type journalRequest struct {
 	Request
-	Attempt int         `json:"attempt"` // among the kept requests with the same Trace-Id; 0: it has none
-	Header  http.Header `json:"header"`
-	Body    string      `json:"body"`
-	Answer  string      `json:"answer"`
+	Header http.Header `json:"header"`
+	Body   string      `json:"body"`
+	Answer string      `json:"answer"`
 }
 
 // orderDetails is an order with what its ledger record does not have.

@@ -104,24 +104,20 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	}
 	e := &event{Webhook: made, rec: w.s.ledger.addWebhook(made), order: o}
 	o.events.waiting = append(o.events.waiting, e)
-	w.next(o)
+	w.next(o, nil)
 }
 
-// next begins the first attempt of the order's next event, unless one is under way.
-func (w *webhooks) next(o *order) {
+// next begins the first attempt of the order's next event, unless that of another than passed is
+// under way.
+func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
-	if q.first == nil && len(q.waiting) > 0 {
+	if q.first != passed && q.first != nil {
+		return
+	}
+	if q.first = nil; len(q.waiting) > 0 {
 		q.first, q.waiting = q.waiting[0], q.waiting[1:]
 		w.schedule(q.first, 0)
 	}
-}
-
-// pass lets the next event begin.
-func (w *webhooks) pass(e *event) {
-	if q := &e.order.events; q.first == e {
-		q.first = nil
-	}
-	w.next(e.order)
 }
 
 func (w *webhooks) schedule(e *event, pause time.Duration) {
@@ -140,7 +136,7 @@ func (w *webhooks) attempt(e *event) {
 		if f != nil && f.Kind != FaultDuplicate && f.Delay > 0 { // later events overtake it
 			e.fault = f
 			w.later(e, f.Delay, func() { w.attempt(e) })
-			w.pass(e)
+			w.next(e.order, e)
 			return
 		}
 	}
@@ -153,7 +149,7 @@ func (w *webhooks) attempt(e *event) {
 			rec.Attempts = append(rec.Attempts, WebhookAttempt{Started: now, Done: now, Fault: f.Kind, Signed: "none"})
 			rec.settle(WebhookDropped)
 		})
-		w.pass(e)
+		w.next(e.order, e)
 		return
 	case f != nil && f.Kind == FaultDuplicate:
 		w.later(e, f.Delay, func() { w.send(e, f, true) })
@@ -212,7 +208,7 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	if again {
 		return
 	}
-	w.pass(e)
+	w.next(e.order, e)
 	if state == WebhookPending && retry {
 		w.schedule(e, pauses[e.tries-1])
 	}
