@@ -104,8 +104,11 @@ func TestEndedContextEndsTheRepetition(t *testing.T) {
 		})
 		assert.ErrorIs(t, err, undone)
 		assert.Equal(t, attempts, calls)
-		cancel()
-		err = db.inTx(ctx, func(*sql.Tx) error { return nil })
+		err = db.inTx(ctx, func(tx *sql.Tx) error {
+			cancel()
+			synctest.Wait() // for its rollback
+			return tx.Commit()
+		})
 		assert.ErrorIs(t, err, context.Canceled)
 	})
 }

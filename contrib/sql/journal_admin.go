@@ -57,11 +57,8 @@ func (j *Journal) List(ctx context.Context) iter.Seq2[durable.Booking, error] {
 // refused while the booking waits for Send. The error is durable.ErrNotBegun if the booking has an
 // outcome or is unknown.
 func (j *Journal) Retry(ctx context.Context, customerReferenceNo string) error {
-	err := j.command(ctx, "Retry", customerReferenceNo, durable.Booking.Retry)
-	if err == nil {
-		j.wakeRun()
-	}
-	return err
+	defer j.wakeRun()
+	return j.command(ctx, "Retry", customerReferenceNo, durable.Booking.Retry)
 }
 
 // Abandon ends a booking without an outcome: it is neither sent nor polled for any more, and

@@ -125,11 +125,8 @@ func (j *Journal) startCancel(ctx, storeCtx context.Context, e *cancelEntry, ord
 	next, err := e.Start(now, limit, order, j.client.OrderStates())
 	if err == nil && order == nil && next.Ending != "" { // nobody knows yet whether there will be an order
 		booking, err := j.read(ctx, e.reference)
-		if err == nil && booking.Ending == "" {
-			_, err = postpone(ctx, j, []*cancelEntry{e}, func(*cancelEntry) time.Time { return now.Add(lease) })
-			return err
-		} else if err != nil && !errors.Is(err, durable.ErrNotBegun) {
-			return err
+		if !errors.Is(err, durable.ErrNotBegun) && (err != nil || booking.Ending == "") {
+			return err // its lease ends
 		}
 	}
 	if err == nil {

@@ -115,38 +115,6 @@ func TestHandleTxBesideClaims(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-// A connection is lost before a commit, or before its answer. Who repeats the call finds out.
-func TestLostCommitsOfEvents(t *testing.T) {
-	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
-		for name, committed := range map[string]int64{"before": 0, "after": 1} {
-			pool, link := db.process(t)
-			lossy := newEvents(t, pool, db.dialect)
-			lose := func(on bool) {
-				link.failCommit = on && committed == 0
-				link.loseCommit = func(string) bool { return on }
-			}
-			e := event(name, name)
-			lose(true)
-			assert.ErrorContains(t, lossy.HandleTx(t.Context(), e, insert(1)), "hotelstayssql: handling an event: ")
-			assert.Equal(t, committed, db.handled(t), name)
-			lose(false)
-			require.NoError(t, lossy.HandleTx(t.Context(), e, insert(1)), "the sender repeats it")
-			assert.EqualValues(t, 1, db.handled(t), name)
-			db.exec(t, "DELETE FROM handled")
-
-			keys := []string{"claim " + name}
-			lose(true)
-			_, err := lossy.Claim(t.Context(), keys, time.Minute)
-			assert.ErrorContains(t, err, "hotelstayssql: claiming an event: ")
-			lose(false)
-			db.pass(t, "hotelstays_events", "expires_at", time.Minute)
-			state, err := s.Claim(t.Context(), keys, time.Minute)
-			require.NoError(t, err)
-			assert.Equal(t, hotelstays.ClaimGranted, state, "the lease is over")
-		}
-	})
-}
-
 const (
 	eventsAtOnce  = 16
 	callersAtOnce = 10

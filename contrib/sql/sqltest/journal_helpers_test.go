@@ -116,12 +116,6 @@ func newProcess(t testing.TB, db *database, change journalOptions, config ...hot
 	return processOf(db, bookingstest.New(t, db.fleet(t, func() *sql.DB { return db.open(t) }, change), config...))
 }
 
-// newProcessIn starts a process with the pool of the test.
-func newProcessIn(t testing.TB, db *database, change journalOptions) *process {
-	t.Helper()
-	return processOf(db, bookingstest.New(t, db.fleet(t, func() *sql.DB { return db.DB }, change)))
-}
-
 func processOf(db *database, w *bookingstest.World[*sql.Tx]) *process {
 	return &process{w, w.Bookings.(*hotelstayssql.Journal), db}
 }

@@ -74,7 +74,8 @@ func TestPollsForMany(t *testing.T) {
 // of others.
 func TestPollsForManyAreSplit(t *testing.T) {
 	for name, fault := range map[string]hotelstaystest.Fault{
-		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: types.CodeParam},
+		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: 100009999},
+		"a wrong reference":   {Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeParam},
 		"an unreadable order": {Kind: hotelstaystest.FaultGarbage, Body: []byte(`{"code":0,"data":{"orders":7}}`)},
 	} {
 		fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, many(7), -1

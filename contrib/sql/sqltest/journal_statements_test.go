@@ -8,10 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
-	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // verbs returns the first words of statements, as one text.
@@ -57,43 +54,6 @@ func TestStatementsOfABooking(t *testing.T) {
 		_, err := p.Book(t.Context(), p.Request("ref-3"))
 		require.NoError(t, err)
 		assert.Equal(t, "INSERT SELECT COMMIT "+outcome[db.dialect], verbs(link.take()))
-	})
-}
-
-// An outcome is stored once, also if the answer of its commit is lost.
-func TestLostAnswersOfCommits(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil)
-		p.Begin("the mark")
-		p.Begin("the outcome")
-		send := func(reference string, lost int) (*hotelstays.BookingOutcome, error) {
-			pool, link := db.process(t)
-			commits := 0
-			link.loseCommit = func(string) bool { commits++; return commits == lost }
-			outcome, err := p.through(pool, nil).Send(t.Context(), reference)
-			require.ErrorContains(t, err, "lost", reference)
-			return outcome, err
-		}
-		outcome, err := send("the mark", 1)
-		assert.Nil(t, outcome)
-		assert.ErrorContains(t, err, "nothing was sent")
-		outcome, _ = send("the outcome", 2)
-		p.Work()
-		assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, p.Row("the outcome"))
-		require.NoError(t, p.Wake(t.Context(), "the outcome"))
-		p.HasState("the mark", durable.EndingAbsent, 5*time.Minute)
-		assert.Equal(t, map[string]int{"the outcome": 1}, p.OrdersMade(), "the other is marked, so Run does not send it")
-
-		p.SendUnknown("in a worker", bookingstest.BookMade)
-		pool, link := db.process(t)
-		link.loseCommit = func(latest string) bool { return strings.HasPrefix(latest, "SELECT fence FROM") }
-		p.through(pool, nil).Work()
-		p.HasState("in a worker", durable.EndingFound, time.Minute)
-		p.Fleet.Pass(time.Hour)
-		require.NoError(t, p.Wake(t.Context(), "in a worker"))
-		for _, reference := range []string{"the mark", "the outcome", "in a worker"} {
-			assert.Equal(t, 1, p.Row(reference).Ended, reference)
-		}
 	})
 }
 

@@ -23,12 +23,11 @@ type link struct {
 	statements []statement   // in the order of their execution, with COMMIT
 	fails      bool
 	left       int // statements until one fails, if fails is set
-	// before, if set, is called before each statement, which fails with its error.
+	// before, if set, is called before each statement and each COMMIT, which fails with its error.
 	before func(ctx context.Context, text string) error
 	// loseCommit, if set, decides by the latest statement of a connection whether the answer of
-	// its commit is lost. If failCommit is set, the commit itself is.
+	// its commit is lost.
 	loseCommit func(latest string) bool
-	failCommit bool
 }
 
 type statement struct {
@@ -192,9 +191,10 @@ type linkTx struct {
 }
 
 func (tx linkTx) Commit() error {
-	if tx.conn.link.failCommit {
-		_ = tx.Rollback()
-		return errLost
+	if before := tx.conn.link.before; before != nil {
+		if err := before(context.Background(), "COMMIT"); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
 	}
 	err := tx.Tx.Commit()
 	if lose := tx.conn.link.loseCommit; err == nil && lose != nil && lose(tx.conn.latest) {

@@ -6,142 +6,49 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// The limit of pages stands for a full disk: SQLite reports both in the same way.
-func TestFullDiskOfEvents(t *testing.T) {
-	db := create(t, hotelstayssql.SQLite)
-	db.createTables(t)
-	full := newEvents(t, db.openWith(t, map[string]string{"max_page_count": "20"}), db.dialect)
-	handled := 0
-	var failure error
-	for ; failure == nil && handled < 1000; handled++ {
-		id := strings.Repeat("x", handled)
-		failure = full.HandleTx(t.Context(), event(id, id), insert(handled))
-	}
-	assert.ErrorContains(t, failure, "full")
-	assert.EqualValues(t, handled-1, db.handled(t), "what was committed stays")
-	assert.EqualValues(t, 2*(handled-1), db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
-	last := strings.Repeat("x", handled-1)
-	require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event(last, last), insert(handled)), "there is room again")
-	assert.EqualValues(t, handled, db.handled(t))
-}
-
-// smallDisk is a process of the journal with one connection, and a disk that can be full.
-type smallDisk struct {
-	*process
-	log logLines
-}
-
-// newSmallDisk creates the tables. needs is an event of a trigger, which takes space.
-func newSmallDisk(t *testing.T, needs string) *smallDisk {
-	t.Helper()
-	db := create(t, hotelstayssql.SQLite)
-	db.createTables(t)
-	db.exec(t, bookingstest.Table)
-	db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
-	db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
-	db.SetMaxOpenConns(1) // the limit belongs to a connection
-	d := &smallDisk{log: make(logLines, 100)}
-	d.process = newProcessIn(t, db, func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(d.log, nil)) })
-	return d
-}
-
-// fill leaves room for small writes.
-func (d *smallDisk) fill() {
-	d.Helper()
-	d.limit(d.db.number(d, `PRAGMA page_count`) + 20)
-}
-
-func (d *smallDisk) empty() { d.Helper(); d.limit(1_000_000) }
-
-func (d *smallDisk) limit(pages int64) {
-	d.Helper()
-	d.db.exec(d, fmt.Sprint(`PRAGMA max_page_count = `, pages))
-}
-
-// Nothing is sent before it is stored.
-func TestFullDiskBeforeBook(t *testing.T) {
-	for name, row := range map[string]struct {
-		needs string
-		book  func(d *smallDisk) error
-	}{
-		"Begin": {`INSERT ON hotelstays_journal`, func(d *smallDisk) error { return d.BeginAlone(d.Request("ref-1")) }},
-		"Book": {`INSERT ON hotelstays_journal`, func(d *smallDisk) error {
-			_, err := d.Book(d.Context(), d.Request("ref-1"))
-			return err
-		}},
-		"the mark of Send": {`UPDATE ON hotelstays_journal`, func(d *smallDisk) error {
-			_, err := d.Send(d.Context(), "ref-0")
-			return err
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newSmallDisk(t, row.needs)
-			d.Begin("ref-0")
-			d.AddRow("ref-1")
-			d.fill()
-			err := row.book(d)
-			require.ErrorContains(t, err, "full")
-			assert.Regexp(t, `reference "ref-\d": .*(nothing was sent|roll back)`, err.Error())
-			assert.Zero(t, d.Ledger().Count(hotelstays.OpBook))
-			assert.EqualValues(t, 1, d.db.number(t, `SELECT COUNT(*) FROM hotelstays_journal WHERE request IS NOT NULL`))
-			d.empty()
-			require.NoError(t, row.book(d))
-		})
-	}
-}
-
-// An outcome that could not be stored is delivered once when there is room again.
+// An outcome that could not be stored is delivered once when there is room again. The limit of pages
+// stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
 func TestFullDiskAfterBook(t *testing.T) {
 	for name, needs := range map[string]string{
 		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
 		"the caller's row":  `UPDATE ON bookings`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newSmallDisk(t, needs)
-			d.Begin("ref-1")
-			d.fill()
-			outcome, err := d.Send(t.Context(), "ref-1")
+			db := inDatabase(t)
+			log := make(logLines, 100)
+			logged := func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }
+			p := newProcess(t, db, nil).through(db.DB, logged) // of one connection, to which the limit belongs
+			db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
+			db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
+			p.Begin("ref-1")
+			db.exec(t, fmt.Sprint(`PRAGMA max_page_count = `, db.number(t, `PRAGMA page_count`)+20)) // room for small writes
+			outcome, err := p.Send(t.Context(), "ref-1")
 			require.ErrorContains(t, err, "full")
 			assert.ErrorContains(t, err, `reference "ref-1" is found, but that was not stored`)
 			require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-			d.Fleet.Pass(time.Minute)
-			d.Work()
-			assert.Contains(t, <-d.log, "full")
-			assert.Equal(t, bookingstest.Row{State: "pending"}, d.Row("ref-1"))
-			assert.Equal(t, durable.PhasePolling, d.Fleet.Stored("ref-1").Phase(time.Now()))
+			p.Fleet.Pass(time.Minute)
+			p.Work()
+			assert.Contains(t, <-log, "full")
+			assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-1"))
+			assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
 
-			d.empty()
-			d.HasState("ref-1", durable.EndingFound, time.Minute)
-			assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, d.Row("ref-1"))
-			assert.Equal(t, map[string]int{"ref-1": 1}, d.OrdersMade())
+			db.exec(t, `PRAGMA max_page_count = 1000000`)
+			p.HasState("ref-1", durable.EndingFound, time.Minute)
+			assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, p.Row("ref-1"))
+			assert.Equal(t, map[string]int{"ref-1": 1}, p.OrdersMade())
 		})
 	}
-}
-
-// Run cannot take over a booking while the disk is full, and continues when there is room.
-func TestFullDiskForRun(t *testing.T) {
-	d := newSmallDisk(t, `UPDATE ON hotelstays_journal`)
-	d.SendUnknown("ref-1", bookingstest.BookMade)
-	d.Fleet.Pass(time.Minute)
-	d.fill()
-	d.Work()
-	assert.Contains(t, <-d.log, "full")
-	d.empty()
-	d.HasState("ref-1", durable.EndingFound, time.Minute)
-	assert.Equal(t, 1, d.Row("ref-1").Ended)
 }
 
 // An error names the call, and says what to do next.

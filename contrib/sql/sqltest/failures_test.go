@@ -1,0 +1,218 @@
+// Statements that fail once.
+
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// failure is a statement that fails once: one of those that match, after as many others.
+type failure struct {
+	mu      sync.Mutex
+	matches func(text string) bool // "LOST" is a COMMIT that happens, and whose answer is lost
+	after   int
+}
+
+// set replaces what fails, and reports whether the one before has failed.
+func (f *failure) set(matches func(text string) bool, after int) (failed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	failed = f.after < 0
+	f.matches, f.after = matches, after
+	return failed
+}
+
+func (f *failure) next(text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.matches == nil || !f.matches(text) {
+		return false
+	}
+	f.after--
+	return f.after == -1
+}
+
+// failing opens the pool of a process whose statements can fail.
+func (d *database) failing(t *testing.T) (*sql.DB, *link, *failure) {
+	pool, link := d.process(t)
+	f := &failure{}
+	link.before = func(_ context.Context, text string) error {
+		if f.next(text) {
+			return errLost
+		}
+		return nil
+	}
+	link.loseCommit = func(string) bool { return f.next("LOST") }
+	return pool, link, f
+}
+
+// Each statement of a call may fail, and each commit, also after it has happened: the call says so.
+func TestStatementThatFails(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("token")}
+		pool, _, failure := db.failing(t)
+		p := newProcess(t, db, nil).through(pool, db.followBookings)
+		events := newEvents(t, pool, db.dialect)
+		tokens := newTokens(t, &database{DB: pool, dialect: db.dialect})
+		inTx := (&database{DB: pool}).caller().InTx
+		unknown := func(reference string) { p.SendUnknown(reference, bookingstest.BookMade) }
+		booked := func(reference string) { p.Booked(reference) }
+		none, handled := func(string) {}, 0
+		for name, c := range map[string]struct {
+			prepare func(reference string)
+			call    func(reference string) error
+		}{
+			"BeginTx": {p.AddRow, func(reference string) error {
+				return inTx(ctx, func(tx *sql.Tx) error { return p.BeginTx(ctx, tx, p.Request(reference)) })
+			}},
+			"Send":    {p.Begin, func(reference string) error { _, err := p.Send(ctx, reference); return err }},
+			"Book":    {p.AddRow, func(reference string) error { _, err := p.Book(ctx, p.Request(reference)); return err }},
+			"Wake":    {unknown, func(reference string) error { return p.Wake(ctx, reference) }},
+			"Retry":   {unknown, func(reference string) error { return p.Retry(ctx, reference) }},
+			"Abandon": {unknown, func(reference string) error { return p.Abandon(ctx, reference) }},
+			"CancelTx": {booked, func(reference string) error {
+				req := durable.CancelRequest{CustomerReferenceNo: reference, SessionID: p.Offer.SessionID}
+				return inTx(ctx, func(tx *sql.Tx) error { return p.CancelTx(ctx, tx, req) })
+			}},
+			"Wake, with a cancellation and an order": {func(reference string) {
+				p.Booked(reference)
+				require.NoError(t, p.CancelAlone(reference, nil))
+			}, func(reference string) error { return p.Wake(ctx, reference) }},
+			"Unfollow": {booked, func(reference string) error { return p.Unfollow(ctx, reference) }},
+			"List": {none, func(string) (err error) {
+				for _, err = range p.List(ctx) {
+				}
+				return err
+			}},
+			"Check":   {none, func(string) error { _, err := hotelstayssql.Check(ctx, pool, db.dialect); return err }},
+			"Migrate": {none, func(string) error { return hotelstayssql.Migrate(ctx, pool, db.dialect) }},
+			"Claim": {none, func(reference string) error {
+				_, err := events.Claim(ctx, []string{reference, reference + "'"}, time.Minute)
+				return err
+			}},
+			"Done":    {none, func(reference string) error { return events.Done(ctx, []string{reference}, time.Hour) }},
+			"Release": {none, func(reference string) error { return events.Release(ctx, []string{reference}) }},
+			"HandleTx": {none, func(reference string) error {
+				err := events.HandleTx(ctx, event(reference, reference), insert(1))
+				if handled++; err != nil {
+					require.NoError(t, events.HandleTx(ctx, event(reference, reference), insert(1)), "the sender repeats it")
+				}
+				return err
+			}},
+			"Load":  {none, func(reference string) error { _, err := tokens.Load(ctx, reference); return err }},
+			"Store": {none, func(reference string) error { return tokens.Store(ctx, reference, token) }},
+			"CompareAndDelete": {func(reference string) { require.NoError(t, tokens.Store(ctx, reference, token)) },
+				func(reference string) error { return tokens.CompareAndDelete(ctx, reference, token) }},
+			"TryLease": {none, func(reference string) error {
+				release, _, err := tokens.TryLease(ctx, reference)
+				if err == nil {
+					t.Cleanup(release)
+				}
+				return err
+			}},
+		} {
+			for _, matches := range []func(string) bool{
+				func(text string) bool { // their failures are no matter
+					return text != "LOST" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
+				},
+				func(text string) bool { return text == "LOST" },
+			} {
+				for n, failed := 0, true; failed; n++ {
+					reference := fmt.Sprint(name, " ", n, " ", matches("LOST"))
+					c.prepare(reference)
+					failure.set(matches, n)
+					err := c.call(reference)
+					if failed = failure.set(nil, 0); failed {
+						assert.ErrorIs(t, err, errLost, reference)
+					} else {
+						assert.NoError(t, err, reference)
+					}
+				}
+			}
+		}
+		p.Work()
+		p.Eventually("all have ended", func() bool {
+			p.Fleet.Pass(time.Minute)
+			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
+		})
+		assert.EqualValues(t, handled, db.handled(t))
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended > 1 OR cancels > 1`))
+		assert.Len(t, p.OrdersMade(), int(db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found' OR reference LIKE 'Abandon%'`)))
+		assert.Equal(t, p.Ledger().Count(hotelstays.OpCancel), int(db.number(t, `SELECT SUM(cancels) FROM bookings`)))
+	})
+}
+
+// Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
+// delivered once, and it is cancelled once.
+func TestStatementOfRunThatFails(t *testing.T) {
+	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
+		inVirtualTime(t, func(t *testing.T, p *process) {
+			pool, link, failure := p.db.failing(t)
+			p = p.through(pool, func(o *hotelstayssql.JournalOptions) { p.db.followBookings(o); o.PollInterval = time.Minute })
+			number := func(query string) int { return int(p.db.number(t, query)) }
+			wait := func(until string) {
+				for n := 0; number(`SELECT COUNT(*) FROM bookings WHERE `+until) == 0; n++ {
+					require.Less(t, n, 60, until)
+					time.Sleep(time.Minute)
+				}
+			}
+			rounds, cancels := 1, 1
+			p.Begin("ref-1")
+			failure.set(matches, after)
+			stop := p.Work()
+			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, and not sent
+				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+				rounds++
+			}
+			wait(`state = 'found'`)
+			p.ConfirmOrder("ref-1")
+			wait(`changes > 0`)
+			require.NoError(t, p.CancelAlone("ref-1", nil))
+			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // so was this
+				require.NoError(t, p.CancelAlone("ref-1", nil))
+				cancels++
+			}
+			wait(`cancel = 'cancelled' AND changes > 1`)
+			time.Sleep(time.Hour)
+			stop()
+			assert.Equal(t, []int{rounds, 2, cancels}, []int{p.Row("ref-1").Ended, number(`SELECT changes FROM bookings`),
+				number(`SELECT cancels FROM bookings`)})
+			assert.Equal(t, []int{1, 1}, []int{p.Ledger().Count(hotelstays.OpBook), p.Ledger().Count(hotelstays.OpCancel)})
+			for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+				assert.Zero(t, number(`SELECT COUNT(*) FROM `+table+` WHERE live = 1`), table)
+			}
+			executed = link.executed()
+		})
+		return executed
+	}
+	times := map[string]int{}
+	for _, s := range life(t, nil, 0) {
+		times[s.text]++
+	}
+	times["LOST"] = times["COMMIT"]
+	for text, n := range times {
+		if strings.Contains(text, "ORDER BY due") { // Run looks each minute
+			n = 3
+		}
+		for after := range n {
+			if life(t, func(s string) bool { return s == text }, after); t.Failed() {
+				require.FailNow(t, "this one failed", "%d %s", after, text)
+			}
+		}
+	}
+}
