@@ -16,6 +16,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -64,7 +65,7 @@ func (d *database) failing(t *testing.T) (*sql.DB, *link, *failure) {
 // Each statement of a call may fail, and each commit, also after it has happened: the call says so.
 func TestStatementThatFails(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("token")}
+		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
 		pool, _, failure := db.failing(t)
 		p := newProcess(t, db, nil).through(pool, db.followBookings)
 		events := newEvents(t, pool, db.dialect)
@@ -73,7 +74,8 @@ func TestStatementThatFails(t *testing.T) {
 		unknown := func(reference string) { p.SendUnknown(reference, bookingstest.BookMade) }
 		booked := func(reference string) { p.Booked(reference) }
 		none, handled := func(string) {}, 0
-		for name, c := range map[string]struct {
+		var leases []func()
+		calls := map[string]struct {
 			prepare func(reference string)
 			call    func(reference string) error
 		}{
@@ -109,8 +111,8 @@ func TestStatementThatFails(t *testing.T) {
 			"Release": {none, func(reference string) error { return events.Release(ctx, []string{reference}) }},
 			"HandleTx": {none, func(reference string) error {
 				err := events.HandleTx(ctx, event(reference, reference), insert(1))
-				if handled++; err != nil {
-					require.NoError(t, events.HandleTx(ctx, event(reference, reference), insert(1)), "the sender repeats it")
+				if handled++; err != nil { // the sender repeats it
+					_ = events.HandleTx(ctx, event(reference, reference), insert(1))
 				}
 				return err
 			}},
@@ -121,11 +123,12 @@ func TestStatementThatFails(t *testing.T) {
 			"TryLease": {none, func(reference string) error {
 				release, _, err := tokens.TryLease(ctx, reference)
 				if err == nil {
-					t.Cleanup(release)
+					leases = append(leases, release)
 				}
 				return err
 			}},
-		} {
+		}
+		for name, c := range calls {
 			for _, matches := range []func(string) bool{
 				func(text string) bool { // their failures are no matter
 					return text != "LOST" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
@@ -137,7 +140,11 @@ func TestStatementThatFails(t *testing.T) {
 					c.prepare(reference)
 					failure.set(matches, n)
 					err := c.call(reference)
-					if failed = failure.set(nil, 0); failed {
+					failed = failure.set(nil, 0)
+					for ; len(leases) > 0; leases = leases[1:] {
+						leases[0]() // it renews itself
+					}
+					if failed {
 						assert.ErrorIs(t, err, errLost, reference)
 					} else {
 						assert.NoError(t, err, reference)
@@ -145,15 +152,28 @@ func TestStatementThatFails(t *testing.T) {
 				}
 			}
 		}
-		p.Work()
+		p.Fleet.Pass(time.Minute)
+		stop := p.Work()
 		p.Eventually("all have ended", func() bool {
-			p.Fleet.Pass(time.Minute)
+			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 10*time.Second, journaltest.PollsOnly))
 			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
 		})
+		stop()
 		assert.EqualValues(t, handled, db.handled(t))
 		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended > 1 OR cancels > 1`))
 		assert.Len(t, p.OrdersMade(), int(db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found' OR reference LIKE 'Abandon%'`)))
 		assert.Equal(t, p.Ledger().Count(hotelstays.OpCancel), int(db.number(t, `SELECT SUM(cancels) FROM bookings`)))
+
+		for _, table := range []string{"journal", "cancels", "orders", "events", "tokens"} {
+			db.exec(t, "DROP TABLE hotelstays_"+table)
+		}
+		for name, c := range calls {
+			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // they look for the version
+				require.ErrorContains(t, err, "hotelstayssql: ", name)
+				assert.ErrorContains(t, err, "; call Migrate, or check the database's name and search path", name)
+				assert.NotContains(t, err.Error(), "the-token")
+			}
+		}
 	})
 }
 

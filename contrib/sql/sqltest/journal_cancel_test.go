@@ -109,32 +109,6 @@ func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
-// An OnCancel that hangs has one worker, and another one ends the other cancellations, also after its lease.
-func TestOnCancelThatHangsHasOneWorker(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		end := make(chan struct{})
-		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
-		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
-			o.MaxWorkers, o.PollInterval = 2, time.Second
-			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-				if c.CustomerReferenceNo == "hangs" {
-					<-end
-				}
-				return p.Fleet.StoreCancel(ctx, tx, c)
-			}
-		})
-		p.Booked("hangs", "the next")
-		require.NoError(t, p.CancelAlone("hangs", nil))
-		stop := p.Work()
-		time.Sleep(2 * time.Minute) // it is due for longest
-		require.NoError(t, p.CancelAlone("the next", nil))
-		time.Sleep(time.Minute)
-		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))
-		close(end)
-		stop()
-	})
-}
-
 // A function of the caller that panics for one of several leaves the others alone.
 func TestPanicStarvesNoOther(t *testing.T) {
 	const poisoned = "many-000000"

@@ -19,10 +19,7 @@ type link struct {
 	driver.Connector
 
 	mu         sync.Mutex
-	frozen     chan struct{} // closed by thaw; nil if the process works
-	statements []statement   // in the order of their execution, with COMMIT
-	fails      bool
-	left       int // statements until one fails, if fails is set
+	statements []statement // in the order of their execution, with COMMIT
 	// before, if set, is called before each statement and each COMMIT, which fails with its error.
 	before func(ctx context.Context, text string) error
 	// loseCommit, if set, decides by the latest statement of a connection whether the answer of
@@ -36,13 +33,6 @@ type statement struct {
 }
 
 var errLost = errors.New("the connection is lost")
-
-// failAfter lets the statement after n others fail.
-func (l *link) failAfter(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fails, l.left = true, n
-}
 
 // process opens the pool of one more process.
 func (d *database) process(t testing.TB) (*sql.DB, *link) {
@@ -74,42 +64,36 @@ func (c connector) Driver() driver.Driver                        { return c.driv
 
 // freeze lets all calls hang until thaw.
 func (l *link) freeze() (thaw func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	frozen := make(chan struct{})
-	l.frozen = frozen
+	l.use(func(ctx context.Context, _ string) error {
+		select {
+		case <-frozen:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		close(frozen)
-		l.frozen = nil
+		l.use(nil)
 	}
 }
 
-// pass waits while the process is frozen.
+func (l *link) use(before func(ctx context.Context, text string) error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.before = before
+}
+
+// pass waits while the process is frozen, or fails.
 func (l *link) pass(ctx context.Context, text string) error {
 	l.mu.Lock()
-	frozen := l.frozen
-	l.left--
-	fail, before := l.fails && l.left < 0, l.before
+	before := l.before
 	l.mu.Unlock()
-	if before != nil {
-		if err := before(ctx, text); err != nil {
-			return err
-		}
-	}
-	if fail {
-		return errLost
-	}
-	if frozen == nil {
+	if before == nil {
 		return nil
 	}
-	select {
-	case <-frozen:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return before(ctx, text)
 }
 
 func (l *link) note(text string, args []driver.NamedValue) {
@@ -191,10 +175,8 @@ type linkTx struct {
 }
 
 func (tx linkTx) Commit() error {
-	if before := tx.conn.link.before; before != nil {
-		if err := before(context.Background(), "COMMIT"); err != nil {
-			return errors.Join(err, tx.Rollback())
-		}
+	if err := tx.conn.link.pass(context.Background(), "COMMIT"); err != nil {
+		return errors.Join(err, tx.Rollback())
 	}
 	err := tx.Tx.Commit()
 	if lose := tx.conn.link.loseCommit; err == nil && lose != nil && lose(tx.conn.latest) {

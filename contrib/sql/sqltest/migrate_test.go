@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,13 @@ func TestMigrateAfterAFailure(t *testing.T) {
 		for n := 0; ; n++ {
 			require.Less(t, n, 100)
 			pool, link := db.process(t)
-			link.failAfter(n)
+			left := n
+			link.before = func(context.Context, string) error {
+				if left--; left < 0 {
+					return errLost
+				}
+				return nil
+			}
 			err = hotelstayssql.Migrate(t.Context(), pool, db.dialect)
 			if err == nil {
 				break

@@ -2,7 +2,6 @@ package sqltest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -156,21 +155,5 @@ func TestTokensShowNoSecret(t *testing.T) {
 	for _, secret := range []string{"secret-token", "the-app-key", "host.example", key.Reveal()} {
 		assert.NotContains(t, string(row)+string(sealed), secret)
 		assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
-	}
-}
-
-// fails returns the errors of all methods.
-func fails(ctx context.Context, s *hotelstayssql.TokenStore, events *hotelstayssql.EventStore) map[string]error {
-	token := hotelstays.Token{Value: types.NewSecret("the-secret-token")}
-	_, load := s.Load(ctx, tokenKey)
-	_, _, lease := s.TryLease(ctx, tokenKey)
-	_, claim := events.Claim(ctx, []string{"key"}, time.Minute)
-	return map[string]error{
-		"loading the token": load, "leasing the fetch of a token": lease, "claiming an event": claim,
-		"storing the token":  s.Store(ctx, tokenKey, token),
-		"deleting the token": s.CompareAndDelete(ctx, tokenKey, token),
-		"finishing an event": events.Done(ctx, []string{"key"}, time.Hour),
-		"releasing an event": events.Release(ctx, []string{"key"}),
-		"handling an event":  events.HandleTx(ctx, event("id", "body"), nil),
 	}
 }
