@@ -83,13 +83,6 @@ var (
 	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
 )
 
-func (d Dialect) check() error {
-	if _, ok := grammars[d]; !ok {
-		return fmt.Errorf("the dialect is %.20q; it must be PostgreSQL, MySQL or SQLite", string(d))
-	}
-	return nil
-}
-
 // sql translates a statement: {now} is the database's clock, {conflict key} begins the second
 // half of an upsert, {new column} is there what the first half would insert, and ? is a
 // parameter.

@@ -62,7 +62,7 @@ func NewEventStore(db *sql.DB, dialect Dialect, opts EventStoreOptions) (*EventS
 func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Duration) (hotelstays.ClaimState, error) {
 	var state hotelstays.ClaimState
 	err := s.withKeys(ctx, s.db.inTx, keys, lease, func(tx *sql.Tx, keys [][]byte) (err error) {
-		state, err = s.take(ctx, tx, keys, newID(), false, lease)
+		state, err = s.take(ctx, tx, keys, newID(), 0, lease)
 		if err == nil && state != hotelstays.ClaimGranted {
 			err = errRollback
 		}
@@ -79,7 +79,7 @@ var errRollback = errors.New("nothing to commit")
 
 // take writes all keys that are free or expired, and returns ClaimGranted if these are all.
 // It writes first, and so waits for other transactions with the keys.
-func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool,
+func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span,
 		replaced("hotelstays_events", "expires_at <= {now}", "store", "claim", "done", "expires_at")); err != nil {
@@ -110,15 +110,11 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 }
 
 // upsert inserts keys, or assigns to those that exist.
-func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done bool,
+func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration, assign string) error {
 	var args []any
-	doneNumber := 0
-	if done {
-		doneNumber = 1
-	}
 	for _, key := range keys {
-		args = append(args, key, s.id, claim, doneNumber, span.Microseconds())
+		args = append(args, key, s.id, claim, done, span.Microseconds())
 	}
 	_, err := s.db.dialect.exec(ctx, tx, `INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at)
 		VALUES `+list("(?, ?, ?, ?, {now} + ?)", len(keys))+` {conflict event_key} `+assign, args...)
@@ -128,7 +124,7 @@ func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, clai
 // Done marks all keys as handled, for the time of retention.
 func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Duration) error {
 	err := s.withKeys(ctx, s.db.inTx, keys, retention, func(tx *sql.Tx, keys [][]byte) error {
-		return s.upsert(ctx, tx, keys, 0, true, retention, `
+		return s.upsert(ctx, tx, keys, 0, 1, retention, `
 			expires_at = CASE WHEN hotelstays_events.done = 1 AND hotelstays_events.expires_at > {new expires_at}
 				THEN hotelstays_events.expires_at ELSE {new expires_at} END,
 			done = 1`)
@@ -172,7 +168,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 	err := s.withKeys(ctx, s.db.inGuardedTx, event.Keys(), s.retention, func(tx *sql.Tx, keys [][]byte) (err error) {
 		failed = nil
 		claim := newID()
-		state, err = s.take(ctx, tx, keys, claim, true, s.retention)
+		state, err = s.take(ctx, tx, keys, claim, 1, s.retention)
 		switch {
 		case err != nil:
 			return err

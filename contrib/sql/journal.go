@@ -225,7 +225,11 @@ func (j *Journal) check(req *hotelstays.BookRequest, opts []hotelstays.CallOptio
 	if err := j.client.ValidateBook(req, opts...); err != nil {
 		return err
 	}
-	if n := len(req.CustomerReferenceNo); n > maxReference {
+	return checkReference(req.CustomerReferenceNo)
+}
+
+func checkReference(customerReferenceNo string) error {
+	if n := len(customerReferenceNo); n > maxReference {
 		return fmt.Errorf("customerReferenceNo has %d bytes; the limit is %d", n, maxReference)
 	}
 	return nil

@@ -39,8 +39,8 @@ func (j *Journal) CancelTx(ctx context.Context, tx *sql.Tx, req durable.CancelRe
 	if tx == nil || j.opts.OnCancel == nil {
 		return fail(errors.New("tx and JournalOptions.OnCancel are required"))
 	}
-	if n := len(req.CustomerReferenceNo); n > maxReference {
-		return fail(fmt.Errorf("customerReferenceNo has %d bytes; the limit is %d", n, maxReference))
+	if err := checkReference(req.CustomerReferenceNo); err != nil {
+		return fail(err)
 	}
 	c, err := durable.NewCancellation(req, string(j.account), time.Now(), opts...)
 	if err == nil {

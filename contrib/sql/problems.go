@@ -29,8 +29,8 @@ func (p *problems) checkDatabase(db *sql.DB, dialect Dialect) {
 	if db == nil {
 		p.add("the database is nil; pass one of sql.Open")
 	}
-	if err := dialect.check(); err != nil {
-		*p = append(*p, err)
+	if _, ok := grammars[dialect]; !ok {
+		p.add("the dialect is %.20q; it must be PostgreSQL, MySQL or SQLite", string(dialect))
 	}
 }
 

@@ -101,7 +101,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	plain := &way{name: "plain", book: func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
 		return client.BookAndRecover(ctx, req)
 	}}
-	ways := append([]*way{plain}, inJournal(b, client, db, db.DB)...)
+	ways := append([]*way{plain}, inJournal(b, client, db)...)
 	for _, w := range ways {
 		w.round(b, s.Offer) // the token, the connections, the first look at the tables
 		w.times = nil
@@ -115,23 +115,12 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 		b.ReportMetric(w.ratio(plain), w.name+"/plain")
 	}
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
-
-	pool, link := db.process(b)
-	for _, w := range inJournal(b, client, db, pool) {
-		for i := range 2 { // the first one looks at the tables, too
-			link.take()
-			_, err := w.book(b.Context(), bookingstest.RequestOf(s.Offer, fmt.Sprint("watched-", w.name, i)))
-			require.NoError(b, err)
-		}
-		statements := slices.DeleteFunc(link.take(), func(s statement) bool { return s.text == "COMMIT" })
-		b.ReportMetric(float64(len(statements)), w.name+"-statements")
-	}
 }
 
 // inJournal returns the ways to book in a journal.
-func inJournal(b *testing.B, client *hotelstays.Client, db *database, pool *sql.DB) []*way {
+func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
 	b.Helper()
-	journal, err := hotelstayssql.NewJournal(pool, db.dialect, client, hotelstayssql.JournalOptions{
+	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
 		Keys:      []types.Secret{bookingstest.Key},
 		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
 	})
@@ -140,7 +129,7 @@ func inJournal(b *testing.B, client *hotelstays.Client, db *database, pool *sql.
 		return journal.Book(ctx, req)
 	}
 	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
-		tx, err := pool.BeginTx(ctx, nil)
+		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return nil, err
 		}

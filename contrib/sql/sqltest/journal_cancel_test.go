@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -94,11 +95,14 @@ func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 		return nil
 	}
 	p.Options.BookTimeout = time.Hour // as long as it is open
-	p = p.through(pool, nil)
+	log := make(logLines, 1)
+	p = p.through(pool, func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 	p.Begin("ref-1")
 	require.NoError(t, p.CancelAlone("ref-1", nil))
 	p.Fleet.Pass(20 * time.Minute)
 	p.Work()
+	assert.Contains(t, <-log, "a cancellation continues later")
+	assert.Greater(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().Add(30*time.Second).UnixMicro())
 	p.Eventually("its order is read again", func() bool {
 		p.Fleet.Pass(time.Second)
 		return p.polls() > 1

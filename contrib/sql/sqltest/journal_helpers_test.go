@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -157,27 +156,21 @@ func (p *process) sealed(reference string) (request []byte) {
 func (p *process) fill(n int, change func(i int, booking *durable.Booking)) {
 	p.Helper()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx *sql.Tx) error {
-		const rows = 100
-		for from := 0; from < n; from += rows {
-			var values []string
-			var args []any
-			for i := from; i < min(from+rows, n); i++ {
-				recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
-				recovery.EndedAt = time.Now().Add(-time.Minute).UTC()
-				recovery.NextPoll = recovery.EndedAt
-				booking := durable.New(recovery, time.Time{})
-				if change != nil {
-					change(i, &booking)
-				}
-				text, err := json.Marshal(booking)
-				if err != nil {
-					return err
-				}
-				values = append(values, "(?, ?, 1, 1, ?, ?)")
-				args = append(args, []byte(recovery.Fingerprint), []byte(recovery.CustomerReferenceNo), booking.Due.UnixMicro(), text)
+		for i := range n {
+			recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
+			recovery.EndedAt = time.Now().Add(-time.Minute).UTC()
+			recovery.NextPoll = recovery.EndedAt
+			booking := durable.New(recovery, time.Time{})
+			if change != nil {
+				change(i, &booking)
+			}
+			text, err := json.Marshal(booking)
+			if err != nil {
+				return err
 			}
 			if _, err := p.Fleet.Exec(p.Context(), tx, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
-				VALUES `+strings.Join(values, ", "), args...); err != nil {
+				VALUES (?, ?, 1, 1, ?, ?)`,
+				[]byte(recovery.Fingerprint), []byte(recovery.CustomerReferenceNo), booking.Due.UnixMicro(), text); err != nil {
 				return err
 			}
 		}

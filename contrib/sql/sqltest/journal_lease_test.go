@@ -1,13 +1,9 @@
 package sqltest
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,43 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
-
-// pollTap notes when each reference is polled for, and makes each poll slow.
-type pollTap struct {
-	http.RoundTripper
-	mu       sync.Mutex
-	underway map[string]int
-	twice    []string // references that were polled for twice at a time
-}
-
-func (p *pollTap) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.URL.Path, "/queryOrders") {
-		return p.RoundTripper.RoundTrip(r)
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	var req hotelstays.QueryOrdersRequest
-	if err := json.Unmarshal(body, &req); err != nil {
-		return nil, err
-	}
-	p.add(req.CustomerReferenceNos, 1)
-	defer p.add(req.CustomerReferenceNos, -1)
-	time.Sleep(19 * time.Second)
-	return p.RoundTripper.RoundTrip(r)
-}
-
-func (p *pollTap) add(references []string, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, reference := range references {
-		if p.underway[reference] += n; p.underway[reference] > 1 {
-			p.twice = append(p.twice, reference)
-		}
-	}
-}
 
 // inVirtualTime runs a test with SQLite and the journal in a bubble.
 func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
@@ -81,15 +40,14 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		const many = 5
 		p.fillBooked(many, nil)
-		tap := &pollTap{RoundTripper: p.Client().Transport, underway: map[string]int{}}
-		p.SendThrough(tap)
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second, Times: -1})
 		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).Work()
 		for p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
 			time.Sleep(time.Second)
 		}
 		stop()
 		assert.EqualValues(t, many, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
-		assert.Empty(t, tap.twice)
+		assert.Equal(t, 2*many-1, p.polls(), "a lease has time for a poll for all that are left, and one for the first")
 	})
 }
 

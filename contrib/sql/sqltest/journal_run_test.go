@@ -120,39 +120,6 @@ func TestWorkerTakesOneBooking(t *testing.T) {
 	stop()
 }
 
-// A poll of an earlier round does not end the round that has begun meanwhile.
-func TestPollOfAnEarlierRoundEndsNothing(t *testing.T) {
-	p := inProcess(t, nil)
-	p.SendUnknown("ref-1", bookingstest.BookLost)
-	p.BookElsewhere("ref-1")
-	slow, poll := p.hold("/queryOrders", nil)
-	p.Fleet.Pass(time.Minute)
-	stop := slow.Work()
-	poll.Wait()
-	require.NoError(t, p.Abandon(t.Context(), "ref-1"))
-	require.NoError(t, p.BeginAlone(p.Request("ref-1")))
-	before := p.Fleet.Stored("ref-1")
-	poll.Release()
-	time.Sleep(200 * time.Millisecond)
-	stop()
-	assert.Equal(t, before, p.Fleet.Stored("ref-1"))
-	assert.Zero(t, p.Row("ref-1").Ended)
-}
-
-// A poll that proves absence does not end a booking that was woken meanwhile: its order may be there.
-func TestWakeDuringTheLastPoll(t *testing.T) {
-	p := inProcess(t, nil)
-	p.SendUnknown("ref-1", bookingstest.BookLost)
-	slow, poll := p.hold("/queryOrders", nil)
-	p.Fleet.Pass(time.Hour)
-	slow.Work()
-	poll.Wait() // for an answer without orders
-	p.BookElsewhere("ref-1")
-	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	poll.Release()
-	p.HasState("ref-1", durable.EndingFound, 0)
-}
-
 // What a newer version has stored in a booking survives the writes of this one.
 func TestFieldsOfANewerVersion(t *testing.T) {
 	p := inProcess(t, nil)
@@ -161,6 +128,8 @@ func TestFieldsOfANewerVersion(t *testing.T) {
 	require.NoError(t, err)
 	newer := strings.Replace(string(text), `{"recovery":{`, `{"sentBy":{"id":12345678901234567890},"recovery":{"mode":"x",`, 1)
 	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte(newer))
+	require.NoError(t, p.Abandon(t.Context(), "ref-1"))
+	require.NoError(t, p.Retry(t.Context(), "ref-1"), "which takes a field away")
 	p.Work()
 	p.Eventually("it is found", func() bool { // PassTime would store the fields that it knows
 		assert.NoError(t, p.Wake(t.Context(), "ref-1"))

@@ -77,11 +77,13 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 	}
 	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
 	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
+	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), nil))
 }
 
 // After a change of the credential or the base URL nobody may be polling for the open bookings.
 func TestBookingsOfAnotherAccount(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Booked("ended")
 		p.Begin("ref-1")
 		log := make(logLines, 10)
 		other := *p.World
@@ -91,9 +93,13 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, func(o *hotelstayssql.JournalOptions) {
 			o.Logger = slog.New(slog.NewTextHandler(log, nil))
 		})
+		for _, account := range []string{"\x00", "\xff"} {
+			p.db.exec(t, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
+				SELECT ?, reference, fence, live, due, booking FROM hotelstays_journal WHERE live = 1 LIMIT 1`, []byte(account))
+		}
 		another := other.Another(nil)
 		stop := another.Work()
-		assert.Regexp(t, "another base URL or credential.* bookings=1", <-log)
+		assert.Regexp(t, "another base URL or credential.* bookings=3", <-log)
 		p.Fleet.Pass(time.Hour)
 		before := p.Fleet.Stored("ref-1").Due
 		for range another.List(t.Context()) {

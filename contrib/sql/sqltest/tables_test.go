@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,15 +141,11 @@ func (d *database) plan(t *testing.T, s statement) string {
 	for rows.Next() {
 		values := make([]any, len(columns))
 		for i := range values {
-			values[i] = new(any)
+			values[i] = new(sql.RawBytes)
 		}
 		require.NoError(t, rows.Scan(values...))
 		for _, value := range values {
-			text := *value.(*any)
-			if p, ok := text.([]byte); ok {
-				text = string(p)
-			}
-			fmt.Fprintf(&plan, "%v ", text)
+			fmt.Fprintf(&plan, "%s ", *value.(*sql.RawBytes))
 		}
 		plan.WriteString("\n")
 	}

@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -91,6 +92,8 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 
 	other := newTokens(t, db)
 	release = freeze(func() {
+		link.use(func(context.Context, string) error { return errLost })
+		assert.ErrorIs(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: key}), errLost)
 		release, ok, err := other.TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
 		require.True(t, ok)
