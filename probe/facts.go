@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -16,8 +15,17 @@ import (
 func (r *Report) FactsGo() string {
 	var b strings.Builder
 	b.WriteString("hotelstays.ServiceFacts{\n")
-	if states := statesGo(r.Facts.OrderStates); states != "" {
-		fmt.Fprintf(&b, "\tOrderStates: hotelstays.OrderStates{%s},\n", states)
+	states, known := "", r.Facts.OrderStates
+	for _, row := range []struct {
+		name string
+		list []types.OrderStatus
+	}{{"Confirmed:", known.Confirmed}, {"Pending:", known.Pending}, {"Cancelled:", known.Cancelled}} {
+		if len(row.list) > 0 {
+			states += fmt.Sprintf("\t\t%-10s []types.OrderStatus{%s},\n", row.name, numbersGo(row.list))
+		}
+	}
+	if states != "" {
+		b.WriteString("\tOrderStates: hotelstays.OrderStates{\n" + states + "\t},\n")
 	}
 	if len(r.Facts.RefusalCodes) > 0 {
 		b.WriteString("\tRefusalCodes: map[hotelstays.Operation][]int{\n")
@@ -30,19 +38,6 @@ func (r *Report) FactsGo() string {
 		b.WriteString("\tNullOrders: true,\n")
 	}
 	return strings.Replace(b.String()+"}", "{\n}", "{}", 1)
-}
-
-func statesGo(s hotelstays.OrderStates) string {
-	var parts []string
-	for _, row := range []struct {
-		name string
-		list []types.OrderStatus
-	}{{"Confirmed", s.Confirmed}, {"Pending", s.Pending}, {"Cancelled", s.Cancelled}} {
-		if len(row.list) > 0 {
-			parts = append(parts, fmt.Sprintf("%s: []types.OrderStatus{%s}", row.name, numbersGo(row.list)))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 func numbersGo[T ~int](list []T) string {

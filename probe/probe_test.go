@@ -330,7 +330,10 @@ func TestFactsAreGo(t *testing.T) {
 	report.Facts = hotelstays.ServiceFacts{NullOrders: true, RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7, 8}},
 		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}}}
 	assert.Equal(t, `hotelstays.ServiceFacts{
-	OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}},
+	OrderStates: hotelstays.OrderStates{
+		Confirmed: []types.OrderStatus{2},
+		Cancelled: []types.OrderStatus{3, 5},
+	},
 	RefusalCodes: map[hotelstays.Operation][]int{
 		hotelstays.OpBook: {7, 8},
 	},

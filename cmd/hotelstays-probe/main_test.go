@@ -21,6 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/probe"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // probed runs the program against a sandbox.
@@ -40,13 +41,16 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, colour bool, args ...st
 // reported runs all rules against a sandbox in virtual time.
 func reported(t *testing.T, sandbox hotelstaystest.Config) (report *probe.Report) {
 	t.Helper()
+	journal := filepath.Join(t.TempDir(), "journal")
+	sandbox.Webhooks.StrictCallbacks = true
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := testkit.NewSandbox(t, sandbox)
 		through := srv.Client()
 		defer through.CloseIdleConnections()
 		var err error
 		report, err = probe.Run(t.Context(), probe.Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: through,
-			Facts: &hotelstays.ServiceFacts{NullOrders: true}})
+			Booking: &probe.Booking{MaxTotal: types.Money{Amount: "2000", Currency: "EUR"}, Journal: journal},
+			Facts:   &hotelstays.ServiceFacts{NullOrders: true}})
 		require.NoError(t, err)
 	})
 	return report
@@ -77,7 +81,7 @@ func TestOutputFitsATerminal(t *testing.T) {
 		assert.Contains(t, out, "  broken    orders/empty\n            a reference without an order is a success;")
 		assert.Contains(t, out, "\ncurl -sS ")
 		assert.Contains(t, out, " 1 broken, ")
-		assert.Contains(t, out, "hotelstays.ServiceFacts{}")
+		assert.Contains(t, out, "\t\tConfirmed: []types.OrderStatus{2},\n")
 	}
 }
 
@@ -155,7 +159,7 @@ func TestReportIsAPage(t *testing.T) {
 	assert.NotContains(t, out.String(), "http-equiv")
 	assert.Contains(t, out.String(), "{\n  &#34;a&#34;: &#34;&lt;script&gt;")
 	assert.Equal(t, 1, strings.Count(out.String(), "curl -sS "))
-	assert.Contains(t, out.String(), "hotelstays.ServiceFacts{}")
+	assert.Contains(t, out.String(), "Confirmed: []types.OrderStatus{2}")
 }
 
 func TestFormsOfTheReportAreWritten(t *testing.T) {
