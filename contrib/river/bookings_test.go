@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,10 @@ func TestNewNamesEveryInvalidField(t *testing.T) {
 	for _, field := range []string{"Client", "Pool", "Keys:", "OnOutcome", "BookTimeout", "MaxWorkers"} {
 		assert.ErrorContains(t, err, "Config."+field+" ")
 	}
+	cfg := unconnectedConfig(t)
+	cfg.Schema = strings.Repeat("s", 100)
+	_, err = New(cfg)
+	assert.ErrorContains(t, err, "chema")
 }
 
 func TestConfigure(t *testing.T) {

@@ -20,15 +20,32 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// With synchronous_commit off, a crash loses the last commits, but not those before a Book.
-func TestPostgreSQLCrashesInBook(t *testing.T) {
-	w := newLonelyWorld(t, nil)
-	other := w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" })
-	other.marked("ref-1")
-	require.NoError(t, crash(t.Context()))
-	w.Eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
-	assert.Equal(t, "pending", w.Row("ref-1").State)
-	assert.NotZero(t, w.job("ref-1").Args.BookBy)
+// With synchronous_commit off, a crash loses the last commits, but not those before a Book or a Cancel.
+func TestPostgreSQLCrashes(t *testing.T) {
+	for in, mark := range map[string]func(w, other *world){
+		"Book": func(_, other *world) { other.marked("ref-1") },
+		"Cancel": func(w, other *world) {
+			w.marked("ref-1")
+			require.NoError(w, w.CancelAlone("ref-1", nil))
+			job := fetch[cancelArgs](w, "ref-1")
+			marked := job.Args.Cancellation
+			marked.SendBy = time.Now()
+			_, err := other.storeCancel(w.Context(), job, marked)
+			require.NoError(w, err)
+		},
+	} {
+		t.Run("in "+in, func(t *testing.T) {
+			w := newLonelyWorld(t, nil)
+			mark(w, w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off" }))
+			require.NoError(t, crash(t.Context()))
+			w.Eventually("the database is back", func() bool { return w.pool.Ping(t.Context()) == nil })
+			assert.Equal(t, "pending", w.Row("ref-1").State)
+			assert.NotZero(t, w.Fleet.Stored("ref-1").BookBy)
+			if in == "Cancel" {
+				assert.NotZero(t, w.Fleet.Cancellation("ref-1").SendBy)
+			}
+		})
+	}
 }
 
 // A process that dies in Book leaves a marked job. The schedule starts when Book has

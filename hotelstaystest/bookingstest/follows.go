@@ -138,6 +138,9 @@ func unfollowed[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.Fleet.Pass(time.Hour)
 	w.hasMirror("ref-2", 1, 0)
+	w.SetOrderStatus("ref-2", 4)
+	require.NoError(w, w.Wake(w.Context(), "ref-2"))
+	w.hasMirror("ref-2", 2, 0) // later than the other would have been read
 	var changes int
 	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT changes FROM bookings WHERE reference = ?`, "ref-1").Scan(&changes))
 	assert.Zero(w, changes)
