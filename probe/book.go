@@ -64,11 +64,11 @@ func (s *session) allow(ctx context.Context) error {
 		return err
 	}
 	if n := len(j.unfinished()); n > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("an earlier run left %d bookings in %s", n, s.cfg.Booking.Journal))
+		s.notes = append(s.notes, fmt.Sprintf("an earlier run left open bookings in the journal, now cancelled: %d", n))
 	}
 	if err := s.cleanup(ctx, j); err != nil {
 		j.close()
-		return fmt.Errorf("an earlier run left a booking, so nothing was tried: %w", err)
+		return fmt.Errorf("what an earlier run left could not be cleaned up, so nothing was tried: %w", err)
 	}
 	s.allowance = &allowance{journal: j, left: s.cfg.Booking.MaxTotal}
 	return nil
