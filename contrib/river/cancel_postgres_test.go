@@ -41,6 +41,8 @@ func TestFrozenCancel(t *testing.T) {
 	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelArgs{}.Kind()).Scan(&id))
 	require.NoError(t, other.deliverCancel(t.Context(), id, "ref-1"), "it is completed")
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	_, err := other.sendCancel(t.Context(), 0, w.Fleet.Cancellation("ref-1"), time.Now())
+	require.ErrorContains(t, err, "job 0 is no longer in River's table")
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
 
@@ -94,6 +96,10 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 	w.ConfirmOrder("ref-1")
 	read()
 	assert.Len(t, page, 1)
+	w.SetOrderStatus("ref-1", 4)
+	w.exec(`UPDATE bookings SET mirror = 'of another order'`)
+	_, err := w.stepOrder(t.Context(), fetch[orderArgs](w, "ref-1"))
+	require.ErrorContains(t, err, `OnOrder of reference "ref-1": 0 rows`)
 }
 
 // A process that cancels may die at any stage.

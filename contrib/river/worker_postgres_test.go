@@ -5,6 +5,8 @@ package hotelstaysriver
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,9 +93,12 @@ func TestPollsAreNoFailures(t *testing.T) {
 	assert.Zero(t, j.Errors)
 }
 
-// A run that lost its job while it was frozen stores, sends and delivers nothing.
+// A run that lost its job while it was frozen stores, sends and delivers nothing, and warns of nothing.
 func TestFrozenRunsDoNothing(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	var log strings.Builder
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOrder, cfg.Logger = caller(cfg.Pool).StoreOrder, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	w.SendUnknown("lost", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
 	w.SendUnknown("open", bookingstest.BookLost)
@@ -106,6 +111,7 @@ func TestFrozenRunsDoNothing(t *testing.T) {
 	require.NoError(t, w.CancelAlone("found", nil))
 	assertStale(w, "found", w.workCancel)
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
+	assert.Empty(t, log.String())
 }
 
 // A Book that ends while a worker polls for it begins a schedule. A poll from before proves
