@@ -88,8 +88,9 @@
 //   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
 //     refused) and 100000500 (an injected failure) are the sandbox's own codes.
 //   - HTTP status 200 for a moved price and a duplicate booking
-//     ([Variants.BusinessFailureStatus]), 400 for an oversized voucher, 403 for a missing Market or User-Ref and an expired downloadUrl, 410 for
-//     the downloadUrl of a superseded voucher.
+//     ([Variants.BusinessFailureStatus]), 400 for an oversized voucher, 403 for a missing
+//     Market or User-Ref and an expired downloadUrl, 410 for the downloadUrl of a
+//     superseded voucher.
 //   - A request refused with 429 does not count against the rate limit; every other
 //     request does. OAuthToken and HotelIDList have no limit.
 //
