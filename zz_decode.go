@@ -30,7 +30,7 @@ var (
 	hotelsMetadataResponseFields    = wire.NewFields("hotelsMetadata", "page")
 	oAuthTokenResponseFields        = wire.NewFields("access_token")
 	orderVoucherResponseFields      = wire.NewFields("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo", "status", "voucher")
-	queryOrdersResponseFields       = wire.NewFields("orders")
+	queryOrdersResponseFields       = wire.NewFields("orders").Exact("orders")
 	ticketResponseFields            = wire.NewFields("ticket")
 	webhookEventFields              = wire.NewFields("customerReferenceNo", "hotelConfirmNo", "event", "eventTime")
 )
@@ -42,8 +42,6 @@ func (v *BookResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // hotelOrder
 			v.HotelOrder = wire.Pointer(l, wire.ReadOrder)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -57,8 +55,6 @@ func (v *CancelResponse) decode(l *wire.Lexer) {
 			v.ServiceFee = wire.Pointer(l, wire.ReadMoney)
 		case 1: // status
 			v.Status = wire.Pointer(l, func(l *wire.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -74,8 +70,6 @@ func (v *CheckAvailResponse) decode(l *wire.Lexer) {
 			v.RoomRatePkg = wire.Pointer(l, wire.ReadRoomRatePkg)
 		case 2: // exchangeRateSnapshot
 			v.ExchangeRateSnapshot = wire.Pointer(l, wire.ReadExchangeRateSnapshot)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -87,8 +81,6 @@ func (v *DestinationsResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // destinations
 			v.Destinations = destinationList.Read(l, wire.ReadDestination)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -100,8 +92,6 @@ func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // hotelIdList
 			v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -119,8 +109,6 @@ func (v *HotelListResponse) decode(l *wire.Lexer) {
 			v.Total = l.Int()
 		case 3: // hasMore
 			v.HasMore = l.Bool()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -132,8 +120,6 @@ func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // rooms
 			v.Rooms = roomList.Read(l, wire.ReadRoom)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -145,8 +131,6 @@ func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // hotel
 			v.Hotel = wire.Pointer(l, wire.ReadHotel)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -160,8 +144,6 @@ func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 			v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
 		case 1: // page
 			wire.ReadPageResp(l, &v.Page)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -173,8 +155,6 @@ func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // access_token
 			v.AccessToken = types.NewSecret(l.Secret())
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -194,8 +174,6 @@ func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
 			v.Status = types.VoucherStatus(l.String())
 		case 4: // voucher
 			v.Voucher = wire.Pointer(l, wire.ReadVoucher)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -207,8 +185,6 @@ func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // orders
 			v.Orders = orderList.Read(l, wire.ReadOrder)
-		default:
-			l.Unknown("orders")
 		}
 	}
 }
@@ -220,8 +196,6 @@ func (v *TicketResponse) decode(l *wire.Lexer) {
 		switch i {
 		case 0: // ticket
 			v.Ticket = types.NewSecret(l.Secret())
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -239,8 +213,6 @@ func (v *WebhookEvent) decode(l *wire.Lexer) {
 			v.Kind = types.EventKind(l.String())
 		case 3: // eventTime
 			v.EventTime = l.Int64()
-		default:
-			l.Unknown()
 		}
 	}
 }

@@ -35,8 +35,6 @@ func (p *page) decode(l *Lexer) {
 			p.Total = l.Int()
 		case 3: // hasMore
 			p.HasMore = l.Bool()
-		default:
-			l.Unknown()
 		}
 	}
 }

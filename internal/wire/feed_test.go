@@ -208,9 +208,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 			l := newLexer(context.Background(), []byte(text), 0)
 			read := map[int]int{}
 			for i := l.First(fields); i >= 0; i = l.Next(fields, i) {
-				if n := l.Int(); i < len(fields.quoted) {
-					read[i] = n
-				}
+				read[i] = l.Int()
 			}
 			require.True(t, l.end(), text)
 			l.release()

@@ -12,6 +12,7 @@ type Fields struct {
 	quoted []string                    // each with its quotes and a colon
 	next   [maxFields + 2]atomic.Int32 // the field that came last behind field i-1; of 0: at the beginning
 	learnt atomic.Int32
+	exact  []string // see Lexer.Unknown
 }
 
 // NewFields returns the fields with these names, 64 at most. At first they are expected in that
@@ -25,12 +26,18 @@ func NewFields(names ...string) *Fields {
 	return f
 }
 
+// Exact makes an object unreadable in which one of these names comes in another letter case.
+func (f *Fields) Exact(names ...string) *Fields {
+	f.exact = names
+	return f
+}
+
 // Seen remembers which fields of a struct were read.
 type Seen uint64
 
 // Once fails if the field was read before: encoding/json would merge the two.
 func (l *Lexer) Once(seen *Seen, field int) {
-	bit := Seen(1) << field // 0 for an unknown one
+	bit := Seen(1) << field
 	if *seen&bit != 0 {
 		l.fail()
 	}
@@ -43,8 +50,8 @@ const (
 	maxLearnt = 1024 // then the order is one that changes: goroutines would wait for each other's writes
 )
 
-// First enters an object and returns the index of its first field, or 64 for one that is unknown. It
-// is -1 at the end, and for null.
+// First enters an object, passes what has no field, and returns the index of its first field. It is -1
+// at the end, and for null.
 //
 //	for i := l.First(f); i >= 0; i = l.Next(f, i) {
 func (l *Lexer) First(f *Fields) int {
@@ -56,20 +63,29 @@ func (l *Lexer) First(f *Fields) int {
 	if !l.Object() {
 		return -1
 	}
-	return l.find(f, -1)
+	if i := l.find(f, -1); i < maxFields {
+		return i
+	}
+	l.Unknown(f.exact...)
+	return l.Next(f, maxFields)
 }
 
 // Next goes on from the value of that field to the next one.
 func (l *Lexer) Next(f *Fields, last int) int {
-	if l.pos < len(l.body) && l.body[l.pos] == ',' {
-		if i := l.expect(f, last); i >= 0 {
-			return i
+	for {
+		if l.pos < len(l.body) && l.body[l.pos] == ',' {
+			if i := l.expect(f, last); i >= 0 {
+				return i
+			}
 		}
+		if !l.Member() {
+			return -1
+		}
+		if last = l.find(f, last); last < maxFields {
+			return last
+		}
+		l.Unknown(f.exact...)
 	}
-	if !l.Member() {
-		return -1
-	}
-	return l.find(f, last)
 }
 
 // expect passes a byte and the name of a field that is expected behind last, or nothing.
@@ -87,7 +103,7 @@ func (l *Lexer) expect(f *Fields, last int) int {
 	return -1
 }
 
-// find returns the field of the name that was read, and expects it here from now on.
+// find returns the field of the name that was read, or 64 for none, and expects it here from now on.
 func (l *Lexer) find(f *Fields, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())

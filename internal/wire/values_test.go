@@ -49,7 +49,7 @@ type pair struct {
 	B json.Number `json:"b"`
 }
 
-var pairFields = NewFields("a", "b")
+var pairFields = NewFields("a", "b").Exact("a", "b")
 
 func readPair(l *Lexer, v *pair) {
 	var seen Seen
@@ -60,8 +60,6 @@ func readPair(l *Lexer, v *pair) {
 			v.A = l.String()
 		case 1:
 			v.B = json.Number(l.Number())
-		default:
-			l.Unknown("a", "b")
 		}
 	}
 }

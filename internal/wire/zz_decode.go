@@ -69,8 +69,6 @@ func ReadPhone(l *Lexer, v *types.Phone) {
 			v.CountryNumber = l.Int()
 		case 2: // number
 			v.Number = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -88,8 +86,6 @@ func ReadHolder(l *Lexer, v *types.Holder) {
 			v.Email = l.String()
 		case 3: // phone
 			v.Phone = Pointer(l, ReadPhone)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -103,8 +99,6 @@ func ReadMoney(l *Lexer, v *types.Money) {
 			v.Currency = l.String()
 		case 1: // amount
 			v.Amount = json.Number(l.Number())
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -120,8 +114,6 @@ func ReadI18N(l *Lexer, v *types.I18N) {
 			v.ZH = l.String()
 		case 2: // ar
 			v.AR = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -135,8 +127,6 @@ func ReadLatlng(l *Lexer, v *types.Latlng) {
 			v.Lat = l.Float64()
 		case 1: // lng
 			v.Lng = l.Float64()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -150,8 +140,6 @@ func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
 			ReadLatlng(l, &v.Google)
 		case 1: // gaode
 			v.Gaode = Pointer(l, ReadLatlng)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -175,8 +163,6 @@ func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
 			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
 		case 6: // logoURL
 			v.LogoURL = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -190,8 +176,6 @@ func ReadCancelFee(l *Lexer, v *types.CancelFee) {
 			v.Until = types.Timestamp(l.String())
 		case 1: // fee
 			ReadMoney(l, &v.Fee)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -207,8 +191,6 @@ func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
 			v.Name = l.String()
 		case 2: // supplier
 			v.Supplier = l.Int()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -226,8 +208,6 @@ func ReadRate(l *Lexer, v *types.Rate) {
 			v.GrossRate = Pointer(l, ReadMoney)
 		case 3: // respectGrossRate
 			v.RespectGrossRate = l.Bool()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -243,8 +223,6 @@ func ReadBoard(l *Lexer, v *types.Board) {
 			v.BoardName = Pointer(l, ReadI18N)
 		case 2: // boardDesc
 			v.BoardDesc = Pointer(l, ReadI18N)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -262,8 +240,6 @@ func ReadTaxItem(l *Lexer, v *types.TaxItem) {
 			v.Amount = Pointer(l, ReadMoney)
 		case 3: // desc
 			v.Desc = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -277,8 +253,6 @@ func ReadTax(l *Lexer, v *types.Tax) {
 			v.Total = Pointer(l, ReadMoney)
 		case 1: // items
 			v.Items = taxItemList.Read(l, ReadTaxItem)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -314,8 +288,6 @@ func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 			v.Board = Pointer(l, ReadBoard)
 		case 12: // tax
 			v.Tax = Pointer(l, ReadTax)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -365,8 +337,6 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 			v.Guests = orderGuestList.Read(l, func(l *Lexer, v *types.OrderGuest) { *v = types.OrderGuest{Raw: l.Raw()} })
 		case 19: // refundInfo
 			v.RefundInfo = refundItemList.Read(l, func(l *Lexer, v *types.RefundItem) { *v = types.RefundItem{Raw: l.Raw()} })
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -420,8 +390,6 @@ func ReadOrder(l *Lexer, v *types.Order) {
 			v.Hotel = Pointer(l, ReadOrderHotelInfo)
 		case 21: // rooms
 			v.Rooms = orderRoomList.Read(l, ReadOrderRoom)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -435,8 +403,6 @@ func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 			v.Date = types.Date(l.String())
 		case 1: // usd
 			v.USD = Map(l, func(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) })
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -450,8 +416,6 @@ func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
 			v.Type = l.String()
 		case 1: // coordinates
 			v.Coordinates = l.Raw()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -467,8 +431,6 @@ func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
 			v.CenterLng = l.Float64()
 		case 2: // boundingPolygon
 			v.BoundingPolygon = Pointer(l, ReadBoundingPolygon)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -486,8 +448,6 @@ func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
 			v.ContinentName = Pointer(l, ReadI18N)
 		case 3: // hotelCount
 			v.HotelCount = Pointer(l, func(l *Lexer, v *int) { *v = l.Int() })
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -519,8 +479,6 @@ func ReadDestination(l *Lexer, v *types.Destination) {
 			v.ParentDestinationName = Pointer(l, ReadI18N)
 		case 10: // parentDestinationId
 			v.ParentDestinationID = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -532,8 +490,6 @@ func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
 		switch i {
 		case 0: // hotelId
 			v.HotelID = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -551,8 +507,6 @@ func ReadRoom(l *Lexer, v *types.Room) {
 			v.HotelID = l.String()
 		case 3: // rates
 			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -586,8 +540,6 @@ func ReadHotel(l *Lexer, v *types.Hotel) {
 			v.IsAvailable = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() })
 		case 11: // rooms
 			v.Rooms = roomList.Read(l, ReadRoom)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -601,8 +553,6 @@ func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
 			v.SupplierCode = l.String()
 		case 1: // reason
 			v.Reason = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -616,8 +566,6 @@ func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 			v.Code = types.EmptyReasonCode(l.String())
 		case 1: // suppliers
 			v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -637,8 +585,6 @@ func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 			v.Notices = stringList.Read(l, func(l *Lexer, v *string) { *v = l.String() })
 		case 4: // emptyReason
 			v.EmptyReason = Pointer(l, ReadEmptyReason)
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -664,8 +610,6 @@ func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
 			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
 		case 7: // logoURL
 			v.LogoURL = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -679,8 +623,6 @@ func ReadPageResp(l *Lexer, v *types.PageResp) {
 			v.Total = l.Int()
 		case 1: // hasMore
 			v.HasMore = l.Bool()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -700,8 +642,6 @@ func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
 			v.Signature = l.String()
 		case 4: // signedAt
 			v.SignedAt = types.Timestamp(l.String())
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -717,8 +657,6 @@ func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
 			v.ByteSize = l.Int64()
 		case 2: // base64
 			v.Base64 = l.String()
-		default:
-			l.Unknown()
 		}
 	}
 }
@@ -748,8 +686,6 @@ func ReadVoucher(l *Lexer, v *types.Voucher) {
 			v.Signature = Pointer(l, ReadVoucherSignature)
 		case 9: // content
 			v.Content = Pointer(l, ReadVoucherContent)
-		default:
-			l.Unknown()
 		}
 	}
 }

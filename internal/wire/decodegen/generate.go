@@ -133,10 +133,14 @@ func (g *generator) structFunc(named *types.Named) error {
 		fmt.Fprintf(&cases, "case %d: // %s\n%s\n", i, field.key, statement)
 	}
 	list := strings.ToLower(name[:1]) + name[1:] + "Fields"
-	out.fields = append(out.fields, fmt.Sprintf("%s = %sNewFields(%s)\n", list, out.wire, strings.Join(keys, ", ")))
+	declared := fmt.Sprintf("%s = %sNewFields(%s)", list, out.wire, strings.Join(keys, ", "))
+	if len(exact) > 0 {
+		declared += fmt.Sprintf(".Exact(%s)", strings.Join(exact, ", "))
+	}
+	out.fields = append(out.fields, declared+"\n")
 	fmt.Fprintf(&out.body, "\n"+signature+" {\nvar seen %sSeen\n", name, out.wire)
 	fmt.Fprintf(&out.body, "for i := l.First(%s); i >= 0; i = l.Next(%[1]s, i) {\nl.Once(&seen, i)\nswitch i {\n", list)
-	fmt.Fprintf(&out.body, "%sdefault:\nl.Unknown(%s)\n}\n}\n}\n", cases.Bytes(), strings.Join(exact, ", "))
+	fmt.Fprintf(&out.body, "%s}\n}\n}\n", cases.Bytes())
 	g.done[named] = true
 	return nil
 }
