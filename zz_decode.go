@@ -37,8 +37,7 @@ var (
 
 func (v *BookResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(bookResponseFields); i >= 0; i = l.Next(bookResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(bookResponseFields, &seen); i >= 0; i = l.Next(bookResponseFields, &seen, i) {
 		switch i {
 		case 0: // hotelOrder
 			v.HotelOrder = wire.Pointer(l, wire.ReadOrder)
@@ -48,8 +47,7 @@ func (v *BookResponse) decode(l *wire.Lexer) {
 
 func (v *CancelResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(cancelResponseFields); i >= 0; i = l.Next(cancelResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(cancelResponseFields, &seen); i >= 0; i = l.Next(cancelResponseFields, &seen, i) {
 		switch i {
 		case 0: // serviceFee
 			v.ServiceFee = wire.Pointer(l, wire.ReadMoney)
@@ -61,8 +59,7 @@ func (v *CancelResponse) decode(l *wire.Lexer) {
 
 func (v *CheckAvailResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(checkAvailResponseFields); i >= 0; i = l.Next(checkAvailResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(checkAvailResponseFields, &seen); i >= 0; i = l.Next(checkAvailResponseFields, &seen, i) {
 		switch i {
 		case 0: // status
 			v.Status = types.AvailabilityStatus(l.Int())
@@ -76,8 +73,7 @@ func (v *CheckAvailResponse) decode(l *wire.Lexer) {
 
 func (v *DestinationsResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(destinationsResponseFields); i >= 0; i = l.Next(destinationsResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(destinationsResponseFields, &seen); i >= 0; i = l.Next(destinationsResponseFields, &seen, i) {
 		switch i {
 		case 0: // destinations
 			v.Destinations = destinationList.Read(l, wire.ReadDestination)
@@ -87,8 +83,7 @@ func (v *DestinationsResponse) decode(l *wire.Lexer) {
 
 func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(hotelIDListResponseFields); i >= 0; i = l.Next(hotelIDListResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelIDListResponseFields, &seen); i >= 0; i = l.Next(hotelIDListResponseFields, &seen, i) {
 		switch i {
 		case 0: // hotelIdList
 			v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
@@ -98,8 +93,7 @@ func (v *HotelIDListResponse) decode(l *wire.Lexer) {
 
 func (v *HotelListResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(hotelListResponseFields); i >= 0; i = l.Next(hotelListResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelListResponseFields, &seen); i >= 0; i = l.Next(hotelListResponseFields, &seen, i) {
 		switch i {
 		case 0: // list
 			v.List = hotelList.Read(l, wire.ReadHotel)
@@ -115,8 +109,7 @@ func (v *HotelListResponse) decode(l *wire.Lexer) {
 
 func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(hotelRatesResponseFields); i >= 0; i = l.Next(hotelRatesResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelRatesResponseFields, &seen); i >= 0; i = l.Next(hotelRatesResponseFields, &seen, i) {
 		switch i {
 		case 0: // rooms
 			v.Rooms = roomList.Read(l, wire.ReadRoom)
@@ -126,8 +119,7 @@ func (v *HotelRatesResponse) decode(l *wire.Lexer) {
 
 func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(hotelStaticDetailResponseFields); i >= 0; i = l.Next(hotelStaticDetailResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelStaticDetailResponseFields, &seen); i >= 0; i = l.Next(hotelStaticDetailResponseFields, &seen, i) {
 		switch i {
 		case 0: // hotel
 			v.Hotel = wire.Pointer(l, wire.ReadHotel)
@@ -137,8 +129,7 @@ func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
 
 func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(hotelsMetadataResponseFields); i >= 0; i = l.Next(hotelsMetadataResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelsMetadataResponseFields, &seen); i >= 0; i = l.Next(hotelsMetadataResponseFields, &seen, i) {
 		switch i {
 		case 0: // hotelsMetadata
 			v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
@@ -150,8 +141,7 @@ func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
 
 func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(oAuthTokenResponseFields); i >= 0; i = l.Next(oAuthTokenResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(oAuthTokenResponseFields, &seen); i >= 0; i = l.Next(oAuthTokenResponseFields, &seen, i) {
 		switch i {
 		case 0: // access_token
 			v.AccessToken = types.NewSecret(l.Secret())
@@ -161,8 +151,7 @@ func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
 
 func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(orderVoucherResponseFields); i >= 0; i = l.Next(orderVoucherResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(orderVoucherResponseFields, &seen); i >= 0; i = l.Next(orderVoucherResponseFields, &seen, i) {
 		switch i {
 		case 0: // customerReferenceNo
 			v.CustomerReferenceNo = l.String()
@@ -180,8 +169,7 @@ func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
 
 func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(queryOrdersResponseFields); i >= 0; i = l.Next(queryOrdersResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(queryOrdersResponseFields, &seen); i >= 0; i = l.Next(queryOrdersResponseFields, &seen, i) {
 		switch i {
 		case 0: // orders
 			v.Orders = orderList.Read(l, wire.ReadOrder)
@@ -191,8 +179,7 @@ func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
 
 func (v *TicketResponse) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(ticketResponseFields); i >= 0; i = l.Next(ticketResponseFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(ticketResponseFields, &seen); i >= 0; i = l.Next(ticketResponseFields, &seen, i) {
 		switch i {
 		case 0: // ticket
 			v.Ticket = types.NewSecret(l.Secret())
@@ -202,8 +189,7 @@ func (v *TicketResponse) decode(l *wire.Lexer) {
 
 func (v *WebhookEvent) decode(l *wire.Lexer) {
 	var seen wire.Seen
-	for i := l.First(webhookEventFields); i >= 0; i = l.Next(webhookEventFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(webhookEventFields, &seen); i >= 0; i = l.Next(webhookEventFields, &seen, i) {
 		switch i {
 		case 0: // customerReferenceNo
 			v.CustomerReferenceNo = l.String()

@@ -24,8 +24,7 @@ var (
 // decode is what decodegen would write.
 func (p *page) decode(l *Lexer) {
 	var seen Seen
-	for i := l.First(pageFields); i >= 0; i = l.Next(pageFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(pageFields, &seen); i >= 0; i = l.Next(pageFields, &seen, i) {
 		switch i {
 		case 0: // list
 			p.List = pageHotels.Read(l, ReadHotel)

@@ -207,7 +207,8 @@ func TestFieldsInAnyOrder(t *testing.T) {
 			text := "{" + strings.Join(some, ",") + "}"
 			l := newLexer(context.Background(), []byte(text), 0)
 			read := map[int]int{}
-			for i := l.First(fields); i >= 0; i = l.Next(fields, i) {
+			var seen Seen
+			for i := l.First(fields, &seen); i >= 0; i = l.Next(fields, &seen, i) {
 				read[i] = l.Int()
 			}
 			require.True(t, l.end(), text)

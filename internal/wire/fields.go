@@ -53,39 +53,45 @@ const (
 // First enters an object, passes what has no field, and returns the index of its first field. It is -1
 // at the end, and for null.
 //
-//	for i := l.First(f); i >= 0; i = l.Next(f, i) {
-func (l *Lexer) First(f *Fields) int {
+//	var seen Seen
+//	for i := l.First(f, &seen); i >= 0; i = l.Next(f, &seen, i) {
+func (l *Lexer) First(f *Fields, seen *Seen) int {
 	if l.pos < len(l.body) && l.body[l.pos] == '{' {
 		if i := l.expect(f, -1); i >= 0 {
+			l.Once(seen, i)
 			return i
 		}
 	}
 	if !l.Object() {
 		return -1
 	}
-	if i := l.find(f, -1); i < maxFields {
-		return i
-	}
-	l.Unknown(f.exact...)
-	return l.Next(f, maxFields)
+	return l.known(f, seen, -1)
 }
 
 // Next goes on from the value of that field to the next one.
-func (l *Lexer) Next(f *Fields, last int) int {
-	for {
-		if l.pos < len(l.body) && l.body[l.pos] == ',' {
-			if i := l.expect(f, last); i >= 0 {
-				return i
-			}
+func (l *Lexer) Next(f *Fields, seen *Seen, last int) int {
+	if l.pos < len(l.body) && l.body[l.pos] == ',' {
+		if i := l.expect(f, last); i >= 0 {
+			l.Once(seen, i)
+			return i
 		}
-		if !l.Member() {
+	}
+	if !l.Member() {
+		return -1
+	}
+	return l.known(f, seen, last)
+}
+
+// known passes what has no field, from the name that was read on, and returns the field of the next name.
+func (l *Lexer) known(f *Fields, seen *Seen, last int) int {
+	i := l.find(f, last)
+	for ; i == maxFields; i = l.find(f, maxFields) {
+		if l.Unknown(f.exact...); !l.Member() {
 			return -1
 		}
-		if last = l.find(f, last); last < maxFields {
-			return last
-		}
-		l.Unknown(f.exact...)
 	}
+	l.Once(seen, i)
+	return i
 }
 
 // expect passes a byte and the name of a field that is expected behind last, or nothing.

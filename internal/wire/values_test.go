@@ -53,8 +53,7 @@ var pairFields = NewFields("a", "b").Exact("a", "b")
 
 func readPair(l *Lexer, v *pair) {
 	var seen Seen
-	for i := l.First(pairFields); i >= 0; i = l.Next(pairFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(pairFields, &seen); i >= 0; i = l.Next(pairFields, &seen, i) {
 		switch i {
 		case 0:
 			v.A = l.String()

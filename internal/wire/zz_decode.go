@@ -60,8 +60,7 @@ var (
 
 func ReadPhone(l *Lexer, v *types.Phone) {
 	var seen Seen
-	for i := l.First(phoneFields); i >= 0; i = l.Next(phoneFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(phoneFields, &seen); i >= 0; i = l.Next(phoneFields, &seen, i) {
 		switch i {
 		case 0: // countryCode
 			v.CountryCode = l.String()
@@ -75,8 +74,7 @@ func ReadPhone(l *Lexer, v *types.Phone) {
 
 func ReadHolder(l *Lexer, v *types.Holder) {
 	var seen Seen
-	for i := l.First(holderFields); i >= 0; i = l.Next(holderFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(holderFields, &seen); i >= 0; i = l.Next(holderFields, &seen, i) {
 		switch i {
 		case 0: // firstName
 			v.FirstName = l.String()
@@ -92,8 +90,7 @@ func ReadHolder(l *Lexer, v *types.Holder) {
 
 func ReadMoney(l *Lexer, v *types.Money) {
 	var seen Seen
-	for i := l.First(moneyFields); i >= 0; i = l.Next(moneyFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(moneyFields, &seen); i >= 0; i = l.Next(moneyFields, &seen, i) {
 		switch i {
 		case 0: // currency
 			v.Currency = l.String()
@@ -105,8 +102,7 @@ func ReadMoney(l *Lexer, v *types.Money) {
 
 func ReadI18N(l *Lexer, v *types.I18N) {
 	var seen Seen
-	for i := l.First(i18NFields); i >= 0; i = l.Next(i18NFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(i18NFields, &seen); i >= 0; i = l.Next(i18NFields, &seen, i) {
 		switch i {
 		case 0: // en
 			v.EN = l.String()
@@ -120,8 +116,7 @@ func ReadI18N(l *Lexer, v *types.I18N) {
 
 func ReadLatlng(l *Lexer, v *types.Latlng) {
 	var seen Seen
-	for i := l.First(latlngFields); i >= 0; i = l.Next(latlngFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(latlngFields, &seen); i >= 0; i = l.Next(latlngFields, &seen, i) {
 		switch i {
 		case 0: // lat
 			v.Lat = l.Float64()
@@ -133,8 +128,7 @@ func ReadLatlng(l *Lexer, v *types.Latlng) {
 
 func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
 	var seen Seen
-	for i := l.First(latlngCoordinatorFields); i >= 0; i = l.Next(latlngCoordinatorFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(latlngCoordinatorFields, &seen); i >= 0; i = l.Next(latlngCoordinatorFields, &seen, i) {
 		switch i {
 		case 0: // google
 			ReadLatlng(l, &v.Google)
@@ -146,8 +140,7 @@ func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
 
 func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
 	var seen Seen
-	for i := l.First(orderHotelInfoFields); i >= 0; i = l.Next(orderHotelInfoFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(orderHotelInfoFields, &seen); i >= 0; i = l.Next(orderHotelInfoFields, &seen, i) {
 		switch i {
 		case 0: // hotelId
 			v.HotelID = l.String()
@@ -169,8 +162,7 @@ func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
 
 func ReadCancelFee(l *Lexer, v *types.CancelFee) {
 	var seen Seen
-	for i := l.First(cancelFeeFields); i >= 0; i = l.Next(cancelFeeFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(cancelFeeFields, &seen); i >= 0; i = l.Next(cancelFeeFields, &seen, i) {
 		switch i {
 		case 0: // until
 			v.Until = types.Timestamp(l.String())
@@ -182,8 +174,7 @@ func ReadCancelFee(l *Lexer, v *types.CancelFee) {
 
 func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
 	var seen Seen
-	for i := l.First(originalRoomNamingFields); i >= 0; i = l.Next(originalRoomNamingFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(originalRoomNamingFields, &seen); i >= 0; i = l.Next(originalRoomNamingFields, &seen, i) {
 		switch i {
 		case 0: // id
 			v.ID = l.String()
@@ -197,8 +188,7 @@ func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
 
 func ReadRate(l *Lexer, v *types.Rate) {
 	var seen Seen
-	for i := l.First(rateFields); i >= 0; i = l.Next(rateFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(rateFields, &seen); i >= 0; i = l.Next(rateFields, &seen, i) {
 		switch i {
 		case 0: // commissionableRate
 			v.CommissionableRate = Pointer(l, ReadMoney)
@@ -214,8 +204,7 @@ func ReadRate(l *Lexer, v *types.Rate) {
 
 func ReadBoard(l *Lexer, v *types.Board) {
 	var seen Seen
-	for i := l.First(boardFields); i >= 0; i = l.Next(boardFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(boardFields, &seen); i >= 0; i = l.Next(boardFields, &seen, i) {
 		switch i {
 		case 0: // boardId
 			v.BoardID = types.BoardID(l.String())
@@ -229,8 +218,7 @@ func ReadBoard(l *Lexer, v *types.Board) {
 
 func ReadTaxItem(l *Lexer, v *types.TaxItem) {
 	var seen Seen
-	for i := l.First(taxItemFields); i >= 0; i = l.Next(taxItemFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(taxItemFields, &seen); i >= 0; i = l.Next(taxItemFields, &seen, i) {
 		switch i {
 		case 0: // taxType
 			v.TaxType = l.String()
@@ -246,8 +234,7 @@ func ReadTaxItem(l *Lexer, v *types.TaxItem) {
 
 func ReadTax(l *Lexer, v *types.Tax) {
 	var seen Seen
-	for i := l.First(taxFields); i >= 0; i = l.Next(taxFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(taxFields, &seen); i >= 0; i = l.Next(taxFields, &seen, i) {
 		switch i {
 		case 0: // total
 			v.Total = Pointer(l, ReadMoney)
@@ -259,8 +246,7 @@ func ReadTax(l *Lexer, v *types.Tax) {
 
 func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 	var seen Seen
-	for i := l.First(roomRatePkgFields); i >= 0; i = l.Next(roomRatePkgFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(roomRatePkgFields, &seen); i >= 0; i = l.Next(roomRatePkgFields, &seen, i) {
 		switch i {
 		case 0: // ratePkgId
 			v.RatePkgID = l.String()
@@ -294,8 +280,7 @@ func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
 
 func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 	var seen Seen
-	for i := l.First(orderRoomFields); i >= 0; i = l.Next(orderRoomFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(orderRoomFields, &seen); i >= 0; i = l.Next(orderRoomFields, &seen, i) {
 		switch i {
 		case 0: // roomTypeId
 			v.RoomTypeID = l.String()
@@ -343,8 +328,7 @@ func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
 
 func ReadOrder(l *Lexer, v *types.Order) {
 	var seen Seen
-	for i := l.First(orderFields); i >= 0; i = l.Next(orderFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(orderFields, &seen); i >= 0; i = l.Next(orderFields, &seen, i) {
 		switch i {
 		case 0: // status
 			v.Status = types.OrderStatus(l.Int())
@@ -396,8 +380,7 @@ func ReadOrder(l *Lexer, v *types.Order) {
 
 func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 	var seen Seen
-	for i := l.First(exchangeRateSnapshotFields); i >= 0; i = l.Next(exchangeRateSnapshotFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(exchangeRateSnapshotFields, &seen); i >= 0; i = l.Next(exchangeRateSnapshotFields, &seen, i) {
 		switch i {
 		case 0: // date
 			v.Date = types.Date(l.String())
@@ -409,8 +392,7 @@ func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
 
 func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
 	var seen Seen
-	for i := l.First(boundingPolygonFields); i >= 0; i = l.Next(boundingPolygonFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(boundingPolygonFields, &seen); i >= 0; i = l.Next(boundingPolygonFields, &seen, i) {
 		switch i {
 		case 0: // type
 			v.Type = l.String()
@@ -422,8 +404,7 @@ func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
 
 func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
 	var seen Seen
-	for i := l.First(destinationCoordinatesFields); i >= 0; i = l.Next(destinationCoordinatesFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(destinationCoordinatesFields, &seen); i >= 0; i = l.Next(destinationCoordinatesFields, &seen, i) {
 		switch i {
 		case 0: // centerLat
 			v.CenterLat = l.Float64()
@@ -437,8 +418,7 @@ func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
 
 func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
 	var seen Seen
-	for i := l.First(destinationExtraFields); i >= 0; i = l.Next(destinationExtraFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(destinationExtraFields, &seen); i >= 0; i = l.Next(destinationExtraFields, &seen, i) {
 		switch i {
 		case 0: // cityName
 			v.CityName = Pointer(l, ReadI18N)
@@ -454,8 +434,7 @@ func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
 
 func ReadDestination(l *Lexer, v *types.Destination) {
 	var seen Seen
-	for i := l.First(destinationFields); i >= 0; i = l.Next(destinationFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(destinationFields, &seen); i >= 0; i = l.Next(destinationFields, &seen, i) {
 		switch i {
 		case 0: // id
 			v.ID = l.String()
@@ -485,8 +464,7 @@ func ReadDestination(l *Lexer, v *types.Destination) {
 
 func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
 	var seen Seen
-	for i := l.First(hotelIDListItemFields); i >= 0; i = l.Next(hotelIDListItemFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelIDListItemFields, &seen); i >= 0; i = l.Next(hotelIDListItemFields, &seen, i) {
 		switch i {
 		case 0: // hotelId
 			v.HotelID = l.String()
@@ -496,8 +474,7 @@ func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
 
 func ReadRoom(l *Lexer, v *types.Room) {
 	var seen Seen
-	for i := l.First(roomFields); i >= 0; i = l.Next(roomFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(roomFields, &seen); i >= 0; i = l.Next(roomFields, &seen, i) {
 		switch i {
 		case 0: // roomTypeId
 			v.RoomTypeID = l.String()
@@ -513,8 +490,7 @@ func ReadRoom(l *Lexer, v *types.Room) {
 
 func ReadHotel(l *Lexer, v *types.Hotel) {
 	var seen Seen
-	for i := l.First(hotelFields); i >= 0; i = l.Next(hotelFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelFields, &seen); i >= 0; i = l.Next(hotelFields, &seen, i) {
 		switch i {
 		case 0: // id
 			v.ID = l.String()
@@ -546,8 +522,7 @@ func ReadHotel(l *Lexer, v *types.Hotel) {
 
 func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
 	var seen Seen
-	for i := l.First(emptyReasonSupplierFields); i >= 0; i = l.Next(emptyReasonSupplierFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(emptyReasonSupplierFields, &seen); i >= 0; i = l.Next(emptyReasonSupplierFields, &seen, i) {
 		switch i {
 		case 0: // supplierCode
 			v.SupplierCode = l.String()
@@ -559,8 +534,7 @@ func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
 
 func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 	var seen Seen
-	for i := l.First(emptyReasonFields); i >= 0; i = l.Next(emptyReasonFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(emptyReasonFields, &seen); i >= 0; i = l.Next(emptyReasonFields, &seen, i) {
 		switch i {
 		case 0: // code
 			v.Code = types.EmptyReasonCode(l.String())
@@ -572,8 +546,7 @@ func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
 
 func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 	var seen Seen
-	for i := l.First(searchBasicFields); i >= 0; i = l.Next(searchBasicFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(searchBasicFields, &seen); i >= 0; i = l.Next(searchBasicFields, &seen, i) {
 		switch i {
 		case 0: // destination
 			v.Destination = Pointer(l, ReadDestination)
@@ -591,8 +564,7 @@ func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
 
 func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
 	var seen Seen
-	for i := l.First(hotelMetadataFields); i >= 0; i = l.Next(hotelMetadataFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(hotelMetadataFields, &seen); i >= 0; i = l.Next(hotelMetadataFields, &seen, i) {
 		switch i {
 		case 0: // hotelId
 			v.HotelID = l.String()
@@ -616,8 +588,7 @@ func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
 
 func ReadPageResp(l *Lexer, v *types.PageResp) {
 	var seen Seen
-	for i := l.First(pageRespFields); i >= 0; i = l.Next(pageRespFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(pageRespFields, &seen); i >= 0; i = l.Next(pageRespFields, &seen, i) {
 		switch i {
 		case 0: // total
 			v.Total = l.Int()
@@ -629,8 +600,7 @@ func ReadPageResp(l *Lexer, v *types.PageResp) {
 
 func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
 	var seen Seen
-	for i := l.First(voucherSignatureFields); i >= 0; i = l.Next(voucherSignatureFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(voucherSignatureFields, &seen); i >= 0; i = l.Next(voucherSignatureFields, &seen, i) {
 		switch i {
 		case 0: // alg
 			v.Alg = l.String()
@@ -648,8 +618,7 @@ func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
 
 func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
 	var seen Seen
-	for i := l.First(voucherContentFields); i >= 0; i = l.Next(voucherContentFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(voucherContentFields, &seen); i >= 0; i = l.Next(voucherContentFields, &seen, i) {
 		switch i {
 		case 0: // contentType
 			v.ContentType = l.String()
@@ -663,8 +632,7 @@ func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
 
 func ReadVoucher(l *Lexer, v *types.Voucher) {
 	var seen Seen
-	for i := l.First(voucherFields); i >= 0; i = l.Next(voucherFields, i) {
-		l.Once(&seen, i)
+	for i := l.First(voucherFields, &seen); i >= 0; i = l.Next(voucherFields, &seen, i) {
 		switch i {
 		case 0: // voucherNumber
 			v.VoucherNumber = l.String()

@@ -139,7 +139,7 @@ func (g *generator) structFunc(named *types.Named) error {
 	}
 	out.fields = append(out.fields, declared+"\n")
 	fmt.Fprintf(&out.body, "\n"+signature+" {\nvar seen %sSeen\n", name, out.wire)
-	fmt.Fprintf(&out.body, "for i := l.First(%s); i >= 0; i = l.Next(%[1]s, i) {\nl.Once(&seen, i)\nswitch i {\n", list)
+	fmt.Fprintf(&out.body, "for i := l.First(%s, &seen); i >= 0; i = l.Next(%[1]s, &seen, i) {\nswitch i {\n", list)
 	fmt.Fprintf(&out.body, "%s}\n}\n}\n", cases.Bytes())
 	g.done[named] = true
 	return nil
