@@ -213,8 +213,8 @@ func TestControlWebhooks(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d", a.Signed, a.Status))
 		}
 		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
-		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(string(w.Body),
-			"order_created"), "got  %s\nwant %s\n%+v", got, want, w)
+		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" ||
+			!strings.Contains(string(w.Body), "order_created"), "got  %s\nwant %s\n%+v", got, want, w)
 		s.SendWebhook("ref", "last")
 		synctest.Wait()
 		if got := list("?limit=1"); len(got) != 1 || got[0].Event != "last" {
