@@ -350,6 +350,24 @@ func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 	assert.ErrorContains(t, err, "bookings are left")
 }
 
+// The success of a Cancel is no proof, as long as the order does not change.
+func TestCancelThatDoesNothingIsReported(t *testing.T) {
+	_, err := bookingRun{change: func(c *Config) { c.Only = []string{"book/form"} }, fault: fault{
+		asked: func(q *question) {
+			if q.path == paths[opCancel] {
+				q.body["supplierReferenceNo"] = "none"
+			}
+		}, told: func(a *reply) {
+			switch a.asked.path {
+			case paths[opCancel]:
+				a.succeed(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}})
+			case paths[opOrderVoucher]:
+				a.refuse(http.StatusForbidden, 100000403)
+			}
+		}}}.run(t)
+	assert.ErrorContains(t, err, "nothing shows that it is cancelled")
+}
+
 func TestJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(path)
