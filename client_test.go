@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -426,6 +427,38 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 			assert.WithinRange(t, time.Now(), start.Add(after), start.Add(after+time.Second))
 		})
 	}
+}
+
+// assertHint checks the time that a request says is left, and returns it.
+func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time.Duration {
+	t.Helper()
+	ms, err := strconv.ParseInt(r.Header.Get("Timeout-Milliseconds"), 10, 64)
+	require.NoError(t, err, r.Operation)
+	hint := time.Duration(ms) * time.Millisecond
+	assert.Less(t, hint, left, "less, so that the answer can still travel")
+	assert.GreaterOrEqual(t, hint+time.Millisecond, max(left*9/10, left-time.Second), "but not much less")
+	return hint
+}
+
+func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
+		require.NoError(t, err)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503,
+			Delay: time.Second, Times: 2})
+		earlier := 15 * time.Second
+		deadline := time.Now().Add(earlier)
+		_, err = client.HotelList(t.Context(), searchCity(srv), hotelstays.WithTimeout(earlier))
+		require.NoError(t, err)
+		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
+		require.Len(t, requests, 3)
+		for _, r := range requests {
+			hint := assertHint(t, r, deadline.Sub(r.Arrived))
+			assert.Less(t, hint, earlier)
+			earlier = hint
+		}
+	})
 }
 
 // retryFaults are the ways in which each row of the table in doc.go comes about.

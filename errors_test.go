@@ -321,6 +321,24 @@ func TestErrorHasTheRateLimit(t *testing.T) {
 	}
 }
 
+// The Timeout of the caller's own http.Client is a deadline of each attempt, and its
+// error is one: nobody has cancelled anything.
+func TestTimeoutOfTheHTTPClient(t *testing.T) {
+	for range 20 { // net/http has two ways to end it, and takes whichever comes first
+		synctest.Test(t, func(t *testing.T) {
+			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+			client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"),
+				hotelstays.WithHTTPClient(&http.Client{Transport: rt, Timeout: time.Second}))
+			require.NoError(t, err)
+			start := time.Now()
+			err = operationCalls[hotelstays.OpBook](t.Context(), client)
+			require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, time.Second, time.Since(start))
+		})
+	}
+}
+
 func TestHTTPStatusOfAKind(t *testing.T) {
 	for status, kinds := range map[int][]hotelstays.ErrorKind{
 		200: {hotelstays.KindOf(nil)},

@@ -135,7 +135,6 @@ func TestRateLimitOfMarginAndProcesses(t *testing.T) {
 func TestServerCostBoundsTheArrival(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,
-		"-5": 1010 * ms, "99999999999999999999": 1010 * ms,
 	} {
 		t.Run(cost, func(t *testing.T) {
 			assert.Equal(t, want, sixthTicket(t, http.StatusOK, http.Header{"Server-Cost-Milliseconds": {cost}}))

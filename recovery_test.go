@@ -229,6 +229,30 @@ func TestRecoverySchedule(t *testing.T) {
 	}
 }
 
+func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRecoveryWorld(t)
+		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.BookingFound, outcome.State)
+		assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
+		assert.NotNil(t, outcome.Recovery)
+
+		refused, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-2"))
+		assert.ErrorIs(t, err, hotelstays.ErrDuplicateBooking)
+		assert.Nil(t, refused)
+
+		invalid, err := w.client.BookAndRecover(t.Context(), w.offer.Request(""), hotelstays.WithSaveRecovery(
+			func(context.Context, *hotelstays.BookingRecovery) error { t.Error("saved"); return nil }))
+		var faults *hotelstays.ValidationError
+		assert.ErrorAs(t, err, &faults)
+		assert.Nil(t, invalid)
+		_, err = w.client.BookAndRecover(t.Context(), nil)
+		assert.ErrorAs(t, err, &faults)
+		assert.Zero(t, w.Ledger().Count(hotelstays.OpQueryOrders))
+	})
+}
+
 func TestWithSaveRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 100 * time.Second})

@@ -3,6 +3,7 @@
 package hotelstays_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -203,6 +204,24 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 	}
 }
 
+// A booking without an order in it is not known to be one, and a ticket without one is none.
+func TestAnswerWithoutWhatItIsFor(t *testing.T) {
+	for op, row := range map[hotelstays.Operation]struct {
+		path string
+		data []string
+	}{
+		hotelstays.OpBook: {"data.hotelOrder",
+			[]string{`{}`, `{"hotelOrder":null}`, `{"hotelOrder":[]}`, `{"hotelOrder":"plat-1"}`, `{"order":{"status":1}}`}},
+		hotelstays.OpTicket: {"data.ticket", []string{`{}`, `{"ticket":null}`, `{"ticket":""}`, `{"ticket":7}`, `{"token":"x"}`}},
+	} {
+		for _, data := range row.data {
+			err := operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":`+data+`}`)))
+			assert.Equal(t, hotelstays.Mutates(op), errors.As(err, new(*hotelstays.OutcomeUnknownError)), data)
+			assert.ErrorContains(t, errorAs[*hotelstays.DecodeError](t, err, data).Err, row.path, data)
+		}
+	}
+}
+
 // What may be left out of an answer, or be in it beyond the documentation.
 func TestDecodeTolerates(t *testing.T) {
 	for _, body := range []string{
@@ -232,13 +251,31 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 	require.NoError(t, err, "an answer of exactly the limit")
 	for _, announced := range []bool{true, false} {
 		large := &fixedAnswer{status: 502, body: body, announced: announced}
-		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1), hotelstays.WithMaxAttempts(3)))
+		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 		decode := errorAs[*hotelstays.DecodeError](t, err)
 		assert.Contains(t, err.Error(), "limit of response bytes")
 		assert.Equal(t, large.requestID(t), decode.RequestID)
 		assert.Equal(t, 502, decode.HTTPStatus, "the status is known")
 		_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+	}
+}
+
+// An answer that breaks off, and no answer at all: without traces of a transport, it may have been sent.
+func TestDecodeNoAnswer(t *testing.T) {
+	cut := &fixedAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
+	_, err := sendCheckAvail(t, clientThrough(t, cut))
+	failed := errorAs[*hotelstays.TransportError](t, err)
+	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t),
+		TraceID: "trace-1", Err: failed.Err}, failed)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+
+	broken := errors.New("connection reset")
+	for cause, rt := range map[error]http.RoundTripper{io.ErrUnexpectedEOF: cut, broken: failing(broken)} {
+		_, err = sendBook(t, clientThrough(t, rt))
+		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.ErrorIs(t, err, cause)
+		assert.True(t, errorAs[*hotelstays.TransportError](t, err).Sent)
 	}
 }
 
@@ -585,6 +622,30 @@ func TestDecodeContentLeniently(t *testing.T) {
 	assert.Equal(t, 6, search.Meta.MismatchCount)
 }
 
+func TestAbsentIsNotZero(t *testing.T) {
+	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
+		client := func(data string) *hotelstays.Client {
+			return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
+		}
+		hotel, err := client(`{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
+		require.NoError(t, err)
+		assert.Equal(t, want, hotel.Hotel.Rating, members)
+		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(),
+			&hotelstays.HotelsMetadataRequest{DestinationID: "d"})
+		require.NoError(t, err)
+		assert.Equal(t, want, catalogue.HotelsMetadata[0].Rating, members)
+		orders, err := client(`{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		require.NoError(t, err)
+		assert.Equal(t, want, orders.Orders[0].Hotel.Rating, members)
+	}
+	for members, want := range map[string]*types.OrderStatus{``: nil, `"status":null`: nil, `"status":0`: new(types.OrderUnknown),
+		`"status":5`: new(types.OrderStatus(5))} {
+		resp, err := sendCancel(t, clientThrough(t, saying(`{"code":0,"data":{`+members+`}}`)))
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.Status, members)
+	}
+}
+
 func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{status: status, body: body})
@@ -644,6 +705,22 @@ func TestOAuthAnswerForms(t *testing.T) {
 		assert.Nil(t, resp, body)
 		require.ErrorAs(t, err, new(*hotelstays.DecodeError), body)
 	}
+}
+
+// Answers share pooled memory: what a call returned must not change when the
+// next answer is read.
+func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
+	first, err := clientThrough(t, saying(`{"code":0,"data":{"status":1,"roomRatePkg":{"ratePkgId":"first"}}}`)).
+		CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}, hotelstays.WithRawData())
+	require.NoError(t, err)
+	raw := bytes.Clone(first.Meta.RawData)
+	for range 50 {
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200,
+			body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "first", first.RoomRatePkg.RatePkgID)
+	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
 // Looking for secrets takes its time with text that is full of escapes. However much of

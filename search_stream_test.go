@@ -411,6 +411,19 @@ func TestPageAfterOneThatBrokeOff(t *testing.T) {
 	})
 }
 
+// The second attempt's hotels are handed out alone.
+func TestStreamAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client := newSandbox(t)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCut})
+		got := stream(t.Context(), client, searchCity(srv))
+		require.NoError(t, got.err)
+		assert.Len(t, got.hotels, 12)
+		assert.Equal(t, 2, got.resp.Meta.Attempts)
+		assert.NotEmpty(t, got.resp.Basic.SessionID)
+	})
+}
+
 // The call's time covers the loop, and its end is the end of the loop.
 func TestStreamEndsWithCtx(t *testing.T) {
 	for _, row := range []struct {

@@ -3,7 +3,10 @@
 package token_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/internal/token"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // store is a Store in memory, with a lease.
@@ -122,6 +126,25 @@ func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 		s.revoke()
 		assert.Zero(t, s.mustCall(t, 10, c))
 		assert.EqualValues(t, 2, s.fetches.Load())
+	})
+}
+
+// A store that quotes the token does not bring it into the log.
+func TestErrorsOfAStoreAreRedacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := &service{}
+		st := &store{token: token.Token{Value: types.NewSecret("token-0")}, fails: func(_ context.Context, t token.Token) error {
+			return fmt.Errorf("unknown command %s", t.Value.Reveal())
+		}}
+		c := s.cache(sharing(st), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		s.mustCall(t, 1, c)
+		s.revoke()
+		s.mustCall(t, 1, c)
+		for _, call := range []string{"Load", "Store", "CompareAndDelete"} {
+			assert.Contains(t, log.String(), "call="+call+` error="unknown command [redacted]"`)
+		}
+		assert.NotContains(t, log.String(), "token-")
 	})
 }
 

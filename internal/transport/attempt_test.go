@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -166,6 +167,55 @@ type cancellingTokens struct {
 func (c *cancellingTokens) Authorization(ctx context.Context) (Authorization, error) {
 	c.cancel()
 	return c.tokenSeries.Authorization(ctx)
+}
+
+// A redirect is an answer like any other: no request follows its Location, with or without
+// the body, and the answer keeps the header.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		var requests, elsewhere atomic.Int64
+		ts := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/elsewhere" {
+				elsewhere.Add(1)
+				return
+			}
+			requests.Add(1)
+			var status int
+			_, err := fmt.Sscanf(r.URL.Path, "/%d", &status)
+			assert.NoError(t, err)
+			assert.Equal(t, http2, r.ProtoMajor == 2)
+			w.Header().Set("Location", r.URL.Query().Get("to"))
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "moved")
+		}))
+		ts.EnableHTTP2 = http2
+		start := ts.Start
+		if http2 {
+			start = ts.StartTLS
+		}
+		start()
+		t.Cleanup(ts.Close)
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			for _, location := range []string{"/elsewhere", ts.URL + "/elsewhere", ":nonsense", "http://[::1"} {
+				for _, mutates := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%d to %s, HTTP/2 %t, mutates %t", status, location, http2, mutates), func(t *testing.T) {
+						requests.Store(0)
+						c := newCall(ts.Client().Transport, fmt.Sprintf("%s/%d?to=%s", ts.URL, status, url.QueryEscape(location)))
+						c.Mutates = mutates
+						r := Send(t.Context(), c)
+						defer r.Answer.Release()
+						require.NoError(t, r.Err)
+						assert.Equal(t, status, r.Answer.Status)
+						assert.Equal(t, "moved", string(r.Answer.Body))
+						assert.Equal(t, location, r.Answer.Header.Get("Location"))
+						assert.Equal(t, 1, r.Attempts)
+						assert.EqualValues(t, 1, requests.Load())
+						assert.Zero(t, elsewhere.Load())
+					})
+				}
+			}
+		}
+	}
 }
 
 func TestHTTPClientReceivesTheStatus(t *testing.T) {

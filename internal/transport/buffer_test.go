@@ -3,7 +3,10 @@
 package transport
 
 import (
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +15,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// The bound holds for announced and for unannounced bodies, and for what a small
+// compressed body becomes.
+func TestBodyBound(t *testing.T) {
+	big := strings.Repeat("x", 2<<20)
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/announced" {
+			w.Header().Set("Content-Length", fmt.Sprint(len(big)))
+		}
+		io.WriteString(w, big)
+	}))
+	defer ts.Close()
+	for _, path := range []string{"/announced", "/chunked"} {
+		r := do(t, newTransport(t, nil), ts.URL+path, nil)
+		assert.ErrorIs(t, r.Err, ErrBodyTooLarge, path)
+		assert.Equal(t, 1, r.Attempts, "it will not shrink")
+		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
+		assert.NoError(t, r.Err, path)
+	}
+}
 
 // What is announced and does not come takes no memory.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,4 +164,31 @@ func TestPanicLeavesNoTimer(t *testing.T) {
 		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
 		assert.NoError(t, goleak.Find(before), name)
 	}
+}
+
+func TestCallIsNotChanged(t *testing.T) {
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	var bodies, cookies []string
+	c := newCall(nil, "http://127.0.0.1:1")
+	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		r.Header.Set("Trace-Id", "rewritten")
+		bodies, cookies = append(bodies, string(body)), append(cookies, r.Header.Get("Cookie"))
+		resp := reply(503, "busy")
+		resp.Header.Set("Set-Cookie", "node=1")
+		return resp, err
+	})
+	c.HTTP, c.TokenSource = http.Client{Transport: &rt, Jar: jar}, &tokenSeries{}
+	before := *c
+	before.Header = c.Header.Clone()
+	for range 2 {
+		r := Send(t.Context(), c)
+		require.NoError(t, r.Err)
+		assert.Equal(t, 3, r.Attempts)
+		r.Answer.Release()
+	}
+	assert.Equal(t, before, *c)
+	assert.Equal(t, slices.Repeat([]string{`{"book":"me"}`}, 6), bodies)
+	assert.Equal(t, []string{"", "node=1", "node=1", "node=1", "node=1", "node=1"}, cookies)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,46 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// An enveloped 401 and an enveloped 429 are proof that nothing was done.
+func TestMutatingRequestAfterEnvelopedRefusal(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ids, bodies, tokens []string
+				rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(r.Body)
+					ids, bodies = append(ids, r.Header.Get("Request-Id")), append(bodies, string(body))
+					tokens = append(tokens, r.Header.Get("Authorization"))
+					if len(ids) == 1 {
+						return reply(status, `{"code":100000429,"msg":"no"}`), nil
+					}
+					return reply(200, `{"code":0,"data":{}}`), nil
+				})
+				bearer := &tokenSeries{}
+				r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Mutates, c.TokenSource = true, bearer })
+				require.NoError(t, r.Err)
+				assert.Equal(t, 200, r.Answer.Status)
+				require.Len(t, ids, 2)
+				assert.NotEqual(t, ids[0], ids[1], "every attempt has its own Request-Id")
+				assert.Equal(t, bodies[0], bodies[1])
+				assert.Equal(t, status == http.StatusUnauthorized, tokens[0] != tokens[1])
+			})
+		})
+	}
+}
+
+// A second 401 ends the call: the fresh token is not the cure.
+func TestUnauthorizedTwice(t *testing.T) {
+	var n int
+	rt := roundTripper(func(*http.Request) (*http.Response, error) {
+		n++
+		return reply(401, `{"code":1,"msg":"no"}`), nil
+	})
+	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.TokenSource = &tokenSeries{} })
+	assert.Equal(t, 401, r.Answer.Status)
+	assert.Equal(t, 2, n)
+}
 
 // A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
 // without one. Where that is longer than the policy allows, the call ends at once. The
@@ -290,4 +331,33 @@ func TestFailingLimiter(t *testing.T) {
 			assert.Greater(t, time.Since(start), time.Millisecond)
 		}
 	})
+}
+
+func TestTooManyRequestsCostNoAttempt(t *testing.T) {
+	for _, c := range []struct {
+		maxAttempts, attempts, status, quota int
+		answers                              []int // then 429 for ever
+	}{
+		{3, 8, 200, 0, []int{429, 429, 429, 429, 429, 429, 429, 200}},
+		{3, 6, 503, 2 * retryCost, []int{429, 503, 429, 503, 429, 503, 200}},
+		{3, 10, 429, 0, nil}, // until the deadline of ten seconds
+		{1, 1, 429, 0, nil},
+		{1, 1, 503, 0, []int{503, 200}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent int
+			rt := roundTripper(func(*http.Request) (*http.Response, error) {
+				if sent++; sent > len(c.answers) {
+					return reply(429, `{"code":100000429}`), nil
+				}
+				return reply(c.answers[sent-1], `{"code":1}`), nil
+			})
+			quota := new(RetryQuota)
+			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
+			require.NoError(t, r.Err)
+			assert.Equal(t, c.status, r.Answer.Status)
+			assert.Equal(t, c.attempts, r.Attempts)
+			assert.EqualValues(t, c.quota, quota.spent.Load())
+		})
+	}
 }

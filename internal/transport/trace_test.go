@@ -175,6 +175,54 @@ func TestPermitIsSettledOnce(t *testing.T) {
 	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
 }
 
+// What a permit learns of its request: nothing without an answer, and no more than the
+// answer proves.
+func TestPermitResult(t *testing.T) {
+	const took = 300 * time.Millisecond
+	answer := func(status int, cost string) roundTripper {
+		return func(*http.Request) (*http.Response, error) {
+			time.Sleep(took)
+			resp := reply(status, "{}")
+			if cost != "" {
+				resp.Header.Set("Server-Cost-Milliseconds", cost)
+			}
+			return resp, nil
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		rt        roundTripper
+		arrivedBy time.Duration // -1: unknown
+		firstByte time.Duration
+		limited   bool
+	}{
+		{"a cost, which may be rounded up", answer(200, "200"), 101 * time.Millisecond, took, false},
+		{"no cost to speak of", answer(200, "0"), took, took, false},
+		{"no header", answer(200, ""), -1, took, false},
+		{"no number", answer(200, "soon"), -1, took, false},
+		{"a negative number", answer(200, "-5"), -1, took, false},
+		{"a number beyond all measure", answer(200, "99999999999999999999"), -1, took, false},
+		{"a 429", answer(429, "300"), time.Millisecond, took, true},
+		{"a 503", answer(503, ""), -1, took, false},
+		{"no answer", func(*http.Request) (*http.Response, error) { return nil, io.EOF }, -1, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				at := func(d time.Duration) time.Time {
+					if d < 0 {
+						return time.Time{}
+					}
+					return time.Now().Add(d)
+				}
+				want := ratelimit.Result{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				limit := &recording{}
+				do(t, c.rt, "http://127.0.0.1:1", func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
+				assert.Equal(t, []ratelimit.Result{want}, limit.results)
+			})
+		})
+	}
+}
+
 // The answer began when its first byte came, whenever the transport hands it out.
 func TestFirstByteIsTheTransports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
