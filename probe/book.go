@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Booking allows rules to book. They book one stay at a time, only what is free to cancel for a day, and
-// cancel it again.
+// Booking allows rules to book. They book two stays, one after the other, only what is free to cancel for a day,
+// and cancel them again.
 type Booking struct {
 	// MaxTotal limits the sum of the prices of all bookings of a run, also of those that it has
 	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher.
@@ -74,9 +74,8 @@ func (s *session) allow(ctx context.Context) error {
 	return nil
 }
 
-// cleanupTime is how long the cancellations after a run may take. A booking that may not exist takes
-// more than ten minutes.
-const cleanupTime = 20 * time.Minute
+// cleanupTime is how long the cancellations after a run may take: of what is known, and of what turned up late.
+const cleanupTime = 40 * time.Minute
 
 // settle cancels what the run has booked, also if ctx has ended.
 func (s *session) settle(ctx context.Context) error {
@@ -139,13 +138,29 @@ func cost(o *types.RoomRatePkg) (types.Money, error) {
 			total = *gross
 		}
 	}
-	if o.Tax == nil || o.Tax.Total == nil {
+	if o.Tax == nil {
 		return total, nil
 	}
-	if tax, err := o.Tax.Total.Decimal(); err != nil || tax.IsNegative() {
-		return total, fmt.Errorf("its tax is %s", o.Tax.Total)
+	var taxes []*types.Money
+	for _, item := range o.Tax.Items {
+		taxes = append(taxes, item.Amount)
 	}
-	return total.Add(*o.Tax.Total)
+	if o.Tax.Total != nil {
+		taxes = []*types.Money{o.Tax.Total}
+	}
+	for _, tax := range taxes {
+		if tax == nil {
+			return total, errors.New("a tax of it has no amount")
+		}
+		if amount, err := tax.Decimal(); err != nil || amount.IsNegative() {
+			return total, fmt.Errorf("its tax is %s", tax)
+		}
+		var err error
+		if total, err = total.Add(*tax); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 // minus returns a - b, in b's currency.
@@ -271,10 +286,23 @@ func (r *run) book(how sending) *booked {
 	if how.session != nil {
 		session = *how.session
 	}
+	r.cancels(b.offer.session)
 	before := r.noted(b, price)
 	b.answer = r.do(call{op: opBook, session: session, body: b.body, opts: []hotelstays.CallOption{r.inCurrency()}})
 	r.outcome(b, before, price)
 	return b
+}
+
+// cancels expects that the account may find orders and cancel them.
+func (r *run) cancels(session string) {
+	log := r.log
+	r.world.cancels.get(r, "to be able to cancel", func() bool {
+		r.get(opQueryOrders, unknownOrder()).allowed()
+		r.do(call{op: opCancel, session: session, body: obj{"customerReferenceNo": unknownReference,
+			"supplierReferenceNo": unknownReference}}).allowed()
+		return true
+	})
+	r.log = log // rules judge the Book
 }
 
 // noted writes a booking into the journal, and takes its price off what is left. It returns the orders
@@ -292,10 +320,12 @@ func (r *run) noted(b *booked, price types.Money) []OrderRef {
 		b.entry = &JournalEntry{Made: time.Now(), RatePkgID: b.offer.RatePkgID, Price: price,
 			Recovery: r.client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: b.offer.session})}
 	}
-	before := slices.Clone(b.entry.Orders)
+	before, state := slices.Clone(b.entry.Orders), b.entry.State
 	b.entry.State = EntrySent
-	err = r.allowance.journal.write(b.entry)
-	skip(err != nil, "nothing was booked: %v", err)
+	if err = r.allowance.journal.write(b.entry); err != nil {
+		b.entry.State = state
+		skip(true, "nothing was booked: %v", err)
+	}
 	r.allowance.left = left
 	return before
 }
@@ -303,6 +333,7 @@ func (r *run) noted(b *booked, price types.Money) []OrderRef {
 // outcome judges whether there is a new order, and gives back the price if there is none.
 func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 	made := hotelstays.BookResponse{}
+	b.entry.Recovery.EndedAt = time.Now() // the ten minutes begin here, not in Cleanup
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go"
@@ -42,18 +43,40 @@ func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 	return entries, err
 }
 
-// cleanup ends all that is unfinished.
+// cleanup ends all that is unfinished, and then what turned up late.
 func (s *session) cleanup(ctx context.Context, j *journal) error {
-	s.try(ctx, orderRules[0]) // the form of an empty list decides what proves that there is no order
-	failed := []error{s.lookAgain(ctx, j)}
-	for _, e := range j.unfinished() {
-		err := s.end(ctx, j, e)
-		if e.Reason = ""; err != nil {
-			e.Reason = s.masker.short(err.Error())
-			err = fmt.Errorf("booking %s: %w", e.reference(), err)
+	own := s.client.NewBookingRecovery(nil).Fingerprint
+	for _, e := range j.entries {
+		if e.Recovery.Fingerprint != own {
+			return fmt.Errorf("%w: booking %s of the journal is of another environment or account, which needs its own", ErrConfig, e.reference())
 		}
-		failed = append(failed, err, j.write(e))
 	}
+	s.try(ctx, emptyOrders) // decides what proves that there is no order
+	s.renewed = sync.OnceValue(func() (id string) {
+		r := &run{session: s, ctx: ctx}
+		_ = judge(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
+		return id
+	})
+	failed := s.endAll(ctx, j, j.unfinished())
+	late, err := s.late(ctx, j)
+	return errors.Join(failed, err, s.endAll(ctx, j, late))
+}
+
+// endAll ends entries side by side, because each may have to wait.
+func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
+	failed := make([]error, len(entries))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() {
+			err := s.end(ctx, j, e)
+			if e.Reason = ""; err != nil {
+				e.Reason = s.masker.short(err.Error())
+				err = fmt.Errorf("booking %s: %w", e.reference(), err)
+			}
+			failed[i] = errors.Join(err, j.write(e))
+		})
+	}
+	all.Wait()
 	return errors.Join(failed...)
 }
 
@@ -78,39 +101,55 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 	return err
 }
 
-// lookAgain reopens recent entries that have ended, if the service has an order of which they do not
-// know: one that turned up late.
-func (s *session) lookAgain(ctx context.Context, j *journal) error {
+// visible is how long an order may take to appear in QueryOrders.
+const visible = 10 * time.Minute
+
+// late reopens entries of the last day that have ended, if the service has an order of which they do not
+// know, or one with another status than Cancel announced. It looks when the last refused Book is ten
+// minutes old.
+func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
+	var refused time.Time
 	for _, e := range j.entries {
-		if !e.open() && time.Since(e.Made) < freeFor {
-			ended[e.reference()] = e
-			references = append(references, e.reference())
+		if e.open() || time.Since(e.Made) > freeFor {
+			continue
+		}
+		ended[e.reference()] = e
+		references = append(references, e.reference())
+		if e.State == EntryAbsent && e.Recovery.EndedAt.After(refused) {
+			refused = e.Recovery.EndedAt
 		}
 	}
+	err = wait(ctx, min(visible, time.Until(refused.Add(visible))))
 	for some := range slices.Chunk(references, 50) {
-		orders, err := s.orders(ctx, some...)
+		var orders []types.Order
+		if err == nil {
+			orders, err = s.orders(ctx, some...)
+		}
 		if err != nil {
-			return fmt.Errorf("looking for orders that turned up late: %w", err)
+			return late, fmt.Errorf("looking for orders that turned up late: %w", err)
 		}
 		for i := range orders {
-			if e := ended[orders[i].CustomerReferenceNo]; e != nil && e.index(&orders[i]) < 0 {
-				e.has(&orders[i])
+			o := &orders[i]
+			if e := ended[o.CustomerReferenceNo]; e != nil && !e.explains(o) {
+				e.has(o)
+				late = append(late, e)
+				delete(ended, o.CustomerReferenceNo) // not twice, though it may have more orders: end looks for all
 			}
 		}
 	}
-	return nil
+	return late, nil
 }
 
 // end finds the orders of an entry, and cancels each.
 func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
-	if own := s.client.NewBookingRecovery(nil).Fingerprint; e.Recovery.Fingerprint != own {
-		return fmt.Errorf("%w: it is of another environment or account", ErrConfig)
-	}
 	if e.State == EntrySent {
 		outcome, err := s.client.RecoverBooking(ctx, e.Recovery, hotelstays.WithServiceFacts(s.facts), hotelstays.WithSaveRecovery(
-			func(context.Context, *hotelstays.BookingRecovery) error { return j.write(e) }))
+			func(context.Context, *hotelstays.BookingRecovery) error {
+				_ = j.write(e) // no reason to leave an order open; it fails again at the end
+				return nil
+			}))
 		switch {
 		case err != nil:
 			return err
@@ -125,62 +164,88 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 		return err
 	}
 	if len(e.Orders) == 0 {
-		return errors.New("its order was there, and is no more")
+		return errors.New("its order was there, and is no more, or has no platformReferenceNo")
 	}
-	for _, ref := range e.Orders {
-		if err := s.cancel(ctx, e, ref); err != nil {
-			return fmt.Errorf("order %s: %w", ref.PlatformReferenceNo, err)
+	var failed []error
+	for i := range e.Orders {
+		if err := s.cancel(ctx, j, e, &e.Orders[i]); err != nil {
+			failed = append(failed, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, err))
 		}
 	}
-	e.State = EntryCancelled
-	return nil
+	if failed == nil {
+		e.State = EntryCancelled
+	}
+	return errors.Join(failed...)
 }
 
-// settling is how long an order may take to show that it is cancelled.
+// settling is how long an order has to keep the status that Cancel announced. One whose cancellation is
+// rolled back does not.
 const settling = 2 * time.Minute
 
-// cancel cancels an order, and returns nil when that is proven.
-func (s *session) cancel(ctx context.Context, e *JournalEntry, ref OrderRef) error {
-	was, proven := s.isCancelled(ctx, e, ref, nil, nil)
-	if proven {
-		return nil
-	}
-	resp, err := s.client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: e.Recovery.SessionID, CustomerReferenceNo: e.reference(),
-		SupplierReferenceNo: ref.SupplierReferenceNo, Reason: cancelReason})
-	for began := time.Now(); time.Since(began) < settling; {
-		if _, proven := s.isCancelled(ctx, e, ref, was, resp); proven {
+// cancel cancels an order, and returns nil when that is proven: by its voucher, or by the status that
+// Cancel announced. It sends Cancel again each minute, because the order may have to be confirmed first, and
+// every second time in a new session, because that of the booking may have ended.
+func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *OrderRef) error {
+	var since time.Time // when the order had the announced status first
+	var refused, unseen error
+	const pause = 5 * time.Second
+	for n := range int(confirming / pause) {
+		status, proven, err := s.look(ctx, e, ref)
+		shown := status != nil && ref.Announced != nil && *status == *ref.Announced
+		switch unseen = err; {
+		case proven, shown && !since.IsZero() && time.Since(since) >= settling:
 			return nil
+		case shown && since.IsZero():
+			since = time.Now()
+		case !shown && err == nil:
+			since = time.Time{}
 		}
-		if ended := wait(ctx, 5*time.Second); ended != nil {
-			return errors.Join(err, ended)
+		if since.IsZero() && n%12 == 0 {
+			req := &hotelstays.CancelRequest{SessionID: e.Recovery.SessionID, CustomerReferenceNo: e.reference(),
+				SupplierReferenceNo: ref.SupplierReferenceNo, Reason: cancelReason}
+			if n%24 != 0 {
+				req.SessionID = s.renewed()
+			}
+			var resp *hotelstays.CancelResponse
+			if resp, refused = s.client.Cancel(ctx, req); refused == nil {
+				s.announced(ref, status, resp.Status)
+				_ = j.write(e) // without the line Cleanup cancels again
+			}
+		}
+		if err := wait(ctx, pause); err != nil {
+			return errors.Join(refused, err)
 		}
 	}
-	return fmt.Errorf("nothing shows that it is cancelled (Cancel: %w): ask the supplier, then delete the journal",
-		cmp.Or(err, errors.New("a success")))
+	success := errors.New("a success")
+	return fmt.Errorf("nothing shows that it is cancelled (Cancel: %w; QueryOrders: %w): clean up again later, then ask the supplier",
+		cmp.Or(refused, success), cmp.Or(unseen, success))
 }
 
 const cancelReason = "a test of the interface"
 
-// isCancelled returns the status of an order, and whether it is proven to be cancelled: by a status whose
-// meaning is known, by its voucher, or by its having changed to the status that a successful Cancel announced.
-func (s *session) isCancelled(ctx context.Context, e *JournalEntry, ref OrderRef, was *types.OrderStatus,
-	done *hotelstays.CancelResponse) (status *types.OrderStatus, proven bool) {
-	orders, err := s.orders(ctx, e.reference())
-	if err != nil {
-		return nil, false
+// look returns the status of an order, and whether its voucher proves that it is cancelled.
+func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (status *types.OrderStatus, cancelled bool, err error) {
+	voucher, err := s.client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: ref.PlatformReferenceNo})
+	if err == nil && voucher.Status == types.VoucherCancelled {
+		return nil, true, nil
 	}
+	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
-		if orders[i].PlatformReferenceNo == ref.PlatformReferenceNo {
-			status = &orders[i].Status
+		if o := &orders[i]; o.PlatformReferenceNo == ref.PlatformReferenceNo {
+			e.has(o) // its supplierReferenceNo may be new
+			status = &o.Status
 		}
 	}
-	if status != nil && s.facts.OrderStates.StateOf(*status) == hotelstays.OrderStateCancelled {
-		return status, true
+	return status, false, err
+}
+
+// announced notes the status after a Cancel, unless it may be that of an open order.
+func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
+	if was == nil || now == nil {
+		return
 	}
-	voucher, err := s.client.OrderVoucher(ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: ref.PlatformReferenceNo})
-	if err == nil && voucher.Status != types.VoucherNotGenerated && voucher.Status != types.VoucherFailed {
-		return status, voucher.Status == types.VoucherCancelled
+	state := s.facts.OrderStates.StateOf(*now)
+	if state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && *now != *was {
+		ref.Announced = now
 	}
-	return status, was != nil && status != nil && *status != *was && *status > types.OrderConfirming &&
-		done != nil && done.Status != nil && *done.Status == *status
 }

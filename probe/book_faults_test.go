@@ -243,6 +243,7 @@ func TestFaultsOfBookingsAreFound(t *testing.T) {
 			assert.ElementsMatch(t, strings.Fields(f.breaks), report.broken())
 			for _, rule := range report.broken() {
 				assert.NotEmpty(t, report.result(t, rule).Reason)
+				assert.NotRegexp(t, "/trade/(book|cancel)'", report.result(t, rule).Curl)
 			}
 		})
 	}

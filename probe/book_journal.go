@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go"
@@ -51,6 +53,8 @@ type JournalEntry struct {
 type OrderRef struct {
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
+	// Announced is the status after a Cancel that succeeded.
+	Announced *types.OrderStatus `json:"announced,omitempty"`
 }
 
 func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
@@ -58,14 +62,23 @@ func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceN
 // open reports whether there may be an order that is not cancelled.
 func (e *JournalEntry) open() bool { return e.State == EntrySent || e.State == EntryBooked }
 
-// has notes an order. Its supplierReferenceNo may be known later than the order.
+// has notes an order, if it has a name. Its supplierReferenceNo may be known later.
 func (e *JournalEntry) has(o *types.Order) {
+	if o.PlatformReferenceNo == "" {
+		return
+	}
 	e.State = EntryBooked
 	if i := e.index(o); i < 0 {
-		e.Orders = append(e.Orders, OrderRef{o.PlatformReferenceNo, o.SupplierReferenceNo})
+		e.Orders = append(e.Orders, OrderRef{PlatformReferenceNo: o.PlatformReferenceNo, SupplierReferenceNo: o.SupplierReferenceNo})
 	} else if o.SupplierReferenceNo != "" {
 		e.Orders[i].SupplierReferenceNo = o.SupplierReferenceNo
 	}
+}
+
+// explains reports whether an entry that has ended knows an order as it is now.
+func (e *JournalEntry) explains(o *types.Order) bool {
+	i := e.index(o)
+	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
 }
 
 // index is where an order is among those of e, or -1.
@@ -78,6 +91,7 @@ type journal struct {
 	file    *os.File
 	unlock  func()
 	entries []*JournalEntry // one a reference, oldest first
+	mu      sync.Mutex      // held by write
 	broken  error           // the first failed write: after half a line nothing may follow
 }
 
@@ -97,7 +111,11 @@ func openJournal(path string) (_ *journal, err error) {
 	if err != nil {
 		return nil, err
 	}
+	const begin = `{"time":"` // of each line
 	whole := bytes.LastIndexByte(text, '\n') + 1
+	if torn := string(text[whole:]); !strings.HasPrefix(torn, begin) && !strings.HasPrefix(begin, torn) {
+		return nil, fmt.Errorf("%w: %s is no journal of the probe: its last line has no end", ErrConfig, path)
+	}
 	for line := range bytes.Lines(text[:whole]) {
 		e := &JournalEntry{}
 		if err := json.Unmarshal(line, e); err != nil || e.Recovery == nil {
@@ -106,7 +124,7 @@ func openJournal(path string) (_ *journal, err error) {
 		j.entries = slices.DeleteFunc(j.entries, func(old *JournalEntry) bool { return old.reference() == e.reference() })
 		j.entries = append(j.entries, e)
 	}
-	if err := file.Truncate(int64(whole)); err != nil {
+	if err := cmp.Or(file.Chmod(0o600), file.Truncate(int64(whole))); err != nil {
 		return nil, err
 	}
 	if _, err := file.Seek(int64(whole), io.SeekStart); err != nil {
@@ -130,10 +148,9 @@ func syncDir(path string) error {
 
 // write writes the state of an entry, and returns when it is on disk.
 func (j *journal) write(e *JournalEntry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	e.Time = time.Now()
-	if !slices.Contains(j.entries, e) {
-		j.entries = append(j.entries, e)
-	}
 	text, err := json.Marshal(e)
 	if err = cmp.Or(j.broken, err); err == nil {
 		_, err = j.file.Write(append(text, '\n'))
@@ -143,6 +160,9 @@ func (j *journal) write(e *JournalEntry) error {
 	}
 	if j.broken = err; err != nil {
 		return fmt.Errorf("the journal: %w", err)
+	}
+	if !slices.Contains(j.entries, e) {
+		j.entries = append(j.entries, e)
 	}
 	return nil
 }

@@ -117,10 +117,10 @@ func TestCleanupAfterAKilledRun(t *testing.T) {
 		"before Book arrives":         {stage{opBook, first, false}, stage{opQueryOrders, 3, true}, 1, false, 0},
 		"Book arrives after the kill": {stage{opBook, first, false}, stage{opQueryOrders, 3, true}, 1, true, 1},
 		"Book in flight":              {stage{opBook, first, true}, stage{opCancel, first, true}, 1, false, 1},
-		"after Book":                  {stage{opQueryOrders, 3, false}, stage{opCancel, first, false}, 1, false, 1},
-		"before Cancel arrives":       {stage{opCancel, first, false}, stage{opCancel, first, true}, 1, false, 1},
-		"Cancel in flight":            {stage{opCancel, first, true}, stage{opOrderVoucher, first, true}, 1, false, 1},
-		"after Cancel":                {stage{opQueryOrders, 4, true}, stage{opQueryOrders, 3, false}, 1, false, 1},
+		"after Book":                  {stage{opQueryOrders, 4, false}, stage{opCancel, first, false}, 1, false, 1},
+		"before Cancel arrives":       {stage{opCancel, 2, false}, stage{opCancel, first, true}, 1, false, 1},
+		"Cancel in flight":            {stage{opCancel, 2, true}, stage{opOrderVoucher, first, true}, 1, false, 1},
+		"after Cancel":                {stage{opQueryOrders, 6, true}, stage{opQueryOrders, 3, false}, 1, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: hotelstaystest.AtOnce, VoucherDelay: hotelstaystest.AtOnce,

@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -17,7 +18,10 @@ func openLocked(path string) (unlock func(), file *os.File, err error) {
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("%w: %s: %w", ErrJournalInUse, path, err)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, nil, fmt.Errorf("%w: %s", ErrJournalInUse, path)
+		}
+		return nil, nil, fmt.Errorf("%w: %s cannot be locked: %w", ErrConfig, path, err)
 	}
 	return func() {}, file, nil
 }

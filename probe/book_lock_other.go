@@ -12,6 +12,9 @@ import (
 func openLocked(path string) (unlock func(), file *os.File, err error) {
 	name := path + ".lock"
 	lock, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil && !os.IsExist(err) {
+		return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: if no run is alive, delete %s: %w", ErrJournalInUse, name, err)
 	}

@@ -20,14 +20,15 @@
 //
 // [Config.Booking] lets rules book, within a limit of money that counts every booking, the cancelled
 // ones too. They book only what the offer says is free to cancel for a day from now, checked again right
-// before each Book, one at a time, under names of nobody, and cancel it. A journal on disk names each
+// before each Book, under names of nobody, two in all, and cancel them. A journal on disk names each
 // booking before it is sent. Run ends with cancelling all, also after a panic or the end of ctx, and begins
 // with what an earlier run has left; [Cleanup] does that alone. An order counts as cancelled when its
-// status or its voucher says so.
+// voucher says so, or when it keeps the status that Cancel announced.
 //
 // # What it shows
 //
 // Evidence has neither secrets, tokens nor links to documents, and nothing of holders and guests: they
 // are replaced by "[masked]" before anything is kept. A broken rule has a curl command that repeats its
-// last request, with the token in the shell variable TOKEN, a secret in SECRET, and a User-Ref in USER_REF.
+// last request, unless that books or cancels, with the token in the shell variable TOKEN, a secret in
+// SECRET, and a User-Ref in USER_REF.
 package probe

@@ -47,8 +47,12 @@ type rawAnswer struct {
 }
 
 // curl is a command that repeats the request, with the token in the shell variable TOKEN, a secret of the
-// body in SECRET, and the user's reference in USER_REF.
+// body in SECRET, and the user's reference in USER_REF. It is "" for what books or cancels, which is
+// for a run with its journal.
 func (e *Exchange) curl() string {
+	if strings.HasSuffix(e.URL, paths[opBook]) || strings.HasSuffix(e.URL, paths[opCancel]) {
+		return ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -sS -i -X %s", e.Method)
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {

@@ -107,6 +107,8 @@ type session struct {
 	facts  hotelstays.ServiceFacts
 	notes  []string
 	behind time.Duration // of this machine's clock
+	// renewed is the session of a new search, for Cleanup.
+	renewed func() string
 	*allowance
 }
 
@@ -127,9 +129,15 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	report = &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
 	defer func() { // also if a rule or Progress panics
-		if left := s.settle(ctx); left != nil {
-			err = errors.Join(err, fmt.Errorf("bookings are left, for Cleanup (-cleanup): %w", left))
+		left := s.settle(ctx)
+		if left == nil {
+			return
 		}
+		left = fmt.Errorf("bookings are left in %s, for Cleanup (-cleanup): %w", cfg.Booking.Journal, left)
+		if end := recover(); end != nil {
+			panic(fmt.Errorf("%v\n%w", end, left))
+		}
+		err = errors.Join(err, left)
 	}()
 	for _, rule := range rules {
 		result := s.try(ctx, rule)

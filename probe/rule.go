@@ -73,7 +73,7 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
 	Found string `json:"found,omitempty"`
-	// Curl repeats the request whose answer broke the rule.
+	// Curl repeats the request whose answer broke the rule. There is none for Book and Cancel.
 	Curl     string     `json:"curl,omitempty"`
 	Evidence []Exchange `json:"evidence,omitempty"`
 }

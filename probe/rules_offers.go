@@ -106,20 +106,22 @@ var checkRules = []Rule{
 	}},
 }
 
+var emptyOrders = Rule{"orders/empty", "QueryOrders", "a reference without an order is a success; the form of an empty list", "", func(r *run) {
+	a := r.get(opQueryOrders, unknownOrder())
+	a.ok()
+	list := strings.Join(strings.Fields(a.member("orders")), "")
+	breaks(!slices.Contains([]string{"[]", "null", "absent"}, list), "orders is not empty")
+	r.find("orders: %s", list)
+	if list != "absent" {
+		r.facts.NullOrders = list == "null"
+	}
+	known := r.cfg.Facts
+	breaks(known != nil && known.NullOrders != r.facts.NullOrders, "ServiceFacts.NullOrders is configured as %t, and the list is %s",
+		known != nil && known.NullOrders, list)
+}}
+
 var orderRules = []Rule{
-	{"orders/empty", "QueryOrders", "a reference without an order is a success; the form of an empty list", "", func(r *run) {
-		a := r.get(opQueryOrders, unknownOrder())
-		a.ok()
-		list := strings.Join(strings.Fields(a.member("orders")), "")
-		breaks(!slices.Contains([]string{"[]", "null", "absent"}, list), "orders is not empty")
-		r.find("orders: %s", list)
-		if list != "absent" {
-			r.facts.NullOrders = list == "null"
-		}
-		known := r.cfg.Facts
-		breaks(known != nil && known.NullOrders != r.facts.NullOrders, "ServiceFacts.NullOrders is configured as %t, and the list is %s",
-			known != nil && known.NullOrders, list)
-	}},
+	emptyOrders,
 	{"orders/windows", "QueryOrders", "which forms of window bounds are accepted", "", func(r *run) {
 		var windows []any
 		at := time.Now().AddDate(-1, 0, 0).UTC().Truncate(24 * time.Hour)

@@ -281,13 +281,14 @@ func (r *run) cancelOrder(b *booked, session string, change func(obj)) *answer {
 func (r *run) cancelled() *cancellation {
 	return r.world.ended.get(r, "a cancellation", func() *cancellation {
 		e := &cancellation{booked: r.order()}
+		_ = judge(func() { r.voucher() }) // not every service cancels what is not confirmed
 		e.was = r.status(e.booked)
 		e.announced, e.err = e.offer.CancelFeeAt(r.now())
 		e.answer = r.cancelOrder(e.booked, e.offer.session, nil)
 		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
-		if _, proven := r.isCancelled(r.ctx, e.entry, e.entry.Orders[0], &e.was, &e.CancelResponse); proven && len(e.entry.Orders) == 1 {
-			e.entry.State = EntryCancelled
-			_ = r.allowance.journal.write(e.entry) // without the line Cleanup looks again
+		if i := e.entry.index(e.order); i >= 0 {
+			r.announced(&e.entry.Orders[i], &e.was, e.CancelResponse.Status)
+			_ = r.allowance.journal.write(e.entry) // without the line Cleanup cancels again
 		}
 		return e
 	})

@@ -51,6 +51,7 @@ type world struct {
 	rates   memo[*offer]
 	order   memo[*booked]
 	spare   memo[*booked]
+	cancels memo[bool]
 	voucher memo[*voucher]
 	ended   memo[*cancellation]
 	events  memo[[]delivery]

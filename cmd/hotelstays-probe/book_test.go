@@ -29,8 +29,9 @@ func TestBooks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
 
-	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal)
-	assert.Equal(t, exitHeld, status, complaint)
+	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal) // of a sandbox at another port
+	assert.Equal(t, exitUsage, status, complaint)
+	assert.Contains(t, complaint, "another environment or account")
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)
 }
 
