@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -217,7 +216,8 @@ func (r *run) bookable() stayOffer {
 			return o
 		}
 	}
-	a := r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 50}), opts: []hotelstays.CallOption{r.inCurrency()}})
+	body := r.stayIn(obj{"pageSize": 50, "roomOccupancies": []obj{{"adultCount": 1}}})
+	a := r.do(call{op: opHotelList, body: body, opts: []hotelstays.CallOption{r.inCurrency()}})
 	list := read[hotelstays.HotelListResponse](a)
 	why := errors.New("none is free to cancel")
 	var fit []types.RoomRatePkg
@@ -290,6 +290,7 @@ func (r *run) book(how sending) *booked {
 	before := r.noted(b, price)
 	b.answer = r.do(call{op: opBook, session: session, body: b.body, opts: []hotelstays.CallOption{r.inCurrency()}})
 	r.outcome(b, before, price)
+	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the rate moved between CheckAvail and Book")
 	return b
 }
 
@@ -355,8 +356,7 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 // unknown reports whether there may be an order that QueryOrders does not have yet. After a refusal in an
 // envelope one look is enough, as for Client.BookAndRecover.
 func (b *booked) unknown() bool {
-	refused := b.err == nil && b.Code != nil && *b.Code != 0 && b.Status < http.StatusInternalServerError
-	return b.cause == nil || !refused && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
+	return b.cause == nil || !b.refusal() && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
 }
 
 // overcharged takes off what an order costs more than its offer. What cannot be compared ends booking.
@@ -391,7 +391,9 @@ func (r *run) bookBody(o stayOffer) obj {
 	reference, name := newReference()
 	body := obj{"customerReferenceNo": reference, "ratePkgId": o.RatePkgID,
 		"holder": obj{"firstName": "Guest", "lastName": "Probe " + name},
-		"guests": []obj{{"roomIndex": 1, "firstName": "Guest", "lastName": "Probe " + name}}}
+		// some contracts want all of it
+		"guests": []obj{{"roomIndex": 1, "firstName": "Guest", "lastName": "Probe " + name, "gender": "FEMALE",
+			"dateOfBirth": "1980-01-01", "passportNumber": "P0000001"}}}
 	if r.cfg.Booking.Callback != nil {
 		body["callbackUrl"] = r.cfg.Booking.Callback.URL
 	}

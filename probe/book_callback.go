@@ -29,7 +29,6 @@ type delivery struct {
 	at     time.Time
 	header http.Header
 	body   []byte
-	event  *hotelstays.WebhookEvent
 	err    error // of its signature, or of the body
 	status int   // the answer
 }
@@ -39,7 +38,7 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 1<<20))
 	d := delivery{at: time.Now(), header: req.Header.Clone(), body: body, status: http.StatusNoContent}
 	if d.err = err; err == nil {
-		d.event, d.err = hotelstays.VerifyWebhook(body, req.Header,
+		_, d.err = hotelstays.VerifyWebhook(body, req.Header,
 			hotelstays.WebhookOptions{Secrets: c.Secrets, AllowUnsigned: len(c.Secrets) == 0})
 	}
 	c.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -82,15 +84,15 @@ func booksTwice() fault {
 	}, breaks: "book/again book/other-content"}
 }
 
-// hides keeps orders from QueryOrders for a time after the first look.
-func hides(d time.Duration) func(*reply) {
-	var first time.Time
+// within changes answers for a time, from the first success of an operation on.
+func within(op operation, d time.Duration, change func(*reply)) func(*reply) {
+	var began time.Time
 	return func(a *reply) {
-		if list, _ := a.data["orders"].([]any); len(list) > 0 && first.IsZero() {
-			first = time.Now()
+		if a.asked.path == paths[op] && a.status == http.StatusOK && began.IsZero() {
+			began = time.Now()
 		}
-		if time.Since(first) < d {
-			sets("orders", []any{})(a)
+		if !began.IsZero() && time.Since(began) < d {
+			change(a)
 		}
 	}
 }
@@ -147,7 +149,7 @@ func bookFaults() map[string]fault {
 		"a voucher before the confirmation":    {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued), "voucher/before"},
 		"an order for other dates":             {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"), "book/stay book/read"},
 		"an order that costs more":             {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/price book/read"},
-		"an order that is hidden for too long": {opQueryOrders, nil, hides(11 * time.Minute), "book/visible"},
+		"an order that is hidden for too long": {"", nil, within(opBook, 11*time.Minute, sets("orders", []any{})), "book/visible"},
 		"an order that reads otherwise":        {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
 		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
 			"book/by-supplier"},
@@ -158,7 +160,8 @@ func bookFaults() map[string]fault {
 				ofGuest("lastName", present, "Again")(q)
 			}
 		}), nil, "book/duplicate"},
-		"a duplicate of nobody": {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate"},
+		"a duplicate of nobody":  {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate"},
+		"refusals without a msg": {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }), "book/duplicate book/callback"},
 		"a Book in any session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if !strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
 				q.header.Set("Session-Id", seen["session"])
@@ -169,7 +172,6 @@ func bookFaults() map[string]fault {
 		}), nil, "book/unknown-offer"},
 		"a Book without a holder": {opBook, takes("holder", nil, obj{"firstName": "Guest", "lastName": "None"}), nil, "book/required"},
 		"a guest without a name":  {opBook, ofGuest("lastName", nil, "None"), nil, "book/guest"},
-		"a room 0":                {opBook, ofGuest("roomIndex", 0, 1), nil, "book/room-index"},
 		"any gender":              {opBook, ofGuest("gender", "PROBE", nil), nil, "book/gender"},
 		"a refusal that books": {opBook, ofGuest("gender", "PROBE", "OTHER"), func(a *reply) {
 			if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
@@ -183,7 +185,7 @@ func bookFaults() map[string]fault {
 		"a passport number that is shown": {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}),
 			"book/passport-shown"},
 		"a callback without TLS":       {opBook, takes("callbackUrl", callbacks[0], "https://callback.example.com/"), nil, "book/callback"},
-		"an unknown order is HTTP 400": {opCancel, nil, answers(types.CodeNotFound, denied), "cancel/unknown"},
+		"an unknown order is HTTP 409": {opCancel, nil, answers(types.CodeNotFound, refused(409, types.CodeNotFound)), "cancel/unknown"},
 		"a Cancel without a reference": {opCancel, nil, on("supplierReferenceNo", nil, cancelled), "cancel/required"},
 		"a Cancel without a session": {opCancel, nil, func(a *reply) {
 			if a.asked.header.Get("Session-Id") == "" {
@@ -194,7 +196,8 @@ func bookFaults() map[string]fault {
 		"a fee that is not the announced one":       {opCancel, nil, sets("serviceFee.amount", 10), "cancel/fee"},
 		"a cancelled order that is still confirmed": {opQueryOrders, nil, status("3", "2"), "cancel/status"},
 		"a cancelled order that never changes":      {opCancel, nil, sets("status", 2), "cancel/status"},
-		"a second Cancel":                           {opCancel, nil, answers(100002001, cancelled), "cancel/twice"},
+		"a second Cancel that is HTTP 200":          {opCancel, nil, answers(100002001, refused(200, 100002001)), "cancel/twice"},
+		"a second Cancel without a cause":           {opCancel, nil, answers(100002001, func(a *reply) { a.body["msg"] = "" }), "cancel/twice"},
 		"a voucher of a cancelled order":            {opOrderVoucher, nil, voucherIs("CANCELLED", sets("status", "FAILED")), "voucher/cancelled"},
 		"a voucher without a signature":             {opOrderVoucher, nil, sets("voucher.signature", nil), "voucher/form"},
 		"a digest of other bytes": {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)),
@@ -217,13 +220,6 @@ func bookFaults() map[string]fault {
 		"a webhook signed over another encoding of its body": {hotelstaystest.OpWebhook, func(q *question) { q.path = "signed" }, nil,
 			"webhook/signature"},
 		"an event without an id": {hotelstaystest.OpWebhook, func(q *question) { q.header.Del(idHeader) }, nil, "webhook/signature"},
-		"no redelivery": {hotelstaystest.OpWebhook, remembers(func(q *question, seen map[string]string) {
-			if id := q.header.Get(idHeader); seen[id] != "" {
-				q.path = "lost"
-			} else {
-				seen[id] = id
-			}
-		}), nil, "webhook/redelivery"},
 		"a link that ends early": {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
 	}
 }
@@ -246,5 +242,122 @@ func TestFaultsOfBookingsAreFound(t *testing.T) {
 				assert.NotRegexp(t, "/trade/(book|cancel)'", report.result(t, rule).Curl)
 			}
 		})
+	}
+}
+
+// cancelling is a cancellation that goes on: Cancel announces a status, and orders have it.
+func cancelling(as string) func(*reply) {
+	return func(a *reply) {
+		status("3", as)(a)
+		switch a.data["status"] {
+		case json.Number("3"):
+			a.data["status"] = json.Number(as)
+		case "CANCELLED":
+			a.data["status"] = "PENDING"
+		}
+	}
+}
+
+// lawful is a service that does something else than the sandbox where the document leaves that open.
+type lawful struct {
+	bookingRun
+	pending []types.OrderStatus // a fact
+	untried string              // names, by spaces
+}
+
+// ahead is a service whose clock is ten minutes ahead.
+func ahead() bookingRun {
+	return bookingRun{fault: fault{op: hotelstaystest.OpWebhook, asked: func(q *question) {
+		body, _ := json.MarshalIndent(q.body, "", " ")
+		q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
+		q.path = "signed"
+	}}, change: func(c *Config) {
+		c.HTTPClient.Transport = fault{told: func(a *reply) {
+			a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+		}}.before(c.HTTPClient.Transport)
+	}}
+}
+
+func told(op operation, change func(*reply)) bookingRun {
+	return bookingRun{fault: fault{op: op, told: change}}
+}
+
+// A lawful service breaks no rule, and its facts are right.
+func TestLawfulServicesBreakNoRule(t *testing.T) {
+	adults := any(nil)
+	for name, test := range map[string]lawful{
+		"a contract that wants all of a guest": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{
+			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}}},
+		"a guest for each adult": {bookingRun: told("", func(a *reply) {
+			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 {
+				adults = rooms[0].(obj)["adultCount"]
+			}
+			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults != json.Number("1") {
+				a.refuse(400, types.CodeParam)
+			}
+		})},
+		"refusals with HTTP 200 and a code of its own": {bookingRun: told(opBook, answers(types.CodeParam, func(a *reply) {
+			if msg, _ := a.body["msg"].(string); !strings.Contains(msg, "callbackUrl") {
+				a.refuse(200, 100009999)
+			}
+		}))},
+		"a guest of room 0": {bookingRun: bookingRun{fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}}},
+		"orders without the optional customerReferenceNo": {bookingRun: told(opQueryOrders, sets("orders[].customerReferenceNo", nil))},
+		"orders in another currency": {bookingRun: told(opQueryOrders,
+			sets("orders[].netRate", obj{"currency": "USD", "amount": 5}))},
+		"a status before the confirmation": {told("", within(opBook, 2*time.Minute, status("1", "4"))),
+			[]types.OrderStatus{4}, "voucher/before"},
+		"a status that is later than the voucher": {bookingRun: told("", within(opBook, 4*time.Minute, status("2", "4"))),
+			pending: []types.OrderStatus{4}},
+		"a cancellation of a minute, in another status":    {bookingRun: told("", within(opCancel, time.Minute, cancelling("4")))},
+		"a cancellation of a minute, in the status before": {bookingRun: told("", within(opCancel, time.Minute, cancelling("2")))},
+		"a cancellation whose status is later than the voucher": {bookingRun: bookingRun{
+			fault: fault{told: within(opCancel, 90*time.Second, status("3", "4"))}, change: only("order")}},
+		"a second Cancel that is a success": {bookingRun: told(opCancel, answers(100002001,
+			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}})))},
+		"an unknown order is HTTP 400": {bookingRun: told(opCancel, answers(types.CodeNotFound, denied))},
+		"another event of a cancellation": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}}},
+		"a redelivery after hours": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			RetryDelays: []time.Duration{4 * time.Hour}}}}, untried: "webhook/redelivery"},
+		"another clock":      {bookingRun: ahead(), untried: "webhook/signature"},
+		"a document of 9 MB": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}}, untried: "voucher/inline"},
+		"a host of vouchers that is down": {bookingRun: bookingRun{change: func(c *Config) {
+			service := c.HTTPClient.Transport
+			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodGet {
+					return nil, errors.New("no route to host")
+				}
+				return service.RoundTrip(req)
+			})
+		}}, untried: "voucher/digest voucher/link"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.after = func(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
+			report, err := test.run(t)
+			require.NoError(t, err)
+			var untried []string
+			for _, result := range report.Results {
+				assert.NotEqual(t, Broken, result.State, "%s: %s", result.Name, result.Reason)
+				if result.State == NotTried {
+					untried = append(untried, result.Name)
+				}
+			}
+			assert.Equal(t, strings.Fields(test.untried), append([]string{}, untried...))
+			assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
+				Cancelled: []types.OrderStatus{3}}, report.Facts.OrderStates)
+		})
+	}
+}
+
+// A service that refuses an ordinary booking, or moves its rate, breaks no rule.
+func TestRefusedBookingIsNotTried(t *testing.T) {
+	for _, code := range []int{types.CodeParam, types.CodeRateChanged} {
+		report, err := bookingRun{fault: fault{op: opBook, asked: takes("holder", present, nil), told: refused(400, code)}}.run(t)
+		require.NoError(t, err)
+		assert.Empty(t, report.broken())
+		for _, rule := range []string{"book/form", "book/guest", "book/passport-largest"} {
+			assert.Equal(t, NotTried, report.result(t, rule).State, rule)
+		}
 	}
 }

@@ -105,6 +105,19 @@ func (a *answer) allowed() {
 	skip(a.Status == http.StatusForbidden, "the account may not call %s: %s", a.op, a)
 }
 
+// refusal reports whether it is one in an envelope, as far as that is known: not a failure of the service.
+func (a *answer) refusal() bool {
+	return a.err == nil && a.Code != nil && *a.Code != 0 && a.Status < http.StatusInternalServerError
+}
+
+// msg is that of the envelope, or "".
+func (a *answer) msg() string {
+	if a.Msg == nil {
+		return ""
+	}
+	return *a.Msg
+}
+
 func (a *answer) succeeded() bool { return a.Status == http.StatusOK && a.Code != nil && *a.Code == 0 }
 
 // ok expects a success.
@@ -119,7 +132,7 @@ func (a *answer) refused(status, code int) {
 		a.allowed()
 	}
 	breaks(status != 0 && a.Status != status, "%s: expected HTTP %d, got %s", a.op, status, a)
-	breaks(a.Code == nil || *a.Code == 0 || a.Status >= http.StatusInternalServerError, "%s: expected a refusal, got %s", a.op, a)
+	breaks(!a.refusal(), "%s: expected a refusal, got %s", a.op, a)
 	breaks(code != 0 && *a.Code != int64(code), "%s: expected code %d, got %s", a.op, code, a)
 }
 

@@ -256,7 +256,7 @@ var openBookingRules = []Rule{
 		r.find("%s://%s", link.Scheme, link.Host)
 	}},
 	{"order/members", "Order", "which members guests and refundInfo of an order have", "Booking", func(r *run) {
-		a, _ := r.current(r.cancelled().booked)
+		a, _ := r.current(r.ended().booked)
 		guests, refunds := obj{}, obj{}
 		for _, order := range read[struct {
 			Orders []struct {

@@ -123,7 +123,7 @@ func TestOpenPointsOfABookingAreFound(t *testing.T) {
 	report, err := bookingRun{change: func(c *Config) { c.Only = []string{"order/members", "voucher/host", "webhook/members"} }}.run(t)
 	require.NoError(t, err)
 	for rule, found := range map[string]string{
-		"order/members":   "guests: firstName lastName roomIndex; refundInfo: refundPrice refundTime",
+		"order/members":   "guests: dateOfBirth firstName gender lastName passportNumber roomIndex; refundInfo: refundPrice refundTime",
 		"voucher/host":    "http://127.0.0.1",
 		"webhook/members": "customerReferenceNo event eventTime hotelConfirmNo; Content-Type: application/json",
 	} {

@@ -53,7 +53,8 @@ type world struct {
 	spare   memo[*booked]
 	cancels memo[bool]
 	voucher memo[*voucher]
-	ended   memo[*cancellation]
+	cancel  memo[*cancellation]
+	ended   memo[*ended]
 	events  memo[[]delivery]
 }
 
