@@ -59,6 +59,12 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
+	if len(late) > 0 { // the codes of refusals that this run found prove nothing
+		s.facts.RefusalCodes = nil
+		if s.cfg.Facts != nil {
+			s.facts.RefusalCodes = s.cfg.Facts.RefusalCodes
+		}
+	}
 	return errors.Join(failed, err, s.endAll(ctx, j, late))
 }
 

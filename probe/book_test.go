@@ -351,6 +351,12 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					q.header.Del("Session-Id")
 				}
 			}}},
+		"a Book that is refused with a code of its own is an order minutes later": {only: "book/gender", orders: 2,
+			fault: fault{op: opBook, asked: ofGuest("gender", "PROBE", "OTHER"), told: func(a *reply) {
+				if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
+					a.refuse(200, 100009999)
+				}
+			}}, sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
 		"a refused Book is an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
 	} {
@@ -362,6 +368,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			if test.only == "cancel" {
 				assert.Empty(t, report.broken())
 			}
+			assert.Empty(t, report.Facts.RefusalCodes)
 		})
 	}
 }

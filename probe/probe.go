@@ -130,6 +130,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	report = &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
 	defer func() { // also if a rule or Progress panics
 		left := s.settle(ctx)
+		report.Facts = s.facts
 		if left == nil {
 			return
 		}
@@ -146,7 +147,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 			cfg.Progress(result)
 		}
 	}
-	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
+	report.Ended, report.Notes = time.Now(), s.notes
 	if slow, all := report.slow(); slow > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d answers took longer than 5 seconds", slow, all))
 	}
