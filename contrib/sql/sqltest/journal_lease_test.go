@@ -18,6 +18,7 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // inVirtualTime runs a test with SQLite and the journal in a bubble.
@@ -223,4 +224,28 @@ func TestBookEndsWithItsTimeout(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A Book that is frozen past its time may have made its order after the next round was refused: it is polled for.
+func TestFrozenBookOpensARoundThatWasRefused(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Begin("ref-1")
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 500})
+		frozen, answer := p.hold("/book", nil)
+		ended := make(chan error)
+		go func() {
+			_, err := frozen.Send(t.Context(), "ref-1")
+			ended <- err
+		}()
+		answer.Wait()
+		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Minute }).Work()
+		time.Sleep(time.Hour)
+		stop()
+		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+		p.Inject(bookingstest.BookRefused)
+		require.ErrorIs(t, p.MustSend("ref-1").Err, hotelstays.ErrRateChanged)
+		answer.Release()
+		require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(<-ended))
+		assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
+	})
 }

@@ -76,6 +76,7 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 		assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
 	}
 	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
+	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "no-tx"}), "tx and")
 	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
 	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), nil))
 }
@@ -110,6 +111,11 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 		assert.Equal(t, before, p.Fleet.Stored("ref-1").Due)
 		assert.Empty(t, log)
 		stop()
+		p.Inject(bookingstest.BookRefused)
+		p.MustSend("ref-1")
+		p.db.exec(t, `UPDATE hotelstays_journal SET booking = account WHERE live = 1`)
+		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+		assert.EqualValues(t, 2, p.count(`booking = account`), "the next round leaves theirs alone")
 	})
 }
 
