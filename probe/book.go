@@ -21,7 +21,8 @@ import (
 // and cancel them again.
 type Booking struct {
 	// MaxTotal limits the sum of the prices of all bookings of a run, also of those that it has
-	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher.
+	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher. A refused Book
+	// does not count, unless QueryOrders has its order.
 	MaxTotal types.Money
 	// Journal is the path of a file that names each booking before it is sent. A run begins with what an
 	// earlier one has left in it. Two runs cannot use it at once.

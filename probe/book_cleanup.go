@@ -166,22 +166,19 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 			return nil
 		}
 	}
-	if err := s.seek(ctx, e); err != nil {
-		return err
+	err := s.seek(ctx, e)
+	if err == nil && len(e.Orders) == 0 {
+		err = errors.New("its order was there, and is no more, or has no platformReferenceNo")
 	}
-	if len(e.Orders) == 0 {
-		return errors.New("its order was there, and is no more, or has no platformReferenceNo")
-	}
-	var failed []error
-	for i := range e.Orders {
-		if err := s.cancel(ctx, j, e, &e.Orders[i]); err != nil {
-			failed = append(failed, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, err))
+	for i := range e.Orders { // also if there may be others
+		if failed := s.cancel(ctx, j, e, &e.Orders[i]); failed != nil {
+			err = errors.Join(err, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, failed))
 		}
 	}
-	if failed == nil {
+	if err == nil {
 		e.State = EntryCancelled
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 // settling is how long an order has to keep the status that Cancel announced. One whose cancellation is
