@@ -73,8 +73,8 @@ type RateLimiterOptions struct {
 	// cost a tenth of the limit.
 	Margin time.Duration
 	// Processes is how many processes share the address and have no common limiter; 1 if it is 0. Each
-	// gets an equal part of every rate limit: where they are more than the requests of a second, one
-	// request in several seconds.
+	// gets an equal part of every rate limit. Where they are more than the requests of a second each sends
+	// one in several seconds, and if all do so at once the service refuses some.
 	Processes int
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // limit is how many states a search may have.
-const limit = 20_000_000
+const limit = 30_000_000
 
 // worlds are what may happen, and how often.
 func worlds() map[string]model.World {

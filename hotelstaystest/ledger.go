@@ -119,9 +119,9 @@ type WebhookAttempt struct {
 }
 
 // Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
-// return copies. Counts cover all of that time; it keeps the last requests,
-// webhooks and entries ([Config.LedgerLimit]), and all orders. Times are of the sandbox's clock ([Server.Now]). A zero Ledger is
-// empty.
+// return copies. Counts cover all of that time; it keeps all orders, and of requests, webhooks and changes
+// of orders the last [Config.LedgerLimit] together. Times are of the sandbox's clock ([Server.Now]). A zero
+// Ledger is empty.
 type Ledger struct {
 	mu            sync.Mutex
 	log           eventLog

@@ -68,6 +68,20 @@ func TestIdleProcessFindsRedisFirst(t *testing.T) {
 	})
 }
 
+// A call whose deadline comes before the fallback grants anything ends by that deadline.
+func TestDeadlineAtTheStartOfAnOutage(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.take(t, key, 1)
+		a.link.down.Store(true)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer cancel()
+		_, err := a.Acquire(ctx, key)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 700*time.Millisecond, time.Since(start))
+	})
+}
+
 func TestPauseHoldsTheFallback(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)

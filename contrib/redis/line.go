@@ -97,12 +97,17 @@ func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(ctx) // a deadline before the end of a pause would be refused
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without its deadline: the fallback refuses one that ends in a pause
+		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
 		p, err = l.limiter.fallback.Acquire(bounded, l.key)
 		retry.Stop()
+		stop()
 		cancel()
-		if !errors.Is(err, context.Canceled) || ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !errors.Is(err, context.Canceled) {
 			return p, err
 		}
 	}

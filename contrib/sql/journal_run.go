@@ -345,7 +345,7 @@ func late(leased, now time.Time) bool { return now.After(leased.Add(pollWithin -
 func (j *Journal) poll(ctx context.Context, e *entry) error {
 	at, recovery, leased := time.Now(), e.Recovery, e.Due
 	if late(e.Due, at) {
-		return errMoved // its lease ends
+		return j.giveBack(ctx, e)
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
 	next, final := e.Polled(at, outcome, err)

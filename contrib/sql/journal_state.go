@@ -114,5 +114,5 @@ func (t table[E]) claim(ctx context.Context, j *Journal, choose func(due []E) []
 	}
 	underway := j.underway() // a function of the caller that hangs has one worker, and not another one a minute later
 	due = slices.DeleteFunc(due, func(e E) bool { return slices.Contains(underway, e.at().reference) })
-	return postpone(ctx, j, choose(due), func(E) time.Time { return now.Add(lease) })
+	return postpone(ctx, j, choose(due[:min(len(due), pageSize)]), func(E) time.Time { return now.Add(lease) })
 }

@@ -43,6 +43,11 @@ func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
 	p.Fleet.Pass(2 * time.Minute)
 	p.Work()
 	p.Eventually("both are read", func() bool { return p.changes("ref-1")+p.changes("ref-2") == 2 })
+	var users []string
+	for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
+		users = append(users, r.Header.Get("User-Ref"))
+	}
+	assert.ElementsMatch(t, []string{"", "user-2"}, users)
 }
 
 // notDue waits until no booking is due within a minute, and no lease is left.
@@ -57,7 +62,7 @@ func (p *process) notDue() {
 // dates count; nothing is taken for absent.
 func TestPollsForMany(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil)
+		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
 		p.BookElsewhere(many(7))
 		const n = 250
 		p.fill(n, nil)
@@ -66,6 +71,9 @@ func TestPollsForMany(t *testing.T) {
 		p.HasState(many(7), durable.EndingFound, 0)
 		p.notDue()
 		assert.LessOrEqual(t, p.polls(), 6, "three polls for many, and one for the order")
+		for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
+			assert.Less(t, r.BodySize, 110*len(`"",`+many(7)), "the bytes of some 100 references")
+		}
 		assert.EqualValues(t, n-1, p.count(`live = 1`))
 	})
 }
