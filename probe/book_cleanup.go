@@ -142,10 +142,12 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 				e.has(o)
 				late = append(late, e)
 				delete(ended, o.CustomerReferenceNo) // not twice, though it may have more orders: end looks for all
+			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
+				err = fmt.Errorf("an order may be of the journal, or of somebody else: %s has no customerReferenceNo", o.PlatformReferenceNo)
 			}
 		}
 	}
-	return late, nil
+	return late, err
 }
 
 // end finds the orders of an entry, and cancels each.

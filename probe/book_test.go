@@ -403,6 +403,16 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}
 }
 
+// An order without a reference may be anybody's: it is no proof of absence, and not cancelled.
+func TestOrderWithoutAReferenceIsReported(t *testing.T) {
+	f := bookFaults()["a refusal that books"]
+	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
+		f.told(a)
+		sets("orders[].customerReferenceNo", nil)(a)
+	}}, change: only("book/gender")}.run(t)
+	assert.ErrorContains(t, err, "has no customerReferenceNo")
+}
+
 // lost are answers that never arrive.
 type lost struct {
 	http.RoundTripper
