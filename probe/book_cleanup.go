@@ -152,7 +152,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 
 // end finds the orders of an entry, and cancels each.
 func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
-	if e.State == EntrySent {
+	if len(e.Orders) == 0 {
 		outcome, err := s.client.RecoverBooking(ctx, e.Recovery, hotelstays.WithServiceFacts(s.facts), hotelstays.WithSaveRecovery(
 			func(context.Context, *hotelstays.BookingRecovery) error {
 				_ = j.write(e) // no reason to leave an order open; it fails again at the end
@@ -163,7 +163,7 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 			return err
 		case outcome.State == hotelstays.BookingUnverified:
 			return fmt.Errorf("whether there is an order cannot be found out: %w", outcome.Err)
-		case outcome.State == hotelstays.BookingAbsent && len(e.Orders) == 0:
+		case outcome.State == hotelstays.BookingAbsent:
 			e.State = EntryAbsent
 			return nil
 		}
@@ -209,7 +209,7 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 			req := &hotelstays.CancelRequest{SessionID: e.Recovery.SessionID, CustomerReferenceNo: e.reference(),
 				SupplierReferenceNo: ref.SupplierReferenceNo, Reason: cancelReason}
 			if n%24 != 0 {
-				req.SessionID = s.renewed()
+				req.SessionID = cmp.Or(s.renewed(), req.SessionID)
 			}
 			var resp *hotelstays.CancelResponse
 			if resp, refused = s.client.Cancel(ctx, req); refused == nil {

@@ -310,6 +310,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			q.body["supplierReferenceNo"] = "none"
 		}
 	}
+	unanswered := func(a *reply) { a.status, a.err = 0, errors.New("the connection is lost") }
 	lost := func(books int) fault { // the first ones never arrive
 		n := 0
 		return fault{op: opBook, asked: func(q *question) {
@@ -318,7 +319,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}
 		}, told: func(a *reply) {
 			if n <= books {
-				a.status, a.err = 0, errors.New("the connection is lost")
+				unanswered(a)
 			}
 		}}
 	}
@@ -329,12 +330,12 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}
 		})
 	}
-	sessions := map[string]time.Time{}
+	sessions, books := map[string]time.Time{}, 0
 	for name, test := range map[string]struct {
 		only    string
 		orders  int
 		says    string // the run, though it has cancelled what it could
-		again   bool   // a Cleanup follows
+		again   bool   // another run follows
 		fault   fault
 		sandbox hotelstaystest.Config
 		facts   hotelstays.ServiceFacts
@@ -345,7 +346,12 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(5), again: true},
 		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5),
 			facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Pending: []types.OrderStatus{4}}}},
-		"Book answers with an order without a name":  {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})}},
+		"Book answers with an order without a name": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})}},
+		"an answer is lost":                         {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
+		"an answer is lost, and the order comes late": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered},
+			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
+		"an answer is lost, and the order comes for the next run": {only: "book/form", orders: 1, again: true,
+			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
 		"two Books are lost before one that arrives": {only: of3, orders: 1, fault: lost(2)},
 		"all Books are lost":                         {only: of3, fault: lost(3)},
 		"no order is cancelled in its first minutes": {only: "cancel", orders: 2, sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
@@ -359,8 +365,13 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					a.refuse(http.StatusForbidden, 100000403)
 				}
 			})},
-		"QueryOrders fails after the booking": {only: "book/form", orders: 1, says: "QueryOrders: not permitted",
-			fault: firstMinutes(paths[opBook], 60, func(*question) {}, on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403)))},
+		"QueryOrders fails, and the answer to the same Book again": {only: "book/form book/again", orders: 1, says: "QueryOrders: not permitted",
+			fault: firstMinutes(paths[opBook], 60, func(*question) {}, func(a *reply) {
+				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
+				if books += strings.Count(a.asked.path, paths[opBook]); books > 1 && a.asked.path == paths[opBook] {
+					unanswered(a)
+				}
+			})},
 		"a session ends after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
 			fault: fault{asked: func(q *question) {
 				id := q.header.Get("Session-Id")
@@ -386,7 +397,8 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}, after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
 				if test.again {
 					time.Sleep(time.Hour)
-					_, err := Cleanup(t.Context(), cfg)
+					cfg.Only = []string{"ticket/jwt"}
+					_, err := Run(t.Context(), cfg)
 					require.NoError(t, err)
 				}
 				assert.Equal(t, test.orders, noneIsOpen(t, srv))
@@ -411,48 +423,6 @@ func TestOrderWithoutAReferenceIsReported(t *testing.T) {
 		sets("orders[].customerReferenceNo", nil)(a)
 	}}, change: only("book/gender")}.run(t)
 	assert.ErrorContains(t, err, "has no customerReferenceNo")
-}
-
-// lost are answers that never arrive.
-type lost struct {
-	http.RoundTripper
-	path string
-}
-
-func (l lost) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := l.RoundTripper.RoundTrip(req)
-	if err == nil && strings.HasSuffix(req.URL.Path, l.path) {
-		resp.Body.Close()
-		return nil, errors.New("the connection is lost")
-	}
-	return resp, err
-}
-
-// An order whose Book has no answer is found and cancelled, also if it turns up late.
-func TestOrderOfALostAnswerIsCancelled(t *testing.T) {
-	for _, late := range []time.Duration{hotelstaystest.AtOnce, 8 * time.Minute} {
-		_, err := bookingRun{sandbox: hotelstaystest.Config{LateVisibility: late}, change: func(c *Config) {
-			c.HTTPClient.Transport = lost{c.HTTPClient.Transport, paths[opBook]}
-			c.Only = []string{"book/form"}
-		}, after: leaves(1)}.run(t)
-		require.NoError(t, err)
-	}
-}
-
-// An order that turns up when its absence was proven is cancelled by a later Cleanup or run.
-func TestOrderThatTurnsUpAfterTenMinutesIsCancelled(t *testing.T) {
-	_, err := bookingRun{sandbox: hotelstaystest.Config{LateVisibility: time.Hour}, change: func(c *Config) {
-		c.HTTPClient.Transport = lost{c.HTTPClient.Transport, paths[opBook]}
-		c.Only = []string{"book/form"}
-	}, after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
-		assert.Empty(t, srv.Ledger().Cancellations())
-		time.Sleep(time.Hour)
-		cfg.Only = []string{"ticket/jwt"}
-		_, err := Run(t.Context(), cfg)
-		require.NoError(t, err)
-		assert.Equal(t, 1, noneIsOpen(t, srv))
-	}}.run(t)
-	require.NoError(t, err)
 }
 
 // An order that cannot be cancelled is the error of its run, and of each one that follows.
