@@ -84,9 +84,7 @@ func (j *Journal) insertCancel(ctx context.Context, tx *sql.Tx, c durable.Cancel
 // scanCancel reads a row.
 func (j *Journal) scanCancel(scan func(...any) error) (*cancelEntry, error) {
 	e := newCancelEntry(durable.Cancellation{})
-	due, err := j.scanState(scan, &e.row, &e.Cancellation, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
-	e.Due = due
-	return e, err
+	return e, j.scanState(scan, e, &e.Cancellation, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
 }
 
 // stepCancel does the next step of a leased cancellation. Only who has stored the mark sends Cancel.

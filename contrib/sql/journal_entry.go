@@ -110,12 +110,11 @@ func (j *Journal) read(ctx context.Context, reference string) (*entry, error) {
 // scan reads a row.
 func (j *Journal) scan(scan func(...any) error) (*entry, error) {
 	e := newEntry("", durable.Booking{})
-	due, err := j.scanState(scan, &e.row, &e.Booking,
+	err := j.scanState(scan, e, &e.Booking,
 		func() (string, string) { return e.Recovery.CustomerReferenceNo, e.Recovery.Fingerprint }, &e.sealed)
 	if err == nil && e.live != liveOf(e.Booking) {
 		err = &unreadableError{e.row, fmt.Errorf("live is %d and the ending is %q", e.live, e.Ending)}
 	}
-	e.Due = due
 	return e, err
 }
 

@@ -51,9 +51,7 @@ func (j *Journal) follow(ctx context.Context, tx *sql.Tx, outcome *hotelstays.Bo
 
 func (j *Journal) scanOrder(scan func(...any) error) (*orderEntry, error) {
 	e := newOrderEntry(durable.Followed{})
-	due, err := j.scanState(scan, &e.row, &e.Followed, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
-	e.Due = due
-	return e, err
+	return e, j.scanState(scan, e, &e.Followed, func() (string, string) { return e.CustomerReferenceNo, e.Fingerprint })
 }
 
 // workOrders reads leased orders in one request, and delivers what has changed.

@@ -46,22 +46,24 @@ func (e *unreadableError) Error() string {
 
 // scanState reads the columns of a row: its state, which then has an identity, and others behind. A row
 // that makes no sense is an *unreadableError.
-func (j *Journal) scanState(scan func(...any) error, r *row, state any,
-	identity func() (reference, fingerprint string), others ...any) (due time.Time, err error) {
+func (j *Journal) scanState(scan func(...any) error, e leased, state any,
+	identity func() (reference, fingerprint string), others ...any) error {
+	r := e.at()
 	var reference []byte
-	var micros int64
-	if err := scan(append([]any{&reference, &r.fence, &r.live, &micros, &r.stored}, others...)...); err != nil {
-		return due, err
+	var due int64
+	if err := scan(append([]any{&reference, &r.fence, &r.live, &due, &r.stored}, others...)...); err != nil {
+		return err
 	}
 	r.reference = string(reference)
-	err = json.Unmarshal(r.stored, state)
+	e.setDue(time.UnixMicro(due).UTC())
+	err := json.Unmarshal(r.stored, state)
 	if of, account := identity(); err == nil && (of != r.reference || account != string(j.account)) {
 		err = fmt.Errorf("its state is of the reference %q, or of another account", of)
 	}
 	if err != nil {
-		return due, &unreadableError{*r, err}
+		return &unreadableError{*r, err}
 	}
-	return time.UnixMicro(micros).UTC(), nil
+	return nil
 }
 
 // find returns the row of a reference, or sql.ErrNoRows.

@@ -178,6 +178,25 @@ func TestStatementThatFails(t *testing.T) {
 	})
 }
 
+// A row may change before it is written, and may not be read again then.
+func TestRowThatMovesAndCannotBeReadAgain(t *testing.T) {
+	p := inProcess(t, nil)
+	p.SendUnknown("ref-1", bookingstest.BookMade)
+	pool, link := p.db.process(t)
+	var moved bool
+	link.before = func(_ context.Context, text string) error {
+		switch {
+		case text == "BEGIN":
+			p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1`)
+			moved = true
+		case moved && strings.Contains(text, "FROM hotelstays_journal"):
+			return errLost
+		}
+		return nil
+	}
+	assert.ErrorIs(t, p.through(pool, nil).Wake(t.Context(), "ref-1"), errLost)
+}
+
 // Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
 // delivered once, and it is cancelled once.
 func TestStatementOfRunThatFails(t *testing.T) {

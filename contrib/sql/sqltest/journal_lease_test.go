@@ -19,6 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // inVirtualTime runs a test with SQLite and the journal in a bubble.
@@ -196,6 +197,46 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 		assert.Equal(t, 15*time.Second, time.Since(stopped))
 		close(end)
 		synctest.Wait()
+	})
+}
+
+// So has an OnCancel that hangs. An OnOrder that hangs ends with its lease.
+func TestOnCancelAndOnOrderThatHang(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		end, failed := make(chan struct{}), false
+		lasts := func(ctx context.Context) {
+			deadline, _ := ctx.Deadline()
+			assert.LessOrEqual(t, time.Until(deadline), 55*time.Second)
+		}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers, o.PollInterval = 2, time.Second
+			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
+				if lasts(ctx); c.CustomerReferenceNo == "hangs" {
+					<-end
+				} else if !failed { // after Cancel it has ten seconds
+					failed = true
+					return errLost
+				}
+				return p.Fleet.StoreCancel(ctx, tx, c)
+			}
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+				if lasts(ctx); after.CustomerReferenceNo == "hangs" {
+					<-ctx.Done()
+				}
+				return p.Fleet.StoreOrder(ctx, tx, before, after)
+			}
+		})
+		p.Booked("hangs", "the next")
+		require.NoError(t, p.CancelAlone("hangs", nil))
+		stop := p.Work()
+		time.Sleep(2 * time.Minute) // it is due for longest
+		require.NoError(t, p.CancelAlone("the next", nil))
+		time.Sleep(5 * time.Minute)
+		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))
+		assert.EqualValues(t, 1, p.changes("the next"))
+		close(end)
+		stop()
 	})
 }
 

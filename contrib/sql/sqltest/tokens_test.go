@@ -108,6 +108,18 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
 }
 
+// A process that has lost its lease does not renew that of another, whose process may have died.
+func TestRenewalLeavesTheLeaseOfAnother(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		release, _, err := newTokens(t, p.db).TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		p.db.exec(t, `UPDATE hotelstays_tokens SET lease = lease + 1, lease_until = 1`)
+		time.Sleep(time.Minute)
+		release()
+		assert.EqualValues(t, 1, p.db.number(t, `SELECT lease_until FROM hotelstays_tokens`))
+	})
+}
+
 // Encryption keys can be changed without losing a token. A token that does not decrypt counts as
 // absent, is logged, and is overwritten.
 func TestKeysCanBeChanged(t *testing.T) {
