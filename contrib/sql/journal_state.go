@@ -75,7 +75,9 @@ func (t table[E]) find(ctx context.Context, j *Journal, in interface {
 }
 
 // page returns live rows that meet a condition, and those that are unreadable.
-func (t table[E]) page(ctx context.Context, j *Journal, limit int, condition string, value any) (page []E, unreadable []*unreadableError, err error) {
+func (t table[E]) page(ctx context.Context, j *Journal, limit int, condition string, value any) (
+	page []E, unreadable []*unreadableError, err error,
+) {
 	rows, err := j.db.QueryContext(ctx, j.db.dialect.sql(`SELECT `+t.columns+` FROM `+t.name+`
 		WHERE account = ? AND live = 1 AND `+condition+` LIMIT `+fmt.Sprint(limit)), j.account, value)
 	if err != nil {

@@ -28,8 +28,9 @@ type Rules struct {
 	Step     func(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error)
 
 	StartCancel func(c durable.Cancellation, at, sendBy time.Time, o *types.Order, s hotelstays.OrderStates) (durable.Cancellation, error)
-	Answered    func(c durable.Cancellation, at time.Time, r *hotelstays.CancelResponse, err error, s hotelstays.OrderStates) durable.Cancellation
-	Read        func(c durable.Cancellation, at time.Time, o *types.Order, s hotelstays.OrderStates) durable.Cancellation
+	Answered    func(c durable.Cancellation, at time.Time, r *hotelstays.CancelResponse, err error,
+		s hotelstays.OrderStates) durable.Cancellation
+	Read func(c durable.Cancellation, at time.Time, o *types.Order, s hotelstays.OrderStates) durable.Cancellation
 }
 
 // Real returns the rules of this module.
@@ -137,8 +138,9 @@ func (s *service) call(answer Answer) (context.Context, context.CancelFunc) {
 func (s *service) book(answer Answer) result {
 	ctx, cancel := s.call(answer)
 	defer cancel()
-	outcome, err := s.client.BookAndRecover(ctx, &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
-		Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
+	outcome, err := s.client.BookAndRecover(ctx, &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer",
+		CustomerReferenceNo: reference, Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}})
 	return result{outcome, err}
 }
 

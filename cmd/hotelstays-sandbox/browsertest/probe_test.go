@@ -23,7 +23,8 @@ func TestReportOfTheProbe(t *testing.T) {
 	page, facts := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))
 	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/hotelstays/hotelstays-go/cmd/hotelstays-probe", "-html", page,
-		"-facts", facts, "-share", "1", "-run", "QueryOrders", "-run", "HotelRates", "-run", "headers", "-run", "ticket/ttl-above", "-run", "limits/at")
+		"-facts", facts, "-share", "1", "-run", "QueryOrders", "-run", "HotelRates", "-run", "headers",
+		"-run", "ticket/ttl-above", "-run", "limits/at")
 	cmd.Env = append(os.Environ(), "HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
 	out, err := cmd.CombinedOutput()
 	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%v: %s", err, out)

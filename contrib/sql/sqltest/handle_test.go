@@ -51,7 +51,8 @@ func TestHandleTxOnce(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(1)))
 		for _, duplicate := range []*hotelstays.WebhookEvent{event("id", "body"), event("id", "other"), event("other", "body")} {
-			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, func(context.Context, *sql.Tx) error { return errLost }))
+			fails := func(context.Context, *sql.Tx) error { return errLost }
+			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, fails))
 		}
 		assert.EqualValues(t, 1, db.handled(t))
 		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate leaves no key")
