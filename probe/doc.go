@@ -20,10 +20,11 @@
 //
 // [Config.Booking] lets rules book, within a limit of money that counts every booking, the cancelled
 // ones too. They book only what the offer says is free to cancel for a day from now, checked again right
-// before each Book, under names of nobody, two in all, and cancel them. A journal on disk names each
-// booking before it is sent. Run ends with cancelling all, also after a panic or the end of ctx, and begins
-// with what an earlier run has left; [Cleanup] does that alone. An order counts as cancelled when its
-// voucher says so, or when it keeps the status that Cancel announced.
+// before each Book, under names of nobody, and cancel them: two in all, and what the service accepts though it
+// might refuse it. A journal on disk names each booking before it is sent. Run ends with cancelling all,
+// also after a panic or the end of ctx, and begins with what an earlier run has left; [Cleanup] does that
+// alone. An order counts as cancelled when its voucher says so, or when it keeps the status that Cancel
+// announced.
 //
 // # What it shows
 //
