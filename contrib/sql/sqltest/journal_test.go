@@ -58,6 +58,9 @@ func TestReferences(t *testing.T) {
 			require.NoError(t, err, reference)
 			assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), reference)
 		}
+		p.Options.BookTimeout = 0
+		p.Another(nil).Begin("ref-1")
+		assert.WithinDuration(t, time.Now().Add(2*time.Minute), p.Fleet.Stored("ref-1").Due, 30*time.Second)
 	})
 }
 

@@ -75,9 +75,11 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
 	require.NoError(t, err)
 	freeze := func(meanwhile func()) (release func()) {
+		start := time.Now()
 		release, ok, err := s.TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
 		require.True(t, ok)
+		assert.Greater(t, db.number(t, `SELECT lease_until FROM hotelstays_tokens`), start.Add(4*time.Second).UnixMicro(), "5 s, the default")
 		thaw := link.freeze()
 		db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)
 		meanwhile()
