@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -318,6 +319,11 @@ func TestSuiteFailsForABrokenRule(t *testing.T) {
 		var failed []string
 		Test(fakeT{t, &failed, ""}, sandboxed(t, hotelstaystest.Config{}, faults["a ttl above the limit"]))
 		assert.Equal(t, []string{"ticket/ttl-above"}, failed)
+		failed = nil
+		cfg := sandboxed(t, hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract}, fault{})
+		cfg.Only, cfg.Booking = []string{"book/form"}, &Booking{MaxTotal: eur("2000"), Journal: filepath.Join(t.TempDir(), "journal")}
+		Test(fakeT{t, &failed, ""}, cfg)
+		assert.Equal(t, []string{""}, failed, "an order is left")
 		failed = nil
 		Test(fakeT{t, &failed, ""}, Config{BaseURL: "https://hotels.example"})
 		assert.Len(t, failed, 1)
