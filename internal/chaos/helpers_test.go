@@ -35,11 +35,6 @@ func newWorld(t *testing.T, config ...hotelstaystest.Config) *world {
 	return &world{srv, client, findOffer(t, srv, client, 0)}
 }
 
-// restarted returns the client of a process that has just started.
-func (w *world) restarted(t *testing.T) *hotelstays.Client {
-	return testkit.NewClient(t, w.Server, ticketOf(w.Server))
-}
-
 type fault = hotelstaystest.Fault
 
 const (
