@@ -301,7 +301,7 @@ var faults = map[string]fault{
 
 // Each fault of a service breaks the rules that are about it, and no other.
 func TestFaultsAreFound(t *testing.T) {
-	portion := testkit.PortionOf(t, 1, 5)
+	portion := testkit.PortionOf(t, 5, 10)
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		if !portion.Next() {
 			continue

@@ -106,7 +106,9 @@ var checkRules = []Rule{
 	}},
 }
 
-var emptyOrders = Rule{"orders/empty", "QueryOrders", "a reference without an order is a success; the form of an empty list", "", func(r *run) {
+const emptySuccess = "a reference without an order is a success; the form of an empty list"
+
+var emptyOrders = Rule{"orders/empty", "QueryOrders", emptySuccess, "", func(r *run) {
 	a := r.get(opQueryOrders, unknownOrder())
 	a.ok()
 	list := strings.Join(strings.Fields(a.member("orders")), "")

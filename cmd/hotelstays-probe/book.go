@@ -27,7 +27,8 @@ var money = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([A-Z]{3})$`)
 
 func (b *booking) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&b.book, "book", false, "let rules book what is free to cancel for a day, and cancel it; needs -max-total")
-	flags.Func("max-total", "`limit`, such as 500EUR, of the prices of all bookings together, also of cancelled ones", func(text string) error {
+	const usage = "`limit`, such as 500EUR, of the prices of all bookings together, also of cancelled ones"
+	flags.Func("max-total", usage, func(text string) error {
 		parts := money.FindStringSubmatch(text)
 		if parts == nil {
 			return errors.New("expected an amount and a currency, such as 500EUR")

@@ -164,6 +164,9 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	if set.booking.cleanup {
 		return status(cleanUp(ctx, *c, out.w), stderr)
 	}
+	if set.booking.book {
+		fmt.Fprintln(out.w, "All bookings are cancelled at the end, ten minutes after the last refused Book.")
+	}
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
 	if report != nil {
