@@ -175,9 +175,15 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 			err = cmp.Or(err, o.write(o.to, report), o.to.Close())
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return status(err, stderr)
+	}
+	return verdict(report)
+}
+
+// verdict is the exit status of a run.
+func verdict(report *probe.Report) int {
+	switch {
 	case report.Count(probe.Broken) > 0:
 		return exitBroken
 	case report.Count(probe.NotTried) == len(report.Results):
