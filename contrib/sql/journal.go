@@ -62,7 +62,8 @@ type JournalOptions struct {
 	// it by the same function.
 	//
 	// An order is read after a quarter of the time since its last change or Wake, but at least a
-	// minute and at most twelve hours later.
+	// minute and at most twelve hours later. As long as a call does not return, though its ctx has ended,
+	// this process reads no other order.
 	OnOrder func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error
 	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
 	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
