@@ -179,6 +179,7 @@ func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
 
 // What might cost more than is allowed is not sent at all.
 func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
+	portion := testkit.PortionOf(t, 1, 4)
 	steps := func(first string) []any { // free from noon to evening, and from tomorrow on
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
@@ -208,6 +209,9 @@ func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
 		"a deadline without a zone":           {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
 		"no free cancellation":                {false, "refundableMode", "partial", "none is free to cancel"},
 	} {
+		if !portion.Next() {
+			continue
+		}
 		changed := fault{told: func(a *reply) {
 			if sets("roomRatePkg."+test.path, test.value)(a); !test.checked {
 				sets("list[].rooms[].rates[]."+test.path, test.value)(a)
