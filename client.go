@@ -102,7 +102,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		log:          cfg.log,
 		bodySizes:    make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second, MaxRetryAfter: 60 * time.Second,
-			MaxBody: cfg.maxBody}, // and the attempts of each call
+			MaxBody: cfg.maxBody}, // MaxAttempts is an option of each call
 		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {

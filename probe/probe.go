@@ -54,7 +54,7 @@ type Config struct {
 	Share float64
 	// Burst lets rules exceed the rate limit of Ticket for a second.
 	Burst bool
-	// Patience is how long a rule may wait, to find out how long a session lives.
+	// Patience is how long a rule may wait for the end of a session or of a voucher's link.
 	Patience time.Duration
 	// Booking, if set, lets rules book and cancel.
 	Booking *Booking
@@ -68,7 +68,8 @@ type Config struct {
 type Report struct {
 	BaseURL string    `json:"baseUrl"`
 	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended"`
+	// Ended is when the last rule had been tried. The cancellations come behind it.
+	Ended time.Time `json:"ended"`
 	// Notes are about the run as a whole, such as a clock that is wrong.
 	Notes   []string `json:"notes,omitempty"`
 	Results []Result `json:"results"`

@@ -214,7 +214,7 @@ var openRules = []Rule{
 	}},
 	{"check/id", "CheckAvail", "whether the refreshed package keeps its ratePkgId", "", func(r *run) {
 		offered, _, resp := r.checked()
-		r.find("it does: %t", offered.RatePkgID == resp.RoomRatePkg.RatePkgID)
+		r.find("it keeps its id: %t", offered.RatePkgID == resp.RoomRatePkg.RatePkgID)
 	}},
 	{"check/exchange", "Shared types", "which way exchange rates convert", "", func(r *run) {
 		c := r.lawful(opCheckAvail)

@@ -56,7 +56,7 @@ func TestOpenPointsAreFound(t *testing.T) {
 			"rates/hotel-id":      "HTTP 200 with code 0, rooms: true",
 			"rates/rooms":         "HTTP 400 with code 100000400",
 			"rates/room-fees":     "of two rooms, 1 fees are the price of one, 1 that of both",
-			"check/id":            "it does: true",
+			"check/id":            "it keeps its id: true",
 			"check/exchange":      `in EUR: {"date":"2000-01-01","usd":{"eur":0.920000}}`,
 			"headers/market":      "HTTP 200 with code 0",
 			"headers/user-ref":    "HTTP 200 with code 0",
@@ -100,7 +100,7 @@ func TestOpenPointsAreFound(t *testing.T) {
 		"one order of hotels": {fault: fault{opHotelList, nil, on("sortBy", present, denied), ""},
 			found: map[string]string{"list/sort-values": "none"}},
 		"another offer": {fault: fault{opCheckAvail, nil, sets("roomRatePkg.ratePkgId", "x"), ""},
-			found: map[string]string{"check/id": "it does: false"}},
+			found: map[string]string{"check/id": "it keeps its id: false"}},
 		"orders of an account": {fault: fault{opQueryOrders, nil, on("customerReferenceNos", nil, granted(obj{"hasMore": true,
 			"orders": []any{obj{"bookingTime": "2000-01-02"}, obj{"bookingTime": "2000-01-01"}}})), ""}, found: map[string]string{
 			"orders/unfiltered": "HTTP 200 with code 0; members: hasMore orders; 2 orders; the oldest first: false, the newest first: true"}},

@@ -88,7 +88,7 @@ func (set *settings) flags() *flag.FlagSet {
 	set.booking.flags(flags)
 	flags.Float64Var(&c.Share, "share", 0.1, "`part` of each rate limit to use, at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
-	flags.DurationVar(&c.Patience, "patience", 0, "how `long` a rule may wait, to find out how long a session lives")
+	flags.DurationVar(&c.Patience, "patience", 0, "how `long` a rule may wait for the end of a session or of a voucher's link")
 	flags.DurationVar(&set.timeout, "timeout", 0, "how `long` the whole run may take (default without an end)")
 	for name, option := range map[string]func(string) hotelstays.SharedOption{
 		"market": hotelstays.WithMarket, "user-ref": hotelstays.WithUserRef,
@@ -165,7 +165,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		return status(cleanUp(ctx, *c, out.w), stderr)
 	}
 	if set.booking.book {
-		fmt.Fprintln(out.w, "All bookings are cancelled at the end, ten minutes after the last refused Book.")
+		fmt.Fprintln(out.w, "At the end all is cancelled. After a refused Book that takes ten minutes more.")
 	}
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
