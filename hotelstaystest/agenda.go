@@ -4,7 +4,7 @@ package hotelstaystest
 
 import (
 	"cmp"
-	"container/heap"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,30 +41,13 @@ type Due struct {
 // appointment is a Due with its order or its event.
 type appointment struct {
 	Due
-	seq   int // of appointments at the same time, the first made is the first kept
 	order *order
 	event *event
 }
 
-type appointments []*appointment
-
-func (h appointments) Len() int      { return len(h) }
-func (h appointments) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h appointments) Less(i, j int) bool {
-	return cmp.Or(h[i].At.Compare(h[j].At), h[i].seq-h[j].seq) < 0
-}
-func (h *appointments) Push(a any) { *h = append(*h, a.(*appointment)) }
-func (h *appointments) Pop() any {
-	last := (*h)[len(*h)-1]
-	(*h)[len(*h)-1] = nil
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
 // agenda is guarded by Server.lock.
 type agenda struct {
-	ahead    appointments
-	seq      int
+	ahead    []appointment // the next first; of those at the same time, the one made first
 	wake     chan struct{} // has a value when the first appointment or the clock changed
 	inFlight int           // delivery attempts that wait for their answers
 	changed  *sync.Cond    // inFlight became smaller, or Advance ended
@@ -77,10 +60,11 @@ func newAgenda(mu *sync.Mutex) *agenda {
 }
 
 func (g *agenda) add(a appointment) {
-	g.seq++
-	a.seq = g.seq
-	heap.Push(&g.ahead, &a)
-	if g.ahead[0] == &a {
+	at, _ := slices.BinarySearchFunc(g.ahead, a, func(other, a appointment) int {
+		return cmp.Or(other.At.Compare(a.At), -1)
+	})
+	g.ahead = slices.Insert(g.ahead, at, a)
+	if at == 0 {
 		g.rouse()
 	}
 }
@@ -116,7 +100,9 @@ func (s *Server) unlock() { s.orders.mu.Unlock() }
 
 // doNext does what is next on the agenda. The caller holds the lock.
 func (s *Server) doNext() Due {
-	a := heap.Pop(&s.agenda.ahead).(*appointment)
+	a := s.agenda.ahead[0]
+	s.agenda.ahead[0] = appointment{} // for the garbage collector
+	s.agenda.ahead = s.agenda.ahead[1:]
 	if a.Kind == DueConfirmation {
 		s.orders.confirmDue(a.order, a.At)
 	} else {

@@ -213,6 +213,12 @@ func (s *Server) newSession(account string) string {
 	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 
+// sessionNumber is the part of a session's id that no other session of this server has.
+func sessionNumber(id string) string {
+	number, _, _ := strings.Cut(strings.TrimPrefix(id, "ses-"), "-")
+	return number
+}
+
 // findSession returns whether a session of the account is known, which means that this server
 // made its id, and whether it has expired.
 func (s *Server) findSession(id, account string) (known, expired bool) {

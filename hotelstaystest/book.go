@@ -192,6 +192,6 @@ func contentKey(o offer, guests []orderGuest) string {
 	}
 	slices.Sort(names)
 	text := fmt.Sprintf("%d;%s;%d;%d;%s;%s",
-		o.hotel, o.checkIn.Format(dateForm), o.nights, o.room, formatRooms(o.rooms), strings.Join(names, ";"))
+		o.hotel, o.checkIn.Format(dateForm), o.nights, o.room, o.roomText(), strings.Join(names, ";"))
 	return sha256Hex([]byte(text))[:32]
 }

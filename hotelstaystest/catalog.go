@@ -88,11 +88,16 @@ const (
 	city     placeKind = 6
 )
 
-// place is a destination: its level and its index in that level.
+// place is a destination: its level and its index in that level. The zero place is the world.
 type place struct {
 	kind  placeKind
 	index int
 }
+
+var (
+	above = map[placeKind]placeKind{province: country, city: province}
+	below = map[placeKind]placeKind{0: country, country: province, province: city}
+)
 
 func (w *world) provinces() int { return w.size.Countries * w.size.ProvincesPerCountry }
 func (w *world) cities() int    { return w.provinces() * w.size.CitiesPerProvince }
@@ -103,61 +108,39 @@ func (w *world) count(k placeKind) int {
 		return w.size.Countries
 	case province:
 		return w.provinces()
+	case city:
+		return w.cities()
 	}
-	return w.cities()
+	return 1
 }
 
 // parent is the place one level up; a country has none.
 func (w *world) parent(p place) (place, bool) {
-	switch p.kind {
-	case city:
-		return place{province, p.index / w.size.CitiesPerProvince}, true
-	case province:
-		return place{country, p.index / w.size.ProvincesPerCountry}, true
-	}
-	return place{}, false
+	up, ok := above[p.kind]
+	return place{up, p.index * w.count(up) / w.count(p.kind)}, ok
 }
 
 // country is the index of a place's country.
-func (w *world) country(p place) int {
-	for {
-		up, ok := w.parent(p)
-		if !ok {
-			return p.index
-		}
-		p = up
-	}
-}
+func (w *world) country(p place) int { return p.index * w.size.Countries / w.count(p.kind) }
 
 func (w *world) children(p place) []place {
 	var out []place
-	switch p.kind {
-	case country:
-		for i := range w.size.ProvincesPerCountry {
-			out = append(out, place{province, p.index*w.size.ProvincesPerCountry + i})
-		}
-	case province:
-		for i := range w.size.CitiesPerProvince {
-			out = append(out, place{city, p.index*w.size.CitiesPerProvince + i})
+	if kind, ok := below[p.kind]; ok {
+		for i, to := w.within(p, kind); i < to; i++ {
+			out = append(out, place{kind, i})
 		}
 	}
 	return out
 }
 
-// cityRange is the range [from, to) of a place's cities.
-func (w *world) cityRange(p place) (from, to int) {
-	per := 1
-	switch p.kind {
-	case country:
-		per = w.size.ProvincesPerCountry * w.size.CitiesPerProvince
-	case province:
-		per = w.size.CitiesPerProvince
-	}
+// within is the range [from, to) of a place's places of a level below.
+func (w *world) within(p place, k placeKind) (from, to int) {
+	per := w.count(k) / w.count(p.kind)
 	return p.index * per, (p.index + 1) * per
 }
 
 func (w *world) hotelCount(p place) int {
-	from, to := w.cityRange(p)
+	from, to := w.within(p, city)
 	n := 0
 	for i := from; i < to; i++ {
 		n += w.hotelsIn(i)
@@ -182,7 +165,7 @@ func (w *world) hotelsIn(city int) int {
 // hotelsUnder returns at most limit hotels of a place, from offset on.
 func (w *world) hotelsUnder(p place, offset, limit int) []int {
 	var out []int
-	from, to := w.cityRange(p)
+	from, to := w.within(p, city)
 	for c := from; c < to && len(out) < limit; c++ {
 		n := w.hotelsIn(c)
 		if offset >= n {

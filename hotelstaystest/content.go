@@ -55,18 +55,11 @@ func (w *world) listed(countryCode, parentID string) []place {
 		}
 		return nil
 	}
-	if parentID != "" {
-		p, ok := w.findPlace(parentID)
-		if !ok {
-			return nil
-		}
-		return w.children(p)
+	p, ok := w.findPlace(parentID)
+	if !ok && parentID != "" {
+		return nil
 	}
-	var top []place
-	for i := range w.size.Countries {
-		top = append(top, place{country, i})
-	}
-	return top
+	return w.children(p)
 }
 
 func (w *world) destination(p place, details bool) destination {
@@ -224,7 +217,7 @@ func runHotelStaticDetail(s *Server, c *call, req *hotelStaticDetailRequest) (*h
 		return &hotelStaticDetailResponse{}, nil
 	}
 	today := s.clock.now().UTC().Truncate(24 * time.Hour)
-	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{adults: 2}}}
+	st := stay{checkIn: today.AddDate(0, 0, 1), nights: 1, rooms: []occupancy{{Adults: 2}}}
 	supplier := s.world.supplierOf(h, 0)
 	d := hotel{ID: sourceID(supplier, h), PlatformHotelID: s.world.platformID(h), hotelFacts: s.world.hotelFacts(h)}
 	dollars, _ := findCurrency("USD")

@@ -22,7 +22,7 @@ func (w *world) nightCents(o offer, night time.Time) int64 {
 	cents += cents * int64(w.pick(7, forNight, o.hotel, o.room, o.plan, int(night.Unix()/86_400))) / 100
 	extra := 0
 	for _, r := range o.rooms {
-		extra = max(extra, 20*max(0, r.adults-2)+10*len(r.children))
+		extra = max(extra, 20*max(0, r.Adults-2)+10*len(r.Children))
 	}
 	return cents + cents*int64(extra)/100
 }

@@ -123,21 +123,18 @@ func (s *Server) emptyReason(c *call) *types.EmptyReason {
 // candidates finds the hotels of a search. It sets the destination, and returns notices
 // about omitted hotels.
 func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []int, notices []string) {
-	var within []place // nil: anywhere
+	within := []place{{}} // the world
 	switch {
 	case req.DestinationID != "":
 		p, ok := s.world.findPlace(req.DestinationID)
 		if !ok {
 			return nil, nil
 		}
-		within = []place{p}
+		within[0] = p
 	case req.DestinationName != "":
 		within = s.world.citiesNamed(req.DestinationName)
-		if len(within) == 0 {
-			return nil, nil
-		}
 	}
-	if len(within) > 0 {
+	if len(within) > 0 && within[0] != (place{}) {
 		d := s.world.destination(within[0], true)
 		basic.Destination = &d
 	}
@@ -162,8 +159,8 @@ func (w *world) hotelsByID(ids []string, within []place) []int {
 	seen := map[int]bool{}
 	for _, id := range ids {
 		h, ok := w.findHotel(id)
-		inside := within == nil || slices.ContainsFunc(within, func(p place) bool {
-			from, to := w.cityRange(p)
+		inside := slices.ContainsFunc(within, func(p place) bool {
+			from, to := w.within(p, city)
 			return w.cityOf(h) >= from && w.cityOf(h) < to
 		})
 		if ok && inside && !seen[h] {
@@ -261,9 +258,8 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 // saltOf makes the choice of suppliers differ by session. It ignores the proof in the
 // session id, which differs by server, so that equal seeds make equal choices.
 func saltOf(session string) uint64 {
-	number, _, _ := strings.Cut(strings.TrimPrefix(session, "ses-"), "-")
 	var x uint64
-	for _, b := range []byte(number) {
+	for _, b := range []byte(sessionNumber(session)) {
 		x = x*31 + uint64(b)
 	}
 	return x
