@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
@@ -54,7 +55,7 @@ type MemoryEvents = *memoryEvents
 var (
 	NewMemoryEvents = newMemoryEvents
 	ErrEventsFull   = errEventsFull
-	WriteWhole      = writeWhole
+	RenameDocument  = func(file *os.File, path string) error { return tempFile{File: file}.renameTo(path) }
 )
 
 const DefaultEvents = defaultEvents

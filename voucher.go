@@ -21,7 +21,7 @@ type OrderVoucherRequest struct {
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
 	// IncludeDocument requests the document in the answer, beside its link. Above 8 MB it is
-	// ErrVoucherTooLarge. Only SaveVoucher, OpenVoucher and VerifyVoucher verify it.
+	// ErrVoucherTooLarge. OrderVoucher does not verify it; the other functions for vouchers do.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 

@@ -64,10 +64,10 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 	return nil
 }
 
-// DownloadVoucher downloads the document of v, in a temporary file, and writes it to w after it has
-// verified all of it. The errors are those of VerifyVoucher, ErrVoucherLinkExpired, and those of the
-// connection and of w, all in a *VoucherError; a nil w is a *ValidationError. The download ends with
-// ctx or WithTimeout; without a deadline, after five minutes. A broken one is not resumed.
+// DownloadVoucher downloads the document of v, unless it is in v, to a temporary file, and writes it to
+// w after it has verified all of it. The errors are those of VerifyVoucher, ErrVoucherLinkExpired, and
+// those of the connection and of w, all in a *VoucherError; a nil w is a *ValidationError. The download
+// ends with ctx or WithTimeout; without a deadline, after five minutes. A broken one is not resumed.
 //
 // The request has no credentials. It follows up to three redirects if the voucher has a digest. Link
 // and redirects must be https and lead to a public host, as ValidateCallbackURL defines it, and to its
@@ -85,54 +85,72 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		return set.faults.err(set.method)
 	}
 	_, err = helped(ctx, c, set.method, func(ctx context.Context) (none struct{}, err error) {
-		return none, c.downloadVoucher(ctx, v, w, set)
+		temp, err := c.spool(ctx, v, set, "")
+		if err != nil {
+			return none, err
+		}
+		defer func() { _ = temp.Close() }()
+		if _, err = io.Copy(w, temp); err != nil {
+			err = voucherError(v, transport.WithoutCause(ctx, err), "writing the verified document")
+		}
+		return none, err
 	})
 	return err
 }
 
-func (c *Client) downloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
-	temp, _, err := spool(func(w io.Writer) error { return c.fetchDocument(ctx, v, w, set) })
-	if err != nil {
-		return err
-	}
-	defer func() { _ = discard(temp) }()
-	if _, err := io.Copy(w, temp); err != nil {
-		return voucherError(v, transport.WithoutCause(ctx, err), "writing the verified document")
-	}
-	return nil
+// tempFile is removed when it is closed.
+type tempFile struct {
+	*os.File
+	size int64
 }
 
-// spool returns a temporary file, at its start, and its size, once write succeeds.
-func spool(write documentWriter) (*os.File, int64, error) {
-	temp, err := os.CreateTemp("", "voucher-*")
+func (f tempFile) Close() error {
+	err := f.File.Close()
+	os.Remove(f.Name())
+	return err
+}
+
+// spool returns the verified document of v in a temporary file, at its start. The file is in dir, or
+// else where temporary files are, and then ends with the process.
+func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir string) (temp tempFile, err error) {
+	file, err := os.CreateTemp(dir, ".voucher-*")
 	if err != nil {
-		return nil, 0, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
+		return temp, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
-	os.Remove(temp.Name()) // Unix: a killed process leaves no file
+	if dir == "" {
+		os.Remove(file.Name()) // Unix: a killed process leaves no file
+	}
 	whole := false
 	defer func() { // also when a transport panics
 		if !whole {
-			_ = discard(temp)
+			_ = tempFile{File: file}.Close()
 		}
 	}()
-	if err := write(temp); err != nil {
-		return nil, 0, err
+	if err := c.writeDocument(ctx, v, file, set); err != nil {
+		return temp, err
 	}
-	size, err := temp.Seek(0, io.SeekEnd)
+	size, err := file.Seek(0, io.SeekEnd)
 	if err == nil {
-		_, err = temp.Seek(0, io.SeekStart)
+		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, 0, &VoucherError{Err: err, Detail: "reading the temporary file"}
+		return temp, &VoucherError{Err: err, Detail: "reading the temporary file"}
 	}
 	whole = true
-	return temp, size, nil
+	return tempFile{file, size}, nil
 }
 
-func discard(temp *os.File) error {
-	err := temp.Close()
-	os.Remove(temp.Name()) // systems other than Unix
-	return err
+// renameTo syncs a file and makes it the file at path.
+func (f tempFile) renameTo(path string) error {
+	detail, err := "the verified document could not be written", errors.Join(f.Sync(), f.File.Close())
+	if err == nil {
+		detail, err = "the verified document could not be renamed", os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return &VoucherError{Err: err, Detail: detail}
+	}
+	return nil
 }
 
 func (s *settings) acceptable(v *types.Voucher) error {
@@ -153,7 +171,7 @@ func unsignedVoucher(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("size not accepted")
 
-// copyDocument is a documentWriter. It reads at most one byte more than is allowed.
+// copyDocument reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	sum := sha256.New()
 	limit := set.maxVoucherBytes
@@ -171,9 +189,13 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	return verdict(v, size, sum.Sum(nil), set)
 }
 
-func (c *Client) fetchDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
+// writeDocument writes the document in v, or the one behind its link.
+func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
+	}
+	if v.Content != nil {
+		return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
 	}
 	timeout := set.timeout
 	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
@@ -216,7 +238,14 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 		return nil, set.faults.err(set.method)
 	}
 	return helped(ctx, c, set.method, func(ctx context.Context) (*types.Voucher, error) {
-		return c.storeVoucher(ctx, req, set, func(write documentWriter) error { return writeWhole(path, write) })
+		v, temp, err := c.spoolVoucher(ctx, req, set, filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		if err := temp.renameTo(path); err != nil {
+			return nil, ofOrder(req.anyReference(), err)
+		}
+		return v, nil
 	})
 }
 
@@ -227,18 +256,13 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 	if err != nil {
 		return nil, err
 	}
-	document := new(VoucherDocument)
-	document.Voucher, err = helped(ctx, c, set.method, func(ctx context.Context) (*types.Voucher, error) {
-		return c.storeVoucher(ctx, req, set, func(write documentWriter) error {
-			temp, size, err := spool(write)
-			document.Content, document.Size = tempFile{temp}, size
-			return err
-		})
+	return helped(ctx, c, set.method, func(ctx context.Context) (*VoucherDocument, error) {
+		v, temp, err := c.spoolVoucher(ctx, req, set, "")
+		if err != nil {
+			return nil, err
+		}
+		return &VoucherDocument{v, temp.size, temp}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return document, nil
 }
 
 // VoucherDocument is a verified document, for http.ServeContent for instance. Only one goroutine may
@@ -277,29 +301,17 @@ func (d *VoucherDocument) Close() error {
 	return nil
 }
 
-// tempFile is removed when it is closed.
-type tempFile struct{ *os.File }
-
-func (f tempFile) Close() error { return discard(f.File) }
-
-// documentWriter writes a document. It returns nil only if all of it is verified. documentStore keeps
-// what one writes.
-type (
-	documentWriter func(io.Writer) error
-	documentStore  func(documentWriter) error
-)
-
-// storeVoucher gets the voucher of an order and calls store for each attempt to keep its document.
-func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, store documentStore) (*types.Voucher, error) {
+// spoolVoucher gets the voucher of an order and its document, in a file of spool.
+func (c *Client) spoolVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (*types.Voucher, tempFile, error) {
 	if req == nil {
-		return nil, nilRequest(set.method)
+		return nil, tempFile{}, nilRequest(set.method)
 	}
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {
-		v, err := c.storeOnce(ctx, &ask, set, store)
+		v, temp, err := c.spoolOnce(ctx, &ask, set, dir)
 		switch {
 		case err == nil:
-			return v, nil
+			return v, temp, nil
 		case errors.Is(err, ErrVoucherTooLarge) && ask.IncludeDocument:
 			ask.IncludeDocument = false
 			attempt--
@@ -307,7 +319,7 @@ func (c *Client) storeVoucher(ctx context.Context, req *OrderVoucherRequest, set
 			c.log.LogAttrs(ctx, slog.LevelInfo, "getting the voucher again",
 				append(logAttrs(err), slog.String(transport.LogReference, reference))...)
 		default:
-			return nil, ofOrder(reference, err)
+			return nil, temp, ofOrder(reference, err)
 		}
 	}
 }
@@ -316,57 +328,20 @@ func mayBeOutdated(err error) bool {
 	return errors.Is(err, ErrVoucherLinkExpired) || errors.Is(err, ErrVoucherAltered) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (c *Client) storeOnce(ctx context.Context, req *OrderVoucherRequest, set settings, store documentStore) (*types.Voucher, error) {
+func (c *Client) spoolOnce(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (_ *types.Voucher, temp tempFile, err error) {
 	resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
 	if err != nil {
-		return nil, err
+		return nil, temp, err
 	}
 	v, status := resp.Voucher, fmt.Sprintf("its status is %q", resp.Status)
 	switch {
 	case inPreparation(resp.Status):
-		return nil, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: status + "; AwaitVoucher waits for it"}
+		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: status + "; AwaitVoucher waits for it"}
 	case resp.Status != types.VoucherGenerated:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status}
+		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status}
 	case v == nil:
-		return nil, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status + ", but the answer has no voucher"}
+		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status + ", but the answer has no voucher"}
 	}
-	return v, store(func(file io.Writer) error {
-		if v.Content != nil {
-			return inlineDocument(ctx, v, file, set)
-		}
-		return c.fetchDocument(ctx, v, file, set)
-	})
-}
-
-func inlineDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
-	if err := set.acceptable(v); err != nil {
-		return err
-	}
-	return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
-}
-
-// writeWhole writes a file beside path, and renames it once write succeeds.
-func writeWhole(path string, write documentWriter) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".voucher-*")
-	if err != nil {
-		return &VoucherError{Err: err, Detail: "a file beside the target could not be created"}
-	}
-	renamed := false
-	defer func() { // also when a transport panics
-		if !renamed {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if err := write(file); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return &VoucherError{Err: err, Detail: "the verified document could not be written"}
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return &VoucherError{Err: err, Detail: "the verified document could not be renamed"}
-	}
-	renamed = true
-	return nil
+	temp, err = c.spool(ctx, v, set, dir)
+	return v, temp, err
 }
