@@ -74,7 +74,7 @@ const (
 // error is a *ValidationError with all faults.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
-		settings:   settings{facts: &ServiceFacts{}, attempts: defaultAttempts},
+		settings:   settings{CallOptions: CallOptions{ServiceFacts: &ServiceFacts{}, MaxAttempts: defaultAttempts}},
 		httpClient: &http.Client{Transport: NewTransport()},
 		log:        slog.New(slog.DiscardHandler),
 		maxBody:    defaultMaxBody,
@@ -304,16 +304,16 @@ func (x *exchange) prepare(p parts) (err error) {
 	}
 	x.set = x.set.over(&x.client.defaults)
 	if trace := &x.set.headers[headerTraceID]; *trace == "" {
-		if x.set.traceID != nil {
-			*trace = x.set.traceID(x.ctx)
+		if x.set.traceIDFrom != nil {
+			*trace = x.set.traceIDFrom(x.ctx)
 		}
 		if headerProblem(*trace) != "" { // no call fails for an id that only correlates
 			*trace = uuid.NewString()
 		}
 	}
 	x.session = p.session
-	x.answer = callAnswer{facts: x.set.facts, traceID: x.set.headers[headerTraceID], reference: p.reference,
-		keepRaw: x.set.rawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
+	x.answer = callAnswer{facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
+		keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
 	}
@@ -321,7 +321,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}
-	for name, values := range x.set.header {
+	for name, values := range x.set.Header {
 		if name != userAgent && len(values[0]) >= 8 {
 			secrets = append(secrets, values[0])
 		}
@@ -357,11 +357,11 @@ const maxTokenWait = 5 * time.Minute
 // limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no deadline.
 func (x *exchange) limitTime() {
 	deadline, bounded := x.ctx.Deadline()
-	if x.set.timeout == 0 && bounded {
+	if x.set.Timeout == 0 && bounded {
 		x.cancel = func() {}
 		return
 	}
-	timeout := cmp.Or(x.set.timeout, x.row.timeout)
+	timeout := cmp.Or(x.set.Timeout, x.row.timeout)
 	if x.set.queued {
 		x.attemptTimeout, timeout = timeout, maxTokenWait
 	}
@@ -378,7 +378,7 @@ func (x *exchange) call() *transport.Call {
 		bodySize = new(atomic.Int64)
 	}
 	policy := c.policy
-	policy.MaxAttempts = x.set.attempts
+	policy.MaxAttempts = x.set.MaxAttempts
 	if x.attemptTimeout > 0 { // others wait for this token
 		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
@@ -402,10 +402,10 @@ func (x *exchange) call() *transport.Call {
 		Streams:        x.streams,
 		BodySizeHint:   bodySize,
 	}
-	if id := x.set.requestID; id != nil {
+	if id := x.set.RequestID; id != nil {
 		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
 	}
-	if format := x.set.timestamp; format != nil {
+	if format := x.set.ClientRequestTimestamp; format != nil {
 		x.sending.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
 			return checkedHeader("WithClientRequestTimestamp", format(ctx, sent))
 		}
@@ -438,6 +438,6 @@ func (x *exchange) header() http.Header {
 	if x.session != "" {
 		put("Session-Id", x.session)
 	}
-	maps.Copy(h, x.set.header)
+	maps.Copy(h, x.set.Header)
 	return h
 }

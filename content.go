@@ -86,7 +86,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 		return place.ID, req
 	}
 	return helpedAll(ctx, c, "WalkDestinations", func(ctx context.Context) iter.Seq2[*types.Destination, error] {
-		return paging.Tree(ctx, *req, max(1, set.parallelism), ask, below)
+		return paging.Tree(ctx, *req, max(1, set.Parallelism), ask, below)
 	})
 }
 
@@ -160,7 +160,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	}
 	return helpedAll(ctx, c, "HotelsMetadataAll", func(ctx context.Context) iter.Seq2[*types.HotelMetadata, error] {
 		return func(yield func(*types.HotelMetadata, error) bool) {
-			for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.parallelism), fetch) {
+			for resp, err := range paging.PagesAhead(ctx, first.PageNum, first.PageSize, max(1, set.Parallelism), fetch) {
 				if err != nil {
 					yield(nil, pageError(OpHotelsMetadata, err))
 					return

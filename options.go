@@ -82,7 +82,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // Where id is empty, does not fit into a header or is that of the attempt before, the call ends with a
 // *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
-	return sharedOption{callOptionFor(optionRequestID, nilProblem(id), func(s *settings) { s.requestID = id })}
+	return sharedOption{callOptionFor(optionRequestID, nilProblem(id), func(s *settings) { s.RequestID = id })}
 }
 
 // WithHeader sends a header with each request to the API, those for tokens included: for a gateway, or
@@ -100,11 +100,11 @@ func WithHeader(name, value string) SharedOption {
 		problem = fmt.Sprintf("%.100q %s", name, problem)
 	}
 	return sharedOption{callOptionFor(optionHeader, problem, func(s *settings) {
-		s.header = maps.Clone(s.header)
-		if s.header == nil {
-			s.header = http.Header{}
+		s.Header = maps.Clone(s.Header)
+		if s.Header == nil {
+			s.Header = http.Header{}
 		}
-		s.header[name] = []string{value}
+		s.Header[name] = []string{value}
 	})}
 }
 
@@ -155,7 +155,7 @@ func headerNameProblem(name string) string {
 // concurrent use. Where it is empty or does not fit into a header, the call ends with a
 // *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
-	return sharedOption{callOptionFor(optionTimestamp, nilProblem(format), func(s *settings) { s.timestamp = format })}
+	return sharedOption{callOptionFor(optionTimestamp, nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })}
 }
 
 // checkedHeader checks the value that the function of an option made for a header.
@@ -170,13 +170,13 @@ func checkedHeader(option, value string) (string, error) {
 // Without both, the operation's default applies, as the package documentation lists it. It bounds each
 // call of a helper or an iterator; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption{callOptionFor(optionTimeout, positiveProblem(d), func(s *settings) { s.timeout = d })}
+	return sharedOption{callOptionFor(optionTimeout, positiveProblem(d), func(s *settings) { s.Timeout = d })}
 }
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries
 // off. The attempt after a 401 comes on top, and with 2 or more so do those that follow a 429.
 func WithMaxAttempts(n int) SharedOption {
-	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.attempts = n })}
+	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })}
 }
 
 // WithServiceFacts says what you know about the service beyond its document. On a call it
@@ -185,7 +185,7 @@ func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return sharedOption{callOptionFor(optionServiceFacts, "", func(s *settings) {
 		known.validate(&s.faults)
-		s.facts = known
+		s.ServiceFacts = known
 	})}
 }
 
@@ -218,7 +218,7 @@ func notNil(option string, value any, set clientOption) Option {
 // Where id is empty or does not fit into a header, the call has a new id, as without this option.
 // WithTraceID of a call wins. id must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
-	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceID = id })
+	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceIDFrom = id })
 }
 
 // WithLogger sets the logger: attempts at level debug; retries, token renewals and ends of recoveries

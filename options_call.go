@@ -47,14 +47,10 @@ type CallOptions struct {
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
-	asked := CallOptions{
-		Language: set.headers[headerLanguage], Market: set.headers[headerMarket], UserRef: set.headers[headerUserRef],
-		ClientIP: set.headers[headerClientIP], Currency: set.headers[headerCurrency], TraceID: set.headers[headerTraceID],
-		Header: set.header, RequestID: set.requestID, ClientRequestTimestamp: set.timestamp, Timeout: set.timeout,
-		MaxAttempts: set.attempts, ServiceFacts: set.facts.copied(), RawData: set.rawData, Parallelism: set.parallelism,
-		BatchSize: set.batchSize, Wakeup: set.wakeup, SaveRecovery: set.save, UnsignedVouchers: set.unsignedVouchers,
-		MaxVoucherBytes: set.maxVoucherBytes,
-	}
+	asked := set.CallOptions
+	asked.Language, asked.Market, asked.UserRef = set.headers[headerLanguage], set.headers[headerMarket], set.headers[headerUserRef]
+	asked.ClientIP, asked.Currency, asked.TraceID = set.headers[headerClientIP], set.headers[headerCurrency], set.headers[headerTraceID]
+	asked.ServiceFacts = set.ServiceFacts.copied()
 	if flags := set.headers[headerTest]; flags != "" {
 		asked.TestFlags = map[string]string{}
 		for pair := range strings.SplitSeq(flags, "&") {
@@ -174,26 +170,13 @@ func onlyMethods(methods ...Operation) takers {
 
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
-	method    Operation // the operation or helper that was called, for errors
-	given     uint32    // a bit for each option
-	headers   [headerCount]string
-	header    http.Header                  // of WithHeader
-	traceID   func(context.Context) string // of WithTraceIDFrom
-	requestID func(context.Context) string
-	timestamp func(context.Context, time.Time) string
-	timeout   time.Duration
-	attempts  int
-	rawData   bool
-	recovers  bool // a poll of a recovery, which no quota refuses
-	queued    bool // the time limit is that of each attempt, and begins with its slot
-	facts     *ServiceFacts
-
-	parallelism      int
-	batchSize        int
-	wakeup           <-chan struct{}
-	save             func(context.Context, *BookingRecovery) error
-	unsignedVouchers bool
-	maxVoucherBytes  int64
+	CallOptions           // those that set no header
+	method      Operation // the operation or helper that was called, for errors
+	given       uint32    // a bit for each option
+	headers     [headerCount]string
+	traceIDFrom func(context.Context) string // of WithTraceIDFrom
+	recovers    bool                         // a poll of a recovery, which no quota refuses
+	queued      bool                         // the time limit is that of each attempt, and begins with its slot
 	validation
 }
 
@@ -241,24 +224,20 @@ func (s settings) over(base *settings) settings {
 			s.headers[h] = base.headers[h]
 		}
 	}
-	if len(base.header) > 0 {
-		header := maps.Clone(base.header)
-		maps.Copy(header, s.header)
-		s.header = header
+	if len(base.Header) > 0 {
+		header := maps.Clone(base.Header)
+		maps.Copy(header, s.Header)
+		s.Header = header
 	}
-	s.traceID = base.traceID
-	s.attempts = cmp.Or(s.attempts, base.attempts)
-	if s.requestID == nil {
-		s.requestID = base.requestID
+	s.traceIDFrom = base.traceIDFrom
+	s.MaxAttempts = cmp.Or(s.MaxAttempts, base.MaxAttempts)
+	s.Timeout = cmp.Or(s.Timeout, base.Timeout)
+	s.ServiceFacts = cmp.Or(s.ServiceFacts, base.ServiceFacts)
+	if s.RequestID == nil {
+		s.RequestID = base.RequestID
 	}
-	if s.timestamp == nil {
-		s.timestamp = base.timestamp
-	}
-	if s.timeout == 0 {
-		s.timeout = base.timeout
-	}
-	if s.facts == nil {
-		s.facts = base.facts
+	if s.ClientRequestTimestamp == nil {
+		s.ClientRequestTimestamp = base.ClientRequestTimestamp
 	}
 	return s
 }
@@ -314,7 +293,7 @@ func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData. Tokens in it are redacted.
 func WithRawData() CallOption {
-	return callOptionFor(optionRawData, "", func(s *settings) { s.rawData = true })
+	return callOptionFor(optionRawData, "", func(s *settings) { s.RawData = true })
 }
 
 // WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The default is
@@ -322,20 +301,20 @@ func WithRawData() CallOption {
 // takes as many as are sent during one answer: 20 for 100 a second and answers of 200 ms. More only
 // wait, within their timeouts.
 func WithParallelism(n int) CallOption {
-	return callOptionFor(optionParallelism, rangeProblem(n, 1024), func(s *settings) { s.parallelism = n })
+	return callOptionFor(optionParallelism, rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }
 
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
 // most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) CallOption {
-	return callOptionFor(optionBatchSize, rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.batchSize = n })
+	return callOptionFor(optionBatchSize, rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
 }
 
 // WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance from a
 // webhook: use WakeHub.Watch. A channel of your own serves one wait, and needs a buffer of one, which
 // keeps a wake-up during a poll. A closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
-	return callOptionFor(optionWakeup, nilProblem(wakeup), func(s *settings) { s.wakeup = wakeup })
+	return callOptionFor(optionWakeup, nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
 // WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and
@@ -344,19 +323,19 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 // order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
 // is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
-	return callOptionFor(optionSaveRecovery, nilProblem(save), func(s *settings) { s.save = save })
+	return callOptionFor(optionSaveRecovery, nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }
 
 // WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a
 // signature block. Only its size is then checked, and its link must not redirect.
 func WithUnsignedVouchers() CallOption {
-	return callOptionFor(optionUnsignedVouchers, "", func(s *settings) { s.unsignedVouchers = true })
+	return callOptionFor(optionUnsignedVouchers, "", func(s *settings) { s.UnsignedVouchers = true })
 }
 
 // WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher,
 // 64 MiB by default. A larger one is a *VoucherError; if the voucher states it, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
-	return callOptionFor(optionMaxVoucherBytes, positiveProblem(n), func(s *settings) { s.maxVoucherBytes = n })
+	return callOptionFor(optionMaxVoucherBytes, positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)

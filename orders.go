@@ -225,7 +225,7 @@ func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
 // OrderStates returns what the client knows of order states, by WithServiceFacts.
 func (c *Client) OrderStates() OrderStates {
-	if facts := c.defaults.facts.copied(); facts != nil {
+	if facts := c.defaults.ServiceFacts.copied(); facts != nil {
 		return facts.OrderStates
 	}
 	return OrderStates{}
@@ -269,7 +269,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 }
 
 func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set settings) (*types.Order, error) {
-	states := set.over(&c.defaults).facts.OrderStates
+	states := set.over(&c.defaults).ServiceFacts.OrderStates
 	var seen *types.Order
 	start := time.Now()
 	for {
@@ -285,7 +285,7 @@ func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set
 		if seen != nil && states.decided(seen.Status) {
 			return seen, nil
 		}
-		if ended := waitUntil(ctx, awaitNext(start), set.wakeup); ended != nil {
+		if ended := waitUntil(ctx, awaitNext(start), set.Wakeup); ended != nil {
 			return seen, waitEnded(states.progress(customerReferenceNo, seen), ended, err)
 		}
 	}
@@ -427,7 +427,7 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
-	states := set.over(&c.defaults).facts.OrderStates
+	states := set.over(&c.defaults).ServiceFacts.OrderStates
 	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
 	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
 	var found string

@@ -206,7 +206,7 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 	for {
 		outcome, err := run.step(ctx)
 		if err == nil && outcome.State == BookingOpen {
-			ended := waitUntil(ctx, r.NextPoll, run.set.wakeup)
+			ended := waitUntil(ctx, r.NextPoll, run.set.Wakeup)
 			if ended == nil {
 				if time.Now().Before(r.NextPoll) { // a wake-up
 					r.NextPoll = time.Now().UTC().Round(0)
@@ -303,17 +303,17 @@ func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
-	set.timeout = cmp.Or(set.timeout, run.client.defaults.timeout, recoveryPollTimeout)
-	set.timeout = min(set.timeout, recoveryPollTimeout)
+	set.Timeout = cmp.Or(set.Timeout, run.client.defaults.Timeout, recoveryPollTimeout)
+	set.Timeout = min(set.Timeout, recoveryPollTimeout)
 	set.recovers = true
 	return set.to(OpQueryOrders)
 }
 
 func (run *recoveryRun) save(ctx context.Context) error {
-	if run.set.save == nil {
+	if run.set.SaveRecovery == nil {
 		return nil
 	}
-	return transport.WithoutCause(ctx, run.set.save(ctx, run.recovery))
+	return transport.WithoutCause(ctx, run.set.SaveRecovery(ctx, run.recovery))
 }
 
 // saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown.

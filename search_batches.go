@@ -99,9 +99,9 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	b := &batchSearch{client: c, request: *request, ids: request.HotelIDs,
 		set: collect("HotelListBatches", operations[OpHotelList], opts)}
 	set := &b.set
-	set.batchSize = cmp.Or(set.batchSize, defaultBatchSize)
-	set.parallelism = cmp.Or(set.parallelism, defaultBatchParallelism)
-	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.batchSize, types.MaxListPageSize))
+	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
+	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
+	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.BatchSize, types.MaxListPageSize))
 	if len(b.ids) == 0 {
 		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
 	}
@@ -118,8 +118,8 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {
 	defer close(pages)
 	var batches sync.WaitGroup
-	underWay := make(chan struct{}, b.set.parallelism)
-	for ids := range slices.Chunk(b.ids, b.set.batchSize) {
+	underWay := make(chan struct{}, b.set.Parallelism)
+	for ids := range slices.Chunk(b.ids, b.set.BatchSize) {
 		underWay <- struct{}{}
 		batches.Go(func() {
 			if err := b.search(ctx, ids, pages); err != nil {

@@ -99,7 +99,7 @@ func (c *Client) awaitVoucher(ctx context.Context, req *OrderVoucherRequest, set
 		case err == nil:
 			seen = resp
 		}
-		if ended := waitUntil(ctx, awaitNext(start), set.wakeup); ended != nil {
+		if ended := waitUntil(ctx, awaitNext(start), set.Wakeup); ended != nil {
 			return seen, waitEnded(voucherProgress(req, seen), ended, err)
 		}
 	}

@@ -34,7 +34,7 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 		return settings{}, err
 	}
 	set := collect(method, row, opts)
-	set.maxVoucherBytes = cmp.Or(set.maxVoucherBytes, defaultMaxVoucher)
+	set.MaxVoucherBytes = cmp.Or(set.MaxVoucherBytes, defaultMaxVoucher)
 	return set, set.faults.err(method)
 }
 
@@ -54,7 +54,7 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 	switch {
 	case size == 0 || v.Signature == nil && size != v.ByteSize:
 		return voucherError(v, ErrVoucherAltered, "it has %d bytes instead of %d", size, v.ByteSize)
-	case v.Signature == nil && !set.unsignedVouchers:
+	case v.Signature == nil && !set.UnsignedVouchers:
 		return unsignedVoucher(v)
 	case v.Signature == nil:
 		return nil
@@ -157,9 +157,9 @@ func (s *settings) acceptable(v *types.Voucher) error {
 	switch {
 	case v == nil:
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
-	case v.ByteSize > s.maxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
-		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.maxVoucherBytes)
-	case v.Signature == nil && !s.unsignedVouchers:
+	case v.ByteSize > s.MaxVoucherBytes || v.Signature == nil && v.ByteSize < 1:
+		return voucherError(v, errVoucherSize, "it states %d bytes; the limit is %d (WithMaxVoucherBytes)", v.ByteSize, s.MaxVoucherBytes)
+	case v.Signature == nil && !s.UnsignedVouchers:
 		return unsignedVoucher(v)
 	}
 	return nil
@@ -174,7 +174,7 @@ var errVoucherSize = errors.New("size not accepted")
 // copyDocument reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	sum := sha256.New()
-	limit := set.maxVoucherBytes
+	limit := set.MaxVoucherBytes
 	if v.Signature == nil {
 		limit = v.ByteSize
 	}
@@ -183,8 +183,8 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	switch {
 	case err != nil:
 		return voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "after %d of %d bytes", size, v.ByteSize)
-	case size > set.maxVoucherBytes:
-		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.maxVoucherBytes)
+	case size > set.MaxVoucherBytes:
+		return voucherError(v, errVoucherSize, "it has more than %d bytes (WithMaxVoucherBytes)", set.MaxVoucherBytes)
 	}
 	return verdict(v, size, sum.Sum(nil), set)
 }
@@ -197,7 +197,7 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	if v.Content != nil {
 		return copyDocument(ctx, w, base64.NewDecoder(base64.StdEncoding, strings.NewReader(v.Content.Base64)), v, set, nil)
 	}
-	timeout := set.timeout
+	timeout := set.Timeout
 	if _, bounded := ctx.Deadline(); timeout == 0 && !bounded {
 		timeout = documentTimeout
 	}

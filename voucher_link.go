@@ -80,7 +80,7 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set(userAgent, cmp.Or(c.defaults.header.Get(userAgent), defaultUserAgent))
+	req.Header.Set(userAgent, cmp.Or(c.defaults.Header.Get(userAgent), defaultUserAgent))
 	req.Header.Set("Accept-Encoding", "identity") // the digest is over the bytes as issued
 	// A RoundTripper follows no redirect and has no cookies.
 	resp, err := c.documentTransport(req).RoundTrip(req)
