@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // road is a service and the way to it. It counts arrivals over an exact rolling second, and refuses those above.
@@ -127,9 +129,8 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 							r.drive(t, w, seed, load.callersPerSlot*n, 70*time.Second)
 							time.Sleep(load.rest)
 						}
-						if r.refused > 0 || busiest(r.arrivals, time.Second) > n {
-							t.Errorf("%d of %d requests were refused", r.refused, r.left)
-						}
+						assert.Zero(t, r.refused, "of %d requests", r.left)
+						assert.LessOrEqual(t, busiest(r.arrivals, time.Second), n)
 					})
 				})
 			}
@@ -172,12 +173,8 @@ func TestThroughput(t *testing.T) {
 					r.drive(t, w, 1, 4*n, time.Minute)
 					used := float64(r.left-before) / float64(60*n)
 					t.Logf("%.3f of the limit", used)
-					if used < test.atLeast {
-						t.Errorf("%.3f of the limit, want at least %.2f", used, test.atLeast)
-					}
-					if r.refused > 0 {
-						t.Errorf("%d refused", r.refused)
-					}
+					assert.GreaterOrEqual(t, used, test.atLeast)
+					assert.Zero(t, r.refused)
 				})
 			})
 		}
@@ -194,7 +191,7 @@ func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 		answered.Sent()
 		answered.Done(Result{FirstByte: time.Now(), ArrivedBy: time.Now()})
 		acquire(t, w)
-		wantAfter(t, start, 2*time.Second)
+		assert.Equal(t, 2*time.Second, time.Since(start))
 	})
 }
 
@@ -296,7 +293,7 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 				}
 				synctest.Wait()
 				acquire(t, w)
-				wantAfter(t, start, test.want)
+				assert.Equal(t, test.want, time.Since(start))
 				time.Sleep(time.Second) // for an answer that is late
 			})
 		})

@@ -4,12 +4,14 @@ package ratelimit
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const ms = time.Millisecond
@@ -42,9 +44,7 @@ func mustAcquire(t *testing.T, w *Window, n int) {
 func acquire(t *testing.T, w *Window) *Permit {
 	t.Helper()
 	p, err := w.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -69,18 +69,17 @@ func inLine(t *testing.T, w *Window) <-chan *Permit {
 	return granted
 }
 
-func wantAfter(t *testing.T, start time.Time, want time.Duration) {
-	t.Helper()
-	if got := time.Since(start); got != want {
-		t.Fatalf("granted after %v, want %v", got, want)
-	}
+// until acquires with a deadline.
+func until(t *testing.T, w *Window, deadline time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	_, err := w.Acquire(ctx)
+	return err
 }
 
 func wantNoTimer(t *testing.T, w *Window) {
 	t.Helper()
-	if w.timer != nil && w.timer.Stop() {
-		t.Fatal("a timer runs, and nobody waits")
-	}
+	require.False(t, w.timer != nil && w.timer.Stop(), "a timer runs, and nobody waits")
 }
 
 // A newcomer finds a slot that is due, but whose timer has not run yet: those in line come first.
@@ -94,14 +93,8 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 		w.mu.Unlock()
 		time.Sleep(time.Second)
 
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the newcomer got %v", err)
-		}
-		if len(next) != 1 {
-			t.Error("the one in line was not served")
-		}
+		assert.ErrorIs(t, until(t, w, time.Second/2), context.DeadlineExceeded)
+		assert.Len(t, next, 1, "the one in line was served")
 		<-next
 	})
 }
@@ -109,22 +102,14 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 func TestPauseAgainstADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, start := NewWindow(2, time.Second, 0), time.Now()
-		until := func(deadline time.Duration) error {
-			ctx, cancel := context.WithTimeout(t.Context(), deadline)
-			defer cancel()
-			_, err := w.Acquire(ctx)
-			return err
-		}
 		w.Pause(start.Add(7 * time.Second))
-		if err := until(7*time.Second + 1); err != nil {
-			t.Error(err)
-		}
-		wantAfter(t, start, 7*time.Second)
+		assert.NoError(t, until(t, w, 7*time.Second+1))
+		assert.Equal(t, 7*time.Second, time.Since(start))
 		w.Pause(time.Unix(1<<55, 0))
-		if err := until(24 * time.Hour); !errors.Is(err, ErrPaused) || errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		wantAfter(t, start, 7*time.Second)
+		err := until(t, w, 24*time.Hour)
+		assert.ErrorIs(t, err, ErrPaused)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 7*time.Second, time.Since(start))
 		wantNoTimer(t, w)
 	})
 }
@@ -134,12 +119,8 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	w := NewWindow(1, time.Second, 0)
 	date := time.Now().Add(time.Hour).Round(0)
 	w.Pause(date)
-	if w.pausedUntil == w.pausedUntil.Round(0) {
-		t.Error("no monotonic reading")
-	}
-	if off := w.pausedUntil.Sub(date).Abs(); off > time.Second {
-		t.Errorf("%v beside the date", off)
-	}
+	assert.NotEqual(t, w.pausedUntil.Round(0), w.pausedUntil, "it has a monotonic reading")
+	assert.WithinDuration(t, date, w.pausedUntil, time.Second)
 }
 
 // A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the
@@ -163,7 +144,7 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 			w.serve(time.Now())
 			w.mu.Unlock()
 			<-next
-			wantAfter(t, start, 0)
+			require.Zero(t, time.Since(start))
 			wantNoTimer(t, w)
 		}
 	})
@@ -175,24 +156,16 @@ func TestGivingBackTooOftenPanics(t *testing.T) {
 		"Sent":            func(p *Permit) { p.Sent(); defer unused(p); p.Sent() },
 		"Sent after Done": func(p *Permit) { unused(p); p.Sent() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := NewWindow(2, time.Hour, 0)
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Error("the rate limit was raised")
-					}
-				}()
-				twice(acquire(t, w))
-			}()
-			mustAcquire(t, w, 1) // and goes on working
-		})
+		w := NewWindow(2, time.Hour, 0)
+		p := acquire(t, w)
+		assert.Panics(t, func() { twice(p) }, name)
+		mustAcquire(t, w, 1) // and goes on working
 	}
 }
 
 func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
 	long, short := NewWindow(3000, time.Hour, 0), NewWindow(3, time.Nanosecond, 0)
-	if got := testing.AllocsPerRun(1000, func() {
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		for _, w := range []*Window{long, short} {
 			p, _ := w.Acquire(t.Context())
 			leave(p)
@@ -200,33 +173,24 @@ func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
 			unused(p)
 			time.Sleep(time.Nanosecond) // on a coarse clock, too, the short one has room
 		}
-	}); got != 0 {
-		t.Errorf("%v allocations", got)
-	}
-	if got := testing.AllocsPerRun(100, func() {
+	}))
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for range 50 { // requests without an answer
 			p, _ := short.Acquire(t.Context())
 			p.Sent()
 			p.Done(Result{})
 			time.Sleep(2 * time.Nanosecond)
 		}
-	}); got != 0 {
-		t.Errorf("%v allocations in 50 requests without an answer", got)
-	}
-	if long.timer != nil || short.timer != nil {
-		t.Error("a timer")
-	}
+	}))
+	assert.Nil(t, long.timer)
+	assert.Nil(t, short.timer)
 }
 
 func TestTimerStopsWithTheLastWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(1, time.Second, 0)
 		mustAcquire(t, w, 1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		if _, err := w.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, until(t, w, time.Second/2), context.DeadlineExceeded)
 		wantNoTimer(t, w)
 	})
 }
