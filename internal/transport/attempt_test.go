@@ -45,9 +45,7 @@ func TestAttemptsShareNothing(t *testing.T) {
 				}
 			}
 		})
-		resp := reply(503, "busy")
-		resp.Header.Set("Set-Cookie", fmt.Sprintf("node=%d", len(sent)))
-		return resp, nil
+		return reply(503, "busy", "Set-Cookie", fmt.Sprintf("node=%d", len(sent))), nil
 	})
 	r := do(t, rt, "http://127.0.0.1:1/api", func(c *Call) { c.HTTP.Jar = jar })
 	close(done)
@@ -73,7 +71,7 @@ func TestTimeoutMilliseconds(t *testing.T) {
 			got = r.Header.Get("Timeout-Milliseconds")
 			return reply(200, "{}"), nil
 		})
-		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.SendTimeout = hinted })
+		do(t, rt, nowhere, func(c *Call) { c.SendTimeout = hinted })
 		assert.Equal(t, hinted, got != "")
 	}
 }
@@ -107,9 +105,11 @@ func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer ts.Close()
 	for name, during := range map[string]func(*Call, context.CancelFunc){
-		"before the call":      func(_ *Call, cancel context.CancelFunc) { cancel() },
-		"in the rate limiter":  func(c *Call, cancel context.CancelFunc) { c.RateLimiter = &cancelling{cancel: cancel} },
-		"while a token is due": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &cancellingTokens{cancel: cancel} },
+		"before the call": func(_ *Call, cancel context.CancelFunc) { cancel() },
+		"in the rate limiter": func(c *Call, cancel context.CancelFunc) {
+			c.RateLimiter = &recording{acquire: func() error { cancel(); return nil }}
+		},
+		"while a token is due": func(c *Call, cancel context.CancelFunc) { c.TokenSource = &tokenSeries{read: cancel} },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCall(newTransport(t, nil), ts.URL)
@@ -119,9 +119,8 @@ func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
 		assert.ErrorIs(t, r.Err, context.Canceled, name)
 		assert.False(t, r.Sent, name)
 		assert.Zero(t, r.Attempts, name)
-		if limiter, ok := c.RateLimiter.(*cancelling); ok {
-			assert.Equal(t, [2]int64{0, 1}, limiter.settled())
-		}
+		limiter := c.RateLimiter.(*recording)
+		assert.Equal(t, [2]int64{0, int64(limiter.asked)}, limiter.settled(), name)
 	}
 	assert.Zero(t, requests.Load())
 }
@@ -130,7 +129,7 @@ func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
 // after its deadline by the wall clock.
 func TestDeadlineThatPassedWhileSuspended(t *testing.T) {
 	for _, mutates := range []bool{true, false} {
-		c := newCall(roundTripper(func(*http.Request) (*http.Response, error) { return reply(200, "{}"), nil }), "http://127.0.0.1:1")
+		c := newCall(replies(200, "{}"), nowhere)
 		c.Mutates = mutates
 		r := Send(suspended{t.Context()}, c)
 		if !mutates {
@@ -148,26 +147,6 @@ func TestDeadlineThatPassedWhileSuspended(t *testing.T) {
 type suspended struct{ context.Context }
 
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
-
-type cancelling struct {
-	recording
-	cancel context.CancelFunc
-}
-
-func (c *cancelling) Acquire(ctx context.Context) (Permit, error) {
-	c.cancel()
-	return c.recording.Acquire(ctx)
-}
-
-type cancellingTokens struct {
-	tokenSeries
-	cancel context.CancelFunc
-}
-
-func (c *cancellingTokens) Authorization(ctx context.Context) (Authorization, error) {
-	c.cancel()
-	return c.tokenSeries.Authorization(ctx)
-}
 
 // A redirect is an answer like any other: no request follows its Location, with or without
 // the body, and the answer keeps the header.
@@ -220,11 +199,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 func TestHTTPClientReceivesTheStatus(t *testing.T) {
 	for _, status := range []int{101, 200, 204, 307, 401, 429, 503, 999} {
-		answer := reply(status, "{}")
-		answer.Header.Set("Set-Cookie", "node=1")
-		answer.Header.Set("Location", "/elsewhere")
-		r := &run{Call: newCall(roundTripper(func(*http.Request) (*http.Response, error) { return answer, nil }), ""), ctx: t.Context()}
-		resp, err := r.RoundTrip(httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1", http.NoBody))
+		r := &run{Call: newCall(replies(status, "{}", "Set-Cookie", "node=1", "Location", "/elsewhere"), ""), ctx: t.Context()}
+		resp, err := r.RoundTrip(httptest.NewRequest(http.MethodPost, nowhere, http.NoBody))
 		require.NoError(t, err)
 		assert.Equal(t, status, resp.StatusCode)
 		assert.Equal(t, http.Header{"Set-Cookie": {"node=1"}}, resp.Header)
@@ -248,9 +224,6 @@ func TestErrorNamesTheEnd(t *testing.T) {
 		})))
 		return resp, nil
 	})
-	fails := func(err error) roundTripper {
-		return func(*http.Request) (*http.Response, error) { return nil, err }
-	}
 	const second, never = time.Second, time.Hour
 	for _, c := range []struct {
 		name                      string
@@ -277,7 +250,7 @@ func TestErrorNamesTheEnd(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 				defer cancel()
 				defer time.AfterFunc(c.cancel, cancel).Stop()
-				call := newCall(c.rt, "http://127.0.0.1:1")
+				call := newCall(c.rt, nowhere)
 				call.HTTP.Timeout, call.Policy.MaxAttempts = c.timeout, 1
 				assert.EqualError(t, Send(ctx, call).Err, c.want)
 			})
@@ -299,7 +272,7 @@ func TestLogOfAttempts(t *testing.T) {
 		}
 		return reply(200, `{"code":0}`), nil
 	})
-	do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+	do(t, rt, nowhere, func(c *Call) {
 		c.TokenSource = &tokenSeries{}
 		c.Scrub = func(text, authorization string) string { return strings.ReplaceAll(text, authorization, "***") }
 		c.Log = logTo(&log, "took", "wait")

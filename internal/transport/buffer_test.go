@@ -42,7 +42,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 		resp := reply(200, "{}")
 		resp.ContentLength = 1 << 30
 		return resp, nil
-	}), "http://127.0.0.1:1")
+	}), nowhere)
 	call.Policy.MaxBody = 1 << 30
 	r := Send(t.Context(), call)
 	require.NoError(t, r.Err)
@@ -79,7 +79,7 @@ func TestBodySizeHint(t *testing.T) {
 	})
 	var usual atomic.Int64
 	room := func() int {
-		call := newCall(rt, "http://127.0.0.1:1")
+		call := newCall(rt, nowhere)
 		call.BodySizeHint, call.Policy.MaxBody = &usual, 2*page
 		r := Send(t.Context(), call) // whose buffer does not go back to the pool
 		require.NoError(t, r.Err)

@@ -84,15 +84,16 @@ func TestReadIsSentAgainByThePolicyAlone(t *testing.T) {
 }
 
 func TestFailureKeepsIdleConnections(t *testing.T) {
-	rt := &closable{}
-	r := do(t, rt, "http://127.0.0.1:1", nil)
+	rt := &closable{roundTripper: fails(errors.New("down"))}
+	r := do(t, rt, nowhere, nil)
 	require.Error(t, r.Err)
 	assert.Zero(t, rt.closed)
 }
 
-type closable struct{ closed int }
-
-func (c *closable) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("down") }
+type closable struct {
+	roundTripper
+	closed int
+}
 
 func (c *closable) CloseIdleConnections() { c.closed++ }
 
@@ -104,13 +105,13 @@ func TestRequestIDOfWhatWasSent(t *testing.T) {
 		sent = append(sent, r.Header.Get("Request-Id"))
 		return reply(503, "busy"), nil
 	})
-	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.RateLimiter = &closing{open: 2} })
+	r := do(t, rt, nowhere, func(c *Call) { c.RateLimiter = grants(2) })
 	require.ErrorContains(t, r.Err, "closed")
 	require.Len(t, sent, 2)
 	assert.Equal(t, sent[1], r.RequestID)
 	assert.Equal(t, 503, r.EarlierStatus)
 
-	r = do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.RateLimiter = &closing{} })
+	r = do(t, rt, nowhere, func(c *Call) { c.RateLimiter = grants(0) })
 	assert.Empty(t, r.RequestID, "nothing was sent")
 }
 
@@ -121,12 +122,11 @@ func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Minute, cancel)
-			c := newCall(roundTripper(func(*http.Request) (*http.Response, error) {
-				if status == 0 {
-					return nil, io.ErrUnexpectedEOF
-				}
-				return reply(status, "busy"), nil
-			}), "http://127.0.0.1:1")
+			rt := replies(status, "busy")
+			if status == 0 {
+				rt = fails(io.ErrUnexpectedEOF)
+			}
+			c := newCall(rt, nowhere)
 			c.Policy = Policy{MaxAttempts: 9, Backoff: 1e6 * time.Hour, MaxBackoff: 1e6 * time.Hour, MaxBody: 100}
 			r := Send(ctx, c)
 			require.ErrorIs(t, r.Err, context.Canceled)
@@ -152,7 +152,7 @@ func TestPanicLeavesNoTimer(t *testing.T) {
 			attempt = r.Context()
 			end()
 			return nil, nil
-		}), "http://127.0.0.1:1")
+		}), nowhere)
 		call.HTTP.Timeout = time.Hour
 		ended := make(chan struct{})
 		go func() {
@@ -170,14 +170,12 @@ func TestCallIsNotChanged(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	var bodies, cookies []string
-	c := newCall(nil, "http://127.0.0.1:1")
+	c := newCall(nil, nowhere)
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		r.Header.Set("Trace-Id", "rewritten")
 		bodies, cookies = append(bodies, string(body)), append(cookies, r.Header.Get("Cookie"))
-		resp := reply(503, "busy")
-		resp.Header.Set("Set-Cookie", "node=1")
-		return resp, err
+		return reply(503, "busy", "Set-Cookie", "node=1"), err
 	})
 	c.HTTP, c.TokenSource = http.Client{Transport: &rt, Jar: jar}, &tokenSeries{}
 	before := *c

@@ -23,6 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const nowhere = "http://127.0.0.1:1"
+
 var quick = Policy{MaxAttempts: 3, Backoff: time.Microsecond, MaxBackoff: time.Millisecond, MaxRetryAfter: time.Second, MaxBody: 1 << 20}
 
 func newCall(rt http.RoundTripper, url string) *Call {
@@ -55,17 +57,16 @@ func newTransport(t *testing.T, config *tls.Config) *http.Transport {
 	return tr
 }
 
-// closing is a rate limiter that grants a few slots.
-type closing struct {
-	recording
-	open int
-}
-
-func (c *closing) Acquire(ctx context.Context) (Permit, error) {
-	if c.open--; c.open < 0 {
-		return nil, errors.New("closed")
+// grants returns a rate limiter that grants n slots.
+func grants(n int) *recording {
+	limiter := &recording{}
+	limiter.acquire = func() error {
+		if limiter.asked > n {
+			return errors.New("closed")
+		}
+		return nil
 	}
-	return c.recording.Acquire(ctx)
+	return limiter
 }
 
 // logTo logs to w without times and without the attributes that differ between runs.
@@ -85,18 +86,37 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func reply(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+func reply(status int, body string, header ...string) *http.Response {
+	h := http.Header{}
+	for pair := range slices.Chunk(header, 2) {
+		if pair[1] != "" {
+			h.Set(pair[0], pair[1])
+		}
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+}
+
+// replies gives every request the same answer.
+func replies(status int, body string, header ...string) roundTripper {
+	return func(*http.Request) (*http.Response, error) { return reply(status, body, header...), nil }
+}
+
+func fails(err error) roundTripper {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
 // tokenSeries hands out a new token after each refusal.
 type tokenSeries struct {
 	n     int
 	err   error
-	reads int // that succeed before err
+	reads int    // that succeed before err
+	read  func() // if set, called by each
 }
 
 func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
+	if b.read != nil {
+		b.read()
+	}
 	if b.reads--; b.reads >= 0 {
 		return Authorization{}, nil
 	}
@@ -113,9 +133,19 @@ type recording struct {
 	sent, done atomic.Int64
 	results    []ratelimit.Result
 	pauses     []time.Time
+	asked      int          // for slots
+	acquire    func() error // if set, refuses them
 }
 
-func (c *recording) Acquire(context.Context) (Permit, error) { return (*permit)(c), nil }
+func (c *recording) Acquire(context.Context) (Permit, error) {
+	c.asked++
+	if c.acquire != nil {
+		if err := c.acquire(); err != nil {
+			return nil, err
+		}
+	}
+	return (*permit)(c), nil
+}
 
 func (c *recording) Pause(until time.Time) { c.pauses = append(c.pauses, until) }
 

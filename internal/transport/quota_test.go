@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,20 +17,20 @@ func TestRetryQuota(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for _, c := range []struct {
 		name     string
-		answer   func() (*http.Response, error)
+		answer   roundTripper
 		mutates  bool
 		requests int // of 300 calls of at most three attempts
 	}{
-		{"503", func() (*http.Response, error) { return reply(503, "busy"), nil }, false, 300 + 500/5},
-		{"no connection", func() (*http.Response, error) { return nil, down }, false, 300 + 500/5},
-		{"time-out", func() (*http.Response, error) { return nil, context.DeadlineExceeded }, false, 300 + 500/10},
-		{"Book, 503", func() (*http.Response, error) { return reply(503, "busy"), nil }, true, 300},
-		{"400", func() (*http.Response, error) { return reply(400, `{"code":1}`), nil }, false, 300},
+		{"503", replies(503, "busy"), false, 300 + 500/5},
+		{"no connection", fails(down), false, 300 + 500/5},
+		{"time-out", fails(context.DeadlineExceeded), false, 300 + 500/10},
+		{"Book, 503", replies(503, "busy"), true, 300},
+		{"400", replies(400, `{"code":1}`), false, 300},
 	} {
 		requests, refused, quota := 0, 0, new(RetryQuota)
-		rt := roundTripper(func(*http.Request) (*http.Response, error) { requests++; return c.answer() })
 		for range 300 {
-			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) { call.Quota, call.Mutates = quota, c.mutates })
+			r := do(t, c.answer, nowhere, func(call *Call) { call.Quota, call.Mutates = quota, c.mutates })
+			requests += r.Attempts
 			if r.QuotaSpent {
 				refused++
 			}
@@ -42,23 +41,16 @@ func TestRetryQuota(t *testing.T) {
 
 	quota := new(RetryQuota)
 	quota.spent.Store(quotaSize)
-	fails := true
-	rt := roundTripper(func(*http.Request) (*http.Response, error) {
-		if fails {
-			return reply(503, "busy"), nil
-		}
-		return reply(200, "{}"), nil
-	})
-	for i := range retryCost {
-		assert.Equal(t, 1, do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Quota = quota }).Attempts, "%d", i)
-		fails = false
-		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Quota = quota })
-		fails = true
+	attempts := func(rt roundTripper) int {
+		return do(t, rt, nowhere, func(c *Call) { c.Quota = quota }).Attempts
 	}
-	assert.Equal(t, 2, do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Quota = quota }).Attempts)
-	fails = false
+	for i := range retryCost {
+		assert.Equal(t, 1, attempts(replies(503, "busy")), "%d", i)
+		attempts(replies(200, "{}"))
+	}
+	assert.Equal(t, 2, attempts(replies(503, "busy")))
 	for range 2 * quotaSize {
-		do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Quota = quota })
+		attempts(replies(200, "{}"))
 	}
 	assert.Zero(t, quota.spent.Load(), "it is never more than full")
 }

@@ -37,7 +37,7 @@ func TestMutatingRequestAfterEnvelopedRefusal(t *testing.T) {
 					return reply(200, `{"code":0,"data":{}}`), nil
 				})
 				bearer := &tokenSeries{}
-				r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Mutates, c.TokenSource = true, bearer })
+				r := do(t, rt, nowhere, func(c *Call) { c.Mutates, c.TokenSource = true, bearer })
 				require.NoError(t, r.Err)
 				assert.Equal(t, 200, r.Answer.Status)
 				require.Len(t, ids, 2)
@@ -51,14 +51,9 @@ func TestMutatingRequestAfterEnvelopedRefusal(t *testing.T) {
 
 // A second 401 ends the call: the fresh token is not the cure.
 func TestUnauthorizedTwice(t *testing.T) {
-	var n int
-	rt := roundTripper(func(*http.Request) (*http.Response, error) {
-		n++
-		return reply(401, `{"code":1,"msg":"no"}`), nil
-	})
-	r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.TokenSource = &tokenSeries{} })
+	r := do(t, replies(401, `{"code":1,"msg":"no"}`), nowhere, func(c *Call) { c.TokenSource = &tokenSeries{} })
 	assert.Equal(t, 401, r.Answer.Status)
-	assert.Equal(t, 2, n)
+	assert.Equal(t, 2, r.Attempts)
 }
 
 // A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
@@ -90,13 +85,9 @@ func TestTooManyRequestsPauses(t *testing.T) {
 					if time.Since(start) >= c.want && len(limiter.pauses) > 0 {
 						return reply(200, `{"code":0}`), nil
 					}
-					resp := reply(429, c.body)
-					if c.header != "" {
-						resp.Header.Set("Retry-After", c.header)
-					}
-					return resp, nil
+					return reply(429, c.body, "Retry-After", c.header), nil
 				})
-				call := newCall(rt, "http://127.0.0.1:1")
+				call := newCall(rt, nowhere)
 				call.RateLimiter, call.Policy.MaxRetryAfter = limiter, time.Minute
 				r := Send(t.Context(), call)
 				r.Answer.Release()
@@ -122,14 +113,7 @@ func TestUnavailableWithRetryAfter(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			limiter := &recording{}
-			rt := roundTripper(func(*http.Request) (*http.Response, error) {
-				resp := reply(503, "busy")
-				if header != "" {
-					resp.Header.Set("Retry-After", header)
-				}
-				return resp, nil
-			})
-			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) {
+			r := do(t, replies(503, "busy", "Retry-After", header), nowhere, func(call *Call) {
 				call.RateLimiter = limiter
 				call.Policy.MaxAttempts, call.Policy.MaxRetryAfter = 2, time.Minute
 			})
@@ -160,13 +144,8 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 
 func TestNoWaitPastTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rt := roundTripper(func(*http.Request) (*http.Response, error) {
-			resp := reply(429, `{"code":100000429}`)
-			resp.Header.Set("Retry-After", "60")
-			return resp, nil
-		})
 		start := time.Now()
-		r := do(t, rt, "http://127.0.0.1:1", func(c *Call) { c.Policy.MaxRetryAfter = time.Minute })
+		r := do(t, replies(429, `{"code":100000429}`, "Retry-After", "60"), nowhere, func(c *Call) { c.Policy.MaxRetryAfter = time.Minute })
 		require.NoError(t, r.Err)
 		assert.Equal(t, 429, r.Answer.Status)
 		assert.Zero(t, time.Since(start))
@@ -259,14 +238,14 @@ func TestLogOfRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var ids []string
-		answers := []*http.Response{reply(503, "busy"), reply(429, `{"code":100000429,"msg":"slow down"}`), reply(429, "<html>")}
-		answers[2].Header.Set("Retry-After", "9")
+		answers := []*http.Response{reply(503, "busy"), reply(429, `{"code":100000429,"msg":"slow down"}`),
+			reply(429, "<html>", "Retry-After", "9")}
 		rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 			ids = append(ids, r.Header.Get("Request-Id"))
 			return answers[len(ids)-1], nil
 		})
 		limiter := &recording{}
-		do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+		do(t, rt, nowhere, func(c *Call) {
 			c.RateLimiter, c.Log = limiter, logTo(&log, "took", "wait")
 		})
 		require.Len(t, ids, 3)
@@ -290,11 +269,9 @@ func TestJitterOnTopOfRetryAfter(t *testing.T) {
 				if time.Since(start) > 0 {
 					return reply(200, `{"code":0}`), nil
 				}
-				resp := reply(429, `{"code":100000429}`)
-				resp.Header.Set("Retry-After", "2")
-				return resp, nil
+				return reply(429, `{"code":100000429}`, "Retry-After", "2"), nil
 			})
-			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+			r := do(t, rt, nowhere, func(c *Call) {
 				c.Policy = Policy{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second, MaxRetryAfter: time.Minute, MaxBody: 1 << 20}
 			})
 			require.Equal(t, 200, r.Answer.Status)
@@ -311,7 +288,6 @@ func TestJitterOnTopOfRetryAfter(t *testing.T) {
 // between them, and nothing counts as sent.
 func TestFailingLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rt := roundTripper(func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil })
 		for _, tc := range []struct{ open, attempts, asked, earlier int }{
 			{0, 0, 4, 0}, // it never grants a slot
 			{1, 1, 4, 503},
@@ -319,13 +295,13 @@ func TestFailingLimiter(t *testing.T) {
 			{4, 4, 4, 503},
 		} {
 			start := time.Now()
-			limiter := &closing{open: tc.open}
-			r := do(t, rt, "http://127.0.0.1:1", func(c *Call) {
+			limiter := grants(tc.open)
+			r := do(t, replies(503, "busy"), nowhere, func(c *Call) {
 				c.RateLimiter = limiter
 				c.Policy = Policy{MaxAttempts: 4, Backoff: time.Second, MaxBackoff: time.Hour, MaxBody: 1 << 20}
 			})
 			assert.Equal(t, tc.attempts, r.Attempts)
-			assert.Equal(t, tc.asked, tc.open-limiter.open)
+			assert.Equal(t, tc.asked, limiter.asked)
 			assert.Equal(t, tc.earlier, r.EarlierStatus)
 			assert.LessOrEqual(t, time.Since(start), 7*time.Second, "at most 1, 2 and 4 seconds")
 			assert.Greater(t, time.Since(start), time.Millisecond)
@@ -353,7 +329,7 @@ func TestTooManyRequestsCostNoAttempt(t *testing.T) {
 				return reply(c.answers[sent-1], `{"code":1}`), nil
 			})
 			quota := new(RetryQuota)
-			r := do(t, rt, "http://127.0.0.1:1", func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
+			r := do(t, rt, nowhere, func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
 			require.NoError(t, r.Err)
 			assert.Equal(t, c.status, r.Answer.Status)
 			assert.Equal(t, c.attempts, r.Attempts)

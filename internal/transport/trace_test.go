@@ -38,10 +38,8 @@ func TestNeverLeft(t *testing.T) {
 	}{
 		{"refused dial", "http://" + gone.Addr().String(), newTransport(t, nil)},
 		{"broken TLS handshake", "https://" + noHandshake.Addr().String(), newTransport(t, nil)},
-		{"failing dialer", "http://127.0.0.1:1", silent},
-		{"dial error of a transport without events", "http://127.0.0.1:1", roundTripper(func(*http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
-		})},
+		{"failing dialer", nowhere, silent},
+		{"dial error of a transport without events", nowhere, fails(&net.OpError{Op: "dial", Err: errors.New("refused")})},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,7 +125,7 @@ func TestTraceEventsThatCountAsSent(t *testing.T) {
 					trace.WroteRequest(httptrace.WroteRequestInfo{Err: c.err})
 				}
 				return nil, c.err
-			}), "http://127.0.0.1:1", func(call *Call) { call.Mutates, call.RateLimiter = true, limiter })
+			}), nowhere, func(call *Call) { call.Mutates, call.RateLimiter = true, limiter })
 			attempts, left := 3, 0
 			if c.sent {
 				attempts, left = 1, 1
@@ -182,11 +180,7 @@ func TestPermitResult(t *testing.T) {
 	answer := func(status int, cost string) roundTripper {
 		return func(*http.Request) (*http.Response, error) {
 			time.Sleep(took)
-			resp := reply(status, "{}")
-			if cost != "" {
-				resp.Header.Set("Server-Cost-Milliseconds", cost)
-			}
-			return resp, nil
+			return reply(status, "{}", "Server-Cost-Milliseconds", cost), nil
 		}
 	}
 	for _, c := range []struct {
@@ -204,7 +198,7 @@ func TestPermitResult(t *testing.T) {
 		{"a number beyond all measure", answer(200, "99999999999999999999"), -1, took, false},
 		{"a 429", answer(429, "300"), time.Millisecond, took, true},
 		{"a 503", answer(503, ""), -1, took, false},
-		{"no answer", func(*http.Request) (*http.Response, error) { return nil, io.EOF }, -1, -1, false},
+		{"no answer", fails(io.EOF), -1, -1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -216,7 +210,7 @@ func TestPermitResult(t *testing.T) {
 				}
 				want := ratelimit.Result{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
 				limit := &recording{}
-				do(t, c.rt, "http://127.0.0.1:1", func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
+				do(t, c.rt, nowhere, func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
 				assert.Equal(t, []ratelimit.Result{want}, limit.results)
 			})
 		})
@@ -234,10 +228,8 @@ func TestFirstByteIsTheTransports(t *testing.T) {
 			time.Sleep(time.Second)
 			trace.GotFirstResponseByte()
 			time.Sleep(time.Second)
-			resp := reply(200, "{}")
-			resp.Header.Set("Server-Cost-Milliseconds", "1")
-			return resp, nil
-		}), "http://127.0.0.1:1", func(c *Call) { c.RateLimiter = limit })
+			return reply(200, "{}", "Server-Cost-Milliseconds", "1"), nil
+		}), nowhere, func(c *Call) { c.RateLimiter = limit })
 		assert.Equal(t, []ratelimit.Result{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
 	})
 }
@@ -252,7 +244,7 @@ func TestNothingIsSentAfterDone(t *testing.T) {
 			trace.WroteRequest(httptrace.WroteRequestInfo{})
 		}
 		return nil, io.EOF
-	}), "http://127.0.0.1:1", func(c *Call) { c.RateLimiter, c.Policy.MaxAttempts = limit, 1 })
+	}), nowhere, func(c *Call) { c.RateLimiter, c.Policy.MaxAttempts = limit, 1 })
 	wrote()
 	assert.Equal(t, [2]int64{0, 1}, limit.settled())
 }
