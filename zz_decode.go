@@ -18,187 +18,110 @@ var (
 	roomList            wire.List[types.Room]
 )
 
-var (
-	bookResponseFields              = wire.NewFields("hotelOrder")
-	cancelResponseFields            = wire.NewFields("serviceFee", "status")
-	checkAvailResponseFields        = wire.NewFields("status", "roomRatePkg", "exchangeRateSnapshot")
-	destinationsResponseFields      = wire.NewFields("destinations")
-	hotelIDListResponseFields       = wire.NewFields("hotelIdList")
-	hotelListResponseFields         = wire.NewFields("list", "basic", "total", "hasMore")
-	hotelRatesResponseFields        = wire.NewFields("rooms")
-	hotelStaticDetailResponseFields = wire.NewFields("hotel")
-	hotelsMetadataResponseFields    = wire.NewFields("hotelsMetadata", "page")
-	oAuthTokenResponseFields        = wire.NewFields("access_token")
-	orderVoucherResponseFields      = wire.NewFields("customerReferenceNo", "platformReferenceNo", "supplierReferenceNo", "status", "voucher")
-	queryOrdersResponseFields       = wire.NewFields("orders").Exact("orders")
-	ticketResponseFields            = wire.NewFields("ticket")
-	webhookEventFields              = wire.NewFields("customerReferenceNo", "hotelConfirmNo", "event", "eventTime")
-)
+var readBookResponse = wire.Struct([]wire.Field[BookResponse]{
+	{Name: "hotelOrder", Read: func(l *wire.Lexer, v *BookResponse) { v.HotelOrder = wire.Pointer(l, wire.ReadOrder) }},
+})
 
-func (v *BookResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(bookResponseFields, &seen); i >= 0; i = l.Next(bookResponseFields, &seen, i) {
-		switch i {
-		case 0: // hotelOrder
-			v.HotelOrder = wire.Pointer(l, wire.ReadOrder)
-		}
-	}
-}
+func (v *BookResponse) decode(l *wire.Lexer) { readBookResponse(l, v) }
 
-func (v *CancelResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(cancelResponseFields, &seen); i >= 0; i = l.Next(cancelResponseFields, &seen, i) {
-		switch i {
-		case 0: // serviceFee
-			v.ServiceFee = wire.Pointer(l, wire.ReadMoney)
-		case 1: // status
-			v.Status = wire.Pointer(l, func(l *wire.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
-		}
-	}
-}
+var readCancelResponse = wire.Struct([]wire.Field[CancelResponse]{
+	{Name: "serviceFee", Read: func(l *wire.Lexer, v *CancelResponse) { v.ServiceFee = wire.Pointer(l, wire.ReadMoney) }},
+	{Name: "status", Read: func(l *wire.Lexer, v *CancelResponse) {
+		v.Status = wire.Pointer(l, func(l *wire.Lexer, v *types.OrderStatus) { *v = types.OrderStatus(l.Int()) })
+	}},
+})
 
-func (v *CheckAvailResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(checkAvailResponseFields, &seen); i >= 0; i = l.Next(checkAvailResponseFields, &seen, i) {
-		switch i {
-		case 0: // status
-			v.Status = types.AvailabilityStatus(l.Int())
-		case 1: // roomRatePkg
-			v.RoomRatePkg = wire.Pointer(l, wire.ReadRoomRatePkg)
-		case 2: // exchangeRateSnapshot
-			v.ExchangeRateSnapshot = wire.Pointer(l, wire.ReadExchangeRateSnapshot)
-		}
-	}
-}
+func (v *CancelResponse) decode(l *wire.Lexer) { readCancelResponse(l, v) }
 
-func (v *DestinationsResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(destinationsResponseFields, &seen); i >= 0; i = l.Next(destinationsResponseFields, &seen, i) {
-		switch i {
-		case 0: // destinations
-			v.Destinations = destinationList.Read(l, wire.ReadDestination)
-		}
-	}
-}
+var readCheckAvailResponse = wire.Struct([]wire.Field[CheckAvailResponse]{
+	{Name: "status", Read: func(l *wire.Lexer, v *CheckAvailResponse) { v.Status = types.AvailabilityStatus(l.Int()) }},
+	{Name: "roomRatePkg", Read: func(l *wire.Lexer, v *CheckAvailResponse) { v.RoomRatePkg = wire.Pointer(l, wire.ReadRoomRatePkg) }},
+	{Name: "exchangeRateSnapshot", Read: func(l *wire.Lexer, v *CheckAvailResponse) {
+		v.ExchangeRateSnapshot = wire.Pointer(l, wire.ReadExchangeRateSnapshot)
+	}},
+})
 
-func (v *HotelIDListResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(hotelIDListResponseFields, &seen); i >= 0; i = l.Next(hotelIDListResponseFields, &seen, i) {
-		switch i {
-		case 0: // hotelIdList
-			v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
-		}
-	}
-}
+func (v *CheckAvailResponse) decode(l *wire.Lexer) { readCheckAvailResponse(l, v) }
 
-func (v *HotelListResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(hotelListResponseFields, &seen); i >= 0; i = l.Next(hotelListResponseFields, &seen, i) {
-		switch i {
-		case 0: // list
-			v.List = hotelList.Read(l, wire.ReadHotel)
-		case 1: // basic
-			wire.ReadSearchBasic(l, &v.Basic)
-		case 2: // total
-			v.Total = l.Int()
-		case 3: // hasMore
-			v.HasMore = l.Bool()
-		}
-	}
-}
+var readDestinationsResponse = wire.Struct([]wire.Field[DestinationsResponse]{
+	{Name: "destinations", Read: func(l *wire.Lexer, v *DestinationsResponse) {
+		v.Destinations = destinationList.Read(l, wire.ReadDestination)
+	}},
+})
 
-func (v *HotelRatesResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(hotelRatesResponseFields, &seen); i >= 0; i = l.Next(hotelRatesResponseFields, &seen, i) {
-		switch i {
-		case 0: // rooms
-			v.Rooms = roomList.Read(l, wire.ReadRoom)
-		}
-	}
-}
+func (v *DestinationsResponse) decode(l *wire.Lexer) { readDestinationsResponse(l, v) }
 
-func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(hotelStaticDetailResponseFields, &seen); i >= 0; i = l.Next(hotelStaticDetailResponseFields, &seen, i) {
-		switch i {
-		case 0: // hotel
-			v.Hotel = wire.Pointer(l, wire.ReadHotel)
-		}
-	}
-}
+var readHotelIDListResponse = wire.Struct([]wire.Field[HotelIDListResponse]{
+	{Name: "hotelIdList", Read: func(l *wire.Lexer, v *HotelIDListResponse) {
+		v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
+	}},
+})
 
-func (v *HotelsMetadataResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(hotelsMetadataResponseFields, &seen); i >= 0; i = l.Next(hotelsMetadataResponseFields, &seen, i) {
-		switch i {
-		case 0: // hotelsMetadata
-			v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
-		case 1: // page
-			wire.ReadPageResp(l, &v.Page)
-		}
-	}
-}
+func (v *HotelIDListResponse) decode(l *wire.Lexer) { readHotelIDListResponse(l, v) }
 
-func (v *OAuthTokenResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(oAuthTokenResponseFields, &seen); i >= 0; i = l.Next(oAuthTokenResponseFields, &seen, i) {
-		switch i {
-		case 0: // access_token
-			v.AccessToken = types.NewSecret(l.Secret())
-		}
-	}
-}
+var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
+	{Name: "list", Read: func(l *wire.Lexer, v *HotelListResponse) { v.List = hotelList.Read(l, wire.ReadHotel) }},
+	{Name: "basic", Read: func(l *wire.Lexer, v *HotelListResponse) { wire.ReadSearchBasic(l, &v.Basic) }},
+	{Name: "total", Read: func(l *wire.Lexer, v *HotelListResponse) { v.Total = l.Int() }},
+	{Name: "hasMore", Read: func(l *wire.Lexer, v *HotelListResponse) { v.HasMore = l.Bool() }},
+})
 
-func (v *OrderVoucherResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(orderVoucherResponseFields, &seen); i >= 0; i = l.Next(orderVoucherResponseFields, &seen, i) {
-		switch i {
-		case 0: // customerReferenceNo
-			v.CustomerReferenceNo = l.String()
-		case 1: // platformReferenceNo
-			v.PlatformReferenceNo = l.String()
-		case 2: // supplierReferenceNo
-			v.SupplierReferenceNo = l.String()
-		case 3: // status
-			v.Status = types.VoucherStatus(l.String())
-		case 4: // voucher
-			v.Voucher = wire.Pointer(l, wire.ReadVoucher)
-		}
-	}
-}
+func (v *HotelListResponse) decode(l *wire.Lexer) { readHotelListResponse(l, v) }
 
-func (v *QueryOrdersResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(queryOrdersResponseFields, &seen); i >= 0; i = l.Next(queryOrdersResponseFields, &seen, i) {
-		switch i {
-		case 0: // orders
-			v.Orders = orderList.Read(l, wire.ReadOrder)
-		}
-	}
-}
+var readHotelRatesResponse = wire.Struct([]wire.Field[HotelRatesResponse]{
+	{Name: "rooms", Read: func(l *wire.Lexer, v *HotelRatesResponse) { v.Rooms = roomList.Read(l, wire.ReadRoom) }},
+})
 
-func (v *TicketResponse) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(ticketResponseFields, &seen); i >= 0; i = l.Next(ticketResponseFields, &seen, i) {
-		switch i {
-		case 0: // ticket
-			v.Ticket = types.NewSecret(l.Secret())
-		}
-	}
-}
+func (v *HotelRatesResponse) decode(l *wire.Lexer) { readHotelRatesResponse(l, v) }
 
-func (v *WebhookEvent) decode(l *wire.Lexer) {
-	var seen wire.Seen
-	for i := l.First(webhookEventFields, &seen); i >= 0; i = l.Next(webhookEventFields, &seen, i) {
-		switch i {
-		case 0: // customerReferenceNo
-			v.CustomerReferenceNo = l.String()
-		case 1: // hotelConfirmNo
-			v.HotelConfirmNo = l.String()
-		case 2: // event
-			v.Kind = types.EventKind(l.String())
-		case 3: // eventTime
-			v.EventTime = l.Int64()
-		}
-	}
-}
+var readHotelStaticDetailResponse = wire.Struct([]wire.Field[HotelStaticDetailResponse]{
+	{Name: "hotel", Read: func(l *wire.Lexer, v *HotelStaticDetailResponse) { v.Hotel = wire.Pointer(l, wire.ReadHotel) }},
+})
+
+func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) { readHotelStaticDetailResponse(l, v) }
+
+var readHotelsMetadataResponse = wire.Struct([]wire.Field[HotelsMetadataResponse]{
+	{Name: "hotelsMetadata", Read: func(l *wire.Lexer, v *HotelsMetadataResponse) {
+		v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
+	}},
+	{Name: "page", Read: func(l *wire.Lexer, v *HotelsMetadataResponse) { wire.ReadPageResp(l, &v.Page) }},
+})
+
+func (v *HotelsMetadataResponse) decode(l *wire.Lexer) { readHotelsMetadataResponse(l, v) }
+
+var readOAuthTokenResponse = wire.Struct([]wire.Field[OAuthTokenResponse]{
+	{Name: "access_token", Read: func(l *wire.Lexer, v *OAuthTokenResponse) { v.AccessToken = types.NewSecret(l.Secret()) }},
+})
+
+func (v *OAuthTokenResponse) decode(l *wire.Lexer) { readOAuthTokenResponse(l, v) }
+
+var readOrderVoucherResponse = wire.Struct([]wire.Field[OrderVoucherResponse]{
+	{Name: "customerReferenceNo", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.CustomerReferenceNo = l.String() }},
+	{Name: "platformReferenceNo", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.PlatformReferenceNo = l.String() }},
+	{Name: "supplierReferenceNo", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.SupplierReferenceNo = l.String() }},
+	{Name: "status", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.Status = types.VoucherStatus(l.String()) }},
+	{Name: "voucher", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.Voucher = wire.Pointer(l, wire.ReadVoucher) }},
+})
+
+func (v *OrderVoucherResponse) decode(l *wire.Lexer) { readOrderVoucherResponse(l, v) }
+
+var readQueryOrdersResponse = wire.Struct([]wire.Field[QueryOrdersResponse]{
+	{Name: "orders", Exact: true, Read: func(l *wire.Lexer, v *QueryOrdersResponse) { v.Orders = orderList.Read(l, wire.ReadOrder) }},
+})
+
+func (v *QueryOrdersResponse) decode(l *wire.Lexer) { readQueryOrdersResponse(l, v) }
+
+var readTicketResponse = wire.Struct([]wire.Field[TicketResponse]{
+	{Name: "ticket", Read: func(l *wire.Lexer, v *TicketResponse) { v.Ticket = types.NewSecret(l.Secret()) }},
+})
+
+func (v *TicketResponse) decode(l *wire.Lexer) { readTicketResponse(l, v) }
+
+var readWebhookEvent = wire.Struct([]wire.Field[WebhookEvent]{
+	{Name: "customerReferenceNo", Read: func(l *wire.Lexer, v *WebhookEvent) { v.CustomerReferenceNo = l.String() }},
+	{Name: "hotelConfirmNo", Read: func(l *wire.Lexer, v *WebhookEvent) { v.HotelConfirmNo = l.String() }},
+	{Name: "event", Read: func(l *wire.Lexer, v *WebhookEvent) { v.Kind = types.EventKind(l.String()) }},
+	{Name: "eventTime", Read: func(l *wire.Lexer, v *WebhookEvent) { v.EventTime = l.Int64() }},
+})
+
+func (v *WebhookEvent) decode(l *wire.Lexer) { readWebhookEvent(l, v) }

@@ -16,27 +16,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-var (
-	pageHotels List[types.Hotel]
-	pageFields = NewFields("list", "basic", "total", "hasMore")
-)
+var pageHotels List[types.Hotel]
 
-// decode is what decodegen would write.
-func (p *page) decode(l *Lexer) {
-	var seen Seen
-	for i := l.First(pageFields, &seen); i >= 0; i = l.Next(pageFields, &seen, i) {
-		switch i {
-		case 0: // list
-			p.List = pageHotels.Read(l, ReadHotel)
-		case 1: // basic
-			ReadSearchBasic(l, &p.Basic)
-		case 2: // total
-			p.Total = l.Int()
-		case 3: // hasMore
-			p.HasMore = l.Bool()
-		}
-	}
-}
+// readPage is what decodegen would write.
+var readPage = Struct([]Field[page]{
+	{"list", false, func(l *Lexer, v *page) { v.List = pageHotels.Read(l, ReadHotel) }},
+	{"basic", false, func(l *Lexer, v *page) { ReadSearchBasic(l, &v.Basic) }},
+	{"total", false, func(l *Lexer, v *page) { v.Total = l.Int() }},
+	{"hasMore", false, func(l *Lexer, v *page) { v.HasMore = l.Bool() }},
+})
+
+func (p *page) decode(l *Lexer) { readPage(l, p) }
 
 // A message may quote anything: it is never interned.
 func TestMessagesAreNotInterned(t *testing.T) {

@@ -49,19 +49,10 @@ type pair struct {
 	B json.Number `json:"b"`
 }
 
-var pairFields = NewFields("a", "b").Exact("a", "b")
-
-func readPair(l *Lexer, v *pair) {
-	var seen Seen
-	for i := l.First(pairFields, &seen); i >= 0; i = l.Next(pairFields, &seen, i) {
-		switch i {
-		case 0:
-			v.A = l.String()
-		case 1:
-			v.B = json.Number(l.Number())
-		}
-	}
-}
+var readPair = Struct([]Field[pair]{
+	{"a", true, func(l *Lexer, v *pair) { v.A = l.String() }},
+	{"b", true, func(l *Lexer, v *pair) { v.B = json.Number(l.Number()) }},
+})
 
 func readString(l *Lexer, v *string)      { *v = l.String() }
 func readNumber(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) }

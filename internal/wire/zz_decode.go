@@ -23,637 +23,286 @@ var (
 	taxItemList             List[types.TaxItem]
 )
 
-var (
-	phoneFields                  = NewFields("countryCode", "countryNumber", "number")
-	holderFields                 = NewFields("firstName", "lastName", "email", "phone")
-	moneyFields                  = NewFields("currency", "amount")
-	i18NFields                   = NewFields("en", "zh", "ar")
-	latlngFields                 = NewFields("lat", "lng")
-	latlngCoordinatorFields      = NewFields("google", "gaode")
-	orderHotelInfoFields         = NewFields("hotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL")
-	cancelFeeFields              = NewFields("until", "fee")
-	originalRoomNamingFields     = NewFields("id", "name", "supplier")
-	rateFields                   = NewFields("commissionableRate", "netRate", "grossRate", "respectGrossRate")
-	boardFields                  = NewFields("boardId", "boardName", "boardDesc")
-	taxItemFields                = NewFields("taxType", "taxName", "amount", "desc")
-	taxFields                    = NewFields("total", "items")
-	roomRatePkgFields            = NewFields("ratePkgId", "refundableMode", "refundableUntil", "cancelFees", "originalRoomNaming", "rate", "totalRate", "rateComment", "includesPackaging", "checkIn", "checkOut", "board", "tax")
-	orderRoomFields              = NewFields("roomTypeId", "roomTypeName", "hotelId", "rates", "ratePkgId", "refundableMode", "refundableUntil", "cancelFees", "originalRoomNaming", "rate", "totalRate", "rateComment", "includesPackaging", "checkIn", "checkOut", "board", "tax", "roomIndex", "guests", "refundInfo")
-	orderFields                  = NewFields("status", "statusRemark", "checkIn", "checkOut", "nightCount", "roomCount", "bookingTime", "hotelConfirmNo", "holder", "platformReferenceNo", "customerReferenceNo", "commissionableRate", "netRate", "grossRate", "respectGrossRate", "cancelTime", "cancelReason", "refundedPrice", "supplier", "supplierReferenceNo", "hotel", "rooms")
-	exchangeRateSnapshotFields   = NewFields("date", "usd")
-	boundingPolygonFields        = NewFields("type", "coordinates")
-	destinationCoordinatesFields = NewFields("centerLat", "centerLng", "boundingPolygon")
-	destinationExtraFields       = NewFields("cityName", "provinceName", "continentName", "hotelCount")
-	destinationFields            = NewFields("id", "type", "name", "nameFull", "countryCode", "coordinates", "extra", "countryName", "destinationName", "parentDestinationName", "parentDestinationId")
-	hotelIDListItemFields        = NewFields("hotelId")
-	roomFields                   = NewFields("roomTypeId", "roomTypeName", "hotelId", "rates")
-	hotelFields                  = NewFields("id", "platformHotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL", "minPrice", "minPricesByCurrency", "isAvailable", "rooms")
-	emptyReasonSupplierFields    = NewFields("supplierCode", "reason")
-	emptyReasonFields            = NewFields("code", "suppliers")
-	searchBasicFields            = NewFields("destination", "sessionId", "statusRemark", "notices", "emptyReason")
-	hotelMetadataFields          = NewFields("hotelId", "platformHotelId", "destinationId", "name", "rating", "address", "latlngCoordinator", "logoURL")
-	pageRespFields               = NewFields("total", "hasMore")
-	voucherSignatureFields       = NewFields("alg", "keyId", "digest", "signature", "signedAt")
-	voucherContentFields         = NewFields("contentType", "byteSize", "base64")
-	voucherFields                = NewFields("voucherNumber", "version", "issuedAt", "contentType", "byteSize", "verifyUrl", "downloadUrl", "expiresIn", "signature", "content")
-)
+var ReadPhone = Struct([]Field[types.Phone]{
+	{Name: "countryCode", Read: func(l *Lexer, v *types.Phone) { v.CountryCode = l.String() }},
+	{Name: "countryNumber", Read: func(l *Lexer, v *types.Phone) { v.CountryNumber = l.Int() }},
+	{Name: "number", Read: func(l *Lexer, v *types.Phone) { v.Number = l.String() }},
+})
 
-func ReadPhone(l *Lexer, v *types.Phone) {
-	var seen Seen
-	for i := l.First(phoneFields, &seen); i >= 0; i = l.Next(phoneFields, &seen, i) {
-		switch i {
-		case 0: // countryCode
-			v.CountryCode = l.String()
-		case 1: // countryNumber
-			v.CountryNumber = l.Int()
-		case 2: // number
-			v.Number = l.String()
-		}
-	}
-}
+var ReadHolder = Struct([]Field[types.Holder]{
+	{Name: "firstName", Read: func(l *Lexer, v *types.Holder) { v.FirstName = l.String() }},
+	{Name: "lastName", Read: func(l *Lexer, v *types.Holder) { v.LastName = l.String() }},
+	{Name: "email", Read: func(l *Lexer, v *types.Holder) { v.Email = l.String() }},
+	{Name: "phone", Read: func(l *Lexer, v *types.Holder) { v.Phone = Pointer(l, ReadPhone) }},
+})
 
-func ReadHolder(l *Lexer, v *types.Holder) {
-	var seen Seen
-	for i := l.First(holderFields, &seen); i >= 0; i = l.Next(holderFields, &seen, i) {
-		switch i {
-		case 0: // firstName
-			v.FirstName = l.String()
-		case 1: // lastName
-			v.LastName = l.String()
-		case 2: // email
-			v.Email = l.String()
-		case 3: // phone
-			v.Phone = Pointer(l, ReadPhone)
-		}
-	}
-}
+var ReadMoney = Struct([]Field[types.Money]{
+	{Name: "currency", Read: func(l *Lexer, v *types.Money) { v.Currency = l.String() }},
+	{Name: "amount", Read: func(l *Lexer, v *types.Money) { v.Amount = json.Number(l.Number()) }},
+})
 
-func ReadMoney(l *Lexer, v *types.Money) {
-	var seen Seen
-	for i := l.First(moneyFields, &seen); i >= 0; i = l.Next(moneyFields, &seen, i) {
-		switch i {
-		case 0: // currency
-			v.Currency = l.String()
-		case 1: // amount
-			v.Amount = json.Number(l.Number())
-		}
-	}
-}
+var ReadI18N = Struct([]Field[types.I18N]{
+	{Name: "en", Read: func(l *Lexer, v *types.I18N) { v.EN = l.String() }},
+	{Name: "zh", Read: func(l *Lexer, v *types.I18N) { v.ZH = l.String() }},
+	{Name: "ar", Read: func(l *Lexer, v *types.I18N) { v.AR = l.String() }},
+})
 
-func ReadI18N(l *Lexer, v *types.I18N) {
-	var seen Seen
-	for i := l.First(i18NFields, &seen); i >= 0; i = l.Next(i18NFields, &seen, i) {
-		switch i {
-		case 0: // en
-			v.EN = l.String()
-		case 1: // zh
-			v.ZH = l.String()
-		case 2: // ar
-			v.AR = l.String()
-		}
-	}
-}
+var ReadLatlng = Struct([]Field[types.Latlng]{
+	{Name: "lat", Read: func(l *Lexer, v *types.Latlng) { v.Lat = l.Float64() }},
+	{Name: "lng", Read: func(l *Lexer, v *types.Latlng) { v.Lng = l.Float64() }},
+})
 
-func ReadLatlng(l *Lexer, v *types.Latlng) {
-	var seen Seen
-	for i := l.First(latlngFields, &seen); i >= 0; i = l.Next(latlngFields, &seen, i) {
-		switch i {
-		case 0: // lat
-			v.Lat = l.Float64()
-		case 1: // lng
-			v.Lng = l.Float64()
-		}
-	}
-}
+var ReadLatlngCoordinator = Struct([]Field[types.LatlngCoordinator]{
+	{Name: "google", Read: func(l *Lexer, v *types.LatlngCoordinator) { ReadLatlng(l, &v.Google) }},
+	{Name: "gaode", Read: func(l *Lexer, v *types.LatlngCoordinator) { v.Gaode = Pointer(l, ReadLatlng) }},
+})
 
-func ReadLatlngCoordinator(l *Lexer, v *types.LatlngCoordinator) {
-	var seen Seen
-	for i := l.First(latlngCoordinatorFields, &seen); i >= 0; i = l.Next(latlngCoordinatorFields, &seen, i) {
-		switch i {
-		case 0: // google
-			ReadLatlng(l, &v.Google)
-		case 1: // gaode
-			v.Gaode = Pointer(l, ReadLatlng)
-		}
-	}
-}
+var ReadOrderHotelInfo = Struct([]Field[types.OrderHotelInfo]{
+	{Name: "hotelId", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.HotelID = l.String() }},
+	{Name: "destinationId", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.DestinationID = l.String() }},
+	{Name: "name", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.Name = Pointer(l, ReadI18N) }},
+	{Name: "rating", Read: func(l *Lexer, v *types.OrderHotelInfo) {
+		v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
+	}},
+	{Name: "address", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.Address = Pointer(l, ReadI18N) }},
+	{Name: "latlngCoordinator", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator) }},
+	{Name: "logoURL", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.LogoURL = l.String() }},
+})
 
-func ReadOrderHotelInfo(l *Lexer, v *types.OrderHotelInfo) {
-	var seen Seen
-	for i := l.First(orderHotelInfoFields, &seen); i >= 0; i = l.Next(orderHotelInfoFields, &seen, i) {
-		switch i {
-		case 0: // hotelId
-			v.HotelID = l.String()
-		case 1: // destinationId
-			v.DestinationID = l.String()
-		case 2: // name
-			v.Name = Pointer(l, ReadI18N)
-		case 3: // rating
-			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case 4: // address
-			v.Address = Pointer(l, ReadI18N)
-		case 5: // latlngCoordinator
-			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case 6: // logoURL
-			v.LogoURL = l.String()
-		}
-	}
-}
+var ReadCancelFee = Struct([]Field[types.CancelFee]{
+	{Name: "until", Read: func(l *Lexer, v *types.CancelFee) { v.Until = types.Timestamp(l.String()) }},
+	{Name: "fee", Read: func(l *Lexer, v *types.CancelFee) { ReadMoney(l, &v.Fee) }},
+})
 
-func ReadCancelFee(l *Lexer, v *types.CancelFee) {
-	var seen Seen
-	for i := l.First(cancelFeeFields, &seen); i >= 0; i = l.Next(cancelFeeFields, &seen, i) {
-		switch i {
-		case 0: // until
-			v.Until = types.Timestamp(l.String())
-		case 1: // fee
-			ReadMoney(l, &v.Fee)
-		}
-	}
-}
+var ReadOriginalRoomNaming = Struct([]Field[types.OriginalRoomNaming]{
+	{Name: "id", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.ID = l.String() }},
+	{Name: "name", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.Name = l.String() }},
+	{Name: "supplier", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.Supplier = l.Int() }},
+})
 
-func ReadOriginalRoomNaming(l *Lexer, v *types.OriginalRoomNaming) {
-	var seen Seen
-	for i := l.First(originalRoomNamingFields, &seen); i >= 0; i = l.Next(originalRoomNamingFields, &seen, i) {
-		switch i {
-		case 0: // id
-			v.ID = l.String()
-		case 1: // name
-			v.Name = l.String()
-		case 2: // supplier
-			v.Supplier = l.Int()
-		}
-	}
-}
+var ReadRate = Struct([]Field[types.Rate]{
+	{Name: "commissionableRate", Read: func(l *Lexer, v *types.Rate) { v.CommissionableRate = Pointer(l, ReadMoney) }},
+	{Name: "netRate", Read: func(l *Lexer, v *types.Rate) { ReadMoney(l, &v.NetRate) }},
+	{Name: "grossRate", Read: func(l *Lexer, v *types.Rate) { v.GrossRate = Pointer(l, ReadMoney) }},
+	{Name: "respectGrossRate", Read: func(l *Lexer, v *types.Rate) { v.RespectGrossRate = l.Bool() }},
+})
 
-func ReadRate(l *Lexer, v *types.Rate) {
-	var seen Seen
-	for i := l.First(rateFields, &seen); i >= 0; i = l.Next(rateFields, &seen, i) {
-		switch i {
-		case 0: // commissionableRate
-			v.CommissionableRate = Pointer(l, ReadMoney)
-		case 1: // netRate
-			ReadMoney(l, &v.NetRate)
-		case 2: // grossRate
-			v.GrossRate = Pointer(l, ReadMoney)
-		case 3: // respectGrossRate
-			v.RespectGrossRate = l.Bool()
-		}
-	}
-}
+var ReadBoard = Struct([]Field[types.Board]{
+	{Name: "boardId", Read: func(l *Lexer, v *types.Board) { v.BoardID = types.BoardID(l.String()) }},
+	{Name: "boardName", Read: func(l *Lexer, v *types.Board) { v.BoardName = Pointer(l, ReadI18N) }},
+	{Name: "boardDesc", Read: func(l *Lexer, v *types.Board) { v.BoardDesc = Pointer(l, ReadI18N) }},
+})
 
-func ReadBoard(l *Lexer, v *types.Board) {
-	var seen Seen
-	for i := l.First(boardFields, &seen); i >= 0; i = l.Next(boardFields, &seen, i) {
-		switch i {
-		case 0: // boardId
-			v.BoardID = types.BoardID(l.String())
-		case 1: // boardName
-			v.BoardName = Pointer(l, ReadI18N)
-		case 2: // boardDesc
-			v.BoardDesc = Pointer(l, ReadI18N)
-		}
-	}
-}
+var ReadTaxItem = Struct([]Field[types.TaxItem]{
+	{Name: "taxType", Read: func(l *Lexer, v *types.TaxItem) { v.TaxType = l.String() }},
+	{Name: "taxName", Read: func(l *Lexer, v *types.TaxItem) { v.TaxName = l.String() }},
+	{Name: "amount", Read: func(l *Lexer, v *types.TaxItem) { v.Amount = Pointer(l, ReadMoney) }},
+	{Name: "desc", Read: func(l *Lexer, v *types.TaxItem) { v.Desc = l.String() }},
+})
 
-func ReadTaxItem(l *Lexer, v *types.TaxItem) {
-	var seen Seen
-	for i := l.First(taxItemFields, &seen); i >= 0; i = l.Next(taxItemFields, &seen, i) {
-		switch i {
-		case 0: // taxType
-			v.TaxType = l.String()
-		case 1: // taxName
-			v.TaxName = l.String()
-		case 2: // amount
-			v.Amount = Pointer(l, ReadMoney)
-		case 3: // desc
-			v.Desc = l.String()
-		}
-	}
-}
+var ReadTax = Struct([]Field[types.Tax]{
+	{Name: "total", Read: func(l *Lexer, v *types.Tax) { v.Total = Pointer(l, ReadMoney) }},
+	{Name: "items", Read: func(l *Lexer, v *types.Tax) { v.Items = taxItemList.Read(l, ReadTaxItem) }},
+})
 
-func ReadTax(l *Lexer, v *types.Tax) {
-	var seen Seen
-	for i := l.First(taxFields, &seen); i >= 0; i = l.Next(taxFields, &seen, i) {
-		switch i {
-		case 0: // total
-			v.Total = Pointer(l, ReadMoney)
-		case 1: // items
-			v.Items = taxItemList.Read(l, ReadTaxItem)
-		}
-	}
-}
+var ReadRoomRatePkg = Struct([]Field[types.RoomRatePkg]{
+	{Name: "ratePkgId", Read: func(l *Lexer, v *types.RoomRatePkg) { v.RatePkgID = l.String() }},
+	{Name: "refundableMode", Read: func(l *Lexer, v *types.RoomRatePkg) { v.RefundableMode = types.RefundableMode(l.String()) }},
+	{Name: "refundableUntil", Read: func(l *Lexer, v *types.RoomRatePkg) { v.RefundableUntil = types.Timestamp(l.String()) }},
+	{Name: "cancelFees", Read: func(l *Lexer, v *types.RoomRatePkg) { v.CancelFees = cancelFeeList.Read(l, ReadCancelFee) }},
+	{Name: "originalRoomNaming", Read: func(l *Lexer, v *types.RoomRatePkg) { v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming) }},
+	{Name: "rate", Read: func(l *Lexer, v *types.RoomRatePkg) { ReadRate(l, &v.Rate) }},
+	{Name: "totalRate", Read: func(l *Lexer, v *types.RoomRatePkg) { ReadRate(l, &v.TotalRate) }},
+	{Name: "rateComment", Read: func(l *Lexer, v *types.RoomRatePkg) { v.RateComment = l.String() }},
+	{Name: "includesPackaging", Read: func(l *Lexer, v *types.RoomRatePkg) { v.IncludesPackaging = l.Bool() }},
+	{Name: "checkIn", Read: func(l *Lexer, v *types.RoomRatePkg) { v.CheckIn = types.Date(l.String()) }},
+	{Name: "checkOut", Read: func(l *Lexer, v *types.RoomRatePkg) { v.CheckOut = types.Date(l.String()) }},
+	{Name: "board", Read: func(l *Lexer, v *types.RoomRatePkg) { v.Board = Pointer(l, ReadBoard) }},
+	{Name: "tax", Read: func(l *Lexer, v *types.RoomRatePkg) { v.Tax = Pointer(l, ReadTax) }},
+})
 
-func ReadRoomRatePkg(l *Lexer, v *types.RoomRatePkg) {
-	var seen Seen
-	for i := l.First(roomRatePkgFields, &seen); i >= 0; i = l.Next(roomRatePkgFields, &seen, i) {
-		switch i {
-		case 0: // ratePkgId
-			v.RatePkgID = l.String()
-		case 1: // refundableMode
-			v.RefundableMode = types.RefundableMode(l.String())
-		case 2: // refundableUntil
-			v.RefundableUntil = types.Timestamp(l.String())
-		case 3: // cancelFees
-			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
-		case 4: // originalRoomNaming
-			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
-		case 5: // rate
-			ReadRate(l, &v.Rate)
-		case 6: // totalRate
-			ReadRate(l, &v.TotalRate)
-		case 7: // rateComment
-			v.RateComment = l.String()
-		case 8: // includesPackaging
-			v.IncludesPackaging = l.Bool()
-		case 9: // checkIn
-			v.CheckIn = types.Date(l.String())
-		case 10: // checkOut
-			v.CheckOut = types.Date(l.String())
-		case 11: // board
-			v.Board = Pointer(l, ReadBoard)
-		case 12: // tax
-			v.Tax = Pointer(l, ReadTax)
-		}
-	}
-}
+var ReadOrderRoom = Struct([]Field[types.OrderRoom]{
+	{Name: "roomTypeId", Read: func(l *Lexer, v *types.OrderRoom) { v.RoomTypeID = l.String() }},
+	{Name: "roomTypeName", Read: func(l *Lexer, v *types.OrderRoom) { ReadI18N(l, &v.RoomTypeName) }},
+	{Name: "hotelId", Read: func(l *Lexer, v *types.OrderRoom) { v.HotelID = l.String() }},
+	{Name: "rates", Read: func(l *Lexer, v *types.OrderRoom) { v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg) }},
+	{Name: "ratePkgId", Read: func(l *Lexer, v *types.OrderRoom) { v.RatePkgID = l.String() }},
+	{Name: "refundableMode", Read: func(l *Lexer, v *types.OrderRoom) { v.RefundableMode = types.RefundableMode(l.String()) }},
+	{Name: "refundableUntil", Read: func(l *Lexer, v *types.OrderRoom) { v.RefundableUntil = types.Timestamp(l.String()) }},
+	{Name: "cancelFees", Read: func(l *Lexer, v *types.OrderRoom) { v.CancelFees = cancelFeeList.Read(l, ReadCancelFee) }},
+	{Name: "originalRoomNaming", Read: func(l *Lexer, v *types.OrderRoom) { v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming) }},
+	{Name: "rate", Read: func(l *Lexer, v *types.OrderRoom) { ReadRate(l, &v.Rate) }},
+	{Name: "totalRate", Read: func(l *Lexer, v *types.OrderRoom) { ReadRate(l, &v.TotalRate) }},
+	{Name: "rateComment", Read: func(l *Lexer, v *types.OrderRoom) { v.RateComment = l.String() }},
+	{Name: "includesPackaging", Read: func(l *Lexer, v *types.OrderRoom) { v.IncludesPackaging = l.Bool() }},
+	{Name: "checkIn", Read: func(l *Lexer, v *types.OrderRoom) { v.CheckIn = types.Date(l.String()) }},
+	{Name: "checkOut", Read: func(l *Lexer, v *types.OrderRoom) { v.CheckOut = types.Date(l.String()) }},
+	{Name: "board", Read: func(l *Lexer, v *types.OrderRoom) { v.Board = Pointer(l, ReadBoard) }},
+	{Name: "tax", Read: func(l *Lexer, v *types.OrderRoom) { v.Tax = Pointer(l, ReadTax) }},
+	{Name: "roomIndex", Read: func(l *Lexer, v *types.OrderRoom) { v.RoomIndex = l.Int() }},
+	{Name: "guests", Read: func(l *Lexer, v *types.OrderRoom) {
+		v.Guests = orderGuestList.Read(l, func(l *Lexer, v *types.OrderGuest) { *v = types.OrderGuest{Raw: l.Raw()} })
+	}},
+	{Name: "refundInfo", Read: func(l *Lexer, v *types.OrderRoom) {
+		v.RefundInfo = refundItemList.Read(l, func(l *Lexer, v *types.RefundItem) { *v = types.RefundItem{Raw: l.Raw()} })
+	}},
+})
 
-func ReadOrderRoom(l *Lexer, v *types.OrderRoom) {
-	var seen Seen
-	for i := l.First(orderRoomFields, &seen); i >= 0; i = l.Next(orderRoomFields, &seen, i) {
-		switch i {
-		case 0: // roomTypeId
-			v.RoomTypeID = l.String()
-		case 1: // roomTypeName
-			ReadI18N(l, &v.RoomTypeName)
-		case 2: // hotelId
-			v.HotelID = l.String()
-		case 3: // rates
-			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
-		case 4: // ratePkgId
-			v.RatePkgID = l.String()
-		case 5: // refundableMode
-			v.RefundableMode = types.RefundableMode(l.String())
-		case 6: // refundableUntil
-			v.RefundableUntil = types.Timestamp(l.String())
-		case 7: // cancelFees
-			v.CancelFees = cancelFeeList.Read(l, ReadCancelFee)
-		case 8: // originalRoomNaming
-			v.OriginalRoomNaming = Pointer(l, ReadOriginalRoomNaming)
-		case 9: // rate
-			ReadRate(l, &v.Rate)
-		case 10: // totalRate
-			ReadRate(l, &v.TotalRate)
-		case 11: // rateComment
-			v.RateComment = l.String()
-		case 12: // includesPackaging
-			v.IncludesPackaging = l.Bool()
-		case 13: // checkIn
-			v.CheckIn = types.Date(l.String())
-		case 14: // checkOut
-			v.CheckOut = types.Date(l.String())
-		case 15: // board
-			v.Board = Pointer(l, ReadBoard)
-		case 16: // tax
-			v.Tax = Pointer(l, ReadTax)
-		case 17: // roomIndex
-			v.RoomIndex = l.Int()
-		case 18: // guests
-			v.Guests = orderGuestList.Read(l, func(l *Lexer, v *types.OrderGuest) { *v = types.OrderGuest{Raw: l.Raw()} })
-		case 19: // refundInfo
-			v.RefundInfo = refundItemList.Read(l, func(l *Lexer, v *types.RefundItem) { *v = types.RefundItem{Raw: l.Raw()} })
-		}
-	}
-}
+var ReadOrder = Struct([]Field[types.Order]{
+	{Name: "status", Read: func(l *Lexer, v *types.Order) { v.Status = types.OrderStatus(l.Int()) }},
+	{Name: "statusRemark", Read: func(l *Lexer, v *types.Order) { v.StatusRemark = l.String() }},
+	{Name: "checkIn", Read: func(l *Lexer, v *types.Order) { v.CheckIn = types.Date(l.String()) }},
+	{Name: "checkOut", Read: func(l *Lexer, v *types.Order) { v.CheckOut = types.Date(l.String()) }},
+	{Name: "nightCount", Read: func(l *Lexer, v *types.Order) { v.NightCount = l.Int() }},
+	{Name: "roomCount", Read: func(l *Lexer, v *types.Order) { v.RoomCount = l.Int() }},
+	{Name: "bookingTime", Read: func(l *Lexer, v *types.Order) { v.BookingTime = types.Timestamp(l.String()) }},
+	{Name: "hotelConfirmNo", Read: func(l *Lexer, v *types.Order) { v.HotelConfirmNo = l.String() }},
+	{Name: "holder", Read: func(l *Lexer, v *types.Order) { ReadHolder(l, &v.Holder) }},
+	{Name: "platformReferenceNo", Read: func(l *Lexer, v *types.Order) { v.PlatformReferenceNo = l.String() }},
+	{Name: "customerReferenceNo", Read: func(l *Lexer, v *types.Order) { v.CustomerReferenceNo = l.String() }},
+	{Name: "commissionableRate", Read: func(l *Lexer, v *types.Order) { v.CommissionableRate = Pointer(l, ReadMoney) }},
+	{Name: "netRate", Read: func(l *Lexer, v *types.Order) { ReadMoney(l, &v.NetRate) }},
+	{Name: "grossRate", Read: func(l *Lexer, v *types.Order) { v.GrossRate = Pointer(l, ReadMoney) }},
+	{Name: "respectGrossRate", Read: func(l *Lexer, v *types.Order) { v.RespectGrossRate = l.Bool() }},
+	{Name: "cancelTime", Read: func(l *Lexer, v *types.Order) { v.CancelTime = types.Timestamp(l.String()) }},
+	{Name: "cancelReason", Read: func(l *Lexer, v *types.Order) { v.CancelReason = l.String() }},
+	{Name: "refundedPrice", Read: func(l *Lexer, v *types.Order) { v.RefundedPrice = Pointer(l, ReadMoney) }},
+	{Name: "supplier", Read: func(l *Lexer, v *types.Order) { v.Supplier = l.Int() }},
+	{Name: "supplierReferenceNo", Read: func(l *Lexer, v *types.Order) { v.SupplierReferenceNo = l.String() }},
+	{Name: "hotel", Read: func(l *Lexer, v *types.Order) { v.Hotel = Pointer(l, ReadOrderHotelInfo) }},
+	{Name: "rooms", Read: func(l *Lexer, v *types.Order) { v.Rooms = orderRoomList.Read(l, ReadOrderRoom) }},
+})
 
-func ReadOrder(l *Lexer, v *types.Order) {
-	var seen Seen
-	for i := l.First(orderFields, &seen); i >= 0; i = l.Next(orderFields, &seen, i) {
-		switch i {
-		case 0: // status
-			v.Status = types.OrderStatus(l.Int())
-		case 1: // statusRemark
-			v.StatusRemark = l.String()
-		case 2: // checkIn
-			v.CheckIn = types.Date(l.String())
-		case 3: // checkOut
-			v.CheckOut = types.Date(l.String())
-		case 4: // nightCount
-			v.NightCount = l.Int()
-		case 5: // roomCount
-			v.RoomCount = l.Int()
-		case 6: // bookingTime
-			v.BookingTime = types.Timestamp(l.String())
-		case 7: // hotelConfirmNo
-			v.HotelConfirmNo = l.String()
-		case 8: // holder
-			ReadHolder(l, &v.Holder)
-		case 9: // platformReferenceNo
-			v.PlatformReferenceNo = l.String()
-		case 10: // customerReferenceNo
-			v.CustomerReferenceNo = l.String()
-		case 11: // commissionableRate
-			v.CommissionableRate = Pointer(l, ReadMoney)
-		case 12: // netRate
-			ReadMoney(l, &v.NetRate)
-		case 13: // grossRate
-			v.GrossRate = Pointer(l, ReadMoney)
-		case 14: // respectGrossRate
-			v.RespectGrossRate = l.Bool()
-		case 15: // cancelTime
-			v.CancelTime = types.Timestamp(l.String())
-		case 16: // cancelReason
-			v.CancelReason = l.String()
-		case 17: // refundedPrice
-			v.RefundedPrice = Pointer(l, ReadMoney)
-		case 18: // supplier
-			v.Supplier = l.Int()
-		case 19: // supplierReferenceNo
-			v.SupplierReferenceNo = l.String()
-		case 20: // hotel
-			v.Hotel = Pointer(l, ReadOrderHotelInfo)
-		case 21: // rooms
-			v.Rooms = orderRoomList.Read(l, ReadOrderRoom)
-		}
-	}
-}
+var ReadExchangeRateSnapshot = Struct([]Field[types.ExchangeRateSnapshot]{
+	{Name: "date", Read: func(l *Lexer, v *types.ExchangeRateSnapshot) { v.Date = types.Date(l.String()) }},
+	{Name: "usd", Read: func(l *Lexer, v *types.ExchangeRateSnapshot) {
+		v.USD = Map(l, func(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) })
+	}},
+})
 
-func ReadExchangeRateSnapshot(l *Lexer, v *types.ExchangeRateSnapshot) {
-	var seen Seen
-	for i := l.First(exchangeRateSnapshotFields, &seen); i >= 0; i = l.Next(exchangeRateSnapshotFields, &seen, i) {
-		switch i {
-		case 0: // date
-			v.Date = types.Date(l.String())
-		case 1: // usd
-			v.USD = Map(l, func(l *Lexer, v *json.Number) { *v = json.Number(l.Number()) })
-		}
-	}
-}
+var ReadBoundingPolygon = Struct([]Field[types.BoundingPolygon]{
+	{Name: "type", Read: func(l *Lexer, v *types.BoundingPolygon) { v.Type = l.String() }},
+	{Name: "coordinates", Read: func(l *Lexer, v *types.BoundingPolygon) { v.Coordinates = l.Raw() }},
+})
 
-func ReadBoundingPolygon(l *Lexer, v *types.BoundingPolygon) {
-	var seen Seen
-	for i := l.First(boundingPolygonFields, &seen); i >= 0; i = l.Next(boundingPolygonFields, &seen, i) {
-		switch i {
-		case 0: // type
-			v.Type = l.String()
-		case 1: // coordinates
-			v.Coordinates = l.Raw()
-		}
-	}
-}
+var ReadDestinationCoordinates = Struct([]Field[types.DestinationCoordinates]{
+	{Name: "centerLat", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.CenterLat = l.Float64() }},
+	{Name: "centerLng", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.CenterLng = l.Float64() }},
+	{Name: "boundingPolygon", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.BoundingPolygon = Pointer(l, ReadBoundingPolygon) }},
+})
 
-func ReadDestinationCoordinates(l *Lexer, v *types.DestinationCoordinates) {
-	var seen Seen
-	for i := l.First(destinationCoordinatesFields, &seen); i >= 0; i = l.Next(destinationCoordinatesFields, &seen, i) {
-		switch i {
-		case 0: // centerLat
-			v.CenterLat = l.Float64()
-		case 1: // centerLng
-			v.CenterLng = l.Float64()
-		case 2: // boundingPolygon
-			v.BoundingPolygon = Pointer(l, ReadBoundingPolygon)
-		}
-	}
-}
+var ReadDestinationExtra = Struct([]Field[types.DestinationExtra]{
+	{Name: "cityName", Read: func(l *Lexer, v *types.DestinationExtra) { v.CityName = Pointer(l, ReadI18N) }},
+	{Name: "provinceName", Read: func(l *Lexer, v *types.DestinationExtra) { v.ProvinceName = Pointer(l, ReadI18N) }},
+	{Name: "continentName", Read: func(l *Lexer, v *types.DestinationExtra) { v.ContinentName = Pointer(l, ReadI18N) }},
+	{Name: "hotelCount", Read: func(l *Lexer, v *types.DestinationExtra) {
+		v.HotelCount = Pointer(l, func(l *Lexer, v *int) { *v = l.Int() })
+	}},
+})
 
-func ReadDestinationExtra(l *Lexer, v *types.DestinationExtra) {
-	var seen Seen
-	for i := l.First(destinationExtraFields, &seen); i >= 0; i = l.Next(destinationExtraFields, &seen, i) {
-		switch i {
-		case 0: // cityName
-			v.CityName = Pointer(l, ReadI18N)
-		case 1: // provinceName
-			v.ProvinceName = Pointer(l, ReadI18N)
-		case 2: // continentName
-			v.ContinentName = Pointer(l, ReadI18N)
-		case 3: // hotelCount
-			v.HotelCount = Pointer(l, func(l *Lexer, v *int) { *v = l.Int() })
-		}
-	}
-}
+var ReadDestination = Struct([]Field[types.Destination]{
+	{Name: "id", Read: func(l *Lexer, v *types.Destination) { v.ID = l.String() }},
+	{Name: "type", Read: func(l *Lexer, v *types.Destination) { v.Type = types.DestinationType(l.Int()) }},
+	{Name: "name", Read: func(l *Lexer, v *types.Destination) { v.Name = Pointer(l, ReadI18N) }},
+	{Name: "nameFull", Read: func(l *Lexer, v *types.Destination) { v.NameFull = Pointer(l, ReadI18N) }},
+	{Name: "countryCode", Read: func(l *Lexer, v *types.Destination) { v.CountryCode = l.String() }},
+	{Name: "coordinates", Read: func(l *Lexer, v *types.Destination) { v.Coordinates = Pointer(l, ReadDestinationCoordinates) }},
+	{Name: "extra", Read: func(l *Lexer, v *types.Destination) { v.Extra = Pointer(l, ReadDestinationExtra) }},
+	{Name: "countryName", Read: func(l *Lexer, v *types.Destination) { v.CountryName = Pointer(l, ReadI18N) }},
+	{Name: "destinationName", Read: func(l *Lexer, v *types.Destination) { v.DestinationName = Pointer(l, ReadI18N) }},
+	{Name: "parentDestinationName", Read: func(l *Lexer, v *types.Destination) { v.ParentDestinationName = Pointer(l, ReadI18N) }},
+	{Name: "parentDestinationId", Read: func(l *Lexer, v *types.Destination) { v.ParentDestinationID = l.String() }},
+})
 
-func ReadDestination(l *Lexer, v *types.Destination) {
-	var seen Seen
-	for i := l.First(destinationFields, &seen); i >= 0; i = l.Next(destinationFields, &seen, i) {
-		switch i {
-		case 0: // id
-			v.ID = l.String()
-		case 1: // type
-			v.Type = types.DestinationType(l.Int())
-		case 2: // name
-			v.Name = Pointer(l, ReadI18N)
-		case 3: // nameFull
-			v.NameFull = Pointer(l, ReadI18N)
-		case 4: // countryCode
-			v.CountryCode = l.String()
-		case 5: // coordinates
-			v.Coordinates = Pointer(l, ReadDestinationCoordinates)
-		case 6: // extra
-			v.Extra = Pointer(l, ReadDestinationExtra)
-		case 7: // countryName
-			v.CountryName = Pointer(l, ReadI18N)
-		case 8: // destinationName
-			v.DestinationName = Pointer(l, ReadI18N)
-		case 9: // parentDestinationName
-			v.ParentDestinationName = Pointer(l, ReadI18N)
-		case 10: // parentDestinationId
-			v.ParentDestinationID = l.String()
-		}
-	}
-}
+var ReadHotelIDListItem = Struct([]Field[types.HotelIDListItem]{
+	{Name: "hotelId", Read: func(l *Lexer, v *types.HotelIDListItem) { v.HotelID = l.String() }},
+})
 
-func ReadHotelIDListItem(l *Lexer, v *types.HotelIDListItem) {
-	var seen Seen
-	for i := l.First(hotelIDListItemFields, &seen); i >= 0; i = l.Next(hotelIDListItemFields, &seen, i) {
-		switch i {
-		case 0: // hotelId
-			v.HotelID = l.String()
-		}
-	}
-}
+var ReadRoom = Struct([]Field[types.Room]{
+	{Name: "roomTypeId", Read: func(l *Lexer, v *types.Room) { v.RoomTypeID = l.String() }},
+	{Name: "roomTypeName", Read: func(l *Lexer, v *types.Room) { ReadI18N(l, &v.RoomTypeName) }},
+	{Name: "hotelId", Read: func(l *Lexer, v *types.Room) { v.HotelID = l.String() }},
+	{Name: "rates", Read: func(l *Lexer, v *types.Room) { v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg) }},
+})
 
-func ReadRoom(l *Lexer, v *types.Room) {
-	var seen Seen
-	for i := l.First(roomFields, &seen); i >= 0; i = l.Next(roomFields, &seen, i) {
-		switch i {
-		case 0: // roomTypeId
-			v.RoomTypeID = l.String()
-		case 1: // roomTypeName
-			ReadI18N(l, &v.RoomTypeName)
-		case 2: // hotelId
-			v.HotelID = l.String()
-		case 3: // rates
-			v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg)
-		}
-	}
-}
+var ReadHotel = Struct([]Field[types.Hotel]{
+	{Name: "id", Read: func(l *Lexer, v *types.Hotel) { v.ID = l.String() }},
+	{Name: "platformHotelId", Read: func(l *Lexer, v *types.Hotel) { v.PlatformHotelID = l.String() }},
+	{Name: "destinationId", Read: func(l *Lexer, v *types.Hotel) { v.DestinationID = l.String() }},
+	{Name: "name", Read: func(l *Lexer, v *types.Hotel) { v.Name = Pointer(l, ReadI18N) }},
+	{Name: "rating", Read: func(l *Lexer, v *types.Hotel) { v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() }) }},
+	{Name: "address", Read: func(l *Lexer, v *types.Hotel) { v.Address = Pointer(l, ReadI18N) }},
+	{Name: "latlngCoordinator", Read: func(l *Lexer, v *types.Hotel) { v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator) }},
+	{Name: "logoURL", Read: func(l *Lexer, v *types.Hotel) { v.LogoURL = l.String() }},
+	{Name: "minPrice", Read: func(l *Lexer, v *types.Hotel) { v.MinPrice = Pointer(l, ReadMoney) }},
+	{Name: "minPricesByCurrency", Read: func(l *Lexer, v *types.Hotel) { v.MinPricesByCurrency = moneyList.Read(l, ReadMoney) }},
+	{Name: "isAvailable", Read: func(l *Lexer, v *types.Hotel) { v.IsAvailable = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }},
+	{Name: "rooms", Read: func(l *Lexer, v *types.Hotel) { v.Rooms = roomList.Read(l, ReadRoom) }},
+})
 
-func ReadHotel(l *Lexer, v *types.Hotel) {
-	var seen Seen
-	for i := l.First(hotelFields, &seen); i >= 0; i = l.Next(hotelFields, &seen, i) {
-		switch i {
-		case 0: // id
-			v.ID = l.String()
-		case 1: // platformHotelId
-			v.PlatformHotelID = l.String()
-		case 2: // destinationId
-			v.DestinationID = l.String()
-		case 3: // name
-			v.Name = Pointer(l, ReadI18N)
-		case 4: // rating
-			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case 5: // address
-			v.Address = Pointer(l, ReadI18N)
-		case 6: // latlngCoordinator
-			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case 7: // logoURL
-			v.LogoURL = l.String()
-		case 8: // minPrice
-			v.MinPrice = Pointer(l, ReadMoney)
-		case 9: // minPricesByCurrency
-			v.MinPricesByCurrency = moneyList.Read(l, ReadMoney)
-		case 10: // isAvailable
-			v.IsAvailable = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() })
-		case 11: // rooms
-			v.Rooms = roomList.Read(l, ReadRoom)
-		}
-	}
-}
+var ReadEmptyReasonSupplier = Struct([]Field[types.EmptyReasonSupplier]{
+	{Name: "supplierCode", Read: func(l *Lexer, v *types.EmptyReasonSupplier) { v.SupplierCode = l.String() }},
+	{Name: "reason", Read: func(l *Lexer, v *types.EmptyReasonSupplier) { v.Reason = l.String() }},
+})
 
-func ReadEmptyReasonSupplier(l *Lexer, v *types.EmptyReasonSupplier) {
-	var seen Seen
-	for i := l.First(emptyReasonSupplierFields, &seen); i >= 0; i = l.Next(emptyReasonSupplierFields, &seen, i) {
-		switch i {
-		case 0: // supplierCode
-			v.SupplierCode = l.String()
-		case 1: // reason
-			v.Reason = l.String()
-		}
-	}
-}
+var ReadEmptyReason = Struct([]Field[types.EmptyReason]{
+	{Name: "code", Read: func(l *Lexer, v *types.EmptyReason) { v.Code = types.EmptyReasonCode(l.String()) }},
+	{Name: "suppliers", Read: func(l *Lexer, v *types.EmptyReason) {
+		v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
+	}},
+})
 
-func ReadEmptyReason(l *Lexer, v *types.EmptyReason) {
-	var seen Seen
-	for i := l.First(emptyReasonFields, &seen); i >= 0; i = l.Next(emptyReasonFields, &seen, i) {
-		switch i {
-		case 0: // code
-			v.Code = types.EmptyReasonCode(l.String())
-		case 1: // suppliers
-			v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
-		}
-	}
-}
+var ReadSearchBasic = Struct([]Field[types.SearchBasic]{
+	{Name: "destination", Read: func(l *Lexer, v *types.SearchBasic) { v.Destination = Pointer(l, ReadDestination) }},
+	{Name: "sessionId", Read: func(l *Lexer, v *types.SearchBasic) { v.SessionID = l.String() }},
+	{Name: "statusRemark", Read: func(l *Lexer, v *types.SearchBasic) { v.StatusRemark = l.String() }},
+	{Name: "notices", Read: func(l *Lexer, v *types.SearchBasic) {
+		v.Notices = stringList.Read(l, func(l *Lexer, v *string) { *v = l.String() })
+	}},
+	{Name: "emptyReason", Read: func(l *Lexer, v *types.SearchBasic) { v.EmptyReason = Pointer(l, ReadEmptyReason) }},
+})
 
-func ReadSearchBasic(l *Lexer, v *types.SearchBasic) {
-	var seen Seen
-	for i := l.First(searchBasicFields, &seen); i >= 0; i = l.Next(searchBasicFields, &seen, i) {
-		switch i {
-		case 0: // destination
-			v.Destination = Pointer(l, ReadDestination)
-		case 1: // sessionId
-			v.SessionID = l.String()
-		case 2: // statusRemark
-			v.StatusRemark = l.String()
-		case 3: // notices
-			v.Notices = stringList.Read(l, func(l *Lexer, v *string) { *v = l.String() })
-		case 4: // emptyReason
-			v.EmptyReason = Pointer(l, ReadEmptyReason)
-		}
-	}
-}
+var ReadHotelMetadata = Struct([]Field[types.HotelMetadata]{
+	{Name: "hotelId", Read: func(l *Lexer, v *types.HotelMetadata) { v.HotelID = l.String() }},
+	{Name: "platformHotelId", Read: func(l *Lexer, v *types.HotelMetadata) { v.PlatformHotelID = l.String() }},
+	{Name: "destinationId", Read: func(l *Lexer, v *types.HotelMetadata) { v.DestinationID = l.String() }},
+	{Name: "name", Read: func(l *Lexer, v *types.HotelMetadata) { v.Name = Pointer(l, ReadI18N) }},
+	{Name: "rating", Read: func(l *Lexer, v *types.HotelMetadata) {
+		v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
+	}},
+	{Name: "address", Read: func(l *Lexer, v *types.HotelMetadata) { v.Address = Pointer(l, ReadI18N) }},
+	{Name: "latlngCoordinator", Read: func(l *Lexer, v *types.HotelMetadata) { v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator) }},
+	{Name: "logoURL", Read: func(l *Lexer, v *types.HotelMetadata) { v.LogoURL = l.String() }},
+})
 
-func ReadHotelMetadata(l *Lexer, v *types.HotelMetadata) {
-	var seen Seen
-	for i := l.First(hotelMetadataFields, &seen); i >= 0; i = l.Next(hotelMetadataFields, &seen, i) {
-		switch i {
-		case 0: // hotelId
-			v.HotelID = l.String()
-		case 1: // platformHotelId
-			v.PlatformHotelID = l.String()
-		case 2: // destinationId
-			v.DestinationID = l.String()
-		case 3: // name
-			v.Name = Pointer(l, ReadI18N)
-		case 4: // rating
-			v.Rating = Pointer(l, func(l *Lexer, v *float64) { *v = l.Float64() })
-		case 5: // address
-			v.Address = Pointer(l, ReadI18N)
-		case 6: // latlngCoordinator
-			v.LatlngCoordinator = Pointer(l, ReadLatlngCoordinator)
-		case 7: // logoURL
-			v.LogoURL = l.String()
-		}
-	}
-}
+var ReadPageResp = Struct([]Field[types.PageResp]{
+	{Name: "total", Read: func(l *Lexer, v *types.PageResp) { v.Total = l.Int() }},
+	{Name: "hasMore", Read: func(l *Lexer, v *types.PageResp) { v.HasMore = l.Bool() }},
+})
 
-func ReadPageResp(l *Lexer, v *types.PageResp) {
-	var seen Seen
-	for i := l.First(pageRespFields, &seen); i >= 0; i = l.Next(pageRespFields, &seen, i) {
-		switch i {
-		case 0: // total
-			v.Total = l.Int()
-		case 1: // hasMore
-			v.HasMore = l.Bool()
-		}
-	}
-}
+var ReadVoucherSignature = Struct([]Field[types.VoucherSignature]{
+	{Name: "alg", Read: func(l *Lexer, v *types.VoucherSignature) { v.Alg = l.String() }},
+	{Name: "keyId", Read: func(l *Lexer, v *types.VoucherSignature) { v.KeyID = l.String() }},
+	{Name: "digest", Read: func(l *Lexer, v *types.VoucherSignature) { v.Digest = l.String() }},
+	{Name: "signature", Read: func(l *Lexer, v *types.VoucherSignature) { v.Signature = l.String() }},
+	{Name: "signedAt", Read: func(l *Lexer, v *types.VoucherSignature) { v.SignedAt = types.Timestamp(l.String()) }},
+})
 
-func ReadVoucherSignature(l *Lexer, v *types.VoucherSignature) {
-	var seen Seen
-	for i := l.First(voucherSignatureFields, &seen); i >= 0; i = l.Next(voucherSignatureFields, &seen, i) {
-		switch i {
-		case 0: // alg
-			v.Alg = l.String()
-		case 1: // keyId
-			v.KeyID = l.String()
-		case 2: // digest
-			v.Digest = l.String()
-		case 3: // signature
-			v.Signature = l.String()
-		case 4: // signedAt
-			v.SignedAt = types.Timestamp(l.String())
-		}
-	}
-}
+var ReadVoucherContent = Struct([]Field[types.VoucherContent]{
+	{Name: "contentType", Read: func(l *Lexer, v *types.VoucherContent) { v.ContentType = l.String() }},
+	{Name: "byteSize", Read: func(l *Lexer, v *types.VoucherContent) { v.ByteSize = l.Int64() }},
+	{Name: "base64", Read: func(l *Lexer, v *types.VoucherContent) { v.Base64 = l.String() }},
+})
 
-func ReadVoucherContent(l *Lexer, v *types.VoucherContent) {
-	var seen Seen
-	for i := l.First(voucherContentFields, &seen); i >= 0; i = l.Next(voucherContentFields, &seen, i) {
-		switch i {
-		case 0: // contentType
-			v.ContentType = l.String()
-		case 1: // byteSize
-			v.ByteSize = l.Int64()
-		case 2: // base64
-			v.Base64 = l.String()
-		}
-	}
-}
-
-func ReadVoucher(l *Lexer, v *types.Voucher) {
-	var seen Seen
-	for i := l.First(voucherFields, &seen); i >= 0; i = l.Next(voucherFields, &seen, i) {
-		switch i {
-		case 0: // voucherNumber
-			v.VoucherNumber = l.String()
-		case 1: // version
-			v.Version = l.Int()
-		case 2: // issuedAt
-			v.IssuedAt = types.Timestamp(l.String())
-		case 3: // contentType
-			v.ContentType = l.String()
-		case 4: // byteSize
-			v.ByteSize = l.Int64()
-		case 5: // verifyUrl
-			v.VerifyURL = l.String()
-		case 6: // downloadUrl
-			v.DownloadURL = l.String()
-		case 7: // expiresIn
-			v.ExpiresIn = l.Int64()
-		case 8: // signature
-			v.Signature = Pointer(l, ReadVoucherSignature)
-		case 9: // content
-			v.Content = Pointer(l, ReadVoucherContent)
-		}
-	}
-}
+var ReadVoucher = Struct([]Field[types.Voucher]{
+	{Name: "voucherNumber", Read: func(l *Lexer, v *types.Voucher) { v.VoucherNumber = l.String() }},
+	{Name: "version", Read: func(l *Lexer, v *types.Voucher) { v.Version = l.Int() }},
+	{Name: "issuedAt", Read: func(l *Lexer, v *types.Voucher) { v.IssuedAt = types.Timestamp(l.String()) }},
+	{Name: "contentType", Read: func(l *Lexer, v *types.Voucher) { v.ContentType = l.String() }},
+	{Name: "byteSize", Read: func(l *Lexer, v *types.Voucher) { v.ByteSize = l.Int64() }},
+	{Name: "verifyUrl", Read: func(l *Lexer, v *types.Voucher) { v.VerifyURL = l.String() }},
+	{Name: "downloadUrl", Read: func(l *Lexer, v *types.Voucher) { v.DownloadURL = l.String() }},
+	{Name: "expiresIn", Read: func(l *Lexer, v *types.Voucher) { v.ExpiresIn = l.Int64() }},
+	{Name: "signature", Read: func(l *Lexer, v *types.Voucher) { v.Signature = Pointer(l, ReadVoucherSignature) }},
+	{Name: "content", Read: func(l *Lexer, v *types.Voucher) { v.Content = Pointer(l, ReadVoucherContent) }},
+})

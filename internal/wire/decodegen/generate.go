@@ -10,7 +10,6 @@ import (
 	"go/types"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -32,7 +31,7 @@ func isResponse(name string) bool {
 // root package decodes its own.
 type generator struct {
 	fset       *token.FileSet
-	done       map[*types.Named]bool // false while a struct's function is being written
+	done       map[*types.Named]bool // false while a struct's variable is being written
 	root, wire *file
 }
 
@@ -42,7 +41,6 @@ type file struct {
 	wire    string // the prefix of names of package wire
 	imports map[string]bool
 	lists   map[string]string // the element's type of each List variable
-	fields  []string          // the declaration of each Fields variable
 }
 
 // generate returns the files by their names.
@@ -57,7 +55,7 @@ func generate(root *types.Package, fset *token.FileSet) (map[string][]byte, erro
 		if !isNamed || !isResponse(name) {
 			continue
 		}
-		if err := g.structFunc(named); err != nil {
+		if _, err := g.structVar(named); err != nil {
 			return nil, err
 		}
 	}
@@ -91,58 +89,54 @@ func (f *file) source(name string) ([]byte, error) {
 		}
 		b.WriteString(")\n")
 	}
-	b.WriteString("\nvar (\n" + strings.Join(f.fields, "") + ")\n")
 	b.Write(f.body.Bytes())
 	return format.Source(b.Bytes())
 }
 
-// structFunc writes the function that decodes a struct, after those that it calls.
-func (g *generator) structFunc(named *types.Named) error {
+// structVar writes the variable that reads a struct, after those that it uses, and returns its name.
+func (g *generator) structVar(named *types.Named) (string, error) {
 	name := named.Obj().Name()
-	switch finished, begun := g.done[named]; {
-	case finished:
-		return nil
-	case begun:
-		return g.errorf(named.Obj(), "%s contains itself: an answer could nest without end", name)
-	}
-	g.done[named] = false
-	out, signature := g.root, "func read%s(l *wire.Lexer, v *%[1]s)"
+	out, variable := g.root, "read"+name
 	switch {
 	case named.Obj().Pkg().Path() == sharedTypes:
-		out, signature = g.wire, "func Read%s(l *Lexer, v *types.%[1]s)"
+		out, variable = g.wire, "Read"+name
 	case named.Obj().Pkg().Path() != module:
-		return g.errorf(named.Obj(), "%s is of a package that is not handled", name)
-	case isResponse(name):
-		signature = "func (v *%s) decode(l *wire.Lexer)"
+		return "", g.errorf(named.Obj(), "%s is of a package that is not handled", name)
 	}
+	switch finished, begun := g.done[named]; {
+	case finished:
+		return variable, nil
+	case begun:
+		return "", g.errorf(named.Obj(), "%s contains itself: an answer could nest without end", name)
+	}
+	g.done[named] = false
 	fields, err := g.fieldsOf(named)
 	if err != nil {
-		return err
+		return "", err
 	}
-	var cases bytes.Buffer
-	var keys, exact []string
-	for i, field := range fields {
-		if field.tag.Get("whole") != "" {
-			exact = append(exact, strconv.Quote(field.key))
-		}
+	var rows bytes.Buffer
+	for _, field := range fields {
 		statement, err := g.read(out, "v."+field.name, field.typ)
 		if err != nil {
-			return g.errorf(field, "%s.%s: %w", name, field.name, err)
+			return "", g.errorf(field, "%s.%s: %w", name, field.name, err)
 		}
-		keys = append(keys, strconv.Quote(field.key))
-		fmt.Fprintf(&cases, "case %d: // %s\n%s\n", i, field.key, statement)
+		fmt.Fprintf(&rows, "{Name: %q, ", field.key)
+		if field.tag.Get("whole") != "" {
+			rows.WriteString("Exact: true, ")
+		}
+		fmt.Fprintf(&rows, "Read: %s},\n", out.function(named, statement))
 	}
-	list := strings.ToLower(name[:1]) + name[1:] + "Fields"
-	declared := fmt.Sprintf("%s = %sNewFields(%s)", list, out.wire, strings.Join(keys, ", "))
-	if len(exact) > 0 {
-		declared += fmt.Sprintf(".Exact(%s)", strings.Join(exact, ", "))
+	fmt.Fprintf(&out.body, "\nvar %s = %sStruct([]%[2]sField[%s]{\n%s})\n", variable, out.wire, out.typeName(named), rows.Bytes())
+	if isResponse(name) && out == g.root {
+		fmt.Fprintf(&out.body, "\nfunc (v *%s) decode(l *wire.Lexer) { %s(l, v) }\n", name, variable)
 	}
-	out.fields = append(out.fields, declared+"\n")
-	fmt.Fprintf(&out.body, "\n"+signature+" {\nvar seen %sSeen\n", name, out.wire)
-	fmt.Fprintf(&out.body, "for i := l.First(%s, &seen); i >= 0; i = l.Next(%[1]s, &seen, i) {\nswitch i {\n", list)
-	fmt.Fprintf(&out.body, "%s}\n}\n}\n", cases.Bytes())
 	g.done[named] = true
-	return nil
+	return variable, nil
+}
+
+// function returns a function literal that reads a value of type t into what v points at.
+func (f *file) function(t types.Type, statement string) string {
+	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
 // read returns the statement that reads a value of type t.
@@ -199,7 +193,7 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	}
 	if _, isStruct := t.Underlying().(*types.Struct); !isStruct || method != "" {
 		statement, err := g.read(out, "*v", t)
-		return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", out.wire, out.typeName(t), statement), err
+		return out.function(t, statement), err
 	}
 	named, isNamed := t.(*types.Named)
 	if !isNamed {
@@ -208,10 +202,11 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	if named.TypeArgs().Len() > 0 {
 		return "", fmt.Errorf("%s has type parameters, which are not handled", out.typeName(t))
 	}
-	if named.Obj().Pkg().Path() == module {
-		return "read" + named.Obj().Name(), g.structFunc(named)
+	variable, err := g.structVar(named)
+	if named.Obj().Pkg().Path() == sharedTypes {
+		variable = out.wire + variable
 	}
-	return out.wire + "Read" + named.Obj().Name(), g.structFunc(named)
+	return variable, err
 }
 
 // list returns the variable that reads lists of elements of type t, named after the type.
