@@ -18,8 +18,7 @@ import (
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{types.OpBook: 1}, NoRateLimits: true})
-		u := login(t, s)
+		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{types.OpBook: 1}})
 		began := time.Now()
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -135,8 +134,7 @@ func TestCloseEndsAdvance(t *testing.T) {
 func TestOneGoroutineWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500)
-		s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Hour}}})
-		u := login(t, s)
+		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Hour}}})
 		u.bookWithCallback("first", hook)
 		synctest.Wait()
 		before := runtime.NumGoroutine()

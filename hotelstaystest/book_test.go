@@ -12,8 +12,7 @@ import (
 )
 
 func TestBookRules(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	in, ids := u.find(nil)
 	guest := func(more object) object {
 		return object{"guests": []object{with(object{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}, more)}}
@@ -59,8 +58,7 @@ func TestBookRules(t *testing.T) {
 }
 
 func TestBookIsIdempotent(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
-	u := login(t, s)
+	s, u := open(t, Config{Accounts: twoAccounts})
 	in, r := u.book("ref", 0)
 	first := r.str("hotelOrder", "platformReferenceNo")
 	failIf(t, r.str("hotelOrder", "status") != "1", "a new order has status %v", r.at("hotelOrder", "status"))
@@ -74,15 +72,14 @@ func TestBookIsIdempotent(t *testing.T) {
 	}
 	l := s.Ledger()
 	failIf(t, len(l.Orders()) != 1 || l.BookingsReused() != 2, "%d orders, %d reused", len(l.Orders()), l.BookingsReused())
-	stranger := u.with(u.ticket("two", "2"))
+	stranger := u.stranger()
 	_, own := stranger.book("ref", 0)
 	failIf(t, own.str("hotelOrder", "platformReferenceNo") == first || len(s.Ledger().OrdersFor("ref")) != 2,
 		"references are shared between accounts")
 }
 
 func TestDuplicateBooking(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	in, r := u.book("first", 0)
 	ref := r.str("hotelOrder", "platformReferenceNo")
 	again, ids := u.find(nil)
@@ -100,8 +97,7 @@ func TestDuplicateBooking(t *testing.T) {
 }
 
 func TestBookMovedRate(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	in, ids := u.find(nil)
 	in.must(availPath, object{"ratePkgId": ids[0]})
 	s.MoveRate(ids[0], 7)
@@ -118,8 +114,7 @@ func TestBookMovedRate(t *testing.T) {
 }
 
 func TestConcurrentBook(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	in, ids := u.find(nil)
 	var wg sync.WaitGroup
 	for i := range 60 {
@@ -174,8 +169,7 @@ func TestCallbackURLs(t *testing.T) {
 	to := object{"callbackUrl": "http://127.0.0.1:1/hook"}
 	in.refused(bookPath, booking("a", ids[0], to), 400, types.CodeParam, "callbackUrl must be https")
 
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	in, ids = u.find(nil)
 	in.refused(bookPath, booking("a", ids[0], object{"callbackUrl": "https://intranet/"}), 400, types.CodeParam, "callbackUrl")
 	in.must(bookPath, booking("a", ids[0], object{"callbackUrl": "http://127.0.0.1:1/hook"}))

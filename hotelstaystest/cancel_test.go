@@ -16,8 +16,7 @@ import (
 
 func TestCancelRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
-		u := login(t, s)
+		s, u := open(t, Config{Accounts: twoAccounts})
 		r := u.must(listPath, search(s, object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"}))
 		in := u.session(r.str("basic", "sessionId"))
 		order := in.must(bookPath, booking("ref", r.str("list", 0, "rooms", 0, "rates", 0, "ratePkgId"), nil))
@@ -27,7 +26,7 @@ func TestCancelRefusals(t *testing.T) {
 		in.refused(cancelPath, object{"customerReferenceNo": "ref"}, 400, types.CodeParam, "supplierReferenceNo")
 		in.refused(cancelPath, object{"customerReferenceNo": "ref", "supplierReferenceNo": "wrong"}, 404, types.CodeNotFound, "not found")
 		in.refused(cancelPath, object{"customerReferenceNo": "none", "supplierReferenceNo": "none"}, 404, types.CodeNotFound, "not found")
-		stranger := u.with(u.ticket("two", "2"))
+		stranger := u.stranger()
 		theirs, _ := stranger.find(nil)
 		theirs.refused(cancelPath, body, 404, types.CodeNotFound, "not found")
 

@@ -56,8 +56,7 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	view := func(seed uint64) string {
-		s := start(t, Config{Seed: seed})
-		u := login(t, s)
+		s, u := open(t, Config{Seed: seed})
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
 		in, ids := u.find(object{"maxRatesPerHotel": 2})
 		avail := in.must(availPath, object{"ratePkgId": ids[0]})

@@ -10,8 +10,7 @@ import (
 )
 
 func TestDestinations(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}})
-	u := login(t, s)
+	s, u := open(t, Config{Catalog: Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}})
 	get := func(body object) []any {
 		t.Helper()
 		return u.must(destinationsPath, body).list("destinations")
@@ -60,8 +59,7 @@ func TestDestinations(t *testing.T) {
 }
 
 func TestHotelsMetadataPages(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{HotelsPerCity: 50}})
-	u := login(t, s)
+	s, u := open(t, Config{Catalog: Catalog{HotelsPerCity: 50}})
 	page := func(p object) *reply {
 		t.Helper()
 		b := object{"destinationId": s.CityID(0)}
@@ -102,8 +100,7 @@ func TestHotelsMetadataPages(t *testing.T) {
 }
 
 func TestHotelStaticDetailAndIDList(t *testing.T) {
-	s := start(t)
-	u := login(t, s)
+	s, u := open(t)
 	id := s.HotelIDs(1)[0]
 	r := u.must(detailPath, object{"hotelId": id})
 	for _, field := range []string{

@@ -85,6 +85,21 @@ func start(t testing.TB, config ...Config) *Server {
 	return s
 }
 
+// open starts a server without rate limits, and logs in.
+func open(t testing.TB, config ...Config) (*Server, *user) {
+	t.Helper()
+	c := append(config, Config{})[0]
+	c.NoRateLimits = true
+	s := start(t, c)
+	return s, login(t, s)
+}
+
+// twoAccounts are those of a server on which another account sees nothing.
+var twoAccounts = []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}
+
+// stranger returns the user with a ticket of the second account.
+func (u *user) stranger() *user { return u.with(u.ticket("two", "2")) }
+
 // user is a plain client of the API.
 type user struct {
 	t       testing.TB
@@ -97,7 +112,7 @@ type user struct {
 // login makes a user with a ticket of the first account.
 func login(t testing.TB, s *Server) *user {
 	t.Helper()
-	u := &user{t: t, s: s, http: s.Client()}
+	u := &user{t: t, s: s, http: s.Client(), headers: map[string]string{}}
 	u.token = u.ticket(s.AppKey, s.AppSecret)
 	return u
 }
@@ -118,12 +133,8 @@ func (u *user) with(token string) *user {
 // header returns the user with another request header.
 func (u *user) header(name, value string) *user {
 	c := *u
-	c.headers = map[string]string{name: value}
-	for k, v := range u.headers {
-		if k != name {
-			c.headers[k] = v
-		}
-	}
+	c.headers = maps.Clone(u.headers)
+	c.headers[name] = value
 	return &c
 }
 

@@ -12,8 +12,7 @@ import (
 )
 
 func TestLedgerKeepsNoSecrets(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Webhooks: WebhookConfig{CallbackHandler: &receiver{}, Secret: "not-to-be-seen"}})
-	u := login(t, s)
+	s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}, Secret: "not-to-be-seen"}})
 	u.header("Trace-Id", "t").must(destinationsPath, "{}")
 	u.bookWithCallback("ref", hook)
 	text := fmt.Sprintf("%+v %+v %+v", s.Ledger().Requests(""), s.Ledger().Orders(), s.Ledger().Webhooks())

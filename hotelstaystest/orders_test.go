@@ -8,8 +8,7 @@ import (
 )
 
 func TestSetOrderStatus(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, ConfirmAfter: Never})
-	u := login(t, s)
+	s, u := open(t, Config{ConfirmAfter: Never})
 	in, made := u.book("ref", 0)
 	cancel := cancellation("ref", made)
 	cancel["reason"] = "plans changed"
@@ -39,8 +38,7 @@ func TestSetOrderStatus(t *testing.T) {
 }
 
 func TestOrderFields(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	_, u := open(t)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})
 	in.must(bookPath, booking("ref", ids[0], object{
 		"holder": object{

@@ -10,8 +10,7 @@ import (
 )
 
 func TestPackagePrices(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{RatesPerRoom: 12}})
-	u := login(t, s)
+	s, u := open(t, Config{Catalog: Catalog{RatesPerRoom: 12}})
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {
 		rooms := []object{{"adultCount": 2}, {"adultCount": 3, "childrenAges": []int{5}}}

@@ -13,8 +13,7 @@ import (
 
 func TestQueryOrdersFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
-		u := login(t, s)
+		s, u := open(t, Config{Accounts: twoAccounts})
 		var free, never string // a package with free cancellation, one without
 		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
 		for i, stay := range stays {
@@ -66,7 +65,7 @@ func TestQueryOrdersFilters(t *testing.T) {
 		}
 		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
 		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
-		stranger := u.with(u.ticket("two", "2"))
+		stranger := u.stranger()
 		if r := stranger.must(queryPath, object{"customerReferenceNos": []string{"ref0"}}); len(r.list("orders")) != 0 {
 			t.Error("another account sees the order")
 		}

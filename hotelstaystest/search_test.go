@@ -15,8 +15,7 @@ import (
 )
 
 func TestHotelListRules(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	ids := make([]string, 1001)
 	for i := range ids {
 		ids[i] = fmt.Sprint("PH", hotelBase+i)
@@ -57,8 +56,7 @@ func TestHotelListRules(t *testing.T) {
 }
 
 func TestHotelListResults(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Catalog: Catalog{HotelsPerCity: 120}})
-	u := login(t, s)
+	s, u := open(t, Config{Catalog: Catalog{HotelsPerCity: 120}})
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
 		r.str("basic", "destination", "id") != s.CityID(0), "page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
@@ -83,8 +81,7 @@ func TestHotelListResults(t *testing.T) {
 }
 
 func TestHotelListOrder(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true})
-	u := login(t, s)
+	s, u := open(t)
 	values := func(sort string, path ...string) []float64 {
 		var out []float64
 		for _, h := range u.must(listPath, search(s, object{"sortBy": sort})).list("list") {
@@ -137,8 +134,7 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
-	u := login(t, s)
+	s, u := open(t, Config{Accounts: twoAccounts})
 	in, ids := u.find(nil)
 	hotelID := s.HotelIDs(1)[0]
 	rates := object{"hotelId": hotelID, "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
@@ -164,8 +160,7 @@ func TestSessions(t *testing.T) {
 
 func TestSessionLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{NoRateLimits: true, SessionLifetime: 30 * time.Minute})
-		u := login(t, s)
+		s, u := open(t, Config{SessionLifetime: 30 * time.Minute})
 		in, ids := u.find(nil)
 		_, order := u.book("ref", 1)
 		rate := object{"ratePkgId": ids[0]}

@@ -33,8 +33,7 @@ func (u *user) get(link string, headers ...string) (*reply, error) {
 
 func TestVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := start(t, Config{ConfirmAfter: time.Minute, VoucherDelay: 10 * time.Second, VoucherLinkLifetime: time.Minute})
-		u := login(t, s)
+		s, u := open(t, Config{ConfirmAfter: time.Minute, VoucherDelay: 10 * time.Second, VoucherLinkLifetime: time.Minute})
 		in, order := u.book("ref", 0)
 		ask := func() *reply {
 			t.Helper()
@@ -96,8 +95,7 @@ func TestVoucherStates(t *testing.T) {
 }
 
 func TestVoucherReferences(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, Accounts: []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}})
-	u := login(t, s)
+	_, u := open(t, Config{Accounts: twoAccounts})
 	_, a := u.book("a", 0)
 	in, ids := u.find(nil)
 	in.must(bookPath, booking("b", ids[0], guests("Second", "Guest")))
@@ -114,14 +112,13 @@ func TestVoucherReferences(t *testing.T) {
 		u.refused(voucherPath, other, 404, types.CodeNotFound, "")
 	}
 	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, types.CodeNotFound, "")
-	theirs := u.with(u.ticket("two", "2")).refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "")
+	theirs := u.stranger().refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "")
 	failIf(t, none.msg != theirs.msg, "another account sees that the order exists")
 }
 
 func TestVoucherSizes(t *testing.T) {
 	with := func(size int) *user {
-		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: size, UnsignedVouchers: true})
-		u := login(t, s)
+		_, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: size, UnsignedVouchers: true})
 		u.book("ref", 0)
 		return u
 	}
@@ -140,8 +137,7 @@ func TestVoucherSizes(t *testing.T) {
 // A client elsewhere does not reach the sandbox under its loopback address.
 func TestVoucherLinksOfRemoteClients(t *testing.T) {
 	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
-		s := start(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, AllowRemote: remote})
-		u := login(t, s)
+		_, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, AllowRemote: remote})
 		u.book("ref", 0)
 		r := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"})
 		link := r.str("voucher", "downloadUrl")
