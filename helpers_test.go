@@ -5,7 +5,6 @@
 package hotelstays_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -47,14 +46,6 @@ func searchCity(srv *hotelstaystest.Server) *hotelstays.HotelListRequest {
 }
 
 var operationCalls = testkit.Calls()
-
-func calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error),
-	req Req) operationCall {
-	return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
-		_, err := method(client, ctx, req, opts...)
-		return err
-	}
-}
 
 // reply is an answer with header fields, name and value in turn.
 func reply(status int, body string, header ...string) *http.Response {

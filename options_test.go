@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -22,70 +21,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // optionCalls has a call of each method that takes options and returns an error.
 func optionCalls(t *testing.T) map[string]operationCall {
-	search := anySearch()
-	batches := edited(*search, func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", hotelIDs(3) })
-	booking := new(goodBook())
-	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}
-	recovery := func(c *hotelstays.Client) *hotelstays.BookingRecovery { return c.NewBookingRecovery(booking) }
-	path := filepath.Join(t.TempDir(), "voucher.pdf")
-	type ctxt = context.Context
-	type client = *hotelstays.Client
-	type option = hotelstays.CallOption
-	calls := map[string]operationCall{
-		"WalkDestinations": func(ctx ctxt, c client, opts ...option) error {
-			return lastError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, opts...))
-		},
-		"HotelsMetadataAll": func(ctx ctxt, c client, opts ...option) error {
-			return lastError(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}, opts...))
-		},
-		"HotelListPages": func(ctx ctxt, c client, opts ...option) error {
-			return lastError(c.HotelListPages(ctx, search, opts...))
-		},
-		"HotelListBatches": func(ctx ctxt, c client, opts ...option) error {
-			return lastError(c.HotelListBatches(ctx, batches, opts...))
-		},
-		"HotelListStream": func(ctx ctxt, c client, opts ...option) error {
-			return lastError(c.HotelListStream(ctx, search, opts...).Hotels())
-		},
-		"Do":             calling(client.Do, &hotelstays.DoRequest{Path: "/api/search/later", Body: map[string]any{}}),
-		"ValidateBook":   func(_ ctxt, c client, opts ...option) error { return c.ValidateBook(booking, opts...) },
-		"BookAndRecover": calling(client.BookAndRecover, booking),
-		"RecoverBooking": func(ctx ctxt, c client, opts ...option) error {
-			_, err := c.RecoverBooking(ctx, recovery(c), opts...)
-			return err
-		},
-		"StepRecovery": func(ctx ctxt, c client, opts ...option) error {
-			_, err := c.StepRecovery(ctx, recovery(c), opts...)
-			return err
-		},
-		"FindOrder":     calling(client.FindOrder, "ref-1"),
-		"AwaitOrder":    calling(client.AwaitOrder, "ref-1"),
-		"CancelAndRead": calling(client.CancelAndRead, cancel),
-		"AwaitVoucher":  calling(client.AwaitVoucher, voucherRef),
-		"OpenVoucher":   calling(client.OpenVoucher, voucherRef),
-		"SaveVoucher": func(ctx ctxt, c client, opts ...option) error {
-			_, err := c.SaveVoucher(ctx, voucherRef, path, opts...)
-			return err
-		},
-		"DownloadVoucher": func(ctx ctxt, c client, opts ...option) error {
-			return c.DownloadVoucher(ctx, &types.Voucher{}, io.Discard, opts...)
-		},
-	}
+	calls := testkit.Helpers(t.TempDir())
 	for op, call := range operationCalls {
 		calls[string(op)] = call
 	}
 	return calls
-}
-
-func lastError[V any](items iter.Seq2[V, error]) (last error) {
-	for _, last = range items {
-	}
-	return last
 }
 
 func TestOptionsOfEachMethod(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -288,8 +289,8 @@ func TestStatusesThatAWaitOutlasts(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			for op, wait := range map[hotelstays.Operation]operationCall{
-				hotelstays.OpQueryOrders:  calling((*hotelstays.Client).AwaitOrder, "ref-1"),
-				hotelstays.OpOrderVoucher: calling((*hotelstays.Client).AwaitVoucher, voucherRef),
+				hotelstays.OpQueryOrders:  testkit.Calling((*hotelstays.Client).AwaitOrder, "ref-1"),
+				hotelstays.OpOrderVoucher: testkit.Calling((*hotelstays.Client).AwaitVoucher, voucherRef),
 			} {
 				synctest.Test(t, func(t *testing.T) {
 					w := newRecoveryWorld(t, hotelstaystest.Config{ConfirmAfter: time.Second})

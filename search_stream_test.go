@@ -25,6 +25,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -656,7 +657,7 @@ func TestStreamWithoutAClient(t *testing.T) {
 // Without hotels a stream says so, and without a response it has an empty one.
 func TestStreamWithoutAClientOfNothing(t *testing.T) {
 	nothing := hotelstays.NewHotelListStream(nil, nil)
-	assert.Equal(t, "NewHotelListStream", errorAs[*hotelstays.ValidationError](t, lastError(nothing.Hotels())).Func)
+	assert.Equal(t, "NewHotelListStream", errorAs[*hotelstays.ValidationError](t, testkit.LastError(nothing.Hotels())).Func)
 	_, complete := nothing.Response()
 	assert.False(t, complete)
 

@@ -1,4 +1,6 @@
-// Voucher files under killed processes, a full disk and concurrent writers.
+//go:build unix
+
+// Voucher files at each stage of a download, on a full disk and under concurrent writers.
 
 package chaos_test
 
@@ -13,13 +15,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,43 +65,6 @@ func assertWhole(t *testing.T, path string, size int, what string) {
 	}
 	whole := version >= 0 && bytes.Equal(document, versionOf(version, size))
 	assert.True(t, whole, "%s: a file of %d bytes that is no document", what, len(document))
-}
-
-const (
-	childPath = "VOUCHER_TEST_PATH"
-	childURL  = "VOUCHER_TEST_URL"
-	childFull = "VOUCHER_TEST_FULL" // the disk is full
-)
-
-// asChild does the child's part, if this process was started as one.
-func asChild(t *testing.T) bool {
-	path := os.Getenv(childPath)
-	if path == "" {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	client := voucherClient(t, os.Getenv(childURL))
-	if os.Getenv(childFull) != "" {
-		signal.Ignore() // the signal that comes with the limit on a file's size
-		resp, err := client.OrderVoucher(ctx, voucherRef)
-		require.NoError(t, err)
-		var w bytes.Buffer
-		err = client.DownloadVoucher(ctx, resp.Voucher, &w)
-		fmt.Printf("download: %d bytes: %v\n", w.Len(), err)
-	}
-	_, err := client.SaveVoucher(ctx, voucherRef, path)
-	fmt.Printf("save: %v\n", err)
-	return true
-}
-
-// child starts this test in another process.
-func child(t *testing.T, url, path string, before ...string) *exec.Cmd {
-	args := append(before, os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), childURL+"="+url, childPath+"="+path, "TMPDIR="+filepath.Dir(path),
-		"GORACE=atexit_sleep_ms=0")
-	return cmd
 }
 
 func voucherClient(t *testing.T, url string) *hotelstays.Client {
@@ -149,94 +114,97 @@ func spoolSize(path string) int {
 	return int(info.Size())
 }
 
-// A writer that is killed at any stage of a document leaves the file as it was.
-func TestWriterKilledAtEachStage(t *testing.T) {
-	if asChild(t) {
-		return
-	}
+// At each stage of a document its path has what it had before, and beside it one file: that is what a
+// process leaves that is killed then. It stops no other writer.
+func TestVoucherFileAtEachStage(t *testing.T) {
 	const size = 100_000
 	old, document := versionOf(1, size), versionOf(2, size)
-	var all sync.WaitGroup
 	for _, sent := range []int{0, 1, size / 2, size - 1, size} {
 		for _, there := range []bool{false, true} {
+			what := fmt.Sprintf("%d of %d bytes, a file before: %t", sent, size, there)
 			dir := t.TempDir()
 			path := filepath.Join(dir, "voucher.pdf")
 			if there {
 				require.NoError(t, os.WriteFile(path, old, 0o600))
 			}
-			reached := make(chan struct{})
-			stall := sync.OnceFunc(func() { close(reached) })
-			var released atomic.Bool
-			url := voucherServer(t, func(int) []byte { return document }, func(w http.ResponseWriter, r *http.Request, _ int) {
-				if released.Load() {
-					_, _ = w.Write(document)
-					return
-				}
-				_, _ = w.Write(document[:sent])
-				_ = http.NewResponseController(w).Flush() // in chunks, so that the end is not known
-				stall()
-				<-r.Context().Done()
+			client := voucherClient(t, voucherServer(t, func(int) []byte { return document },
+				func(w http.ResponseWriter, r *http.Request, version int) {
+					if version > 1 {
+						_, _ = w.Write(document)
+						return
+					}
+					_, _ = w.Write(document[:sent])
+					_ = http.NewResponseController(w).Flush() // in chunks, so that the end is not known
+					<-r.Context().Done()
+				}))
+			ctx, cancel := context.WithCancel(t.Context())
+			var first sync.WaitGroup
+			first.Go(func() {
+				_, err := client.SaveVoucher(ctx, voucherRef, path)
+				assert.ErrorIs(t, err, context.Canceled, what)
 			})
-			cmd := child(t, url, path)
-			all.Go(func() {
-				what := fmt.Sprintf("%d of %d bytes, a file before: %t", sent, size, there)
-				if !assert.NoError(t, cmd.Start()) {
-					return
-				}
-				select {
-				case <-reached:
-				case <-time.After(20 * time.Second):
-					assert.Fail(t, "the child did not come", what)
-				}
-				assert.Eventually(t, func() bool { return spoolSize(path) == sent }, 20*time.Second, 2*time.Millisecond, what)
-				assert.NoError(t, cmd.Process.Kill())
-				assert.Error(t, cmd.Wait(), "%s: it had ended by itself", what)
-				assert.Equal(t, sent, spoolSize(path), what)
-				if there {
-					assertFile(t, path, old, what)
-				} else {
-					assert.NoFileExists(t, path, what)
-				}
-				assertWhole(t, path, size, what)
+			assert.Eventually(t, func() bool { return spoolSize(path) == sent }, 20*time.Second, time.Millisecond, what)
+			if there {
+				assertFile(t, path, old, what)
+			} else {
+				assert.NoFileExists(t, path, what)
+			}
+			assertWhole(t, path, size, what)
 
-				// What it left stops no other writer.
-				released.Store(true)
-				_, err := voucherClient(t, url).SaveVoucher(t.Context(), voucherRef, path)
-				assert.NoError(t, err, what)
-				assertFile(t, path, document, what)
-			})
+			_, err := client.SaveVoucher(t.Context(), voucherRef, path)
+			assert.NoError(t, err, what)
+			assertFile(t, path, document, what)
+			cancel()
+			first.Wait()
+			assertFile(t, path, document, what)
+			assertFiles(t, dir, "voucher.pdf")
 		}
 	}
-	all.Wait()
 }
 
 // A full disk, here a limit on the size of files, leaves the file as it was.
 func TestVoucherOnAFullDisk(t *testing.T) {
-	if asChild(t) {
-		return
-	}
 	const size = 100_000
 	old := versionOf(0, size)
-	url := voucherServer(t, versions(size), func(w http.ResponseWriter, _ *http.Request, v int) { _, _ = w.Write(versionOf(v, size)) })
+	client := voucherClient(t, voucherServer(t, versions(size),
+		func(w http.ResponseWriter, _ *http.Request, v int) { _, _ = w.Write(versionOf(v, size)) }))
+	resp, err := client.OrderVoucher(t.Context(), voucherRef)
+	require.NoError(t, err)
 	for _, there := range []bool{false, true} {
 		dir := t.TempDir()
+		t.Setenv("TMPDIR", dir)
 		path := filepath.Join(dir, "voucher.pdf")
 		names := []string{}
 		if there {
 			require.NoError(t, os.WriteFile(path, old, 0o600))
 			names = append(names, "voucher.pdf")
 		}
-		out, err := child(t, url, path, "sh", "-c", `ulimit -f 20; `+childFull+`=1 exec "$0" "$@"`).CombinedOutput()
-		require.NoError(t, err, string(out))
-		lines := strings.Split(string(out), "\n")
-		require.Greater(t, len(lines), 2, string(out))
-		assert.Regexp(t, `^download: 0 bytes: hotelstays: voucher "V1" version \d: write `, lines[0])
-		assert.Regexp(t, `^save: hotelstays: voucher "V1" version \d of order "ref-1": write .* file too large`, lines[1])
+		var w bytes.Buffer
+		var downloaded, saved error
+		withFilesUpTo(t, 20<<10, func() {
+			downloaded = client.DownloadVoucher(t.Context(), resp.Voucher, &w)
+			_, saved = client.SaveVoucher(t.Context(), voucherRef, path)
+		})
+		assert.Zero(t, w.Len())
+		assert.Regexp(t, `^hotelstays: voucher "V1" version \d: write `, downloaded.Error())
+		assert.Regexp(t, `^hotelstays: voucher "V1" version \d of order "ref-1": write .* file too large`, saved.Error())
 		assertFiles(t, dir, names...)
 		if there {
 			assertFile(t, path, old)
 		}
 	}
+}
+
+// withFilesUpTo limits the size of the files that this process writes while f runs.
+func withFilesUpTo(t *testing.T, size uint64, f func()) {
+	t.Helper()
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
+	defer func() { assert.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)) }()
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: limit.Max}))
+	f()
 }
 
 // Savers and readers of one path at once: every reader finds a whole document.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,6 +21,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -102,69 +102,6 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-var book = &hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "p",
-	Holder: types.Holder{FirstName: "Guest", LastName: "One"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
-
-// helperCalls are the calls that make others.
-func helperCalls(dir string) map[string]func(context.Context, *hotelstays.Client) error {
-	voucher := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
-	many := hotelList()
-	many.DestinationID, many.HotelIDs = "", []string{"1", "2"}
-	return map[string]func(context.Context, *hotelstays.Client) error{
-		"HotelListStream": func(ctx context.Context, c *hotelstays.Client) error {
-			return firstError(c.HotelListStream(ctx, hotelList()).Hotels())
-		},
-		"HotelListPages": func(ctx context.Context, c *hotelstays.Client) error {
-			return firstError(c.HotelListPages(ctx, hotelList()))
-		},
-		"HotelListBatches": func(ctx context.Context, c *hotelstays.Client) error {
-			return firstError(c.HotelListBatches(ctx, many))
-		},
-		"HotelsMetadataAll": func(ctx context.Context, c *hotelstays.Client) error {
-			return firstError(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"}, hotelstays.WithParallelism(2)))
-		},
-		"WalkDestinations": func(ctx context.Context, c *hotelstays.Client) error {
-			return firstError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, hotelstays.WithParallelism(2)))
-		},
-		"Do": func(ctx context.Context, c *hotelstays.Client) error {
-			return errorOf(c.Do(ctx, &hotelstays.DoRequest{Path: "/api/other", Idempotent: true}))
-		},
-		"FindOrder":    func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.FindOrder(ctx, "ref-1")) },
-		"AwaitOrder":   func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.AwaitOrder(ctx, "ref-1")) },
-		"AwaitVoucher": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.AwaitVoucher(ctx, voucher)) },
-		"SaveVoucher": func(ctx context.Context, c *hotelstays.Client) error {
-			return errorOf(c.SaveVoucher(ctx, voucher, filepath.Join(dir, "voucher.pdf")))
-		},
-		"OpenVoucher": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.OpenVoucher(ctx, voucher)) },
-		"DownloadVoucher": func(ctx context.Context, c *hotelstays.Client) error {
-			v := &types.Voucher{ByteSize: 100, DownloadURL: "https://store.example.test/v", Signature: &types.VoucherSignature{}}
-			return c.DownloadVoucher(ctx, v, io.Discard)
-		},
-		"BookAndRecover": func(ctx context.Context, c *hotelstays.Client) error { return errorOf(c.BookAndRecover(ctx, book)) },
-		"RecoverBooking": func(ctx context.Context, c *hotelstays.Client) error {
-			return errorOf(c.RecoverBooking(ctx, c.NewBookingRecovery(book)))
-		},
-		"StepRecovery": func(ctx context.Context, c *hotelstays.Client) error {
-			return errorOf(c.StepRecovery(ctx, c.NewBookingRecovery(book)))
-		},
-		"CancelAndRead": func(ctx context.Context, c *hotelstays.Client) error {
-			req := &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "x"}
-			return errorOf(c.CancelAndRead(ctx, req))
-		},
-	}
-}
-
-func errorOf[V any](_ V, err error) error { return err }
-
-func firstError[V any](seq func(func(V, error) bool)) (err error) {
-	for _, err = range seq {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ends are the ways to end a ctx with a cause, after eight seconds.
 var ends = map[string]func(context.Context, error) (context.Context, context.CancelFunc){
 	"cancelled": func(ctx context.Context, cause error) (context.Context, context.CancelFunc) {
@@ -183,10 +120,11 @@ var ends = map[string]func(context.Context, error) (context.Context, context.Can
 // The error of a call whose ctx ended wraps ctx.Err(), and nothing of the cause but its text.
 // Whether the request may have left does not depend on the cause.
 func TestCauseOfACtx(t *testing.T) {
-	calls := helperCalls(t.TempDir())
+	calls := testkit.Helpers(t.TempDir())
+	delete(calls, "ValidateBook") // makes no call
 	mayHaveActed := map[string]bool{"BookAndRecover": true, "CancelAndRead": true}
 	for op, call := range operationCalls {
-		calls[string(op)] = func(ctx context.Context, c *hotelstays.Client) error { return call(ctx, c) }
+		calls[string(op)] = call
 		mayHaveActed[string(op)] = mutating[op]
 	}
 	withoutToken := map[string]bool{"Ticket": true, "OAuthToken": true, "DownloadVoucher": true}
@@ -264,7 +202,7 @@ func TestCauseWhileARecoveryIsSaved(t *testing.T) {
 					}
 					return untilEnd(ctx, true)
 				})
-				_, err := client.BookAndRecover(ctx, book, save)
+				_, err := client.BookAndRecover(ctx, bookWithPassport(), save)
 				assertNothingOf(t, cause, context.Canceled, err)
 			})
 		}

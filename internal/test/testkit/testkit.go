@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"iter"
 	"net/http"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"runtime/debug"
@@ -174,6 +176,75 @@ func Calls() map[hotelstays.Operation]Call {
 		}
 	}
 	return calls
+}
+
+// Helpers has a well-formed call of every method that makes calls of others or none, by its name; what
+// SaveVoucher saves goes into dir. Like those of Calls they are for tests of what surrounds them.
+func Helpers(dir string) map[string]Call {
+	type ctxt = context.Context
+	type client = *hotelstays.Client
+	type option = hotelstays.CallOption
+	search := &hotelstays.HotelListRequest{DestinationID: "place", CheckIn: CheckIn, CheckOut: CheckOut, RoomOccupancies: TwoAdults()}
+	batches := *search
+	batches.DestinationID, batches.HotelIDs = "", []string{"1", "2", "3"}
+	booking := Offer{Session: "session", RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}.Request("ref-1")
+	cancel := &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier-1"}
+	voucher := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1"}
+	document := &types.Voucher{ByteSize: 100, DownloadURL: "https://store.example.test/v", Signature: &types.VoucherSignature{}}
+	parallel := func(opts []option) []option { return append([]option{hotelstays.WithParallelism(2)}, opts...) }
+	return map[string]Call{
+		"WalkDestinations": func(ctx ctxt, c client, opts ...option) error {
+			return LastError(c.WalkDestinations(ctx, &hotelstays.DestinationsRequest{}, parallel(opts)...))
+		},
+		"HotelsMetadataAll": func(ctx ctxt, c client, opts ...option) error {
+			return LastError(c.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}, parallel(opts)...))
+		},
+		"HotelListPages": func(ctx ctxt, c client, opts ...option) error {
+			return LastError(c.HotelListPages(ctx, search, opts...))
+		},
+		"HotelListBatches": func(ctx ctxt, c client, opts ...option) error {
+			return LastError(c.HotelListBatches(ctx, &batches, opts...))
+		},
+		"HotelListStream": func(ctx ctxt, c client, opts ...option) error {
+			return LastError(c.HotelListStream(ctx, search, opts...).Hotels())
+		},
+		"Do":             Calling(client.Do, &hotelstays.DoRequest{Path: "/api/search/later", Idempotent: true}),
+		"ValidateBook":   func(_ ctxt, c client, opts ...option) error { return c.ValidateBook(booking, opts...) },
+		"BookAndRecover": Calling(client.BookAndRecover, booking),
+		"RecoverBooking": func(ctx ctxt, c client, opts ...option) error {
+			return Calling(client.RecoverBooking, c.NewBookingRecovery(booking))(ctx, c, opts...)
+		},
+		"StepRecovery": func(ctx ctxt, c client, opts ...option) error {
+			return Calling(client.StepRecovery, c.NewBookingRecovery(booking))(ctx, c, opts...)
+		},
+		"FindOrder":     Calling(client.FindOrder, "ref-1"),
+		"AwaitOrder":    Calling(client.AwaitOrder, "ref-1"),
+		"CancelAndRead": Calling(client.CancelAndRead, cancel),
+		"AwaitVoucher":  Calling(client.AwaitVoucher, voucher),
+		"OpenVoucher":   Calling(client.OpenVoucher, voucher),
+		"SaveVoucher": func(ctx ctxt, c client, opts ...option) error {
+			_, err := c.SaveVoucher(ctx, voucher, filepath.Join(dir, "voucher.pdf"), opts...)
+			return err
+		},
+		"DownloadVoucher": func(ctx ctxt, c client, opts ...option) error {
+			return c.DownloadVoucher(ctx, document, io.Discard, opts...)
+		},
+	}
+}
+
+// Calling is the call of a method with a request.
+func Calling[Req, Resp any](method func(*hotelstays.Client, context.Context, Req, ...hotelstays.CallOption) (Resp, error), req Req) Call {
+	return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+		_, err := method(client, ctx, req, opts...)
+		return err
+	}
+}
+
+// LastError ranges to the end and returns the error that came last.
+func LastError[V any](items iter.Seq2[V, error]) (last error) {
+	for _, last = range items {
+	}
+	return last
 }
 
 // Offer is a priced offer and the session that it is valid in.
