@@ -209,7 +209,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 		}
 		pause := time.NewTimer(time.Duration(f.rng.IntN(200)) * time.Millisecond)
 		if thawed {
-			pause.Reset(time.Second) // for what the process had begun
+			pause.Reset(min(time.Second, f.Lease/4)) // for what the process had begun
 		}
 		select {
 		case <-pause.C:

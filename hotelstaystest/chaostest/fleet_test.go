@@ -121,6 +121,7 @@ func TestProcess(t *testing.T) {
 
 // One handler blocks, and others continue.
 func TestMayBlock(t *testing.T) {
+	t.Parallel()
 	p := begin(t, "handle", "")
 	seen := map[string]int{} // since the last change
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
@@ -177,6 +178,7 @@ func workers(dir string, wanted int) *chaostest.Fleet {
 }
 
 func TestFleetSurvives(t *testing.T) {
+	t.Parallel()
 	dir, started, crashed := t.TempDir(), 0, 0
 	f := workers(dir, 50)
 	start := f.Start
@@ -197,6 +199,7 @@ func TestFleetSurvives(t *testing.T) {
 
 // A process that is frozen or has a handler that blocks is not disturbed until it continues.
 func TestFleetHoldsProcesses(t *testing.T) {
+	t.Parallel()
 	f := workers(t.TempDir(), 100)
 	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
 	log := ""
@@ -223,6 +226,7 @@ func TestFleetStops(t *testing.T) {
 }
 
 func TestFleetFails(t *testing.T) {
+	t.Parallel()
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no longer needed"))
 	for says, change := range map[string]func(*chaostest.Fleet) context.Context{
