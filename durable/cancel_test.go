@@ -173,6 +173,7 @@ func TestAnswersToCancel(t *testing.T) {
 				assert.Equal(t, at, c.Due)
 			case wait:
 				assert.Equal(t, at.Add(time.Minute), c.Due, "the pause is as long as it has waited")
+				assert.Nil(t, c.Cost, "it is asked for again")
 			}
 			stored := roundTrip(t, c)
 			assert.Equal(t, hotelstays.KindOf(c.Err()), hotelstays.KindOf(stored.Err()))

@@ -5,14 +5,20 @@ package hotelstaysriver
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestList(t *testing.T) {
@@ -83,4 +89,75 @@ func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
 	w.Inject(failing) // the job sleeps once more, and River does not cancel it then
 	w.Work()
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
+}
+
+// A wake-up during a poll is not lost, because the poll may have been too early.
+func TestWakeDuringAPoll(t *testing.T) {
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-1", bookingstest.BookMade)
+	w.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
+	polls := w.Ledger().Count(types.OpQueryOrders)
+	w.Work()
+	w.Fleet.Pass(time.Minute)
+	w.Eventually("a worker polls", func() bool { return w.Ledger().Count(types.OpQueryOrders) > polls })
+	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	w.HasState("ref-1", durable.EndingFound, 0)
+}
+
+func TestWakeGivesUpWaiting(t *testing.T) {
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-1", bookingstest.BookLost)
+	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now()`)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, w.Wake(ctx, "ref-1"), context.DeadlineExceeded)
+}
+
+// Pools behind a PgBouncer use other query modes.
+func TestQueryExecModes(t *testing.T) {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
+		pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			w := newWorld(t, nil)
+			other := w.reconnect(func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = mode })
+			w.World.Bookings = other.Bookings
+			w.SendUnknown("ref-1", bookingstest.BookLost)
+			w.World.Work()
+			require.NoError(t, other.Wake(t.Context(), "ref-1"))
+			w.HasState("ref-1", durable.EndingAbsent, time.Minute)
+		})
+	}
+}
+
+// The README's queries find what they promise.
+func TestAlerts(t *testing.T) {
+	w := newWorld(t, nil)
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, block, _ := strings.Cut(string(page), "```sql\n")
+	block, _, _ = strings.Cut(block, "```")
+	var queries []string
+	for query := range strings.SplitSeq(block, ";") {
+		if strings.TrimSpace(query) != "" {
+			queries = append(queries, query)
+		}
+	}
+	found := func() (numbers []int) {
+		for _, query := range queries {
+			tag, err := w.pool.Exec(t.Context(), query)
+			require.NoError(t, err)
+			numbers = append(numbers, int(tag.RowsAffected()))
+		}
+		return numbers
+	}
+	w.Begin("ref-1")
+	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
+	w.Fleet.Pass(time.Hour)
+	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
+	w.exec(`UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
+	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
+	w.exec(`UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)
+	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
+	w.exec(`UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
+	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
 }

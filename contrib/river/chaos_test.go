@@ -39,25 +39,6 @@ type enginePlan struct {
 	DieAt string // a stage of a Cancel
 }
 
-// mortal works until it dies while it cancels.
-func mortal(ctx context.Context, plan enginePlan) error {
-	pool, err := openPool(ctx, plan.Schema, nil)
-	if err != nil {
-		return err
-	}
-	m := &bookingstest.Mortal[pgx.Tx]{Plan: plan.Plan, Database: caller(pool), Path: "/cancel", DieAt: plan.DieAt}
-	opts, err := m.Options()
-	if err != nil {
-		return err
-	}
-	opts.BookTimeout = time.Minute
-	bookings, err := New(configOf(opts, pool, plan.Schema))
-	if err != nil {
-		return err
-	}
-	return work(ctx, bookings)
-}
-
 // work lets River work until ctx ends.
 func work(ctx context.Context, bookings *Bookings) error {
 	cfg := &river.Config{Schema: bookings.cfg.Schema, TestOnly: true,
@@ -76,19 +57,21 @@ func work(ctx context.Context, bookings *Bookings) error {
 	return nil
 }
 
-// engine books and works until it is killed, or its standard input ends.
+// engine books and works until it is killed, or its standard input ends. With DieAt it only works,
+// until it dies while it cancels.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
-	if plan.DieAt != "" {
-		return mortal(ctx, plan)
-	}
 	// The transactions of a frozen process end: River's, and the caller's.
 	pool, err := openPool(ctx, plan.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"})
 	if err != nil {
 		return err
 	}
 	e := &bookingstest.Engine[pgx.Tx]{Plan: plan.Plan, Database: caller(pool)}
-	opts, err := e.Options()
+	options := e.Options
+	if plan.DieAt != "" {
+		options = (&bookingstest.Mortal[pgx.Tx]{Plan: plan.Plan, Database: caller(pool), Path: "/cancel", DieAt: plan.DieAt}).Options
+	}
+	opts, err := options()
 	if err != nil {
 		return err
 	}
@@ -97,8 +80,9 @@ func engine(plan enginePlan) error {
 		return err
 	}
 	bookings.idle = 5 * time.Second
-	e.Bookings = bookings
-	go e.Run(ctx)
+	if e.Bookings = bookings; plan.DieAt == "" {
+		go e.Run(ctx)
+	}
 	return work(ctx, bookings)
 }
 

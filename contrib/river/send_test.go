@@ -4,14 +4,13 @@ package hotelstaysriver
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -137,30 +136,97 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 	assert.Equal(t, 1, w.Row("ref-1").Ended, "by the first round alone")
 }
 
-// Many concurrent bookings end once each.
-func TestConcurrentBookings(t *testing.T) {
+// What the order has otherwise than the expected offer stays in the job, whoever finds the order.
+func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	w := newWorld(t, nil)
-	var wg sync.WaitGroup
-	for i := range 10 {
-		w.AddRow(fmt.Sprintf("ref-%d", i))
+	expected := *w.Offer.Expect
+	expected.TotalRate.NetRate.Amount = "0.01"
+	w.Offer.Expect = &expected
+	w.Begin("answered")
+	changes := w.MustSend("answered").Changes
+	assert.NotEmpty(t, changes.Changes)
+	w.SendUnknown("polled", bookingstest.BookMade)
+	w.Work()
+	w.HasState("polled", durable.EndingFound, time.Minute)
+	for _, reference := range []string{"answered", "polled"} {
+		assert.Equal(t, changes.String(), w.job(reference).Args.Changes.String(), reference)
 	}
-	for i := range 20 {
-		reference := fmt.Sprintf("ref-%d", i%10)
-		wg.Go(func() { // two callers for each reference
-			err := w.BeginAlone(w.Request(reference))
-			if errors.Is(err, durable.ErrAlreadyBegun) || errors.Is(err, durable.ErrAlreadyBooked) {
-				return // the other caller has it
-			}
-			if assert.NoError(t, err) {
-				outcome, err := w.Send(t.Context(), reference)
-				assert.NoError(t, err)
-				assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
-			}
+}
+
+// The first outcome counts; others change nothing.
+func TestEndedOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.marked("ref-1").ID
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			assert.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent))
 		})
 	}
 	wg.Wait()
-	assert.Len(t, w.Ledger().Orders(), 10)
-	for i := range 10 {
-		assert.Equal(t, 1, w.Row(fmt.Sprintf("ref-%d", i)).Ended)
+	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
+	err := w.end(id, "ref-1", hotelstays.BookingFound)
+	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
+}
+
+// A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
+// next. It keeps its job locked, which blocks River's rescuer, until PostgreSQL ends the
+// transaction. Then another process stores the outcome.
+func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
+	hung, release := make(chan struct{}, 1), make(chan struct{})
+	w := newWorld(t, nil)
+	hanging := w.another(func(cfg *Config) {
+		cfg.MaxWorkers = 2
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if err := w.Fleet.StoreRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
+				return err
+			}
+			hung <- struct{}{}
+			<-release // whatever ctx says
+			return nil
+		}
+	})
+	hanging.idle = time.Second
+	defer close(release)
+	w.SendUnknown("ref-1", bookingstest.BookMade)
+	hanging.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
+	w.Fleet.Pass(time.Minute)
+	<-hung
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
+		cancel()
+		require.NoError(t, err)
+		w.Eventually("a worker has had it", w.asleep)
 	}
+	w.SendUnknown("ref-2", bookingstest.BookMade)
+	w.HasState("ref-2", durable.EndingFound, time.Minute)
+
+	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now() - $1::interval
+		WHERE args ->> 'reference' = 'ref-1'`, defaultRescueAfter+time.Second)
+	w.Work()
+	w.HasState("ref-1", durable.EndingFound, time.Minute)
+	assert.Equal(t, 1, w.Row("ref-1").Ended)
+}
+
+// OnOutcome may begin the reference again.
+func TestOnOutcomeBeginsAgain(t *testing.T) {
+	var w *world
+	w = newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			if durable.EndingOf(o) != durable.EndingFailed {
+				return caller(cfg.Pool).StoreRow(ctx, tx, o)
+			}
+			return w.BeginTx(ctx, tx, w.Request(o.Recovery.CustomerReferenceNo))
+		}
+	})
+	w.Begin("ref-1")
+	w.Inject(bookingstest.BookRefused)
+	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
+		outcome, err := w.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		assert.Equal(t, want, durable.EndingOf(outcome))
+	}
+	assert.Equal(t, 1, w.Row("ref-1").Ended)
 }

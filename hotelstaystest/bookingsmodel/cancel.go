@@ -113,8 +113,8 @@ func (v *visit) workCancel(w int) {
 			return
 		}
 		next := v.cancels.once(key{"answered", v.from.row, now, int16(me.final)}, func(row durable.Cancellation) value {
-			resp, err := v.service.cancel(Answer(me.final))
-			return value{row: v.cancels.number(v.Rules.Answered(row, timeOf(now), resp, err, orderStates))}
+			resp, err := v.service.cancel(reply(me.final))
+			return value{row: v.cancels.number(row.Answered(timeOf(now), resp, err, orderStates))}
 		}).row
 		v.write(w, "stores the answer", func(s *state) { s.put(next) }, func(s *state) { v.stored(s, w) }, leave)
 	case endsBook:
@@ -137,9 +137,9 @@ func (v *visit) read(s *state, w int, status uint8) {
 	}
 	next, err := row, error(nil)
 	if row.Phase(timeOf(now)) == durable.PhasePolling {
-		next = v.Rules.Read(row, timeOf(now), order, orderStates)
+		next = row.Read(timeOf(now), order, orderStates)
 	} else {
-		next, err = v.Rules.StartCancel(row, timeOf(now), timeOf(now).Add(v.BookTimeout), order, orderStates)
+		next, err = row.Start(timeOf(now), timeOf(now).Add(v.BookTimeout), order, orderStates)
 	}
 	if s.workers[w] = (worker{does: stores, fresh: true, next: v.cancels.number(next), at: now}); err != nil {
 		s.workers[w] = worker{}
@@ -157,13 +157,13 @@ func (v *visit) stored(s *state, w int) {
 // sendCancel sends Cancel, and awaits its answer.
 func (v *visit) sendCancel(w int) {
 	me, now := v.from.workers[w], v.from.clock(w)
-	became := func(answer Answer) func(s *state) {
+	became := func(answer reply) func(s *state) {
 		return func(s *state) { s.workers[w].does, s.workers[w].final = recovers, uint8(answer) }
 	}
 	limit := clockOf(v.cancels.rows[me.next].SendBy.Add(-durable.ClockMargin))
 	switch {
 	case me.does == sends && now > limit && !v.Breaks.SendLate:
-		v.to(w, "sends nothing, because it is too late", became(Unsent))
+		v.to(w, "sends nothing, because it is too late", became(replyUnsent))
 		return
 	case me.does == sends:
 		v.to(w, "sends Cancel", func(s *state) {
@@ -171,16 +171,16 @@ func (v *visit) sendCancel(w int) {
 			s.books[0] = book{flying, limit - now + v.within()}
 			s.workers[w].does = awaits
 		})
-		v.fault(w, "cannot send Cancel", became(Unsent))
+		v.fault(w, "cannot send Cancel", became(replyUnsent))
 		return
 	case v.from.books[0].is == flying:
-		v.to(w, "is refused", func(s *state) { s.books[0].is = noBook; became(Refused)(s) })
+		v.to(w, "is refused", func(s *state) { s.books[0].is = noBook; became(replyRefused)(s) })
 	default:
-		v.to(w, "receives the answer", became(Made))
+		v.to(w, "receives the answer", became(replyMade))
 	}
 	v.fault(w, "loses the answer", func(s *state) {
 		s.books[0].by = min(s.books[0].by, v.within())
-		became(Lost)(s)
+		became(replyLost)(s)
 	})
 }
 

@@ -1,4 +1,4 @@
-// What the model takes from the SDK: the transitions of package durable, and the rules of absence.
+// What the model takes from the SDK beside the transitions of package durable: Book, Cancel, and the rules of absence.
 
 package bookingsmodel
 
@@ -12,56 +12,21 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Rules are what the workers of a World decide by, as far as a test replaces one by a broken one, to
-// see that the search finds it.
-type Rules struct {
-	Start    func(b durable.Booking, bookBy time.Time) (durable.Booking, error)
-	Booked   func(b durable.Booking, at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome
-	Polled   func(b durable.Booking, at time.Time, o *hotelstays.BookingOutcome, err error) (durable.Booking, *hotelstays.BookingOutcome)
-	LastBook func(b durable.Booking) time.Time
-	Wake     func(b durable.Booking, now time.Time) (durable.Booking, bool)
-	End      func(b durable.Booking, outcome *hotelstays.BookingOutcome) (durable.Booking, bool, error)
-	Step     func(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error)
-
-	StartCancel func(c durable.Cancellation, at, sendBy time.Time, o *types.Order, s hotelstays.OrderStates) (durable.Cancellation, error)
-	Answered    func(c durable.Cancellation, at time.Time, r *hotelstays.CancelResponse, err error,
-		s hotelstays.OrderStates) durable.Cancellation
-	Read func(c durable.Cancellation, at time.Time, o *types.Order, s hotelstays.OrderStates) durable.Cancellation
-}
-
-// Real returns the rules of this module.
-func Real() *Rules {
-	service := newService()
-	return &Rules{
-		Start:       func(b durable.Booking, bookBy time.Time) (durable.Booking, error) { return b.Start(bookBy) },
-		Booked:      durable.Booking.Booked,
-		Polled:      durable.Booking.Polled,
-		LastBook:    durable.Booking.LastBook,
-		Wake:        durable.Booking.Wake,
-		End:         durable.Booking.End,
-		Step:        service.step,
-		StartCancel: durable.Cancellation.Start,
-		Answered:    durable.Cancellation.Answered,
-		Read:        durable.Cancellation.Read,
-	}
-}
-
-// Answer is what the service answers.
-type Answer int16
+// reply is what the service answers.
+type reply int16
 
 // The first three are answers to a poll, the others what becomes of a Book or a Cancel.
 const (
-	NoOrder  Answer = iota // the poll finds nothing
-	HasOrder               // the poll finds the order
-	Failed                 // the poll fails
-	Made                   // Book returns the order, or Cancel succeeds
-	Refused                // Book is refused
-	Lost                   // the answer of Book is lost
-	Unsent                 // it is too late for Book
+	replyNone    reply = iota // the poll finds nothing
+	replyOrder                // the poll finds the order
+	replyFailed               // the poll fails
+	replyMade                 // Book returns the order, or Cancel succeeds
+	replyRefused              // Book is refused
+	replyLost                 // the answer of Book is lost
+	replyUnsent               // it is too late for Book
 )
 
 const reference = "ref-1"
@@ -71,7 +36,7 @@ var order = `{"customerReferenceNo": "` + reference + `", "platformReferenceNo":
 // service is a client and its service, which gives the answer that it is told.
 type service struct {
 	client *hotelstays.Client
-	answer Answer
+	answer reply
 	end    context.CancelFunc
 }
 
@@ -101,17 +66,17 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case strings.Contains(r.URL.Path, "ticket"):
 		text = `{"code": 0, "data": {"ticket": "ticket", "ttl": 31536000}}`
-	case s.answer == HasOrder:
+	case s.answer == replyOrder:
 		text = `{"code": 0, "data": {"orders": [` + order + `]}}`
-	case s.answer == Failed:
+	case s.answer == replyFailed:
 		text = `{"code": 100009999, "msg": "failed", "data": null}`
-	case s.answer == Made:
+	case s.answer == replyMade:
 		text = `{"code": 0, "data": {"hotelOrder": ` + order + `}}`
-	case s.answer == Refused && strings.HasSuffix(r.URL.Path, "/cancel"):
+	case s.answer == replyRefused && strings.HasSuffix(r.URL.Path, "/cancel"):
 		text, status = `{"code": 100000400, "msg": "the cutoff has passed", "data": null}`, http.StatusBadRequest
-	case s.answer == Refused:
+	case s.answer == replyRefused:
 		text = `{"code": 100001111, "msg": "the rate has moved", "data": null}`
-	case s.answer == Lost:
+	case s.answer == replyLost:
 		s.end()
 		return nil, errors.New("the connection is lost")
 	}
@@ -120,22 +85,22 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // step is StepRecovery at the time of a recovery's clock.
-func (s *service) step(r *hotelstays.BookingRecovery, answer Answer) (*hotelstays.BookingOutcome, error) {
+func (s *service) step(r *hotelstays.BookingRecovery, answer reply) (*hotelstays.BookingOutcome, error) {
 	s.answer = answer
 	return s.client.StepRecovery(context.Background(), r)
 }
 
 // call is the ctx of a call with an answer.
-func (s *service) call(answer Answer) (context.Context, context.CancelFunc) {
+func (s *service) call(answer reply) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
-	if s.answer, s.end = answer, cancel; answer == Unsent {
+	if s.answer, s.end = answer, cancel; answer == replyUnsent {
 		cancel()
 	}
 	return ctx, cancel
 }
 
 // book is BookAndRecover, which ends with its Book.
-func (s *service) book(answer Answer) result {
+func (s *service) book(answer reply) result {
 	ctx, cancel := s.call(answer)
 	defer cancel()
 	outcome, err := s.client.BookAndRecover(ctx, &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer",
@@ -145,7 +110,7 @@ func (s *service) book(answer Answer) result {
 }
 
 // cancel is Cancel.
-func (s *service) cancel(answer Answer) (*hotelstays.CancelResponse, error) {
+func (s *service) cancel(answer reply) (*hotelstays.CancelResponse, error) {
 	ctx, cancel := s.call(answer)
 	defer cancel()
 	return s.client.Cancel(ctx, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: reference, SupplierReferenceNo: "s-1"},

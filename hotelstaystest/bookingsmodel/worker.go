@@ -94,7 +94,7 @@ func (v *visit) base(w int) int32 {
 func (v *visit) start(w int) {
 	me := v.from.workers[w]
 	started := v.once(key{"start", v.base(w), me.at, 0}, func(b durable.Booking) value {
-		next, err := v.Rules.Start(b, timeOf(me.at).Add(v.BookTimeout))
+		next, err := b.Start(timeOf(me.at).Add(v.BookTimeout))
 		return value{v.number(next), 0, err == nil}
 	})
 	marks := func(s *state) { v.put(s, started.row) }
@@ -117,7 +117,7 @@ func (v *visit) start(w int) {
 func (v *visit) send(w int) {
 	me := v.from.workers[w]
 	if v.from.clock(w) > v.limit(me) && !v.Breaks.SendLate {
-		v.to(w, "sends nothing, because it is too late", func(s *state) { v.ends(s, w, Unsent) })
+		v.to(w, "sends nothing, because it is too late", func(s *state) { v.ends(s, w, replyUnsent) })
 		return
 	}
 	v.to(w, "sends Book", func(s *state) { v.leaveFor(s, w) })
@@ -135,7 +135,7 @@ func (v *visit) leaveFor(s *state, w int) {
 }
 
 // ends notes what has become of Book.
-func (v *visit) ends(s *state, w int, answer Answer) {
+func (v *visit) ends(s *state, w int, answer reply) {
 	now := s.clock(w)
 	book := v.once(key{"book", 0, now, int16(answer)}, func(durable.Booking) value {
 		real := time.Now()
@@ -189,17 +189,17 @@ func (v *visit) await(w int) {
 	}
 	switch mine := v.from.books[me.mine].is; {
 	case mine != flying:
-		v.to(w, "receives the order", func(s *state) { v.ends(s, w, Made) })
+		v.to(w, "receives the order", func(s *state) { v.ends(s, w, replyMade) })
 	case !v.Idempotent || !v.from.shows(): // it would return the order that shows
 		v.to(w, "is refused", func(s *state) {
 			s.books[me.mine] = book{}
-			v.ends(s, w, Refused)
+			v.ends(s, w, replyRefused)
 		})
 	}
 	v.fault(w, "loses the answer", func(s *state) {
 		v.leave(s, w)
 		s.workers[w].read = me.read
-		if v.ends(s, w, Lost); v.InProcess {
+		if v.ends(s, w, replyLost); v.InProcess {
 			s.workers[w].does = recovers
 		}
 	})
@@ -212,7 +212,7 @@ func (v *visit) recover(w int) {
 	if v.rows[me.next].Recovery.NextPoll.After(timeOf(now)) {
 		return
 	}
-	v.answers(w, "polls for its Book", func(s *state, answer Answer) {
+	v.answers(w, "polls for its Book", func(s *state, answer reply) {
 		polled := v.once(key{"recover", me.next, now, int16(answer)}, func(b durable.Booking) value {
 			outcome, err := v.step(b.Recovery, now, answer)
 			if err == nil && outcome.State == hotelstays.BookingOpen {
@@ -235,7 +235,7 @@ func (v *visit) endBook(w int) {
 	me, base := v.from.workers[w], v.base(w)
 	same := v.rows[base].BookBy.Equal(v.rows[me.read].BookBy)
 	outcome, err := v.known(me)
-	final := endingOf(v.Rules.Booked(v.rows[base], timeOf(me.at), outcome, err))
+	final := endingOf(v.rows[base].Booked(timeOf(me.at), outcome, err))
 	switch {
 	case final == 0:
 		v.handOver(w, base, same, outcome)
@@ -286,7 +286,7 @@ func (v *visit) earlier(w int, base int32, at int16) {
 // end stores an ending and delivers it, in one transaction.
 func (v *visit) end(w int, base int32, final ending) {
 	ended := v.once(key{"end", base, int16(final), 0}, func(b durable.Booking) value {
-		next, ok, err := v.Rules.End(b, outcomes[final])
+		next, ok, err := b.End(outcomes[final])
 		return value{v.number(next), 0, err == nil && (ok || v.Breaks.DeliverAgain)}
 	})
 	if !ended.ok {
@@ -302,30 +302,30 @@ func (v *visit) end(w int, base int32, final ending) {
 }
 
 // answers yields a step for each answer of a poll.
-func (v *visit) answers(w int, do string, then func(s *state, answer Answer)) {
-	answer, text := NoOrder, " and finds no order"
+func (v *visit) answers(w int, do string, then func(s *state, answer reply)) {
+	answer, text := replyNone, " and finds no order"
 	if v.from.shows() {
-		answer, text = HasOrder, " and finds the order"
+		answer, text = replyOrder, " and finds the order"
 	}
 	v.to(w, do+text, func(s *state) { then(s, answer) })
-	v.fault(w, do+", which fails", func(s *state) { then(s, Failed) })
+	v.fault(w, do+", which fails", func(s *state) { then(s, replyFailed) })
 }
 
 // step is StepRecovery by a worker's clock.
-func (v *visit) step(r hotelstays.BookingRecovery, now int16, answer Answer) (*hotelstays.BookingOutcome, error) {
+func (v *visit) step(r hotelstays.BookingRecovery, now int16, answer reply) (*hotelstays.BookingOutcome, error) {
 	real := time.Now()
 	move(real.Sub(timeOf(now)), &r.EndedAt, &r.NextPoll)
-	outcome, err := v.Rules.Step(&r, answer)
+	outcome, err := v.service.step(&r, answer)
 	return movedOutcome(outcome, timeOf(now).Sub(real)), err
 }
 
 // poll polls for the order: alone, or as one of many bookings.
 func (v *visit) poll(w int) {
 	me, now := v.from.workers[w], v.from.clock(w)
-	v.answers(w, "polls", func(s *state, answer Answer) {
+	v.answers(w, "polls", func(s *state, answer reply) {
 		polled := v.once(key{"poll", me.read, now, int16(answer)}, func(b durable.Booking) value {
 			outcome, err := v.step(b.Recovery, now, answer)
-			next, final := v.Rules.Polled(b, timeOf(now), outcome, err)
+			next, final := b.Polled(timeOf(now), outcome, err)
 			return value{v.number(next), int16(endingOf(final)), final != nil || err == nil}
 		})
 		me := &s.workers[w]

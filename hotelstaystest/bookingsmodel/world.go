@@ -44,8 +44,7 @@ type World struct {
 	// Cancels: the world is one around a cancellation, without Rounds, InProcess, Idempotent and Acts. Its
 	// order shows within ShowsWithin after the beginning, and a Cancel is carried out within it after its end.
 	Cancels bool
-	// Rules are the transitions, and Breaks is what the workers do wrong.
-	Rules  *Rules
+	// Breaks is what the workers do wrong.
 	Breaks Breaks
 	// Only is the one invariant to look at. Empty is all.
 	Only string
@@ -331,7 +330,7 @@ func (v *visit) world() {
 		}
 		if s.wakes > 0 {
 			if woken := v.once(key{"wake", s.row, s.clock(w), 0}, func(b durable.Booking) value {
-				next, ok := v.Rules.Wake(b, timeOf(s.clock(w)))
+				next, ok := b.Wake(timeOf(s.clock(w)))
 				return value{v.number(next), 0, ok}
 			}); woken.ok {
 				v.to(w, "a webhook wakes the booking", func(s *state) {
@@ -357,7 +356,7 @@ func (v *visit) world() {
 	}
 	if b.Ending != "" && !b.Ending.HasOrder() && int(s.round) < v.Rounds {
 		next := v.begun(timeOf(0))
-		next.Earlier = v.Rules.LastBook(b)
+		next.Earlier = b.LastBook()
 		v.to(-1, "the booking begins again", func(s *state) {
 			v.put(s, v.number(next))
 			s.round++

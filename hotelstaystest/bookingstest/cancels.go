@@ -49,18 +49,12 @@ func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel)
 // time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
-	w.Eventually(fmt.Sprintf("the cancellation of %s is %s", reference, want), func() bool {
+	w.passUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
 		var ending string
 		var n int
-		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT cancel, cancels FROM bookings WHERE reference = ?`, reference).Scan(&ending, &n))
-		if n == times && ending == string(want) {
-			return true
-		}
-		assert.Less(w, n, times+1)
-		if step > 0 {
-			w.Fleet.Pass(step)
-		}
-		return false
+		w.scan(reference, "cancel, cancels", &ending, &n)
+		assert.LessOrEqual(w, n, times)
+		return n == times && ending == string(want)
 	})
 }
 
@@ -213,19 +207,10 @@ func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
 }
 
 func onCancelFails[Tx any](w *World[Tx]) {
-	var calls atomic.Int32
+	calls := failing{failures: []error{errors.New("OnCancel failed")}}
 	w.Options.OnCancel = func(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 		assert.ErrorIs(w, c.Err(), hotelstays.ErrCancelRefused)
-		if err := w.Fleet.StoreCancel(ctx, tx, c); err != nil {
-			return err
-		}
-		switch calls.Add(1) {
-		case 1:
-			return errors.New("OnCancel failed")
-		case 2:
-			panic("OnCancel panicked")
-		}
-		return nil
+		return calls.after(w.Fleet.StoreCancel(ctx, tx, c))
 	}
 	w = w.Another(nil)
 	w.Booked("ref-1")

@@ -209,17 +209,22 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 }
 
 func (w *World[Tx]) createTables(bookings int) {
+	statements := []string{
+		`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
+		`CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL,
+			order_no varchar(64) NOT NULL, at bigint NOT NULL)`,
+		`CREATE TABLE surprises (what varchar(1000) NOT NULL)`,
+	}
+	for i := range bookings {
+		statements = append(statements,
+			fmt.Sprintf(`INSERT INTO bookings (reference, state, order_no, ended) VALUES ('ref-%d', 'new', '', 0)`, i))
+	}
+	w.execute(statements...)
+}
+
+// execute executes statements in one transaction.
+func (w *World[Tx]) execute(statements ...string) {
 	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
-		statements := []string{
-			`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
-			`CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL,
-				order_no varchar(64) NOT NULL, at bigint NOT NULL)`,
-			`CREATE TABLE surprises (what varchar(1000) NOT NULL)`,
-		}
-		for i := range bookings {
-			statements = append(statements,
-				fmt.Sprintf(`INSERT INTO bookings (reference, state, order_no, ended) VALUES ('ref-%d', 'new', '', 0)`, i))
-		}
 		for _, statement := range statements {
 			if _, err := w.Fleet.Exec(w.Context(), tx, statement); err != nil {
 				return err

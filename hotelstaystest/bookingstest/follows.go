@@ -5,7 +5,6 @@ package bookingstest
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -25,19 +24,17 @@ func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration)
 	w.Helper()
 	order, err := w.Options.Client.FindOrder(w.Context(), reference)
 	require.NoError(w, err)
-	w.Eventually("the mirror of "+reference+" is true", func() bool {
-		var mirror string
-		var n int
-		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT mirror, changes FROM bookings WHERE reference = ?`, reference).Scan(&mirror, &n))
-		if mirror == mirrorOf(order) && n == changes {
-			return true
-		}
-		assert.Less(w, n, changes+1)
-		if step > 0 {
-			w.Fleet.Pass(step)
-		}
-		return false
+	w.passUntil("the mirror of "+reference+" is true", step, func() bool {
+		mirror, n := w.mirror(reference)
+		assert.LessOrEqual(w, n, changes)
+		return mirror == mirrorOf(order) && n == changes
 	})
+}
+
+// mirror returns the caller's mirror of an order, and how often it has changed.
+func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
+	w.scan(reference, "mirror, changes", &mirror, &changes)
+	return mirror, changes
 }
 
 func followed[Tx any](w *World[Tx]) {
@@ -63,25 +60,15 @@ func followed[Tx any](w *World[Tx]) {
 	w.SetOrderStatus("ref-2", 4)
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
 	w.hasMirror("ref-2", 2, 0)
-	var changes int
-	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT changes FROM bookings WHERE reference = ?`, "ref-1").Scan(&changes))
+	_, changes := w.mirror("ref-1")
 	assert.Equal(w, 2, changes, "it is settled")
 }
 
 func onOrderFails[Tx any](w *World[Tx]) {
-	var calls atomic.Int32
+	calls := failing{failures: []error{errors.New("OnOrder failed")}}
 	w = w.following(func(ctx context.Context, tx Tx, before, after *types.Order) error {
 		assert.EqualValues(w, 1, before.Status)
-		if err := w.Fleet.StoreOrder(ctx, tx, before, after); err != nil {
-			return err
-		}
-		switch calls.Add(1) {
-		case 1:
-			return errors.New("OnOrder failed")
-		case 2:
-			panic("OnOrder panicked")
-		}
-		return nil
+		return calls.after(w.Fleet.StoreOrder(ctx, tx, before, after))
 	})
 	w.Booked("ref-1")
 	w.ConfirmOrder("ref-1")
@@ -101,8 +88,7 @@ func watched[Tx any](w *World[Tx]) {
 		case <-time.After(Patience):
 			require.FailNow(w, "nobody wakes the page")
 		}
-		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT state, mirror, cancel FROM bookings WHERE reference = ?`, "ref-1").
-			Scan(&state, &mirror, &cancel))
+		w.scan("ref-1", "state, mirror, cancel", &state, &mirror, &cancel)
 		return state, mirror, cancel
 	}
 	w.Begin("ref-1")
@@ -141,7 +127,6 @@ func unfollowed[Tx any](w *World[Tx]) {
 	w.SetOrderStatus("ref-2", 4)
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
 	w.hasMirror("ref-2", 2, 0) // later than the other would have been read
-	var changes int
-	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT changes FROM bookings WHERE reference = ?`, "ref-1").Scan(&changes))
+	_, changes := w.mirror("ref-1")
 	assert.Zero(w, changes)
 }

@@ -59,17 +59,8 @@ func (w *World[Tx]) wantLives() {
 		f.Times = -1
 		w.Inject(f)
 	}
-	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
-		for _, statement := range []string{
-			`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // cancellations
-			`UPDATE bookings SET cancel = 'wanted' WHERE reference LIKE '%2' OR reference LIKE '%5' OR reference LIKE '%8'`,
-		} {
-			if _, err := w.Fleet.Exec(w.Context(), tx, statement); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	w.execute(`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // cancellations
+		`UPDATE bookings SET cancel = 'wanted' WHERE reference LIKE '%2' OR reference LIKE '%5' OR reference LIKE '%8'`)
 }
 
 // byChance fails sometimes.

@@ -396,35 +396,45 @@ func causeOfCtx[Tx any](w *World[Tx]) {
 	}
 }
 
+// failing counts the calls of a function, of which the first ones fail, and the next one panics.
+type failing struct {
+	atomic.Int32
+	failures []error
+}
+
+// after returns what a call returns after it has stored something.
+func (f *failing) after(err error) error {
+	if err != nil {
+		return err
+	}
+	switch n := int(f.Add(1)); {
+	case n <= len(f.failures):
+		return f.failures[n-1]
+	case n == len(f.failures)+1:
+		panic("the function panicked")
+	}
+	return nil
+}
+
 // Also after an error of this SDK, which is no outcome.
 func onOutcomeFails[Tx any](w *World[Tx]) {
-	failures := []error{
+	calls := failing{failures: []error{
 		errors.New("customer 40001 is in a deadlock"), // words of an error that repeats a transaction
 		durable.ErrConflictingOutcome,
 		&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
-	}
-	var calls atomic.Int32
+	}}
 	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
-		if err := w.Fleet.StoreRow(ctx, tx, outcome); err != nil {
-			return err
-		}
-		switch n := int(calls.Add(1)); {
-		case n <= len(failures):
-			return failures[n-1]
-		case n == len(failures)+1:
-			panic("OnOutcome panicked")
-		}
-		return nil
+		return calls.after(w.Fleet.StoreRow(ctx, tx, outcome))
 	}
 	w = w.Another(nil)
 	w.Begin("ref-1")
 	outcome, err := w.Send(w.Context(), "ref-1")
-	require.ErrorIs(w, err, failures[0])
+	require.ErrorIs(w, err, calls.failures[0])
 	require.Equal(w, durable.EndingFound, durable.EndingOf(outcome))
 	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"))
 	assert.EqualValues(w, 1, calls.Load())
 	w.Work()
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 	assert.Equal(w, 1, w.Row("ref-1").Ended)
-	assert.EqualValues(w, len(failures)+2, calls.Load())
+	assert.EqualValues(w, len(calls.failures)+2, calls.Load())
 }

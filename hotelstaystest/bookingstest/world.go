@@ -149,9 +149,7 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Helper()
 	var err error
-	w.Options.Client, err = hotelstays.New(w.URL,
-		hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret(w.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(facts))
+	w.Options.Client, err = Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret}.Client(transport)
 	require.NoError(w, err)
 	w.Bookings = w.Fleet.Open(w.Options)
 }
@@ -274,9 +272,14 @@ type Row struct {
 // Row returns the row of a reference.
 func (w *World[Tx]) Row(reference string) (r Row) {
 	w.Helper()
-	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT state, order_no, ended FROM bookings WHERE reference = ?`, reference).
-		Scan(&r.State, &r.Order, &r.Ended))
+	w.scan(reference, "state, order_no, ended", &r.State, &r.Order, &r.Ended)
 	return r
+}
+
+// scan reads columns of the row of a reference.
+func (w *World[Tx]) scan(reference, columns string, into ...any) {
+	w.Helper()
+	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT `+columns+` FROM bookings WHERE reference = ?`, reference).Scan(into...))
 }
 
 // StoreRow is the caller's OnOutcome.
@@ -285,30 +288,26 @@ func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.B
 	if outcome.Order != nil {
 		order = outcome.Order.PlatformReferenceNo
 	}
-	n, err := d.Exec(ctx, tx, `UPDATE bookings SET state = ?, order_no = ?, ended = ended + 1 WHERE reference = ?`,
+	return d.update(ctx, tx, `state = ?, order_no = ?, ended = ended + 1 WHERE reference = ?`,
 		string(durable.EndingOf(outcome)), order, outcome.Recovery.CustomerReferenceNo)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows of reference %s", n, outcome.Recovery.CustomerReferenceNo)
-	}
-	return err
 }
 
 // StoreCancel is the caller's OnCancel.
 func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
-	n, err := d.Exec(ctx, tx, `UPDATE bookings SET cancel = ?, cancels = cancels + 1 WHERE reference = ?`,
-		string(c.Ending), c.CustomerReferenceNo)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows of reference %s", n, c.CustomerReferenceNo)
-	}
-	return err
+	return d.update(ctx, tx, `cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
 }
 
 // StoreOrder is the caller's OnOrder. It refuses a change of another order than the one it has.
 func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, before, after *types.Order) error {
-	n, err := d.Exec(ctx, tx, `UPDATE bookings SET mirror = ?, changes = changes + 1 WHERE reference = ? AND mirror IN (?, '')`,
-		mirrorOf(after), after.CustomerReferenceNo, mirrorOf(before))
+	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
+		mirrorOf(after), mirrorOf(before), after.CustomerReferenceNo)
+}
+
+// update changes the row of the reference that is the last of args.
+func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any) error {
+	n, err := d.Exec(ctx, tx, `UPDATE bookings SET `+set, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows of reference %s", n, after.CustomerReferenceNo)
+		err = fmt.Errorf("%d rows of reference %s", n, args[len(args)-1])
 	}
 	return err
 }
@@ -325,11 +324,11 @@ func (w *World[Tx]) Eventually(what string, condition func() bool) {
 	require.Eventually(w, condition, Patience, 10*time.Millisecond, what)
 }
 
-// HasState waits until the caller's row has a state, and lets time pass in steps.
-func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Duration) {
+// passUntil lets time pass in steps until a condition holds.
+func (w *World[Tx]) passUntil(what string, step time.Duration, condition func() bool) {
 	w.Helper()
-	w.Eventually(fmt.Sprintf("%s is %s", reference, want), func() bool {
-		if w.Row(reference).State == string(want) {
+	w.Eventually(what, func() bool {
+		if condition() {
 			return true
 		}
 		if step > 0 {
@@ -337,6 +336,12 @@ func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Du
 		}
 		return false
 	})
+}
+
+// HasState waits until the caller's row has a state, and lets time pass in steps.
+func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Duration) {
+	w.Helper()
+	w.passUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
 // Held is an answer that is held back.

@@ -28,7 +28,7 @@ func TestJournalFollowsTheModel(t *testing.T) {
 	var paths [][]bookingsmodel.Step
 	synctest.Test(t, func(*testing.T) {
 		rounds := bookingsmodel.World{Faults: 1, Wakes: 1, Rounds: 2, Acts: 1, Idempotent: true, BookTimeout: modelTimeout,
-			ShowsWithin: 10 * time.Minute, Rules: bookingsmodel.Real()}
+			ShowsWithin: 10 * time.Minute}
 		faults := rounds
 		faults.Faults, faults.Rounds = 2, 1
 		worlds := []bookingsmodel.World{rounds, faults}
