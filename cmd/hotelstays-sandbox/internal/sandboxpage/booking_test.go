@@ -3,12 +3,16 @@
 package sandboxpage
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -62,25 +66,22 @@ func TestStory(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
 		for range 4 { // the first is without a body, and so without a reference
-			if _, err := e.client.Book(t.Context(), e.book); err == nil {
-				t.Fatal("Book was answered")
-			}
+			_, err := e.client.Book(t.Context(), e.book)
+			require.Error(t, err)
 			time.Sleep(time.Second)
 		}
 		e.poll("trip-1")
 		time.Sleep(time.Minute)
 		e.poll("trip-1")
 		e.poll("trip-1", "a", "b", "c") // about too many
-		if _, err := e.client.Book(t.Context(), e.book); err != nil {
-			t.Fatal(err)
-		}
+		_, err := e.client.Book(t.Context(), e.book)
+		require.NoError(t, err)
 		time.Sleep(5 * time.Minute)
-		v := newView(srv, nil)
-		if len(v.Bookings) != 1 || v.MoreBookings != 0 {
-			t.Fatalf("%d bookings, %d more", len(v.Bookings), v.MoreBookings)
-		}
+		v := newView(srv)
+		require.Len(t, v.Bookings, 1)
+		assert.Zero(t, v.MoreBookings)
 		b := v.Bookings[0]
-		want := []string{
+		assert.Equal(t, []string{
 			"+0.0 s|bad|Book|was cut off. Nothing was done.|cut",
 			"+1.0 s|bad|Book|was refused.|status|HTTP 503: Service Unavailable",
 			"+2.0 s|bad|Book|made the order. The answer was lost: the client does not know.|cut",
@@ -89,21 +90,17 @@ func TestStory(t *testing.T) {
 			"+1 m 3 s|good|QueryOrders|found the order.",
 			"+1 m 3 s|good|Book|returned the same order.",
 			"+3 m 2 s|mark|The order|is confirmed.",
-		}
-		if got := story(b); !slices.Equal(got, want) {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-		if b.Order.State != "confirmed" || b.Failing != 0 || len(b.Webhooks) != 1 || !b.Open {
-			t.Errorf("%+v", b)
-		}
-		if e.poll("trip-2"); newView(srv, nil).Bookings[1].Open {
-			t.Error("a settled booking is open beside a newer one")
-		}
+		}, story(b))
+		assert.Equal(t, "confirmed", b.Order.State)
+		assert.True(t, b.Open)
+		assert.Zero(t, b.Failing)
+		require.Len(t, b.Webhooks, 1)
+		require.Len(t, b.Webhooks[0].Attempts, 2)
 		for i, text := range []string{"HTTP 503, signature correct", "HTTP 204, signature correct"} {
-			if got := b.Webhooks[0].Attempts[i].Text; !strings.HasSuffix(got, text) {
-				t.Errorf("%q, want %q", got, text)
-			}
+			assert.True(t, strings.HasSuffix(b.Webhooks[0].Attempts[i].Text, text), "%+v", b.Webhooks[0].Attempts)
 		}
+		e.poll("trip-2")
+		assert.False(t, newView(srv).Bookings[1].Open, "a settled booking beside a newer one")
 	})
 }
 
@@ -121,33 +118,35 @@ func TestWrongSignatures(t *testing.T) {
 			})
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpWebhook, Kind: kind})
 			e := newEngine(t, srv)
-			if _, err := e.client.Book(t.Context(), e.book); err != nil {
-				t.Fatal(err)
-			}
+			_, err := e.client.Book(t.Context(), e.book)
+			require.NoError(t, err)
 			synctest.Wait()
-			if got := newView(srv, nil).Bookings[0].Webhooks[0].Attempts[0].Text; !strings.HasSuffix(got, want) {
-				t.Errorf("%s: %q, want %q", kind, got, want)
-			}
+			got := newView(srv).Bookings[0].Webhooks[0].Attempts[0].Text
+			assert.True(t, strings.HasSuffix(got, want), "%s: %q, want %q", kind, got, want)
 		})
 	}
 }
 
 func TestOnlyTheNewestBookings(t *testing.T) {
-	srv := start(t, hotelstaystest.Config{NoRateLimits: true})
-	e := newEngine(t, srv)
-	for i := range maxBookings + 2 {
-		e.poll("trip-" + string(rune('a'+i)))
-	}
-	for range maxSteps {
-		e.poll("trip-c")
-	}
-	v := newView(srv, nil)
-	if len(v.Bookings) != maxBookings || v.MoreBookings != 2 || v.Bookings[0].Reference != "trip-v" || v.Bookings[0].Order != nil {
-		t.Errorf("%d bookings, %d more, %+v", len(v.Bookings), v.MoreBookings, v.Bookings[0])
-	}
-	if last := v.Bookings[maxBookings-1]; last.Reference != "trip-c" || len(last.Steps) != maxSteps || last.Earlier != 1 || last.ID != 3 {
-		t.Errorf("%+v", last)
-	}
+	synctest.Test(t, func(t *testing.T) { // the client keeps its own rate limits
+		srv := start(t)
+		e := newEngine(t, srv)
+		for i := range maxBookings + 2 {
+			e.poll("trip-" + string(rune('a'+i)))
+			time.Sleep(time.Millisecond)
+		}
+		for range maxSteps {
+			e.poll("trip-c")
+		}
+		v := newView(srv)
+		require.Len(t, v.Bookings, maxBookings)
+		assert.Equal(t, 2, v.MoreBookings)
+		assert.Equal(t, "trip-v", v.Bookings[0].Reference)
+		assert.Nil(t, v.Bookings[0].Order)
+		last := v.Bookings[maxBookings-1]
+		assert.Equal(t, "trip-c 3 1", fmt.Sprint(last.Reference, " ", last.ID, " ", last.Earlier))
+		assert.Len(t, last.Steps, maxSteps)
+	})
 }
 
 func TestSettled(t *testing.T) {
@@ -164,9 +163,7 @@ func TestSettled(t *testing.T) {
 		"webhook on its way": {booking{Order: &order{Class: "good"}, Webhooks: sent(hotelstaystest.WebhookPending)}, false},
 		"webhook given up":   {booking{Order: &order{Class: "bad"}, Webhooks: sent(hotelstaystest.WebhookGivenUp)}, true},
 	} {
-		if got := tc.b.settled(); got != tc.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		assert.Equal(t, tc.want, tc.b.settled(), name)
 	}
 }
 
@@ -174,8 +171,6 @@ func TestSince(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "+0.0 s", 1250 * time.Millisecond: "+1.2 s", 61 * time.Second: "+1 m 1 s", 25*time.Hour + 2*time.Minute: "+25 h 2 m",
 	} {
-		if got := since(d); got != want {
-			t.Errorf("%s: %q, want %q", d, got, want)
-		}
+		assert.Equal(t, want, since(d))
 	}
 }

@@ -1,29 +1,18 @@
-// The journal: requests, newest first, with search and pages.
+// The journal: the last requests, newest first.
 
 package sandboxpage
 
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-const journalPage = 50 // requests on a page
-
-type journal struct {
-	Text      string // searched for
-	Operation hotelstaystest.Operation
-	Requests  []entry
-	Note      string
-	Newer     string // URLs of other pages
-	Older     string
-}
+const maxJournal = 50 // requests
 
 // entry is a request of the journal.
 type entry struct {
@@ -39,62 +28,11 @@ type entry struct {
 
 type detail struct{ Name, Value string }
 
-func newJournal(ledger *hotelstaystest.Ledger, requests []hotelstaystest.Request, query url.Values) journal {
-	j := journal{Text: strings.TrimSpace(query.Get("q")), Operation: hotelstaystest.Operation(query.Get("operation"))}
-	before, err := strconv.ParseInt(query.Get("before"), 10, 64)
-	if err == nil {
-		j.Newer = j.url(0)
+func newJournal(requests []hotelstaystest.Request) (newest []entry) {
+	for _, r := range slices.Backward(requests[max(0, len(requests)-maxJournal):]) {
+		newest = append(newest, newEntry(&r))
 	}
-	found, last := 0, int64(0)
-	for i := len(requests) - 1; i >= 0; i-- {
-		r := &requests[i]
-		if err == nil && r.Seq >= before || !j.matches(r) {
-			continue
-		}
-		if found++; found > journalPage {
-			j.Older = j.url(last)
-			break
-		}
-		j.Requests, last = append(j.Requests, newEntry(r)), r.Seq
-	}
-	j.Note = fmt.Sprintf("%d requests since the start", ledger.Count(""))
-	if kept := len(requests); kept < ledger.Count("") {
-		j.Note += fmt.Sprintf("; the oldest %d were dropped to save memory", ledger.Count("")-kept)
-	}
-	if found == 0 {
-		j.Note += "; none matches"
-	}
-	j.Note += "."
-	return j
-}
-
-func (j *journal) url(before int64) string {
-	query := url.Values{}
-	for name, value := range map[string]string{"q": j.Text, "operation": string(j.Operation)} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if before > 0 {
-		query.Set("before", strconv.FormatInt(before, 10))
-	}
-	return control + "?" + query.Encode() + "#journal"
-}
-
-func (j *journal) matches(r *hotelstaystest.Request) bool {
-	if j.Operation != "" && r.Operation != j.Operation {
-		return false
-	}
-	return j.Text == "" || contains(r, strings.ToLower(j.Text))
-}
-
-// contains searches a request for a text in lower case.
-func contains(r *hotelstaystest.Request, text string) bool {
-	parts := []string{string(r.Operation), r.Path, r.RequestID, r.TraceID, r.Msg, r.Body, r.Answer}
-	for name, values := range r.Header {
-		parts = append(parts, name+": "+strings.Join(values, ", "))
-	}
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(part), text) })
+	return newest
 }
 
 func newEntry(r *hotelstaystest.Request) entry {

@@ -35,9 +35,9 @@ type button struct{ Method, Path, Label string }
 func Handler(srv *hotelstaystest.Server) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+control+"page/static/", http.StripPrefix(control+"page/", http.FileServerFS(static)))
-	mux.HandleFunc("GET "+control+"{$}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET "+control+"{$}", func(w http.ResponseWriter, _ *http.Request) {
 		var body bytes.Buffer
-		if err := page.ExecuteTemplate(&body, "page", newView(srv, r.URL.Query())); err != nil {
+		if err := page.ExecuteTemplate(&body, "page", newView(srv)); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}

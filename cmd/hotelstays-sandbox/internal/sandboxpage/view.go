@@ -5,7 +5,6 @@ package sandboxpage
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -25,8 +24,8 @@ type view struct {
 	Operations      []hotelstaystest.Operation
 	FaultKinds      []hotelstaystest.FaultKind
 	Faults          []string
-	Uses            []use
-	Journal         journal
+	Requests        int // since the start
+	Journal         []entry
 }
 
 // preset is a button with the body of its request.
@@ -46,7 +45,7 @@ var advances = []preset{
 	{"+1 h", `{"advance":"1h"}`}, {"+1 day", `{"advance":"24h"}`},
 }
 
-func newView(srv *hotelstaystest.Server, query url.Values) *view {
+func newView(srv *hotelstaystest.Server) *view {
 	v := &view{
 		Control: control, Static: control + "page/static/", Presets: faultPresets, Advances: advances,
 		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
@@ -59,47 +58,11 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	}
 	requests := ledger.Requests("")
 	v.Bookings, v.MoreBookings = bookings(srv, requests)
-	v.Journal = newJournal(ledger, requests, query)
-	v.Uses = uses(srv.Config(), requests, v.Now)
+	v.Requests, v.Journal = ledger.Count(""), newJournal(requests)
 	for _, f := range srv.Faults() {
 		v.Faults = append(v.Faults, describe(f))
 	}
 	return v
-}
-
-// use is what arrived for an operation in the last minute.
-type use struct {
-	Operation                      hotelstaystest.Operation
-	Requests, Refused, Most, Limit int // Most: in one second; Limit: of one second, 0: none
-}
-
-func uses(config hotelstaystest.Config, requests []hotelstaystest.Request, now time.Time) (out []use) {
-	seconds := map[hotelstaystest.Operation]map[int64]int{}
-	refused := map[hotelstaystest.Operation]int{}
-	for i := range requests {
-		if r := &requests[i]; now.Sub(r.Arrived) < time.Minute {
-			if seconds[r.Operation] == nil {
-				seconds[r.Operation] = map[int64]int{}
-			}
-			seconds[r.Operation][r.Arrived.Unix()]++
-			if r.RateLimited {
-				refused[r.Operation]++
-			}
-		}
-	}
-	for _, op := range hotelstaystest.Operations() {
-		u := use{Operation: op, Refused: refused[op], Limit: config.RateLimits[op]}
-		if config.NoRateLimits {
-			u.Limit = 0
-		}
-		for _, n := range seconds[op] {
-			u.Requests, u.Most = u.Requests+n, max(u.Most, n)
-		}
-		if u.Requests > 0 {
-			out = append(out, u)
-		}
-	}
-	return out
 }
 
 // describe says which requests a fault waits for.

@@ -72,7 +72,7 @@ const events = new EventSource(document.body.dataset.events);
 events.onopen = refresh;
 events.onerror = () => say(false, "not live: connecting again");
 for (const kind of document.body.dataset.kinds.split(" ")) events.addEventListener(kind, refresh);
-setInterval(refresh, 5000); // the rate limits and the clock move on without events
+setInterval(refresh, 5000); // the clock moves on without events
 
 // The body of a request: the fields of its form that have a value.
 function body(form) {
@@ -100,7 +100,6 @@ function tell(text, bad) {
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
-  if (!form.dataset.path) return; // the search
   event.preventDefault();
   if (form.dataset.ask && !confirm(form.dataset.ask)) return;
   const name = form.querySelector("button").textContent;
