@@ -188,7 +188,7 @@ type ControlConfig struct {
 	// address too, and others to any host.
 	Hosts []string `json:"hosts,omitzero"`
 
-	// Page, if set, makes the handler of GET /_sandbox/ and of the paths below /_sandbox/page/.
+	// Page, if set, makes the handler of /_sandbox/ and of the paths below /_sandbox/page/.
 	Page func(*Server) http.Handler `json:"-"`
 }
 

@@ -41,8 +41,7 @@ var numbers = map[string]struct{ absent, least, most int }{
 	"limit": {100, 1, 1000}, "after": {-1, 0, math.MaxInt},
 }
 
-// controlRoute is a method and path of the control API. A {name} in the path stands for one
-// segment.
+// controlRoute is a method and path of the control API.
 type controlRoute struct {
 	method, path string
 	query        []string // the parameters that it takes
@@ -91,7 +90,15 @@ func isControl(path string) bool {
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	result, err := s.control(w, r)
+	controlHandler(s.control).ServeHTTP(w, r)
+}
+
+// controlHandler answers with what the function returns. A result that is an http.Handler answers
+// itself, nil is an answer without content. Every error is an inputError.
+type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
+
+func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	result, err := h(w, r)
 	if refused, ok := errors.AsType[*inputError](err); ok {
 		text := map[string]string{"field": refused.field, "message": refused.msg} // no field: the whole request
 		jsonAnswer(refused.status, 0, map[string]any{"error": text}).write(w)
@@ -107,32 +114,49 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// control runs the guards and the route. A result that is an http.Handler answers itself, nil
-// is an answer without content. Every error is an inputError.
+// control runs the guards, and returns who answers.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
-	if r.URL.Path != healthPath {
-		if err := s.guard(r); err != nil {
-			return nil, err
-		}
-		if s.loggedIn(r) {
-			return http.HandlerFunc(s.logIn), nil
-		}
-		if err := s.checkControlToken(w, r); err != nil {
-			return nil, err
-		}
-		if r.URL.Path == controlPath || strings.HasPrefix(r.URL.Path, controlPath+"page/") {
-			return s.page(w, r)
-		}
+	if r.URL.Path == healthPath {
+		return s.routes, nil
 	}
-	route, err := findRoute(w, r)
-	if err != nil {
+	if err := s.guard(r); err != nil {
 		return nil, err
 	}
-	c := &controlCall{Request: r, s: s}
-	if err := c.readQuery(route.query); err != nil {
+	if s.loggedIn(r) {
+		return http.HandlerFunc(s.logIn), nil
+	}
+	if err := s.checkControlToken(w, r); err != nil {
 		return nil, err
 	}
-	return route.run(c)
+	if s.pages != nil && (r.URL.Path == controlPath || strings.HasPrefix(r.URL.Path, controlPath+"page/")) {
+		return s.pages, nil
+	}
+	return s.routes, nil
+}
+
+// newRoutes makes the handler of controlRoutes.
+func (s *Server) newRoutes() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{} // by path
+	for _, route := range controlRoutes {
+		methods[route.path] = append(methods[route.path], route.method)
+		mux.Handle(route.method+" "+route.path, controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			c := &controlCall{Request: r, s: s}
+			if err := c.readQuery(route.query); err != nil {
+				return nil, err
+			}
+			return route.run(c)
+		}))
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, controlHandler(func(w http.ResponseWriter, r *http.Request) (any, error) {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return nil, &inputError{http.StatusMethodNotAllowed, "",
+				fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)}
+		}))
+	}
+	mux.Handle("/", controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) { return nil, noRoute(r) }))
+	return mux
 }
 
 // guard refuses paths that are not in their plain form, hosts that are not the sandbox's, and
@@ -212,65 +236,6 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 
 // sameText compares in constant time.
 func sameText(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
-
-// page serves the handler of [ControlConfig].
-func (s *Server) page(w http.ResponseWriter, r *http.Request) (any, error) {
-	switch {
-	case s.pages == nil:
-		return nil, noRoute(r)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return nil, wrongMethod(w, r, []string{http.MethodGet})
-	}
-	return s.pages, nil
-}
-
-func wrongMethod(w http.ResponseWriter, r *http.Request, allowed []string) error {
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &inputError{http.StatusMethodNotAllowed, "", fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "),
-		r.Method)}
-}
-
-// findRoute finds the route of a request, and sets the values of its path. GET takes HEAD too.
-func findRoute(w http.ResponseWriter, r *http.Request) (*controlRoute, error) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	var allowed []string
-	for i, route := range controlRoutes {
-		values, ok := matchPath(route.path, r.URL.Path)
-		if !ok {
-			continue
-		}
-		if route.method == method {
-			for name, value := range values {
-				r.SetPathValue(name, value)
-			}
-			return &controlRoutes[i], nil
-		}
-		allowed = append(allowed, route.method)
-	}
-	if allowed == nil {
-		return nil, noRoute(r)
-	}
-	return nil, wrongMethod(w, r, allowed)
-}
-
-func matchPath(pattern, path string) (values map[string]string, ok bool) {
-	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
-	if len(want) != len(got) {
-		return nil, false
-	}
-	values = map[string]string{}
-	for i, part := range want {
-		if name, isName := strings.CutPrefix(part, "{"); isName && got[i] != "" {
-			values[strings.TrimSuffix(name, "}")] = got[i]
-		} else if part != got[i] {
-			return nil, false
-		}
-	}
-	return values, true
-}
 
 // readQuery reads the parameters of a request. It refuses unknown and repeated ones.
 func (c *controlCall) readQuery(names []string) error {

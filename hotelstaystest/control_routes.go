@@ -14,7 +14,6 @@ import (
 var controlRoutes = []controlRoute{
 	{"GET", healthPath, nil, getHealth},
 	{"GET", "/_sandbox/openapi.json", nil, getOpenAPI},
-	{"GET", "/_sandbox/config", nil, getConfig},
 	{"GET", "/_sandbox/catalog", []string{"limit"}, getCatalog},
 	{"GET", "/_sandbox/ledger", nil, getLedger},
 
@@ -38,8 +37,7 @@ var controlRoutes = []controlRoute{
 	{"POST", "/_sandbox/orders/{reference}/webhooks", nil, input(postWebhook)},
 
 	{"POST", "/_sandbox/offers/price", nil, input(postPrice)},
-	{"POST", "/_sandbox/offers/close", nil, input(setClosed(true))},
-	{"POST", "/_sandbox/offers/reopen", nil, input(setClosed(false))},
+	{"POST", "/_sandbox/offers/close", nil, input(postClose)},
 	{"POST", "/_sandbox/sessions/expire", nil, do((*Server).ExpireSessions)},
 	{"POST", "/_sandbox/tokens/revoke", nil, do((*Server).RevokeTokens)},
 
@@ -52,23 +50,6 @@ var controlRoutes = []controlRoute{
 }
 
 func getHealth(*controlCall) (any, error) { return map[string]string{"status": "ok"}, nil }
-
-// getConfig returns the configuration with its secrets masked.
-func getConfig(c *controlCall) (any, error) {
-	cfg := c.s.cfg.clone()
-	for i := range cfg.Accounts {
-		cfg.Accounts[i].AppSecret = masked
-	}
-	for i := range cfg.OAuthClients {
-		cfg.OAuthClients[i].ClientSecret = masked
-	}
-	for _, secret := range []*string{&cfg.Webhooks.Secret, &cfg.Control.Token} {
-		if *secret != "" {
-			*secret = masked
-		}
-	}
-	return cfg, nil
-}
 
 type controlCity struct {
 	ID   string `json:"id"`
@@ -215,12 +196,10 @@ func postPrice(c *controlCall, req *struct {
 	return nil, c.s.moveRate(req.RatePkgID, *req.Percent)
 }
 
-type offerChoice struct {
+func postClose(c *controlCall, req *struct {
 	RatePkgID string `json:"ratePkgId"`
-}
-
-func setClosed(closed bool) func(*controlCall, *offerChoice) (any, error) {
-	return func(c *controlCall, req *offerChoice) (any, error) { return nil, c.s.setClosed(req.RatePkgID, closed) }
+}) (any, error) {
+	return nil, c.s.closeRate(req.RatePkgID)
 }
 
 // getWebhooks returns the last deliveries, oldest first.

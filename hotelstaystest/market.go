@@ -114,11 +114,8 @@ func (s *Server) moveRate(ratePkgID string, percent int) error {
 // CloseRate makes an offer unavailable in every session. Searches omit it, CheckAvail
 // answers that it is unavailable, Book fails with [types.CodeRateChanged]. It panics when the
 // id is not an offer of this server.
-func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.setClosed(ratePkgID, true)) }
+func (s *Server) CloseRate(ratePkgID string) { panicOn("CloseRate", s.closeRate(ratePkgID)) }
 
-// ReopenRate undoes [Server.CloseRate]. It panics when the id is not an offer of this server.
-func (s *Server) ReopenRate(ratePkgID string) { panicOn("ReopenRate", s.setClosed(ratePkgID, false)) }
-
-func (s *Server) setClosed(ratePkgID string, closed bool) error {
-	return s.change(ratePkgID, func(change *rateChange) { change.closed = closed })
+func (s *Server) closeRate(ratePkgID string) error {
+	return s.change(ratePkgID, func(change *rateChange) { change.closed = true })
 }

@@ -47,6 +47,7 @@ type Server struct {
 	agenda   *agenda
 	webhooks *webhooks
 	masker   *masker
+	routes   http.Handler // of the control API
 	pages    http.Handler // of [ControlConfig.Page]; nil: none
 	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
 	revoked  atomic.Int64 // that of the last token that RevokeTokens ended
@@ -143,6 +144,9 @@ func (s *Server) listen() error {
 	s.URL = scheme + "://127.0.0.1"
 	if s.mem == nil {
 		s.URL = scheme + "://" + reachable(listener.Addr().(*net.TCPAddr).AddrPort())
+	}
+	if s.cfg.Control.Enabled {
+		s.routes = s.newRoutes()
 	}
 	if s.cfg.Control.Page != nil {
 		s.pages = s.cfg.Control.Page(s)

@@ -223,7 +223,6 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"GET", "/healthz", "", 200},
 		{"GET", "/_sandbox/openapi.json", "", 200},
-		{"GET", "/_sandbox/config", "", 200},
 		{"GET", "/_sandbox/catalog?limit=3", "", 200},
 		{"GET", "/_sandbox/catalog?limit=0", "", 400},
 		{"GET", "/_sandbox/events?after=x", "", 400},
@@ -270,9 +269,8 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/_sandbox/offers/price", fmt.Sprintf(`{"ratePkgId":%q,"percent":-100}`, id), 400},
 		{"POST", "/_sandbox/offers/price", quoted, 400},
 		{"POST", "/_sandbox/offers/close", quoted, 204},
-		{"POST", "/_sandbox/offers/reopen", quoted, 204},
 		{"POST", "/_sandbox/offers/close", `{"ratePkgId":5}`, 400},
-		{"POST", "/_sandbox/offers/reopen", `{}`, 400},
+		{"POST", "/_sandbox/offers/close", `{}`, 400},
 
 		{"GET", "/_sandbox/webhooks?reference=ref&limit=2", "", 200},
 		{"GET", "/_sandbox/webhooks?limit=1001", "", 400},
