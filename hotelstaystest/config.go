@@ -4,7 +4,6 @@ package hotelstaystest
 
 import (
 	"cmp"
-	"crypto/x509"
 	"fmt"
 	"maps"
 	"math"
@@ -172,8 +171,6 @@ type WebhookConfig struct {
 	// for it to return, so it must not call Close. If it needs the secret before there is
 	// a server, set Secret.
 	CallbackHandler http.Handler `json:"-"`
-	// CallbackRoots are the trusted roots for deliveries to https on loopback.
-	CallbackRoots *x509.CertPool `json:"-"`
 }
 
 // ControlConfig is the part of [Config] about the control API.

@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"maps"
 	"sort"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ const maxClients = 4096
 
 type rateLimiter struct {
 	mu   sync.Mutex
-	logs map[rateLimitKey]*callLog
+	logs map[rateLimitKey]callLog
 }
 
 type rateLimitKey struct {
@@ -23,11 +24,8 @@ type rateLimitKey struct {
 	client string
 }
 
-// callLog is a ring of the times of the last counted calls. Its length is the limit.
-type callLog struct {
-	times []time.Time
-	next  int
-}
+// callLog has the times of calls that count, in order.
+type callLog []time.Time
 
 type verdict struct {
 	at        time.Time
@@ -37,7 +35,7 @@ type verdict struct {
 	wait      time.Duration // until the next call is allowed
 }
 
-func newRateLimiter() *rateLimiter { return &rateLimiter{logs: map[rateLimitKey]*callLog{}} }
+func newRateLimiter() *rateLimiter { return &rateLimiter{logs: map[rateLimitKey]callLog{}} }
 
 func (c *rateLimiter) reset() {
 	c.mu.Lock()
@@ -53,37 +51,18 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	defer c.mu.Unlock()
 	now := time.Now() // under the lock, so that a log stays in order of time
 	key := rateLimitKey{op, client}
-	log := c.logs[key]
-	if log == nil || len(log.times) != limit {
-		c.dropIdle(now)
-		log = &callLog{times: make([]time.Time, limit)}
-		c.logs[key] = log
+	if len(c.logs) >= maxClients && c.logs[key] == nil {
+		maps.DeleteFunc(c.logs, func(_ rateLimitKey, log callLog) bool { return len(log.since(now)) == 0 })
 	}
-	if oldest := log.times[log.next]; within(oldest, now) {
-		return verdict{at: now, limit: limit, wait: window - now.Sub(oldest)}
+	log := c.logs[key].since(now)
+	if len(log) >= limit {
+		return verdict{at: now, limit: limit, wait: window - now.Sub(log[0])}
 	}
-	log.times[log.next] = now
-	log.next = (log.next + 1) % limit
-	return verdict{at: now, allowed: true, limit: limit, remaining: log.free(now)}
+	c.logs[key] = append(log, now)
+	return verdict{at: now, allowed: true, limit: limit, remaining: limit - len(log) - 1}
 }
 
-// free counts the free slots at now. From next on the ring is in order of time, unused
-// slots first.
-func (l *callLog) free(now time.Time) int {
-	return sort.Search(len(l.times), func(i int) bool { return within(l.times[(l.next+i)%len(l.times)], now) })
-}
-
-// within reports whether a call at t still counts at now.
-func within(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) < window }
-
-// dropIdle deletes idle logs once there are many.
-func (c *rateLimiter) dropIdle(now time.Time) {
-	if len(c.logs) < maxClients {
-		return
-	}
-	for key, log := range c.logs {
-		if log.free(now) == len(log.times) {
-			delete(c.logs, key)
-		}
-	}
+// since returns the calls that still count at now.
+func (l callLog) since(now time.Time) callLog {
+	return l[sort.Search(len(l), func(i int) bool { return now.Sub(l[i]) < window }):]
 }

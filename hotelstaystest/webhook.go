@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,11 +46,7 @@ func (w *webhooks) start() {
 	if w.cfg.CallbackHandler != nil {
 		w.transport = w.serveCallbacks(w.cfg.CallbackHandler)
 	} else {
-		dial := dialFunc(dialSocket)
-		if w.s.cfg.AllowRemote { // else other machines could reach programs of this one
-			dial = func(context.Context, string, string) (net.Conn, error) { return nil, errNotTaken }
-		}
-		w.transport = w.cfg.socketTransport(dial)
+		w.transport = w.cfg.socketTransport(w.s.cfg.AllowRemote)
 	}
 }
 

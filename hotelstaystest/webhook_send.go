@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -26,18 +24,20 @@ const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 var errNotTaken = errors.New(
 	"webhooks go to loopback addresses, unless allowRemote is set, to webhooks.callbackHosts and to a CallbackHandler")
 
-type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
-
-// socketTransport reaches receivers on loopback and on CallbackHosts, without proxies, with a new connection
-// for each delivery.
-func (c *WebhookConfig) socketTransport(dial dialFunc) *http.Transport {
+// socketTransport reaches receivers on loopback, unless remote is set, and on CallbackHosts, without
+// proxies, with a new connection for each delivery.
+func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
 		MaxConnsPerHost:   64,
-		TLSClientConfig:   &tls.Config{RootCAs: c.CallbackRoots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if host, _, err := net.SplitHostPort(addr); err == nil && c.takes(host) {
-				return new(net.Dialer).DialContext(ctx, network, addr)
+			dial := new(net.Dialer).DialContext
+			host, _, err := net.SplitHostPort(addr)
+			switch {
+			case err == nil && c.takes(host):
+				return dial(ctx, network, addr)
+			case remote: // other machines could reach programs of this one
+				return nil, errNotTaken
 			}
 			return dialLoopback(ctx, dial, network, addr)
 		},
@@ -50,11 +50,7 @@ func (c *WebhookConfig) takes(host string) bool {
 	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })
 }
 
-// dialSocket connects. It checks the final address again.
-func dialSocket(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return checkLoopback(address) }}
-	return d.DialContext(ctx, network, addr)
-}
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // dialLoopback dials a loopback address. Of all names it takes only localhost, without a
 // DNS lookup.
@@ -75,15 +71,6 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 		return nil, fmt.Errorf("%s: %w", host, errNotTaken)
 	}
 	return dial(ctx, network, addr)
-}
-
-// checkLoopback refuses an "ip:port" that is not loopback.
-func checkLoopback(address string) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !ap.Addr().Unmap().IsLoopback() {
-		return fmt.Errorf("%s: %w", address, errNotTaken)
-	}
-	return nil
 }
 
 // serveCallbacks serves h in memory. Every URL, https too, reaches it through the returned

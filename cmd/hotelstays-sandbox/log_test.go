@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -27,9 +29,7 @@ func TestLogOfRequests(t *testing.T) {
 	post := func(path, body, trace string) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path, strings.NewReader(body))
 		require.NoError(t, err)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer hidden-token")
-		req.Header.Set("Trace-Id", trace)
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer hidden-token"}, "Trace-Id": {trace}}
 		if resp, err := srv.Client().Do(req); err == nil {
 			resp.Body.Close()
 		}
@@ -39,32 +39,24 @@ func TestLogOfRequests(t *testing.T) {
 	srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultCut})
 	post("/elsewhere", "{}", "trace-3")
 	stop()
-	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("%d lines:\n%s", len(lines), log.String())
+	var got []map[string]any
+	for line := range strings.Lines(log.String()) {
+		var entry map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &entry))
+		assert.IsType(t, 1.5, entry["ms"])
+		for _, name := range []string{"time", "level", "msg", "ms"} {
+			delete(entry, name)
+		}
+		got = append(got, entry)
 	}
-	for i, want := range []map[string]any{
+	assert.Equal(t, []map[string]any{
 		{"n": 1.0, "operation": "Ticket", "traceId": "trace-1", "status": 200.0, "code": 0.0},
 		{"n": 2.0, "operation": "QueryOrders", "reference": "trip-1", "traceId": "trace-2", "status": 401.0,
 			"code": float64(types.CodeUnauthorized)},
 		{"n": 3.0, "path": "/elsewhere", "traceId": "trace-3", "fault": "cut", "cut": true},
-	} {
-		var got map[string]any
-		require.NoError(t, json.Unmarshal([]byte(lines[i]), &got))
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("%s: %v, want %v", name, got[name], value)
-			}
-		}
-		if _, ok := got["ms"].(float64); !ok || len(got) != len(want)+4 { // time, level, msg, ms
-			t.Errorf("%s", lines[i])
-		}
-	}
-	for _, secret := range []string{"hidden-token", srv.AppSecret} {
-		if strings.Contains(log.String(), secret) {
-			t.Errorf("the log has %q", secret)
-		}
-	}
+	}, got)
+	assert.NotContains(t, log.String(), "hidden-token")
+	assert.NotContains(t, log.String(), srv.AppSecret)
 }
 
 func TestLogWaitsForAnAnswer(t *testing.T) {
@@ -74,23 +66,19 @@ func TestLogWaitsForAnAnswer(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
 		var text strings.Builder
 		log := requestLog{ledger: srv.Ledger(), to: slog.New(slog.NewTextHandler(&text, nil))}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		var calls sync.WaitGroup
+		calls.Go(func() {
 			if resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader("{}")); err == nil {
 				resp.Body.Close()
 			}
-		}()
+		})
 		synctest.Wait()
 		log.catchUp()
-		if text.Len() > 0 {
-			t.Errorf("logged too early: %s", text.String())
-		}
-		<-done
+		assert.Empty(t, text.String())
+		calls.Wait()
 		log.catchUp()
 		log.catchUp()
-		if lines := strings.Count(text.String(), "\n"); lines != 1 || !strings.Contains(text.String(), "ms=60000") {
-			t.Errorf("%d lines: %s", lines, text.String())
-		}
+		assert.Equal(t, 1, strings.Count(text.String(), "\n"), text.String())
+		assert.Contains(t, text.String(), "ms=60000")
 	})
 }

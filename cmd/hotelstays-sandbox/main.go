@@ -70,7 +70,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer srv.Close()
 	if set.ca != "" {
-		if err := writeCertificate(set.ca, srv.Certificate().Raw); err != nil {
+		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+		// For everyone to read, whatever the umask.
+		if err := errors.Join(os.WriteFile(set.ca, certificate, 0o644), os.Chmod(set.ca, 0o644)); err != nil {
 			return fmt.Errorf("-tls-ca: %w", err)
 		}
 	}
@@ -203,21 +205,6 @@ func (set *settings) readFile() error {
 		return usageError("-config %s: %w", set.configFile, err)
 	}
 	return nil
-}
-
-// writeCertificate writes a certificate for everyone to read. A reader sees the old file or
-// the new one, never half of one.
-func writeCertificate(path string, der []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".hotelstays-sandbox-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	err = errors.Join(pem.Encode(f, &pem.Block{Type: "CERTIFICATE", Bytes: der}), f.Chmod(0o644), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // greet prints a shell script: facts as comments, and commands that can be pasted.
