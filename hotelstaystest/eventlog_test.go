@@ -68,11 +68,16 @@ func liveHeap() int {
 }
 
 func TestLogIsBoundedInBytes(t *testing.T) {
-	for name, header := range map[string]http.Header{
+	for name, tc := range map[string]struct {
+		header http.Header
+		body   int // bytes, of request and answer
+	}{
 		"small": {},
-		"typical": {"Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "Authorization": {strings.Repeat("t", 200)}, "Content-Length": {"2"},
-			"Content-Type": {"application/json"}, "Request-Id": {"0123456789abcdef"}, "Trace-Id": {"0123456789abcdef"}, "User-Agent": {"Go"}},
-		"huge": {"X-Huge": {strings.Repeat("x", 100_000)}},
+		"typical": {header: http.Header{"Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "Authorization": {strings.Repeat("t", 200)},
+			"Content-Length": {"2"}, "Content-Type": {"application/json"}, "Request-Id": {"0123456789abcdef"},
+			"Trace-Id": {"0123456789abcdef"}, "User-Agent": {"Go"}}},
+		"huge header": {header: http.Header{"X-Huge": {strings.Repeat("x", 100_000)}}},
+		"huge bodies": {body: maxJournalBody},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const limit, sent = 500, 1500
@@ -80,19 +85,21 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 			before := liveHeap()
 			for range sent {
 				h := http.Header{}
-				for k, v := range header {
+				for k, v := range tc.header {
 					h.Set(strings.Clone(k), strings.Clone(v[0]))
 				}
 				rec := l.arrive(types.OpBook, &http.Request{Method: "POST", URL: must(url.Parse("/api/trade/book")), Header: h}, "127.0.0.1")
 				for range 3 {
-					l.updateRequest(rec, func(r *Request) { r.BodySHA256 = sha256Hex(nil) })
+					l.updateRequest(rec, func(r *Request) {
+						r.BodySHA256, r.Body, r.Answer = sha256Hex(nil), strings.Repeat("b", tc.body), strings.Repeat("a", tc.body)
+					})
 				}
 			}
 			used := liveHeap() - before
 			kept := len(l.Requests(""))
 			failIf(t, used > limit*bytesPerLimit*3/2 || used > l.log.bytes*3/2, "%d bytes in use, %d counted", used, l.log.bytes)
-			want := limit
-			failIf(t, name != "huge" && kept != want || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent,
+			huge := strings.HasPrefix(name, "huge")
+			failIf(t, !huge && kept != limit || kept == 0 || l.Dropped()+kept != sent || l.Count("") != sent,
 				"%d kept, %d dropped", kept, l.Dropped())
 			runtime.KeepAlive(l)
 		})

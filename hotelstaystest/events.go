@@ -32,18 +32,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	dropped := 0
 	for text := []byte(": connected\n\n"); send(text); {
-		entries, lost, news := s.ledger.read(after, eventsAtOnce)
+		entries, news := s.ledger.read(after, eventsAtOnce)
 		text = eventText(entries)
-		if lost != dropped {
-			dropped = lost
-			text = fmt.Appendf(text, "event: dropped\ndata: {\"dropped\":%d}\n\n", dropped)
-		}
 		if len(entries) > 0 {
 			after = entries[len(entries)-1].Seq
-		}
-		if len(text) > 0 {
 			continue
 		}
 		select {

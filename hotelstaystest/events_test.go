@@ -143,28 +143,6 @@ func TestEventsGoOn(t *testing.T) {
 	})
 }
 
-func TestEventsSayWhatWasDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, Config{LedgerLimit: 5, NoRateLimits: true})
-		u := login(t, s)
-		l := c.listen("", "")
-		defer l.body.Close()
-		for range 10 {
-			u.must(queryPath, "{}")
-		}
-		synctest.Wait()
-		lost := l.until("dropped")
-		if got := lost[len(lost)-1]; got.id != "" || !strings.Contains(got.data, `"dropped":`) {
-			t.Errorf("%+v", got)
-		}
-		late := c.listen("", "")
-		defer late.body.Close()
-		if got := late.until("dropped"); got[len(got)-1].data != `{"dropped":6}` || len(got) != 6 {
-			t.Errorf("%+v", got)
-		}
-	})
-}
-
 // Readers in different states end with the server.
 func TestEventsEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +209,7 @@ func TestEntriesAreReadInPages(t *testing.T) {
 	for _, size := range []int{1, 7, 1000} {
 		var got []int64
 		for after := int64(0); ; after = got[len(got)-1] {
-			page, _, _ := l.read(after, size)
+			page, _ := l.read(after, size)
 			if len(page) == 0 {
 				break
 			}

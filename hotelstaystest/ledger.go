@@ -231,10 +231,10 @@ func (l *Ledger) note(kind EntryKind) {
 	l.log.note(kind, l.clock.now())
 }
 
-// read returns the first entries after a sequence number, how many entries were dropped, and
-// a channel that is closed at the next entry. A number of the future stands for none, because
-// it is of an earlier server. What the entries point to never changes.
-func (l *Ledger) read(after int64, limit int) (entries []Entry, dropped int, news <-chan struct{}) {
+// read returns the first entries after a sequence number, and a channel that is closed at the
+// next entry. A number of the future stands for none, because it is of an earlier server. What
+// the entries point to never changes.
+func (l *Ledger) read(after int64, limit int) (entries []Entry, news <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if after > l.log.seq {
@@ -243,7 +243,7 @@ func (l *Ledger) read(after int64, limit int) (entries []Entry, dropped int, new
 	if l.log.news == nil {
 		l.log.news = make(chan struct{})
 	}
-	return l.log.after(after, limit), l.log.dropped, l.log.news
+	return l.log.after(after, limit), l.log.news
 }
 
 // Entries returns the entries after a sequence number, oldest first. It is for programs

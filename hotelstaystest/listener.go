@@ -95,6 +95,8 @@ type pipe struct {
 func newPipe() *pipe {
 	p := new(pipe)
 	p.changed = sync.NewCond(&p.mu)
+	p.timer = time.AfterFunc(time.Hour, p.changed.Broadcast)
+	p.timer.Stop()
 	return p
 }
 
@@ -140,9 +142,8 @@ func (p *pipe) write(b []byte) (int, error) {
 func (p *pipe) closeRead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.readClosed = true
-	p.buf = nil
-	p.stopTimer()
+	p.readClosed, p.buf = true, nil
+	p.timer.Stop()
 	p.changed.Broadcast()
 }
 
@@ -156,19 +157,12 @@ func (p *pipe) closeWrite() {
 func (p *pipe) setReadDeadline(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopTimer()
+	p.timer.Stop()
 	p.readDeadline = t
-	if !t.IsZero() && !past(t) && !p.readClosed {
-		p.timer = time.AfterFunc(time.Until(t), p.changed.Broadcast)
+	if !t.IsZero() && !past(t) {
+		p.timer.Reset(time.Until(t))
 	}
 	p.changed.Broadcast()
-}
-
-func (p *pipe) stopTimer() {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
 }
 
 func past(deadline time.Time) bool {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -290,21 +289,4 @@ func TestRoutes(t *testing.T) {
 	b.call("POST", "/_sandbox/reset", "", 204)
 
 	b.allCalled("control")
-}
-
-// Each kind of fault and each operation that the file lists is one.
-func TestFaults(t *testing.T) {
-	b := start(t)
-	schemas := b.doc.Components.Schemas
-	for _, described := range schemas["FaultKind"].Value.OneOf {
-		kind := described.Value.Enum[0]
-		operation := "OrderVoucher"
-		if slices.Contains([]any{"duplicate", "bad-signature", "drop"}, kind) {
-			operation = "Webhook"
-		}
-		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":%q,"operation":%q}`, kind, operation), 200)
-	}
-	for _, operation := range schemas["FaultOperation"].Value.Enum {
-		b.call("POST", "/_sandbox/faults", fmt.Sprintf(`{"kind":"delay","operation":%q}`, operation), 200)
-	}
 }

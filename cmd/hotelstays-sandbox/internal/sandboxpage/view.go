@@ -49,7 +49,7 @@ func newView(srv *hotelstaystest.Server) *view {
 	v := &view{
 		Control: control, Static: control + "page/static/", Presets: faultPresets, Advances: advances,
 		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
-		Kinds: "request order webhook reset clock faults dropped", Now: srv.Now().UTC(),
+		Kinds: "request order webhook reset clock faults", Now: srv.Now().UTC(),
 	}
 	ledger := srv.Ledger()
 	v.Events = fmt.Sprintf("%sevents?after=%d", control, ledger.LastSeq())
