@@ -1,14 +1,12 @@
-// How a worker books: it claims a booking, checks the offer, commits its row together with the
-// journal's entry, and sends. And how it stores the outcome.
+// How a worker books: it checks the offer, commits its row together with the journal's entry, and
+// sends. And how it stores the outcome.
 
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -24,17 +22,12 @@ import (
 // handled twice.
 const tables = `
 	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '',
-		rounds integer NOT NULL DEFAULT 0, claimed_until bigint NOT NULL DEFAULT 0);
+		rounds integer NOT NULL DEFAULT 0);
 	CREATE TABLE outcomes (reference text NOT NULL, round integer NOT NULL, order_no text NOT NULL, at bigint NOT NULL);
 	CREATE TABLE events (id text NOT NULL)`
 
-const (
-	// maxRounds is how often a booking without an order is tried.
-	maxRounds = 5
-	// claimFor is how long a claim lasts, and bounds the CheckAvail in it. The claim of a dead
-	// worker expires.
-	claimFor = 5 * time.Second
-)
+// maxRounds is how often a booking without an order is tried.
+const maxRounds = 5
 
 // book makes one booking after another until ctx ends, and finishes the last one.
 func (w *worker) book(ctx context.Context) {
@@ -49,6 +42,7 @@ func (w *worker) book(ctx context.Context) {
 		case err == nil:
 			continue
 		case errors.Is(err, sql.ErrNoRows): // nothing to do
+		case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked): // another process was faster
 		case errors.As(err, &unknown): // Run has to find out
 		case errors.Is(err, durable.ErrConflictingOutcome):
 			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
@@ -67,11 +61,13 @@ func pause(ctx context.Context) {
 	}
 }
 
-// begin claims a booking, checks its offer, and commits its next round together with the
-// journal's entry. No transaction is open during CheckAvail: it would keep a connection and
-// locks while it waits for the service.
+// begin takes a booking that is new or has no order, checks its offer, and commits its next round
+// together with the journal's entry. No transaction is open during CheckAvail: it would keep a
+// connection and locks while it waits for the service. If several processes take one booking,
+// the journal lets one begin it.
 func (w *worker) begin(ctx context.Context) (reference string, err error) {
-	reference, rounds, err := w.claim(ctx)
+	err = w.db.QueryRowContext(ctx, `SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $1
+		ORDER BY random() LIMIT 1`, maxRounds).Scan(&reference)
 	if err != nil {
 		return "", err
 	}
@@ -87,35 +83,16 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 		return "", err
 	}
-	// The number of rounds shows whether the claim was still valid.
-	done, err := tx.ExecContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds = $2`,
-		reference, rounds)
+	_, err = tx.ExecContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1`, reference)
 	if err != nil {
 		return "", err
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return "", cmp.Or(err, fmt.Errorf("another process has taken %s meanwhile", reference))
-	}
 	return reference, tx.Commit()
-}
-
-// claim claims a booking that is new or has no order. The error is sql.ErrNoRows if there is
-// none, or if another process is faster: PostgreSQL checks the last condition again when it has
-// locked the row.
-func (w *worker) claim(ctx context.Context) (reference string, rounds int, err error) {
-	now := time.Now()
-	err = w.db.QueryRowContext(ctx, `UPDATE bookings SET claimed_until = $1 WHERE reference = (
-			SELECT reference FROM bookings WHERE state IN ('new', 'absent') AND rounds < $2 AND claimed_until <= $3
-			ORDER BY rounds DESC LIMIT 1) AND claimed_until <= $3
-		RETURNING reference, rounds`, now.Add(claimFor).UnixMicro(), maxRounds, now.UnixMicro()).Scan(&reference, &rounds)
-	return reference, rounds, err
 }
 
 // request checks the offer, and returns the request that books it for a guest with the name
 // of the reference. It is an error if the offer is worse than before.
 func (w *worker) request(ctx context.Context, reference string) (*hotelstays.BookRequest, error) {
-	ctx, cancel := context.WithTimeout(ctx, claimFor)
-	defer cancel()
 	req := w.offer
 	now, err := w.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 	switch {

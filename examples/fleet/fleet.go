@@ -18,7 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -34,10 +34,9 @@ const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
 
 // run starts everything and prints the verdict. A bad one is an error.
 func run(ctx context.Context, o options, out io.Writer) error {
-	began, seed := time.Now(), mathrand.Uint64()
-	balancer := &balancer{workers: make([]*url.URL, o.workers)}
+	began, seed, workers := time.Now(), mathrand.Uint64(), make(balancer, o.workers)
 	sandbox := chaostest.Config(seed)
-	sandbox.ConfirmAfter, sandbox.Webhooks.CallbackHandler, sandbox.NoRateLimits = 2*time.Second, balancer.handler(), o.redis == ""
+	sandbox.ConfirmAfter, sandbox.Webhooks.CallbackHandler, sandbox.NoRateLimits = 2*time.Second, workers.handler(), o.redis == ""
 	srv := hotelstaystest.NewServer(sandbox)
 	defer srv.Close()
 	chaostest.Inject(srv)
@@ -57,12 +56,12 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		Bookings: o.bookings, Processes: o.workers, Kills: o.kills, Seed: seed, Grace: 2 * grace,
 		Start: func(i int) (*chaostest.Process, error) {
 			started++
-			return balancer.startWorker(i, cfg)
+			return workers.start(i, cfg)
 		},
 		Ended: func(ctx context.Context) (ended int, err error) {
 			var events int
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
-				WHERE state = 'found' OR state = 'absent' AND rounds = $1`, maxRounds).Scan(&ended, &events)
+				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // created, paid, modified
 				ended-- // the last one, until its webhooks have come
 			}
@@ -85,26 +84,22 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return judge(ctx, out, o, srv.Ledger(), db, started)
 }
 
-// balancer sends each webhook to a random worker.
-type balancer struct {
-	mu      sync.Mutex
-	workers []*url.URL // those that have not started yet are nil
-}
+// balancer is the address of each worker, once it has started.
+type balancer []atomic.Pointer[url.URL]
 
-func (b *balancer) handler() http.Handler {
+// handler sends each webhook to a random worker.
+func (b balancer) handler() http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			r.SetURL(cmp.Or(b.workers[mathrand.IntN(len(b.workers))], b.workers[0]))
+			r.SetURL(cmp.Or(b[mathrand.IntN(len(b))].Load(), b[0].Load()))
 		},
 		Transport: &http.Transport{DisableKeepAlives: true},
 		ErrorLog:  log.New(io.Discard, "", 0), // a worker is dead, and the sandbox delivers again
 	}
 }
 
-// startWorker starts a worker, and returns when it is ready for webhooks.
-func (b *balancer) startWorker(i int, cfg config) (*chaostest.Process, error) {
+// start starts a worker, and returns when it is ready for webhooks.
+func (b balancer) start(i int, cfg config) (*chaostest.Process, error) {
 	p, err := chaostest.Start(cfg)
 	if err != nil {
 		return nil, err
@@ -113,9 +108,7 @@ func (b *balancer) startWorker(i int, cfg config) (*chaostest.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("worker %d did not start: %w", i, cmp.Or(p.Wait(), err))
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.workers[i] = &url.URL{Scheme: "http", Host: address}
+	b[i].Store(&url.URL{Scheme: "http", Host: address})
 	return p, nil
 }
 
