@@ -5,20 +5,18 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
-	"go/importer"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 const (
@@ -54,78 +52,52 @@ func run(write bool) error {
 	if err != nil {
 		return err
 	}
-	packages := map[string]*types.Package{}
+	public := map[string]*types.Package{}
 	for _, gomod := range append([]string{"go.mod"}, contrib...) {
-		if err := load(filepath.Dir(gomod), packages); err != nil {
+		if err := load(filepath.Dir(gomod), public); err != nil {
 			return err
 		}
 	}
 	var lines []string
-	for name, pkg := range packages {
+	for name, pkg := range public {
 		lines = append(lines, surface(name, pkg)...)
 	}
 	slices.Sort(lines)
 	if write {
-		if err := os.MkdirAll(filepath.Dir(next), 0o755); err != nil {
-			return err
-		}
 		if err := os.WriteFile(next, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 			return err
 		}
 	}
-	if err := count(packages); err != nil {
+	if err := count(public); err != nil {
 		return err
 	}
 	return compare(lines)
 }
 
 // load adds the public packages of a module under their short names.
-func load(dir string, packages map[string]*types.Package) error {
-	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
-	list.Dir, list.Stderr = dir, os.Stderr
-	out, err := list.Output()
+func load(dir string, public map[string]*types.Package) error {
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes, Dir: dir}, "./...")
 	if err != nil {
-		return fmt.Errorf("go list in %s: %w", dir, err)
+		return err
 	}
-	exports := map[string]string{}
-	var public []string
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p struct {
-			ImportPath, Name, Export string
-			DepOnly                  bool
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			return p.Errors[0]
 		}
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return err
+		if p.Name == "main" || strings.Contains(p.PkgPath+"/", "/internal/") {
+			continue
 		}
-		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && p.Name != "main" && !strings.Contains(p.ImportPath+"/", "/internal/") {
-			public = append(public, p.ImportPath)
-		}
-	}
-	imported := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	})
-	for _, path := range public {
-		pkg, err := imported.Import(path)
-		if err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(path, rootModule), "/")
-		if name == "" {
-			name = pkg.Name()
-		}
-		packages[name] = pkg
+		name := strings.TrimPrefix(strings.TrimPrefix(p.PkgPath, rootModule), "/")
+		public[cmp.Or(name, p.Name)] = p.Types
 	}
 	return nil
 }
 
 // count prints how many exported names the packages of limits have, and refuses too many.
-func count(packages map[string]*types.Package) (err error) {
+func count(public map[string]*types.Package) (err error) {
 	for _, limit := range limits {
 		names, optionTypes := 0, map[string]bool{}
-		scope := packages[limit.pkg].Scope()
+		scope := public[limit.pkg].Scope()
 		for _, name := range scope.Names() {
 			if !token.IsExported(name) {
 				continue
@@ -184,7 +156,7 @@ func compare(lines []string) error {
 func announces(changelog string) bool {
 	_, unreleased, _ := strings.Cut(changelog, "\n## [Unreleased]\n")
 	unreleased, _, _ = strings.Cut(unreleased, "\n## ")
-	return regexp.MustCompile(`(?m)^### Renamed or removed$`).MatchString(unreleased)
+	return strings.Contains(unreleased, "\n### Renamed or removed\n")
 }
 
 func read(path string) ([]string, error) {

@@ -134,47 +134,39 @@ func (w *writer) typeParams(params *types.TypeParamList) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
+// signature is a function's type without the word func.
 func (w *writer) signature(s *types.Signature) string {
-	results := w.tuple(s.Results(), false)
-	switch s.Results().Len() {
-	case 0:
-	case 1:
-		results = " " + results
-	default:
-		results = " (" + results + ")"
-	}
-	return w.typeParams(s.TypeParams()) + "(" + w.tuple(s.Params(), s.Variadic()) + ")" + results
+	return w.typeParams(s.TypeParams()) + strings.TrimPrefix(w.text(s), "func")
 }
 
-func (w *writer) tuple(vars *types.Tuple, variadic bool) string {
-	var list []string
-	for i := range vars.Len() {
-		t := vars.At(i).Type()
-		if slice, ok := t.(*types.Slice); ok && variadic && i == vars.Len()-1 {
-			list = append(list, "..."+w.text(slice.Elem()))
-		} else {
-			list = append(list, w.text(t))
-		}
-	}
-	return strings.Join(list, ", ")
-}
-
-// text is like types.TypeString, with no names of parameters.
 func (w *writer) text(t types.Type) string {
-	switch t := t.(type) {
-	case *types.Signature:
-		return "func" + w.signature(t)
-	case *types.Slice:
-		return "[]" + w.text(t.Elem())
-	case *types.Pointer:
-		return "*" + w.text(t.Elem())
-	case *types.Map:
-		return "map[" + w.text(t.Key()) + "]" + w.text(t.Elem())
-	}
-	return types.TypeString(t, func(other *types.Package) string {
+	return types.TypeString(unnamed(t), func(other *types.Package) string {
 		if other == w.pkg {
 			return ""
 		}
 		return other.Name()
 	})
+}
+
+// unnamed is t with no names of parameters.
+func unnamed(t types.Type) types.Type {
+	switch t := t.(type) {
+	case *types.Signature:
+		return types.NewSignatureType(nil, nil, nil, unnamedVars(t.Params()), unnamedVars(t.Results()), t.Variadic())
+	case *types.Slice:
+		return types.NewSlice(unnamed(t.Elem()))
+	case *types.Pointer:
+		return types.NewPointer(unnamed(t.Elem()))
+	case *types.Map:
+		return types.NewMap(unnamed(t.Key()), unnamed(t.Elem()))
+	}
+	return t
+}
+
+func unnamedVars(vars *types.Tuple) *types.Tuple {
+	var all []*types.Var
+	for v := range vars.Variables() {
+		all = append(all, types.NewParam(v.Pos(), v.Pkg(), "", unnamed(v.Type())))
+	}
+	return types.NewTuple(all...)
 }
