@@ -4,74 +4,43 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"reflect"
-	"slices"
 	"strings"
 )
 
-// maxFields is how many fields a wire.Seen holds.
-const maxFields = 64
-
 // field is a field that is decoded.
 type field struct {
-	types.Object
-	name string // in Go
+	*types.Var
 	key  string // on the wire
-	typ  types.Type
-	tag  reflect.StructTag
+	tags reflect.StructTag
 }
 
 // fieldsOf lists the fields of a struct.
-func (g *generator) fieldsOf(named *types.Named) ([]field, error) {
+func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
 		return nil, g.errorf(named.Obj(), "%s is no struct", named.Obj().Name())
 	}
-	var all []field
 	for i := range shape.NumFields() {
-		f := shape.Field(i)
-		tags := reflect.StructTag(shape.Tag(i))
+		f, tags := shape.Field(i), reflect.StructTag(shape.Tag(i))
 		tag := tags.Get("json")
 		key, options, _ := strings.Cut(tag, ",")
-		fault := func(problem string) error {
-			return g.errorf(f, "%s.%s %s", named.Obj().Name(), f.Name(), problem)
-		}
 		switch {
 		case tag == "-":
 			continue
-		case f.Embedded(): // a field of another embedded struct might hide one of its fields, without a word
-			return nil, fault("is embedded: give the struct fields of its own")
+		case f.Embedded():
+			return nil, g.errorf(f, "%s.%s is embedded: give the struct fields of its own", named.Obj().Name(), f.Name())
 		case !f.Exported():
 			continue
-		case strings.Contains(","+options+",", ",string,"):
-			return nil, fault("is decoded from a quoted text: the option string is not handled")
-		case key == "":
-			key = f.Name()
+		case strings.Contains(options, "string"):
+			return nil, g.errorf(f, "%s.%s has the option string, which is not handled", named.Obj().Name(), f.Name())
 		}
-		if strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || key == "-" {
-			return nil, fault("has a key of other characters than letters and digits")
-		}
-		all = append(all, field{f, f.Name(), key, f.Type(), tags})
+		all = append(all, field{f, cmp.Or(key, f.Name()), tags})
 	}
-	return all, g.checkFields(named, all)
-}
-
-// checkFields refuses keys that encoding/json resolves by precedence, and names by which Go
-// reaches another field: one without a key may hide one with a key.
-func (g *generator) checkFields(named *types.Named, all []field) error {
-	if len(all) > maxFields {
-		return g.errorf(named.Obj(), "%s has more than %d fields", named.Obj().Name(), maxFields)
-	}
-	for i, one := range all {
-		reached, _, _ := types.LookupFieldOrMethod(named, true, named.Obj().Pkg(), one.name)
-		sameKey := func(other field) bool { return strings.EqualFold(one.key, other.key) }
-		if reached != one.Object || slices.ContainsFunc(all[:i], sameKey) {
-			return g.errorf(one, "%s.%s has the key or the name of another field", named.Obj().Name(), one.name)
-		}
-	}
-	return nil
+	return all, nil
 }
 
 // basicOf is the type that each method of wire.Lexer returns.

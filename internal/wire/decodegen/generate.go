@@ -116,12 +116,12 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 	}
 	var rows bytes.Buffer
 	for _, field := range fields {
-		statement, err := g.read(out, "v."+field.name, field.typ)
+		statement, err := g.read(out, "v."+field.Name(), field.Type())
 		if err != nil {
-			return "", g.errorf(field, "%s.%s: %w", name, field.name, err)
+			return "", g.errorf(field, "%s.%s: %w", name, field.Name(), err)
 		}
 		fmt.Fprintf(&rows, "{Name: %q, ", field.key)
-		if field.tag.Get("whole") != "" {
+		if field.tags.Get("whole") != "" {
 			rows.WriteString("Exact: true, ")
 		}
 		fmt.Fprintf(&rows, "Read: %s},\n", out.function(named, statement))
@@ -166,9 +166,6 @@ func (g *generator) read(out *file, to string, t types.Type) (string, error) {
 		function, err := g.function(out, u.Elem())
 		return fmt.Sprintf("%s = %sPointer(l, %s)", to, out.wire, function), err
 	case *types.Map:
-		if key, isBasic := u.Key().(*types.Basic); !isBasic || key.Kind() != types.String {
-			return "", fmt.Errorf("a map from %s: only string is handled", u.Key())
-		}
 		function, err := g.function(out, u.Elem())
 		return fmt.Sprintf("%s = %sMap(l, %s)", to, out.wire, function), err
 	case *types.Slice:
@@ -199,9 +196,6 @@ func (g *generator) function(out *file, t types.Type) (string, error) {
 	if !isNamed {
 		return "", fmt.Errorf("a struct without a name: give it one")
 	}
-	if named.TypeArgs().Len() > 0 {
-		return "", fmt.Errorf("%s has type parameters, which are not handled", out.typeName(t))
-	}
 	variable, err := g.structVar(named)
 	if named.Obj().Pkg().Path() == sharedTypes {
 		variable = out.wire + variable
@@ -217,9 +211,6 @@ func (f *file) list(t types.Type) (string, error) {
 		return "", fmt.Errorf("a list of %s is not handled: give the element a type of its own", element)
 	}
 	name := strings.ToLower(bare[:1]) + bare[1:] + "List"
-	if other, taken := f.lists[name]; taken && other != element {
-		return "", fmt.Errorf("lists of %s and of %s would share a name: rename one of the types", element, other)
-	}
 	f.lists[name] = element
 	return name, nil
 }
