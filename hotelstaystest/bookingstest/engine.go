@@ -45,9 +45,9 @@ func (w *World[Tx]) Plan() Plan {
 }
 
 // Client returns a client that sends through a transport.
-func (p Plan) Client(transport http.RoundTripper) (*hotelstays.Client, error) {
+func (p Plan) Client(transport http.RoundTripper, opts ...hotelstays.Option) (*hotelstays.Client, error) {
 	return hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(facts))
+		append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(facts))...)
 }
 
 // Request books the offer under a reference.

@@ -26,6 +26,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -101,6 +102,7 @@ type World[Tx any] struct {
 	Options Options[Tx]
 	Offer   hotelstays.BookRequest // without reference and guests
 	Lives   bool                   // of Plan
+	opts    []hotelstays.Option    // of its clients
 }
 
 // Faults of the sandbox.
@@ -123,6 +125,9 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = c.RateLimits == nil
 	w := &World[Tx]{TB: t, Fleet: fleet}
+	if c.NoRateLimits {
+		w.opts = []hotelstays.Option{hotelstays.WithRateLimiter(testkit.NoRateLimits{})}
+	}
 	c.Webhooks.CallbackHandler = http.HandlerFunc(w.receive)
 	w.Server = hotelstaystest.NewServer(&c)
 	t.Cleanup(w.Close)
@@ -149,7 +154,7 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Helper()
 	var err error
-	w.Options.Client, err = Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret}.Client(transport)
+	w.Options.Client, err = Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret}.Client(transport, w.opts...)
 	require.NoError(w, err)
 	w.Bookings = w.Fleet.Open(w.Options)
 }

@@ -156,7 +156,7 @@ func TestStatementThatFails(t *testing.T) {
 		p.Fleet.Pass(time.Minute)
 		stop := p.Work()
 		p.Eventually("all have ended", func() bool {
-			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 10*time.Second, journaltest.PollsOnly))
+			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 30*time.Second, journaltest.PollsOnly))
 			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
 		})
 		stop()
@@ -257,7 +257,10 @@ func TestStatementOfRunThatFails(t *testing.T) {
 			n = 3
 		}
 		for after := range n {
-			t.Run(fmt.Sprint(text, " after ", after), func(t *testing.T) { life(t, func(s string) bool { return s == text }, after) })
+			t.Run(fmt.Sprint(text, " after ", after), func(t *testing.T) {
+				t.Parallel()
+				life(t, func(s string) bool { return s == text }, after)
+			})
 		}
 	}
 }

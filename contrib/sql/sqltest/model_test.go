@@ -46,6 +46,7 @@ func TestJournalFollowsTheModel(t *testing.T) {
 	for i, path := range paths {
 		steps += len(path)
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
 			inVirtualTime(t, func(t *testing.T, p *process) { follow(t, p, path) })
 		})
 	}
