@@ -210,54 +210,61 @@ func (m *masker) header(h http.Header) map[string]string {
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
-// body masks a JSON text. Of another one only the length is kept. Answers of credentials are all secret,
-// apart from what a refusal says.
+// body masks the beginning of a JSON text, as much as is kept of it. Of another text only the length is kept.
+// Answers of credentials are all secret, apart from what a refusal says.
 func (m *masker) body(body []byte, credentials bool) string {
-	if len(body) == 0 {
+	switch {
+	case len(body) == 0:
 		return ""
-	}
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil || dec.Decode(new(any)) != io.EOF {
+	case !json.Valid(body):
 		return fmt.Sprintf("[%d bytes that are not JSON]", len(body))
 	}
-	if top, ok := v.(obj); ok && credentials {
-		for name, value := range top {
-			if !slices.Contains([]string{"code", "msg", "error"}, name) {
-				top[name] = m.value(value, true)
+	in, out := json.NewDecoder(bytes.NewReader(body)), &strings.Builder{}
+	in.UseNumber()
+	m.copy(in, out, false, credentials)
+	return cut(m.text(out.String()), maxExcerpt)
+}
+
+// copy copies a value, or the beginning of one that is longer than what is kept. The text is valid, so no
+// error matters.
+func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials bool) {
+	token, _ := in.Token()
+	if begin, nested := token.(json.Delim); nested {
+		out.WriteString(begin.String())
+		for n := 0; in.More() && out.Len() <= maxExcerpt; n++ {
+			if n > 0 {
+				out.WriteByte(',')
 			}
+			below := hide
+			if begin == '{' {
+				token, _ := in.Token()
+				name := token.(string)
+				out.WriteString(encoded(m.text(name)) + ":")
+				below = hide || slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", ""))) ||
+					credentials && !slices.Contains([]string{"code", "msg", "error"}, name)
+			}
+			m.copy(in, out, below, false)
 		}
+		end, _ := in.Token()
+		fmt.Fprint(out, end)
+		return
 	}
+	switch text, isText := token.(string); {
+	case token == nil:
+		out.WriteString("null")
+	case hide && !isBait(text):
+		out.WriteString(encoded(mask))
+	case isText:
+		out.WriteString(encoded(m.text(text)))
+	default:
+		fmt.Fprint(out, token)
+	}
+}
+
+func encoded(text string) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(m.value(v, false)) // it was decoded from JSON
-	return cut(m.text(strings.TrimSpace(out.String())), maxExcerpt)
-}
-
-func (m *masker) value(v any, hide bool) any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case obj:
-		out := obj{}
-		for name, member := range v {
-			out[m.text(name)] = m.value(member, hide || slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", ""))))
-		}
-		return out
-	case []any:
-		for i := range v {
-			v[i] = m.value(v[i], hide)
-		}
-		return v
-	}
-	text, isText := v.(string)
-	switch {
-	case hide && !isBait(text):
-		return mask
-	case isText:
-		return m.text(text)
-	}
-	return v
+	_ = enc.Encode(text) // a text has no error
+	return strings.TrimSuffix(out.String(), "\n")
 }

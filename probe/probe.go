@@ -50,7 +50,7 @@ type Config struct {
 	DestinationID string
 	// CheckIn is the first day of the stays that are searched. The default is in 60 days.
 	CheckIn types.Date
-	// Share is the part of each rate limit that is used, at most 1. The default is 0.1.
+	// Share is the part of each rate limit that may be used, at most 1. The default is 0.1.
 	Share float64
 	// Burst lets rules exceed the rate limit of Ticket for a second.
 	Burst bool
@@ -232,7 +232,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
 		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
 	}, cfg.Options, []hotelstays.Option{
-		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(&pace{share: cfg.Share}),
+		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(paced(cfg.Share)),
 	})...)
 	if err != nil {
 		return nil, nil, err
