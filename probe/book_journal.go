@@ -20,8 +20,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrJournalInUse, an ErrConfig, is the error of a journal that another run has open.
-var ErrJournalInUse = fmt.Errorf("%w: another run uses the journal", ErrConfig)
+// ErrJournalInUse is the error, beside ErrConfig, of a journal that another run has open.
+var ErrJournalInUse = errors.New("another run uses the journal")
 
 // EntryState is what is known about a booking.
 type EntryState string
@@ -97,11 +97,15 @@ type journal struct {
 
 // openJournal locks and reads a journal. A last line without an end was never acted on: it is cut off.
 func openJournal(path string) (_ *journal, err error) {
-	unlock, file, err := openLocked(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // the path is the caller's
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	j := &journal{file: file, unlock: unlock}
+	j := &journal{file: file}
+	if j.unlock, err = lock(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
+	}
 	defer func() {
 		if err != nil {
 			j.close()
@@ -124,13 +128,7 @@ func openJournal(path string) (_ *journal, err error) {
 		j.entries = slices.DeleteFunc(j.entries, func(old *JournalEntry) bool { return old.reference() == e.reference() })
 		j.entries = append(j.entries, e)
 	}
-	if err := cmp.Or(file.Chmod(0o600), file.Truncate(int64(whole))); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(int64(whole), io.SeekStart); err != nil {
-		return nil, err
-	}
-	return j, syncDir(filepath.Dir(path))
+	return j, cmp.Or(file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
 }
 
 // syncDir makes a new name in a directory last. Some systems cannot; what they lose is an empty file.
