@@ -44,13 +44,9 @@ func (b bookingRun) run(t *testing.T) (report *Report, err error) {
 		callback := &Callback{URL: "https://callback.example.com/events", Secrets: []types.Secret{types.NewSecret("a-webhook-secret")}}
 		b.sandbox.Webhooks.StrictCallbacks, b.sandbox.Webhooks.CallbackHandler = true, b.fault.beforeCallback(callback)
 		b.sandbox.Webhooks.Secret = "a-webhook-secret"
-		srv, _ := testkit.NewSandbox(t, b.sandbox)
-		through := srv.Client()
-		defer through.CloseIdleConnections()
-		cfg := Config{BaseURL: srv.URL, Credential: testkit.TicketOf(srv), Share: 1,
-			HTTPClient: &http.Client{Transport: b.fault.before(through.Transport)},
-			Only:       []string{"book", "order", "voucher", "cancel", "webhook"},
-			Booking:    &Booking{MaxTotal: eur("2000"), Journal: journal, Callback: callback}, Patience: time.Hour}
+		cfg, srv := sandboxed(t, b.sandbox, b.fault)
+		cfg.Only, cfg.Share = []string{"book", "order", "voucher", "cancel", "webhook"}, 1
+		cfg.Booking = &Booking{MaxTotal: eur("2000"), Journal: journal, Callback: callback}
 		if b.change != nil {
 			b.change(&cfg)
 		}
@@ -179,7 +175,7 @@ func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
 
 // What might cost more than is allowed is not sent at all.
 func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
-	portion := testkit.PortionOf(t, 1, 4)
+	portion := testkit.PortionOf(t, 3, 8)
 	steps := func(first string) []any { // free from noon to evening, and from tomorrow on
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
@@ -255,17 +251,12 @@ func TestLimitIsOfAllBookings(t *testing.T) {
 	require.NoError(t, err)
 	twice, err := price.Add(price)
 	require.NoError(t, err)
-	for want, limit := range []types.Money{1: price, 2: twice} {
-		if want == 0 {
-			continue
-		}
-		report, err := bookingRun{change: func(c *Config) { c.Booking.MaxTotal = limit },
-			after: leaves(want)}.run(t)
+	for want, limit := range map[int]types.Money{1: price, 2: twice} {
+		report, err := bookingRun{change: func(c *Config) { c.Booking.MaxTotal = limit }, after: leaves(want)}.run(t)
 		require.NoError(t, err)
 		assert.Equal(t, want < 2, strings.Contains(report.result(t, "book/passport-largest").Reason, "is left of Config.Booking.MaxTotal"))
 	}
-	dearer := fault{op: opBook, told: sets("hotelOrder.netRate.amount", 1990)}
-	_, err = bookingRun{fault: dearer, after: leaves(1)}.run(t)
+	_, err = bookingRun{fault: fault{op: opBook, told: sets("hotelOrder.netRate.amount", 1990)}, after: leaves(1)}.run(t)
 	require.NoError(t, err)
 }
 
@@ -286,24 +277,6 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 	_, _ = bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract}, change: func(c *Config) {
 		c.Only, c.Progress = []string{"book/form"}, func(Result) { panic("a broken terminal") }
 	}, panics: "a broken terminal\nbookings are left in "}.run(t)
-}
-
-// firstMinutes changes requests and answers in the minutes since the first request to a path.
-func firstMinutes(path string, n time.Duration, asked func(*question), told func(*reply)) fault {
-	var began time.Time
-	now := func() bool { return !began.IsZero() && time.Since(began) < n*time.Minute }
-	return fault{asked: func(q *question) {
-		if began.IsZero() && q.path == path && q.body["supplierReferenceNo"] != unknownReference {
-			began = time.Now()
-		}
-		if now() {
-			asked(q)
-		}
-	}, told: func(a *reply) {
-		if now() {
-			told(a)
-		}
-	}}
 }
 
 // No service that confirms, cancels, hides or loses in its own way keeps an order open.
@@ -328,13 +301,13 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		}}
 	}
 	rolledBack := func(after time.Duration) fault {
-		return firstMinutes(paths[opCancel], after, kept, func(a *reply) {
+		return during(opCancel, after, fault{asked: kept, told: func(a *reply) {
 			if sets("orders[].status", 4)(a); a.asked.path == paths[opCancel] {
 				a.succeed(obj{"status": 4, "serviceFee": obj{"currency": "EUR", "amount": 0}})
 			}
-		})
+		}})
 	}
-	sessions, books := map[string]time.Time{}, 0
+	portion, sessions, books := testkit.PortionOf(t, 2, 5), map[string]time.Time{}, 0
 	for name, test := range map[string]struct {
 		only    string
 		orders  int
@@ -346,9 +319,9 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}{
 		"facts call the status of a confirmed order cancelled": {only: "voucher/form", orders: 1,
 			facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{2}}}},
-		"a cancellation is rolled back":                  {only: "book/form", orders: 1, fault: rolledBack(1)},
-		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(5), again: true},
-		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5),
+		"a cancellation is rolled back":                  {only: "book/form", orders: 1, fault: rolledBack(time.Minute)},
+		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute), again: true},
+		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
 			facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Pending: []types.OrderStatus{4}}}},
 		"Book answers with an order without a name": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})}},
 		"an answer is lost":                         {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
@@ -359,23 +332,23 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"two Books are lost before one that arrives": {only: of3, orders: 1, fault: lost(2)},
 		"all Books are lost":                         {only: of3, fault: lost(3)},
 		"no order is cancelled in its first minutes": {only: "cancel", orders: 2, sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
-			fault: firstMinutes(paths[opBook], 4, kept, func(*reply) {})},
+			fault: during(opBook, 4*time.Minute, fault{asked: kept})},
 		"a Cancel that succeeds does nothing for minutes": {only: "voucher/form", orders: 1,
-			fault: firstMinutes(paths[opCancel], 9, kept, func(a *reply) {
+			fault: during(opCancel, 9*time.Minute, fault{asked: kept, told: func(a *reply) {
 				switch a.asked.path {
 				case paths[opCancel]:
 					a.succeed(obj{"status": 2, "serviceFee": obj{"currency": "EUR", "amount": 0}})
 				case paths[opOrderVoucher]:
 					a.refuse(http.StatusForbidden, 100000403)
 				}
-			})},
+			}})},
 		"QueryOrders fails, and the answer to the same Book again": {only: "book/form book/again", orders: 1, says: "QueryOrders: not permitted",
-			fault: firstMinutes(paths[opBook], 60, func(*question) {}, func(a *reply) {
+			fault: during(opBook, time.Hour, fault{told: func(a *reply) {
 				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
 				if books += strings.Count(a.asked.path, paths[opBook]); books > 1 && a.asked.path == paths[opBook] {
 					unanswered(a)
 				}
-			})},
+			}})},
 		"a session ends after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
 			fault: fault{asked: func(q *question) {
 				id := q.header.Get("Session-Id")
@@ -395,6 +368,9 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"a refused Book is an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
 	} {
+		if !portion.Next() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			report, err := bookingRun{sandbox: test.sandbox, fault: test.fault, change: func(c *Config) {
 				c.Only, c.Facts = strings.Fields(test.only), &test.facts

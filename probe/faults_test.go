@@ -303,7 +303,7 @@ var faults = map[string]fault{
 
 // Each fault of a service breaks the rules that are about it, and no other.
 func TestFaultsAreFound(t *testing.T) {
-	portion := testkit.PortionOf(t, 5, 10)
+	portion := testkit.PortionOf(t, 10, 23)
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		if !portion.Next() {
 			continue
@@ -336,7 +336,7 @@ func TestEveryRuleCanBreak(t *testing.T) {
 
 // Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
 func TestSurprisesBreakNoRule(t *testing.T) {
-	portion := testkit.PortionOf(t, 1, 4)
+	portion := testkit.PortionOf(t, 3, 6)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
 		return on("pageNum", 1, func(a *reply) {

@@ -111,10 +111,9 @@ func numbers(text []byte) (o obj) {
 	return o
 }
 
-// sandboxed configures a run of all rules against a sandbox with a fault.
-func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) Config {
+// sandboxed configures a run of all rules that read against a sandbox with a fault.
+func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) (Config, *hotelstaystest.Server) {
 	t.Helper()
-	sandbox.Catalog.HotelsPerCity, sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 60, 1, 2
 	srv, _ := testkit.NewSandbox(t, sandbox)
 	through := srv.Client()
 	t.Cleanup(through.CloseIdleConnections)
@@ -122,18 +121,37 @@ func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) Config {
 		BaseURL: srv.URL, Credential: testkit.TicketOf(srv), HTTPClient: &http.Client{Transport: f.before(through.Transport)},
 		OAuth:   &hotelstays.OAuthCredential{ClientID: srv.ClientID, ClientSecret: types.NewSecret(srv.ClientSecret)},
 		Options: []hotelstays.Option{hotelstays.WithMarket("AE"), hotelstays.WithUserRef("agent-7")}, Burst: true, Patience: time.Hour,
-	}
+	}, srv
 }
 
-// probed runs the rules against a sandbox in virtual time.
+// probed runs the rules that read against a sandbox in virtual time.
 func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*Config)) (report *Report, err error) {
 	t.Helper()
+	sandbox.Catalog.HotelsPerCity, sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 60, 1, 2
 	synctest.Test(t, func(t *testing.T) {
-		cfg := sandboxed(t, sandbox, f)
+		cfg, _ := sandboxed(t, sandbox, f)
 		change(&cfg)
 		report, err = Run(t.Context(), cfg)
 	})
 	return report, err
+}
+
+// during is a fault for a time, from the first request of an operation for an order on.
+func during(op operation, d time.Duration, f fault) fault {
+	var began time.Time
+	now := func() bool { return !began.IsZero() && time.Since(began) < d }
+	return fault{asked: func(q *question) {
+		if began.IsZero() && q.path == paths[op] && q.body["supplierReferenceNo"] != unknownReference {
+			began = time.Now()
+		}
+		if now() && f.asked != nil {
+			f.asked(q)
+		}
+	}, told: func(a *reply) {
+		if now() && f.told != nil {
+			f.told(a)
+		}
+	}, breaks: f.breaks}
 }
 
 // result returns the result of a rule.
