@@ -94,8 +94,13 @@ func status(is, as string) func(*reply) {
 	})
 }
 
-// beforeCallback stands before a receiver. A fault of webhooks changes the deliveries before they are signed;
-// one whose path is lost never arrives, and one that is signed keeps the old signature.
+// event is a fault of webhooks: it changes the deliveries before they are signed. One whose path is lost never
+// arrives, and one that is signed keeps its signature.
+func event(change func(*question), breaks string) fault {
+	return fault{op: hotelstaystest.OpWebhook, asked: change, breaks: breaks}
+}
+
+// beforeCallback stands before a receiver, if the fault is one of webhooks.
 func (f *fault) beforeCallback(callback http.Handler) http.Handler {
 	if f.op != hotelstaystest.OpWebhook {
 		return callback
@@ -193,21 +198,20 @@ func bookFaults() map[string]fault {
 		"a reference of no voucher": {opOrderVoucher, nil, on("supplierReferenceNo", present, refused(404, types.CodeNotFound)),
 			"voucher/references"},
 		"a link that outlives its life": {opOrderVoucher, nil, sets("voucher.expiresIn", 60), "voucher/link"},
-		"no event of a cancellation": {hotelstaystest.OpWebhook, func(q *question) {
+		"no event of a cancellation": event(func(q *question) {
 			if q.body["event"] == "order_cancelled" {
 				q.path = "lost"
 			}
-		}, nil, "webhook/delivered"},
-		"an event of no documented kind": {hotelstaystest.OpWebhook, takes("event", "order_paid", "paid"), nil, "webhook/form"},
-		"an event's time in seconds": {hotelstaystest.OpWebhook, func(q *question) {
+		}, "webhook/delivered"),
+		"an event of no documented kind": event(takes("event", "order_paid", "paid"), "webhook/form"),
+		"an event's time in seconds": event(func(q *question) {
 			ms, _ := q.body["eventTime"].(json.Number).Int64()
 			q.body["eventTime"] = ms / 1000
-		}, nil, "webhook/form"},
-		"another agent": {hotelstaystest.OpWebhook, func(q *question) { q.header.Set("User-Agent", "curl") }, nil, "webhook/agent"},
-		"a webhook signed over another encoding of its body": {hotelstaystest.OpWebhook, func(q *question) { q.path = "signed" }, nil,
-			"webhook/signature"},
-		"an event without an id": {hotelstaystest.OpWebhook, func(q *question) { q.header.Del(idHeader) }, nil, "webhook/signature"},
-		"a link that ends early": {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
+		}, "webhook/form"),
+		"another agent": event(func(q *question) { q.header.Set("User-Agent", "curl") }, "webhook/agent"),
+		"a webhook signed over another encoding of its body": event(func(q *question) { q.path = "signed" }, "webhook/signature"),
+		"an event without an id":                             event(func(q *question) { q.header.Del(idHeader) }, "webhook/signature"),
+		"a link that ends early":                             {opOrderVoucher, nil, sets("voucher.expiresIn", 1800), "voucher/link"},
 	}
 }
 
@@ -221,7 +225,7 @@ func TestFaultsOfBookingsAreFound(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			f := all[name]
-			report, err := bookingRun{fault: f, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }}.run(t)
+			report, err := bookingRun{fault: f, after: noneIsLeft}.run(t)
 			require.NoError(t, err)
 			assert.ElementsMatch(t, strings.Fields(f.breaks), report.broken())
 			for _, rule := range report.broken() {
@@ -245,71 +249,63 @@ func cancelling(as string) func(*reply) {
 	}
 }
 
-// lawful is a service that does something else than the sandbox where the document leaves that open.
-type lawful struct {
-	bookingRun
-	pending []types.OrderStatus // a fact
-	untried string              // names, by spaces
-}
-
-// ahead is a service whose clock is ten minutes ahead.
-func ahead() bookingRun {
-	return bookingRun{fault: fault{op: hotelstaystest.OpWebhook, asked: func(q *question) {
-		body, _ := json.MarshalIndent(q.body, "", " ")
-		q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
-		q.path = "signed"
-	}}, change: func(c *Config) {
-		c.HTTPClient.Transport = fault{told: func(a *reply) {
-			a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
-		}}.before(c.HTTPClient.Transport)
-	}}
-}
-
-func told(op operation, change func(*reply)) bookingRun {
-	return bookingRun{fault: fault{op: op, told: change}}
-}
-
-// A lawful service breaks no rule, and its facts are right.
+// A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
+// facts are right.
 func TestLawfulServicesBreakNoRule(t *testing.T) {
 	portion, adults := testkit.PortionOf(t, 3, 6), any(nil)
-	for name, test := range map[string]lawful{
-		"a contract that wants all of a guest": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{
-			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}}},
-		"a guest for each adult": {bookingRun: told("", func(a *reply) {
+	for name, test := range map[string]struct {
+		sandbox hotelstaystest.Config
+		fault   fault
+		change  func(*Config)
+		pending []types.OrderStatus // a fact
+		untried string              // names, by spaces
+	}{
+		"a contract that wants all of a guest": {sandbox: hotelstaystest.Config{
+			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
+		"a guest for each adult": {fault: fault{told: func(a *reply) {
 			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 {
 				adults = rooms[0].(obj)["adultCount"]
 			}
 			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults != json.Number("1") {
-				a.refuse(400, types.CodeParam)
+				denied(a)
 			}
-		})},
-		"refusals with HTTP 200 and a code of its own": {bookingRun: told(opBook, answers(types.CodeParam, func(a *reply) {
+		}}},
+		"refusals with HTTP 200 and a code of its own": {fault: fault{op: opBook, told: answers(types.CodeParam, func(a *reply) {
 			if msg, _ := a.body["msg"].(string); !strings.Contains(msg, "callbackUrl") {
 				a.refuse(200, 100009999)
 			}
-		}))},
-		"a guest of room 0": {bookingRun: bookingRun{fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}}},
-		"orders without the optional customerReferenceNo": {bookingRun: told(opQueryOrders, sets("orders[].customerReferenceNo", nil))},
-		"orders in another currency": {bookingRun: told(opQueryOrders,
-			sets("orders[].netRate", obj{"currency": "USD", "amount": 5}))},
-		"a status before the confirmation": {bookingRun{fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")})},
-			[]types.OrderStatus{4}, "voucher/before"},
-		"a status that is later than the voucher": {bookingRun: bookingRun{fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")})},
+		})}},
+		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}},
+		"orders without the optional customerReferenceNo": {fault: fault{op: opQueryOrders, told: sets("orders[].customerReferenceNo", nil)}},
+		"a supplierReferenceNo that comes later":          {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
+		"orders in another currency": {fault: fault{op: opQueryOrders,
+			told: sets("orders[].netRate", obj{"currency": "USD", "amount": 5})}},
+		"a status before the confirmation": {fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")}),
+			pending: []types.OrderStatus{4}, untried: "voucher/before"},
+		"a status that is later than the voucher": {fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")}),
 			pending: []types.OrderStatus{4}},
-		"a cancellation of a minute, in another status":    {bookingRun: bookingRun{fault: during(opCancel, time.Minute, fault{told: cancelling("4")})}},
-		"a cancellation of a minute, in the status before": {bookingRun: bookingRun{fault: during(opCancel, time.Minute, fault{told: cancelling("2")})}},
-		"a cancellation whose status is later than the voucher": {bookingRun: bookingRun{
-			fault: during(opCancel, 90*time.Second, fault{told: status("3", "4")}), change: only("order")}},
-		"a second Cancel that is a success": {bookingRun: told(opCancel, answers(100002001,
-			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}})))},
-		"an unknown order is HTTP 400": {bookingRun: told(opCancel, answers(types.CodeNotFound, denied))},
-		"another event of a cancellation": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
-			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}}},
-		"a redelivery after hours": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
-			RetryDelays: []time.Duration{4 * time.Hour}}}}, untried: "webhook/redelivery"},
-		"another clock":      {bookingRun: ahead(), untried: "webhook/signature"},
-		"a document of 9 MB": {bookingRun: bookingRun{sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}}, untried: "voucher/inline"},
-		"a host of vouchers that is down": {bookingRun: bookingRun{change: func(c *Config) {
+		"a cancellation of a minute, in another status":    {fault: during(opCancel, time.Minute, fault{told: cancelling("4")})},
+		"a cancellation of a minute, in the status before": {fault: during(opCancel, time.Minute, fault{told: cancelling("2")})},
+		"a cancellation whose status is later than the voucher": {change: only("order"),
+			fault: during(opCancel, 90*time.Second, fault{told: status("3", "4")})},
+		"a second Cancel that is a success": {fault: fault{op: opCancel, told: answers(100002001,
+			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}}))}},
+		"an unknown order is HTTP 400": {fault: fault{op: opCancel, told: answers(types.CodeNotFound, denied)}},
+		"another event of a cancellation": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}},
+		"a redelivery after hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			RetryDelays: []time.Duration{4 * time.Hour}}}, untried: "webhook/redelivery"},
+		"a clock that is ten minutes ahead": {fault: event(func(q *question) {
+			body, _ := json.MarshalIndent(q.body, "", " ")
+			q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
+			q.path = "signed"
+		}, ""), change: func(c *Config) {
+			c.HTTPClient.Transport = fault{told: func(a *reply) {
+				a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+			}}.before(c.HTTPClient.Transport)
+		}, untried: "webhook/signature"},
+		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}, untried: "voucher/inline"},
+		"a host of vouchers that is down": {change: func(c *Config) {
 			service := c.HTTPClient.Transport
 			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
 				if req.Method == http.MethodGet {
@@ -317,23 +313,22 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				}
 				return service.RoundTrip(req)
 			})
-		}}, untried: "voucher/digest voucher/link"},
+		}, untried: "voucher/digest voucher/link"},
 	} {
 		if !portion.Next() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			test.after = func(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
-			report, err := test.run(t)
+			report, err := bookingRun{sandbox: test.sandbox, fault: test.fault, change: test.change, after: noneIsLeft}.run(t)
 			require.NoError(t, err)
-			var untried []string
+			untried := []string{}
 			for _, result := range report.Results {
 				assert.NotEqual(t, Broken, result.State, "%s: %s", result.Name, result.Reason)
 				if result.State == NotTried {
 					untried = append(untried, result.Name)
 				}
 			}
-			assert.Equal(t, strings.Fields(test.untried), append([]string{}, untried...))
+			assert.Equal(t, strings.Fields(test.untried), untried)
 			assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
 				Cancelled: []types.OrderStatus{3}}, report.Facts.OrderStates)
 		})

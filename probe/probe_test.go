@@ -73,39 +73,19 @@ func TestRulesAreSelected(t *testing.T) {
 	assert.ErrorContains(t, err, "no rule is named nothing")
 }
 
-// What was set by hand stays, because no rule finds it out.
-func TestFactsOfTheConfigStay(t *testing.T) {
+// What was set by hand stays, because no rule finds it out, unless the service contradicts it.
+func TestFactsOfTheConfig(t *testing.T) {
 	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}}
-	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
-		c.Facts, c.Only = &hotelstays.ServiceFacts{OrderStates: states}, []string{"orders"}
-	})
-	require.NoError(t, err)
-	assert.Empty(t, report.broken())
-	assert.Equal(t, hotelstays.ServiceFacts{OrderStates: states}, report.Facts)
-}
-
-func TestFactThatTheServiceContradictsBreaksARule(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
-		c.Facts, c.Only = &hotelstays.ServiceFacts{NullOrders: true}, []string{"orders"}
-	})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"orders/empty"}, report.broken())
-	assert.Equal(t, "ServiceFacts.NullOrders is configured as true, and the list is []", report.result(t, "orders/empty").Reason)
-}
-
-// A client with the facts takes a null list as absence; without them it is unreadable.
-func TestFactsServeTheClient(t *testing.T) {
-	sandbox := hotelstaystest.Config{Variants: hotelstaystest.Variants{NullOrders: true}}
-	report, err := probed(t, sandbox, fault{}, only("orders"))
-	require.NoError(t, err)
-	synctest.Test(t, func(t *testing.T) {
-		srv, without := testkit.NewSandbox(t, sandbox)
-		_, err := without.FindOrder(t.Context(), "none")
-		assert.ErrorAs(t, err, new(*hotelstays.DecodeError))
-		with := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithServiceFacts(report.Facts))
-		_, err = with.FindOrder(t.Context(), "none")
-		assert.ErrorIs(t, err, hotelstays.ErrNotFound)
-	})
+	for null, broken := range map[bool][]string{false: nil, true: {"orders/empty"}} {
+		report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
+			c.Facts, c.Only = &hotelstays.ServiceFacts{OrderStates: states, NullOrders: null}, []string{"orders"}
+		})
+		require.NoError(t, err)
+		assert.Equal(t, broken, report.broken())
+		assert.Equal(t, hotelstays.ServiceFacts{OrderStates: states}, report.Facts)
+		assert.Equal(t, null, report.result(t, "orders/empty").Reason ==
+			"ServiceFacts.NullOrders is configured as true, and the list is []")
+	}
 }
 
 // Nothing of a report is a secret, a token or the name of a person.
