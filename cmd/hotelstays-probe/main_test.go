@@ -154,7 +154,7 @@ func TestReportForCI(t *testing.T) {
 func TestReportIsAPage(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
-	report.Results[0].Reason, report.Results[0].Evidence = script, []probe.Exchange{{Body: `{"a":"` + script + `"}`}}
+	report.Results[0].Reason, report.Results[0].Evidence = script, []probe.Exchange{{Status: 200, Body: `{"a":"` + script + `"}`}}
 	var out bytes.Buffer
 	require.NoError(t, writeHTML(&out, report))
 	for _, result := range report.Results {
