@@ -3,6 +3,7 @@ package durable_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,35 +60,25 @@ const proven = 10*time.Minute + durable.ClockMargin
 // bookedBy is when the Book of started has certainly ended.
 const bookedBy = time.Minute + durable.ClockMargin
 
-func TestPhase(t *testing.T) {
+func TestPhaseAndDue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after time.Duration
 		want  durable.Phase
+		due   time.Duration
 	}{
-		"waiting":    {time.Hour, durable.PhaseWaiting},
-		"booking":    {bookedBy - 1, durable.PhaseBooking},
-		"polling":    {0, durable.PhasePolling},
-		"taken over": {0, durable.PhasePolling},
-		"found":      {0, durable.PhaseEnded},
-		"absent":     {0, durable.PhaseEnded},
-		"abandoned":  {0, durable.PhaseEnded},
+		"waiting":    {time.Hour, durable.PhaseWaiting, durable.ClockMargin}, // Book may start until then
+		"booking":    {bookedBy - 1, durable.PhaseBooking, bookedBy},
+		"polling":    {0, durable.PhasePolling, 30 * time.Second},
+		"taken over": {0, durable.PhasePolling, time.Minute},
+		"found":      {0, durable.PhaseEnded, 30 * time.Second},
+		"absent":     {0, durable.PhaseEnded, 30 * time.Second},
+		"abandoned":  {0, durable.PhaseEnded, 30 * time.Second},
 	} {
 		assert.Equal(t, tc.want, bookings[name].Phase(after(tc.after)), name)
+		assert.Equal(t, after(tc.due), bookings[name].Due, name)
 	}
 	assert.Equal(t, durable.PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
-}
-
-// A booking that was given up before it was sent is never sent: the next poll proves its absence.
-func TestDue(t *testing.T) {
-	for name, want := range map[string]time.Duration{
-		"waiting":    durable.ClockMargin, // Book may start until then
-		"booking":    bookedBy,
-		"polling":    30 * time.Second,
-		"taken over": time.Minute,
-	} {
-		assert.Equal(t, after(want), bookings[name].Due, name)
-	}
-	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt)
+	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "it is never sent: the next poll proves its absence")
 }
 
 // A process that was frozen after its Book, not in it, makes no proven absence open again.
@@ -187,7 +178,7 @@ func TestTransitions(t *testing.T) {
 		for phase, b := range bookings {
 			t.Run(name+" from "+phase, func(t *testing.T) {
 				next, ok := tc.of(b)
-				require.Equal(t, contains(tc.from, phase), ok)
+				require.Equal(t, slices.Contains(strings.Split(tc.from, ", "), phase), ok)
 				if !ok {
 					assert.Equal(t, b, next)
 					return
@@ -196,15 +187,6 @@ func TestTransitions(t *testing.T) {
 			})
 		}
 	}
-}
-
-func contains(list, word string) bool {
-	for item := range strings.SplitSeq(list, ", ") {
-		if item == word {
-			return true
-		}
-	}
-	return false
 }
 
 // The first ending counts.
@@ -249,11 +231,10 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 	next, err := b.Start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	var options []string
-	for _, field := range invalid.Fields {
-		options = append(options, field.Path)
+	require.Len(t, invalid.Fields, 3)
+	for i, option := range []string{"WithMarket", "WithUserRef", "WithHeader"} {
+		assert.Equal(t, option, invalid.Fields[i].Path)
 	}
-	assert.Equal(t, []string{"WithMarket", "WithUserRef", "WithHeader"}, options)
 	assert.Equal(t, b, next)
 	_, err = b.Start(start, hotelstays.WithMarket("no country"))
 	assert.ErrorAs(t, err, &invalid)

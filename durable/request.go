@@ -105,20 +105,14 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 
 // append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
-	if o.Market != "" {
-		opts = append(opts, hotelstays.WithMarket(o.Market))
-	}
-	if o.UserRef != "" {
-		opts = append(opts, hotelstays.WithUserRef(o.UserRef))
-	}
-	if o.Language != "" {
-		opts = append(opts, hotelstays.WithLanguage(o.Language))
-	}
-	if o.ClientIP != "" {
-		opts = append(opts, hotelstays.WithClientIP(o.ClientIP))
-	}
-	if o.Currency != "" {
-		opts = append(opts, hotelstays.WithCurrency(o.Currency))
+	for _, text := range []struct {
+		value  string
+		option func(string) hotelstays.SharedOption
+	}{{o.Market, hotelstays.WithMarket}, {o.UserRef, hotelstays.WithUserRef}, {o.Language, hotelstays.WithLanguage},
+		{o.ClientIP, hotelstays.WithClientIP}, {o.Currency, hotelstays.WithCurrency}} {
+		if text.value != "" {
+			opts = append(opts, text.option(text.value))
+		}
 	}
 	if o.TraceID != "" {
 		opts = append(opts, hotelstays.WithTraceID(o.TraceID))

@@ -4,8 +4,7 @@
 // happens to requests, answers, processes and the database. No frozen process and no handler
 // that blocks stops the others.
 //
-// HOTELSTAYS_RIVER_BOOKINGS sets the number of bookings, HOTELSTAYS_CHAOS_SEED the seed of
-// faults and kills.
+// HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
 
 package hotelstaysriver
 
@@ -14,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -86,27 +84,18 @@ func engine(plan enginePlan) error {
 	return work(ctx, bookings)
 }
 
-func setting(t *testing.T, name string, def uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	require.NoError(t, err, name)
-	return n
-}
-
 func TestProcessesDie(t *testing.T) {
-	seed := setting(t, "HOTELSTAYS_CHAOS_SEED", rand.Uint64N(1_000_000))
+	seed := chaostest.Seed()
 	// All bookings may stand still for a lease, which is longer than a recovery. The first process
 	// that is frozen sleeps for one and a half.
-	number, lease := uint64(200), 30*time.Second
+	bookings, lease := 200, 30*time.Second
 	if testing.Short() {
-		number, lease = 40, 15*time.Second
+		bookings, lease = 40, 15*time.Second
+	} else if os.Getenv("HOTELSTAYS_LONG") != "" {
+		bookings = 1000
 	}
-	bookings := int(setting(t, "HOTELSTAYS_RIVER_BOOKINGS", number))
 	kills := min(bookings/2, 60)
-	t.Logf("HOTELSTAYS_CHAOS_SEED=%d HOTELSTAYS_RIVER_BOOKINGS=%d, %d processes killed", seed, bookings, kills)
+	t.Logf("HOTELSTAYS_CHAOS_SEED=%d, %d bookings, %d processes killed", seed, bookings, kills)
 	config := *chaostest.Config(seed)
 	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
 	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones

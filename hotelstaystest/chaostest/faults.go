@@ -3,6 +3,9 @@
 package chaostest
 
 import (
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -11,6 +14,14 @@ import (
 
 // Speed is how many times as fast [Fleet.Hurry] lets time pass.
 const Speed = 60
+
+// Seed returns the number in HOTELSTAYS_CHAOS_SEED, for a run to repeat, or else a random one.
+func Seed() uint64 {
+	if seed, err := strconv.ParseUint(os.Getenv("HOTELSTAYS_CHAOS_SEED"), 10, 64); err == nil {
+		return seed
+	}
+	return rand.Uint64N(1_000_000)
+}
 
 // Config returns the configuration of the sandbox: new orders are hidden for most of a
 // recovery, divided by [Speed], there are no rate limits, and the ledger keeps every request.

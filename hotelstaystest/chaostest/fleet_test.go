@@ -227,14 +227,12 @@ func TestFleetStops(t *testing.T) {
 
 func TestFleetFails(t *testing.T) {
 	t.Parallel()
-	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no longer needed"))
-	for says, change := range map[string]func(*chaostest.Fleet) context.Context{
-		"has ended by itself": func(f *chaostest.Fleet) context.Context {
+	type fleet = chaostest.Fleet
+	for says, change := range map[string]func(f *fleet, cancel func(error)){
+		"has ended by itself": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{}) }
-			return t.Context()
 		},
-		"process 0 has ended by itself": func(f *chaostest.Fleet) context.Context { // while Ended runs
+		"process 0 has ended by itself": func(f *fleet, _ func(error)) { // while Ended runs
 			var all []*chaostest.Process
 			f.Start = func(int) (*chaostest.Process, error) {
 				p, err := chaostest.Start(part{Role: "echo"})
@@ -245,33 +243,26 @@ func TestFleetFails(t *testing.T) {
 				_ = all[0].Close()
 				return f.Bookings, nil
 			}
-			return t.Context()
 		},
-		"starting process 0: cannot start": func(f *chaostest.Fleet) context.Context {
+		"starting process 0: cannot start": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return nil, errors.New("cannot start") }
-			return t.Context()
 		},
-		"HOTELSTAYS_CHAOSTEST_NOTHING is not set": func(f *chaostest.Fleet) context.Context {
+		"HOTELSTAYS_CHAOSTEST_NOTHING is not set": func(f *fleet, _ func(error)) {
 			f.Bookings, f.Crashes = 5, []func(context.Context) error{chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_NOTHING")}
-			return t.Context()
 		},
-		"process 3 failed to stop within 1ms: signal: killed": func(f *chaostest.Fleet) context.Context {
+		"process 3 failed to stop within 1ms: signal: killed": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Bookings, f.Grace = 0, time.Millisecond
-			return t.Context()
 		},
-		"4 processes are not more than 3 Freezes and 1 Blocks": func(f *chaostest.Fleet) context.Context {
+		"4 processes are not more than 3 Freezes and 1 Blocks": func(f *fleet, _ func(error)) {
 			f.Freezes, f.Blocks = 3, 1
-			return t.Context()
 		},
-		"no booking has ended for": func(f *chaostest.Fleet) context.Context {
+		"no booking has ended for": func(f *fleet, _ func(error)) {
 			f.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part{Role: "hang"}) }
 			f.Lease = 10 * time.Millisecond
-			return t.Context()
 		},
-		"bookings have ended: no longer needed": func(*chaostest.Fleet) context.Context { return ended },
-		"0 of 1000000 bookings have ended: no patience; Ended fails: no such table": func(f *chaostest.Fleet) context.Context {
-			ctx, cancel := context.WithCancelCause(t.Context())
+		"bookings have ended: no longer needed": func(_ *fleet, cancel func(error)) { cancel(errors.New("no longer needed")) },
+		"0 of 1000000 bookings have ended: no patience; Ended fails: no such table": func(f *fleet, cancel func(error)) {
 			calls := 0
 			f.Ended = func(context.Context) (int, error) {
 				if calls++; calls == 2 {
@@ -279,12 +270,13 @@ func TestFleetFails(t *testing.T) {
 				}
 				return 0, errors.New("no such table")
 			}
-			return ctx
 		},
 	} {
 		f := workers(t.TempDir(), 1_000_000)
-		ctx := change(f)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		change(f, cancel)
 		assert.ErrorContains(t, f.Survive(ctx), says)
+		cancel(nil)
 	}
 }
 

@@ -8,15 +8,12 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
@@ -54,16 +51,11 @@ var restartVariables = map[hotelstayssql.Dialect]string{
 }
 
 func TestProcessesDie(t *testing.T) {
-	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: rand.Uint64N(1_000_000)}
+	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
 	crashes, haste := 1, time.Duration(2)   // time passes twice as fast
 	if os.Getenv("HOTELSTAYS_LONG") != "" { // a freeze lasts for longer than a lease
 		crashes, haste = 2, 1
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
-	}
-	if text := os.Getenv("HOTELSTAYS_CHAOS_SEED"); text != "" {
-		var err error
-		fleet.Seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
 	}
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
 		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
