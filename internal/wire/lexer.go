@@ -307,32 +307,11 @@ func (l *Lexer) skip(depth int) {
 func (l *Lexer) skipObject(depth int) {
 	if depth > maxDepth {
 		l.fail()
-		return
 	}
-	l.pos++
-	if l.peek() == '}' {
-		l.pos++
-		return
-	}
-	for {
-		l.peek()
-		l.skipString()
-		if l.peek() != ':' {
-			l.fail()
-			return
-		}
-		l.pos++
+	defer func(lax bool) { l.lax = lax }(l.lax)
+	l.lax = true
+	for more := l.Object(); more; more = l.Member() {
 		l.skip(depth)
-		switch l.peek() {
-		case ',':
-			l.pos++
-		case '}':
-			l.pos++
-			return
-		default:
-			l.fail()
-			return
-		}
 	}
 }
 
