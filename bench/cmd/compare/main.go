@@ -22,13 +22,12 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
-// serve is the argument of the server process.
-const serve = "serve"
-
 func main() {
-	testing.Init() // for the benchmarks
+	chaostest.Main(origin.Serve) // does not return in the server's process
+	testing.Init()               // for the benchmarks
 	quick := flag.Bool("quick", false, "a short look, of some five minutes")
 	rounds := flag.Int("rounds", 7, "of each cell; less takes less time, and spreads wider")
 	flag.Parse()
@@ -41,17 +40,14 @@ func main() {
 }
 
 func run(ctx context.Context, quick bool, rounds int) error {
-	switch {
-	case flag.Arg(0) == serve:
-		return origin.Serve()
-	case flag.NArg() > 0:
+	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N]", flag.Arg(0))
 	}
 	slice, benchtime := 250*time.Millisecond, 100*time.Millisecond
 	if quick {
 		rounds, slice, benchtime = 3, 50*time.Millisecond, 30*time.Millisecond
 	}
-	addresses, stop, err := origin.Start(serve)
+	addresses, stop, err := origin.Start()
 	if err != nil {
 		return err
 	}
@@ -62,7 +58,7 @@ func run(ctx context.Context, quick bool, rounds int) error {
 	}
 	defer untrust()
 	printMachine()
-	if err := checkContent(ctx, addresses); err != nil {
+	if err := peers.CheckAll(ctx, addresses.BaseURLs[origin.HTTP1]); err != nil {
 		return err
 	}
 	r, err := measureAll(ctx, addresses, rounds, slice)

@@ -176,32 +176,3 @@ func sizeOfPage(ctx context.Context) (body, value float64, err error) {
 	}, measure.Load{Callers: 1})
 	return float64(len(page)), s.Live, err
 }
-
-// checkContent returns an error if a client decodes something else than the answer.
-func checkContent(ctx context.Context, addresses origin.Addresses) error {
-	for op, answer := range answers.All() {
-		sent, err := peers.ContentOfAnswer(answer)
-		if err != nil {
-			return err
-		}
-		for _, kind := range peers.All() {
-			client, err := kind.New(addresses.BaseURLs[origin.HTTP1])
-			if err != nil {
-				return fmt.Errorf("%s: %w", kind.Name, err)
-			}
-			call := client.Calls[op]
-			if call == nil {
-				continue
-			}
-			value, err := call(ctx)
-			client.Close()
-			if err == nil {
-				err = sent.Check(value)
-			}
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", kind.Name, op, err)
-			}
-		}
-	}
-	return nil
-}

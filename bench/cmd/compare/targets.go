@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -31,54 +32,7 @@ func printTargets(r results) {
 }
 
 func targets(r results) []target {
-	all := slices.Concat(pageTargets(r), callTargets(r.calls), smallTargets(r.small), streamTargets(r.streams))
-	for _, m := range r.memory {
-		all = append(all,
-			atMost(3, "peak heap of a call of one page, in answers", m.median(peak, peers.Ours)/r.body),
-			// The connections have buffers, too.
-			atMost(1.02, "heap after it, in values as encoding/json builds them", m.median(live, peers.Ours)/r.value))
-	}
-	return all
-}
-
-func atMost(most float64, what string, value float64) target {
-	return target{what, fmt.Sprintf("at most %g", most), fmt.Sprintf("%.2f", value), value <= most}
-}
-
-func atLeast(least float64, what string, value float64) target {
-	return target{what, fmt.Sprintf("at least %g", least), fmt.Sprintf("%.2f", value), value >= least}
-}
-
-// inAll is a target that each row must meet.
-func inAll(rows []row, each func(r row) target) target {
-	all := target{measured: "nothing", met: true}
-	texts := make([]string, len(rows))
-	for i, r := range rows {
-		t := each(r)
-		texts[i] = fmt.Sprintf("%6s (%s)", t.measured, r.name) // padded, so that texts sort as numbers
-		all = target{t.what, t.bound, "", t.met && all.met}
-	}
-	slices.Sort(texts)
-	switch len(rows) {
-	case 0:
-		all.met = false
-	case 1:
-		all.measured, _, _ = strings.Cut(strings.TrimSpace(texts[0]), " ")
-	default:
-		all.measured = strings.TrimSpace(texts[0]) + " to " + strings.TrimSpace(texts[len(texts)-1])
-	}
-	return all
-}
-
-// timesOurs is a target for another client's time.
-func timesOurs(what string, rows []row, client string, least float64) target {
-	return inAll(rows, func(r row) target {
-		return atLeast(least, what+": "+client+"'s time", r.ratio(wall, client, peers.Ours).Median)
-	})
-}
-
-func pageTargets(r results) []target {
-	const page, manyCallers = "a page of HotelList", "the same, 8 and 64 callers"
+	theirs := func(of figure, client string) func(row) float64 { return ratioOf(of, client, peers.Ours) }
 	var plain, zipped []row
 	for _, one := range r.pages {
 		if strings.HasSuffix(one.name, gzipped) {
@@ -88,33 +42,36 @@ func pageTargets(r results) []target {
 		}
 	}
 	all := []target{
-		timesOurs(page, plain, peers.EncodingJSON, 3),
-		timesOurs(page+gzipped, zipped, peers.EncodingJSON, 2.5),
-		timesOurs(page+", plain and gzip", r.pages, peers.Goccy, 1.2),
-		timesOurs(manyCallers, r.manyCallers, peers.EncodingJSON, 2.2),
-		timesOurs(manyCallers, r.manyCallers, peers.Goccy, 1.1),
-	}
-	for i, least := range []float64{1.6, 1.15} {
-		all = append(all, timesOurs(page+", "+lineCells[i].name, r.lines[i:i+1], peers.Goccy, least))
+		atLeast(3, "a page of HotelList: encoding/json's time", plain, theirs(wall, peers.EncodingJSON)),
+		atLeast(2.5, "a page of HotelList, gzip: encoding/json's time", zipped, theirs(wall, peers.EncodingJSON)),
+		atLeast(1.2, "a page of HotelList, plain and gzip: goccy's time", r.pages, theirs(wall, peers.Goccy)),
+		atLeast(2.2, "the same, 8 and 64 callers: encoding/json's time", r.manyCallers, theirs(wall, peers.EncodingJSON)),
+		atLeast(1.1, "the same, 8 and 64 callers: goccy's time", r.manyCallers, theirs(wall, peers.Goccy)),
+		atLeast(1.6, "a page of HotelList, 1,000 Mbit/s: goccy's time", r.lines[:1], theirs(wall, peers.Goccy)),
+		atLeast(1.15, "a page of HotelList, 200 Mbit/s: goccy's time", r.lines[1:], theirs(wall, peers.Goccy)),
 	}
 	for _, kind := range peers.All()[len(peers.HandWritten())+1:] { // behind resty, which is on encoding/json
-		all = append(all, timesOurs(page+", plain and gzip", r.pages, kind.Name, 1.7))
+		all = append(all, atLeast(1.7, "a page of HotelList, plain and gzip: "+kind.Name+"'s time", r.pages, theirs(wall, kind.Name)))
 	}
-	return append(all, timesOurs("HotelRates", r.rates, peers.Goccy, 1.1), inAll(r.pages, func(r row) target {
-		return atMost(0.6, "our bytes as a share of encoding/json's", r.mean(bytes, peers.Ours)/r.mean(bytes, peers.EncodingJSON))
-	}))
-}
-
-func callTargets(calls []row) []target {
-	other := func(client string, least float64) target {
-		return inAll(calls, func(r row) target {
-			return atLeast(least, "CheckAvail: "+client+"'s CPU", r.ratio(cpu, client, peers.Ours).Median)
-		})
-	}
-	return []target{other(peers.EncodingJSON, 1), other(peers.Goccy, 0.95), inAll(calls, func(r row) target {
-		more := r.mean(allocs, peers.Ours) - r.mean(allocs, peers.EncodingJSON)
-		return atMost(15, "CheckAvail: allocations more than encoding/json's", math.Round(more)) // connections allocate now and then, too
-	})}
+	all = append(all,
+		atLeast(1.1, "HotelRates: goccy's time", r.rates, theirs(wall, peers.Goccy)),
+		atMost(0.6, "our bytes as a share of encoding/json's", r.pages, func(r row) float64 {
+			return r.mean(bytes, peers.Ours) / r.mean(bytes, peers.EncodingJSON)
+		}),
+		atLeast(1, "CheckAvail: encoding/json's CPU", r.calls, theirs(cpu, peers.EncodingJSON)),
+		atLeast(0.95, "CheckAvail: goccy's CPU", r.calls, theirs(cpu, peers.Goccy)),
+		atMost(15, "CheckAvail: allocations more than encoding/json's", r.calls, func(r row) float64 {
+			return math.Round(r.mean(allocs, peers.Ours) - r.mean(allocs, peers.EncodingJSON)) // connections allocate now and then, too
+		}))
+	return slices.Concat(all, smallTargets(r.small), streamTargets(r.streams), []target{
+		atMost(3, "peak heap of a call of one page, in answers", r.memory, func(m row) float64 {
+			return m.median(peak, peers.Ours) / r.body
+		}),
+		// The connections have buffers, too.
+		atMost(1.02, "heap after it, in values as encoding/json builds them", r.memory, func(m row) float64 {
+			return m.median(live, peers.Ours) / r.value
+		}),
+	})
 }
 
 func smallTargets(small []comparison) (all []target) {
@@ -122,7 +79,7 @@ func smallTargets(small []comparison) (all []target) {
 		if c.target == 0 {
 			continue
 		}
-		t := atMost(c.target, c.what+", in that of "+c.base.name, c.ratio())
+		t := atMost(c.target, c.what+", in that of "+c.base.name, []row{{}}, func(row) float64 { return c.ratio() })
 		if c.ours.noAllocs {
 			t.bound += ", 0 allocations"
 			t.measured += fmt.Sprintf(", %d allocations", c.ours.allocs)
@@ -134,19 +91,47 @@ func smallTargets(small []comparison) (all []target) {
 }
 
 // streamTargets compare HotelListStream with HotelList.
-func streamTargets(streams []row) (all []target) {
-	for _, r := range streams {
-		list := func(of figure) float64 { return r.ratio(of, peers.OurList, peers.OurStream).Median }
-		stream := func(of figure) float64 { return r.ratio(of, peers.OurStream, peers.OurList).Median }
-		switch r.name {
-		case streamCells[0].name:
-			all = append(all, atMost(1.05, "last hotel without a limit, in HotelList's time", stream(wall)),
-				atMost(1.05, "all hotels without a limit, in HotelList's CPU", stream(cpu)))
-		case "200 Mbit/s":
-			all = append(all, atLeast(40, "first hotel at 200 Mbit/s: HotelList's time, in the stream's", list(first)))
-		case "200 Mbit/s, 64 callers":
-			all = append(all, atLeast(15, "peak heap of 64 callers: HotelList's, in the stream's", list(peak)))
+func streamTargets(streams []row) []target {
+	on := func(name string) []row {
+		return slices.DeleteFunc(slices.Clone(streams), func(r row) bool { return r.name != name })
+	}
+	const list, stream = peers.OurList, peers.OurStream
+	return []target{
+		atMost(1.05, "last hotel without a limit, in HotelList's time", on("no limit"), ratioOf(wall, stream, list)),
+		atMost(1.05, "all hotels without a limit, in HotelList's CPU", on("no limit"), ratioOf(cpu, stream, list)),
+		atLeast(40, "first hotel at 200 Mbit/s: HotelList's time, in the stream's", on("200 Mbit/s"), ratioOf(first, list, stream)),
+		atLeast(15, "peak heap of 64 callers: HotelList's, in the stream's", on("200 Mbit/s, 64 callers"), ratioOf(peak, list, stream)),
+	}
+}
+
+// ratioOf compares two clients in each row.
+func ratioOf(of figure, client, to string) func(row) float64 {
+	return func(r row) float64 { return r.ratio(of, client, to).Median }
+}
+
+func atMost(most float64, what string, rows []row, value func(row) float64) target {
+	return inAll(what, fmt.Sprintf("at most %g", most), rows, value, func(v float64) bool { return v <= most })
+}
+
+func atLeast(least float64, what string, rows []row, value func(row) float64) target {
+	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
+}
+
+// inAll is a target that each row must meet. It shows the least value and the greatest.
+func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) target {
+	t := target{what, bound, "nothing", len(rows) > 0}
+	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })
+	for i, r := range sorted {
+		text := fmt.Sprintf("%.2f (%s)", value(r), r.name)
+		t.met = t.met && meets(value(r))
+		switch {
+		case len(rows) == 1:
+			t.measured = fmt.Sprintf("%.2f", value(r))
+		case i == 0:
+			t.measured = text
+		case i == len(rows)-1:
+			t.measured += " to " + text
 		}
 	}
-	return all
+	return t
 }

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
 // The transports.
@@ -42,43 +42,33 @@ func Listen(h http.Handler) (Addresses, func()) {
 		func() { plain.Close(); one.Close(); two.Close() }
 }
 
-// Serve runs a server process: it prints its Addresses to standard output, and ends with its
+// Serve runs the process of Start: it prints its Addresses to standard output, and ends with its
 // standard input.
-func Serve() error {
+func Serve(struct{}) error {
 	addresses, _ := Listen(Handler(nil))
 	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, os.Stdin)
-	return err
+	<-chaostest.UntilClosed().Done()
+	return nil
 }
 
-// Start runs this program with an argument that makes it call Serve. The returned function ends
-// the process.
-func Start(arg string) (addresses Addresses, stop func(), err error) {
-	program, err := os.Executable()
+// Start runs this program again. It must pass Serve to [chaostest.Main]. The returned function
+// ends the process.
+func Start() (addresses Addresses, stop func(), err error) {
+	process, err := chaostest.Start(struct{}{})
 	if err != nil {
 		return addresses, nil, err
 	}
-	cmd := exec.Command(program, arg)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	line, err := process.Line()
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &addresses)
+	}
 	if err != nil {
-		return addresses, nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return addresses, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return addresses, nil, err
-	}
-	stop = func() { in.Close(); _ = cmd.Wait() }
-	if err := json.NewDecoder(out).Decode(&addresses); err != nil {
-		stop()
+		process.Kill()
 		return addresses, nil, fmt.Errorf("the addresses of the server process: %w", err)
 	}
-	return addresses, stop, nil
+	return addresses, func() { _ = process.Close() }, nil
 }
 
 // Trust makes this process trust the server's certificate, so that each client can keep its

@@ -4,10 +4,13 @@ package peers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
 // Content is a JSON document as its values by their paths. Equal numbers are the same, because a client
@@ -34,6 +37,35 @@ func ContentOfAnswer(answer []byte) (Content, error) {
 		return nil, err
 	}
 	return ContentOf(sent.Data)
+}
+
+// CheckAll returns an error if a client decodes something else than the answers at a base URL.
+func CheckAll(ctx context.Context, baseURL string) error {
+	for op, answer := range answers.All() {
+		sent, err := ContentOfAnswer(answer)
+		if err != nil {
+			return err
+		}
+		for _, kind := range All() {
+			client, err := kind.New(baseURL)
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind.Name, err)
+			}
+			call := client.Calls[op]
+			if call == nil {
+				continue
+			}
+			value, err := call(ctx)
+			client.Close()
+			if err == nil {
+				err = sent.Check(value)
+			}
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", kind.Name, op, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Check returns an error unless value has exactly this content.
