@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -82,9 +83,10 @@ func TestErrorTypes(t *testing.T) {
 		} {
 			assert.Contains(t, string(readme), "`"+c.kind+"`")
 			got := r.report(hotelstays.CallInfo{Operation: hotelstays.OpDestinations, Err: c.err})
-			assert.Equal(t, c.kind, got.attrs["error.type"], "%v", c.err)
-			assert.Equal(t, codes[c.kind], got.attrs["hotelstays.code"], "%v", c.err)
-			assert.Contains(t, r.collect()["hotelstays.client.call.duration"], "error.type="+c.kind+",hotelstays.operation.name=Destinations")
+			assert.Equal(t, c.kind, value(got.Attributes, "error.type"), "%v", c.err)
+			assert.Equal(t, codes[c.kind], value(got.Attributes, "hotelstays.code"), "%v", c.err)
+			records, _ := r.export()
+			assert.Contains(t, strings.Join(records, "\n"), "call.duration error="+c.kind+" of=Destinations: ")
 		}
 	})
 }
@@ -100,7 +102,7 @@ func TestErrorTypesOfAttempts(t *testing.T) {
 			{"dial", 0, dial}, {"certificate", 0, certificate}, {"no_answer", 0, errCause},
 		} {
 			got := r.report(hotelstays.CallInfo{Attempts: []hotelstays.AttemptInfo{{HTTPStatus: c.status, Err: c.err}}})
-			assert.Equal(t, c.kind, got.events[0].attrs["error.type"], "%d %v", c.status, c.err)
+			assert.Equal(t, c.kind, value(got.Events[0].Attributes, "error.type"), "%d %v", c.status, c.err)
 		}
 	})
 }
@@ -113,7 +115,7 @@ func TestErrorTypeOfALimiterThatFails(t *testing.T) {
 		for _, err := range []error{errCause, dial, certificate} {
 			for _, attempts := range [][]hotelstays.AttemptInfo{nil, {answered}, {unanswered, answered}} {
 				got := r.report(hotelstays.CallInfo{Attempts: attempts, Err: &hotelstays.TransportError{Attempts: len(attempts), Err: err}})
-				assert.Equal(t, "no_slot", got.attrs["error.type"], "%T after %d attempts", err, len(attempts))
+				assert.Equal(t, "no_slot", value(got.Attributes, "error.type"), "%T after %d attempts", err, len(attempts))
 			}
 		}
 	})

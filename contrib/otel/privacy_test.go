@@ -67,7 +67,8 @@ func TestNothingPrivateIsExported(t *testing.T) {
 		}
 
 		require.Len(t, r.spans.GetSpans(), 3+len(faults)+4, "a ticket, two searches, five bookings, a reading, two cancellations")
-		exported := fmt.Sprintf("%+v\n%+v", r.spans.GetSpans(), r.export())
+		_, records := r.export()
+		exported := fmt.Sprintf("%+v\n%+v", r.spans.GetSpans(), records)
 		for _, expected := range []string{"hotelstays.Book", "hotelstays.Cancel", "rate_changed", "outcome_unknown",
 			"hotelstays.client.attempts", "http.response.status_code",
 			r.srv.Ledger().Requests(hotelstays.OpBook)[0].RequestID} {
