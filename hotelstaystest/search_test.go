@@ -3,7 +3,6 @@
 package hotelstaystest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,101 +59,75 @@ func TestHotelListResults(t *testing.T) {
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
 		r.str("basic", "destination", "id") != s.CityID(0), "page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
-	for _, h := range r.list("list") {
-		rooms := h.(object)["rooms"].([]any)
-		stopIf(t, len(rooms) != 1 || len(rooms[0].(object)["rates"].([]any)) != 1, "maxRatesPerHotel 1 gives %v", rooms)
-		net := rooms[0].(object)["rates"].([]any)[0].(object)["totalRate"].(object)["netRate"]
-		failIf(t, fmt.Sprint(net) != fmt.Sprint(h.(object)["minPrice"]), "minPrice %v is not the cheapest rate %v", h.(object)["minPrice"], net)
+	for i := range r.list("list") {
+		net := r.at("list", i, "rooms", 0, "rates", 0, "totalRate", "netRate")
+		same(t, fmt.Sprint(net), fmt.Sprint(r.at("list", i, "minPrice")), "the cheapest rate")
 	}
-	foreign := u.must(listPath, search(s, object{"destinationId": nil, "hotelIds": []string{"12345", "hotel-x"}}))
-	failIf(t, string(must(json.Marshal(foreign.at("list")))) != "[]" ||
-		foreign.str("total") != "0" || foreign.at("basic", "emptyReason") != nil,
-		"foreign ids: %s", foreign.body)
-	named := u.must(listPath, search(s, object{"destinationId": nil, "destinationName": s.CityName(1), "pageSize": 1}))
-	failIf(t, named.str("basic", "destination", "id") != s.CityID(1) || len(named.list("list")) != 1, "by name: %s", named.body)
-	first, second := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
-	one := u.must(listPath, search(s, object{"hotelIds": []string{second, first, second}}))
-	failIf(t, len(one.list("list")) != 1 || one.str("list", 0, "platformHotelId") != second,
-		"one hotel by two ids: %d hotels", len(one.list("list")))
-	elsewhere := u.must(listPath, search(s, object{"destinationId": s.CityID(1), "hotelIds": []string{second}}))
-	failIf(t, len(elsewhere.list("list")) != 0, "a hotel outside the destination was found")
-}
-
-func TestHotelListOrder(t *testing.T) {
-	s, u := open(t)
-	values := func(sort string, path ...string) []float64 {
-		var out []float64
+	source, platform := r.str("list", 0, "id"), r.str("list", 0, "platformHotelId")
+	for _, tc := range []struct {
+		where any // the destination
+		ids   []string
+		want  int
+	}{
+		{nil, []string{"12345", "hotel-x"}, 0},
+		{s.CityID(0), []string{platform, source, platform}, 1}, // one hotel
+		{s.CityID(1), []string{platform}, 0},                   // it is elsewhere
+	} {
+		r := u.must(listPath, search(s, object{"destinationId": tc.where, "hotelIds": tc.ids}))
+		failIf(t, len(r.list("list")) != tc.want || r.at("list") == nil || r.at("basic", "emptyReason") != nil, "%v: %.300s", tc.ids, r.body)
+	}
+	by := func(sort string) string {
+		var ratings []any
 		for _, h := range u.must(listPath, search(s, object{"sortBy": sort})).list("list") {
-			v := h
-			for _, p := range path {
-				v = v.(object)[p]
-			}
-			f, _ := v.(json.Number).Float64()
-			out = append(out, f)
+			ratings = append(ratings, h.(object)["rating"])
 		}
-		return out
+		return fmt.Sprint(ratings)
 	}
-	up, down, rating := values("price-asc", "minPrice", "amount"), values("price-desc", "minPrice", "amount"), values("rating-desc", "rating")
-	slices.Reverse(down)
-	slices.Reverse(rating)
-	failIf(t, !slices.IsSorted(up) || !slices.Equal(up, down) || !slices.IsSorted(rating) || len(up) != 12,
-		"prices up %v, down reversed %v, ratings reversed %v", up, down, rating)
-	failIf(t, slices.Equal(values("distance-asc", "rating"), values("", "rating")), "distance-asc changes nothing")
+	failIf(t, by("distance-asc") == by(""), "distance-asc changes nothing")
 }
 
 func TestEmptyAndIncompleteResults(t *testing.T) {
-	reason := login(t, start(t, Config{
-		EmptyReason: &types.EmptyReason{
-			Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}},
-		},
-		Notices: []string{"never shown"},
-	}))
-	r := reason.must(listPath, search(reason.s, nil))
-	if r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||
-		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" || // it was asked
+	_, u := open(t, Config{Notices: []string{"never shown"}, EmptyReason: &types.EmptyReason{
+		Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}},
+	}})
+	r := u.must(listPath, search(u.s, nil))
+	failIf(t, r.str("basic", "emptyReason", "code") != "NO_SUPPLIER_ANSWERED" ||
+		r.str("basic", "emptyReason", "suppliers", 0, "reason") != "timeout" ||
 		r.str("basic", "statusRemark") != "The result is empty: NO_SUPPLIER_ANSWERED." ||
-		r.at("basic", "notices") != nil || r.str("total") != "0" || r.str("basic", "sessionId") == "" {
-		t.Errorf("%s", r.body)
-	}
-	notices := login(t, start(t, Config{Notices: []string{"some hotels could not be priced"}}))
-	if r := notices.must(listPath, search(notices.s, nil)); r.str("basic", "notices", 0) != "some hotels could not be priced" {
-		t.Errorf("%.300s", r.body)
-	}
-	capped := login(t, start(t, Config{Catalog: Catalog{HotelsPerCity: maxExpansion + 5}}))
-	if r := capped.must(listPath, search(capped.s, object{"pageSize": 1})); r.str("total") != "2000" || len(r.list("basic", "notices")) != 1 {
-		t.Errorf("total %v, basic %v", r.at("total"), r.at("basic", "notices"))
-	}
-	u := login(t, start(t, Config{Variants: Variants{NoTotals: true}}))
-	if r := u.must(listPath, search(u.s, object{"pageSize": 5})); r.str("total") != "0" || r.str("hasMore") != "true" {
-		t.Errorf("total %v, hasMore %v", r.at("total"), r.at("hasMore"))
-	}
-	if r := u.header("Currency", "XXX").must(listPath, search(u.s, nil)); r.str("basic", "emptyReason", "code") != "ALL_SUPPLIERS_EXCLUDED" {
-		t.Errorf("%s", r.body)
+		r.at("basic", "notices") != nil || r.str("total") != "0" || r.str("basic", "sessionId") == "", "%s", r.body)
+	for _, tc := range []struct {
+		config         Config
+		currency       string
+		total, hasMore string
+		path           []any
+		want           string
+	}{
+		{Config{Notices: []string{"unpriced"}}, "USD", "12", "true", []any{"notices", 0}, "unpriced"},
+		{Config{Catalog: Catalog{HotelsPerCity: maxExpansion + 5}}, "USD", "2000", "true", []any{"notices", 0},
+			"The destination was expanded to 2000 of its 2005 hotels."},
+		{Config{Variants: Variants{NoTotals: true}}, "USD", "0", "true", nil, ""},
+		{Config{}, "XXX", "0", "false", []any{"emptyReason", "code"}, "ALL_SUPPLIERS_EXCLUDED"},
+	} {
+		_, u := open(t, tc.config)
+		r := u.header("Currency", tc.currency).must(listPath, search(u.s, object{"pageSize": 5}))
+		failIf(t, r.str("total") != tc.total || r.str("hasMore") != tc.hasMore ||
+			tc.want != "" && r.str(append([]any{"basic"}, tc.path...)...) != tc.want, "%+v: %.300s", tc.config, r.body)
 	}
 }
 
-func TestSessions(t *testing.T) {
-	s, u := open(t, Config{Accounts: twoAccounts})
+func TestOffersBelongToTheirSession(t *testing.T) {
+	_, u := open(t, Config{Accounts: twoAccounts})
 	in, ids := u.find(nil)
-	hotelID := s.HotelIDs(1)[0]
-	rates := object{"hotelId": hotelID, "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}
-
-	u.refused(ratesPath, rates, 400, types.CodeParam, "Session-Id")
-	r := in.must(ratesPath, rates)
-	failIf(t, len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
-		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")), "rates: %.300s", r.body)
-	in.must(availPath, object{"ratePkgId": ids[0]})
-	again := in.must(listPath, search(s, nil))
-	failIf(t, again.str("basic", "sessionId") != in.headers["Session-Id"], "a search with a session starts another")
 	other, _ := u.find(nil)
-	other.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "is not of session")
-	in.refused(availPath, object{"ratePkgId": "nonsense"}, 400, types.CodeParam, "not an offer")
-	in.refused(availPath, object{}, 400, types.CodeParam, "ratePkgId")
-	stranger := in.with(u.ticket("two", "2"))
-	stranger.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "not a session of this account")
-	rates["hotelId"] = "x"
-	if r := in.must(ratesPath, rates); len(r.list("rooms")) != 0 {
-		t.Error("a foreign hotel has rates")
+	for _, tc := range []struct {
+		u   *user
+		id  any
+		msg string
+	}{
+		{u, ids[0], "Session-Id"}, {other, ids[0], "is not of session"}, {in.with(u.ticket("two", "2")), ids[0], "not a session of this account"},
+		{in, "nonsense", "not an offer"}, {in, nil, "ratePkgId is required"},
+	} {
+		tc.u.refused(availPath, with(object{}, object{"ratePkgId": tc.id}), 400, types.CodeParam, tc.msg)
 	}
 }
 
