@@ -282,7 +282,10 @@ func search(s *Server, more object) object {
 }
 
 // find searches for one hotel. It returns the user with the session, and the hotel's offers.
-func (u *user) find(more object) (*user, []string) {
+func (u *user) find(more object) (*user, []string) { return u.findRefundable("", more) }
+
+// findRefundable is find for the offers of a refund mode; "": all.
+func (u *user) findRefundable(mode string, more object) (*user, []string) {
 	u.t.Helper()
 	body := search(u.s, more)
 	body["pageSize"] = 1
@@ -290,7 +293,9 @@ func (u *user) find(more object) (*user, []string) {
 	var ids []string
 	for i := range r.list("list", 0, "rooms") {
 		for j := range r.list("list", 0, "rooms", i, "rates") {
-			ids = append(ids, r.str("list", 0, "rooms", i, "rates", j, "ratePkgId"))
+			if rate := r.at("list", 0, "rooms", i, "rates", j).(object); mode == "" || rate["refundableMode"] == mode {
+				ids = append(ids, rate["ratePkgId"].(string))
+			}
 		}
 	}
 	return u.session(r.str("basic", "sessionId")), ids

@@ -7,7 +7,14 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
+)
+
+var (
+	pdfForm = regexp.MustCompile(`(?s)^%PDF-1\.4\n.*\n(xref\n0 6\n0000000000 65535 f \n)((?:\d{10} 00000 n \n){5})trailer\n.*\n` +
+		`startxref\n(\d+)\n%%EOF\n$`)
+	pdfStream = regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*?)\nendstream`)
 )
 
 func TestRenderPDF(t *testing.T) {
@@ -18,36 +25,15 @@ func TestRenderPDF(t *testing.T) {
 	} {
 		doc := renderPDF(lines, size)
 		failIf(t, !bytes.Equal(doc, renderPDF(lines, size)), "not the same bytes every time")
-		want := max(size, natural)
-		failIf(t, len(doc) != want, "%d bytes, want %d", len(doc), want)
-		same(t, checkPDF(doc), nil, size)
-	}
-}
-
-// checkPDF checks header, cross references, stream length and end.
-func checkPDF(doc []byte) error {
-	if !bytes.HasPrefix(doc, []byte("%PDF-1.4\n")) || !bytes.HasSuffix(doc, []byte("%%EOF\n")) {
-		return fmt.Errorf("no header or end")
-	}
-	m := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(doc)
-	if m == nil {
-		return fmt.Errorf("no startxref")
-	}
-	at, _ := strconv.Atoi(string(m[1]))
-	if !bytes.HasPrefix(doc[at:], []byte("xref\n0 6\n0000000000 65535 f \n")) {
-		return fmt.Errorf("startxref points to %.20q", doc[at:])
-	}
-	entries := doc[at+len("xref\n0 6\n")+20:]
-	for n := 1; n <= 5; n++ {
-		entry := entries[(n-1)*20 : n*20]
-		offset, err := strconv.Atoi(string(entry[:10]))
-		if err != nil || !bytes.HasPrefix(doc[offset:], []byte(fmt.Sprintf("%d 0 obj\n", n))) {
-			return fmt.Errorf("entry %d is %q", n, entry)
+		same(t, len(doc), max(size, natural))
+		parts := pdfForm.FindSubmatchIndex(doc)
+		stopIf(t, parts == nil, "%d bytes: %.200q", size, doc)
+		same(t, must(strconv.Atoi(string(doc[parts[6]:parts[7]]))), parts[2], "startxref")
+		for i, entry := range strings.Split(strings.TrimSuffix(string(doc[parts[4]:parts[5]]), "\n"), "\n") {
+			at := must(strconv.Atoi(entry[:10]))
+			failIf(t, !bytes.HasPrefix(doc[at:], fmt.Appendf(nil, "%d 0 obj\n", i+1)), "entry %d is %q", i+1, entry)
 		}
+		stream := pdfStream.FindSubmatch(doc)
+		same(t, string(stream[1]), strconv.Itoa(len(stream[2])), "the stream's length")
 	}
-	length := regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*?)\nendstream`).FindSubmatch(doc)
-	if length == nil || string(length[1]) != strconv.Itoa(len(length[2])) {
-		return fmt.Errorf("the stream's length is wrong")
-	}
-	return nil
 }

@@ -13,28 +13,17 @@ import (
 
 func TestQueryOrdersFilters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, u := open(t, Config{Accounts: twoAccounts})
-		var free, never string // a package with free cancellation, one without
-		stays := []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}}
-		for i, stay := range stays {
-			r := u.must(listPath, search(s, stay))
-			rates := r.list("list", 0, "rooms", 0, "rates")
-			for _, p := range rates {
-				switch p := p.(object); p["refundableMode"] {
-				case "full":
-					free = p["ratePkgId"].(string)
-				case "no":
-					never = p["ratePkgId"].(string)
-				}
-			}
-			in := u.session(r.str("basic", "sessionId"))
-			in.must(bookPath, booking(fmt.Sprint("ref", i), []string{free, never}[i], nil))
+		_, u := open(t, Config{Accounts: twoAccounts})
+		var cancelled string
+		for i, stay := range []object{{"checkIn": "2030-12-24", "checkOut": "2030-12-26"}, {"checkIn": "2031-01-05", "checkOut": "2031-01-06"}} {
+			in, ids := u.findRefundable([]string{"full", "no"}[i], stay)
+			order := in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], nil))
 			time.Sleep(time.Hour)
+			if i == 1 {
+				cancelled = order.str("hotelOrder", "supplierReferenceNo")
+				in.must(cancelPath, cancellation("ref1", order))
+			}
 		}
-		cancelled := u.must(queryPath, object{"customerReferenceNos": []string{"ref1"}}).str("orders", 0, "supplierReferenceNo")
-		in, _ := u.find(nil)
-		in.must(cancelPath, object{"customerReferenceNo": "ref1", "supplierReferenceNo": cancelled})
-
 		for _, tc := range []struct {
 			filter object
 			want   string
@@ -65,44 +54,34 @@ func TestQueryOrdersFilters(t *testing.T) {
 		}
 		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
 		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
-		stranger := u.stranger()
-		if r := stranger.must(queryPath, object{"customerReferenceNos": []string{"ref0"}}); len(r.list("orders")) != 0 {
-			t.Error("another account sees the order")
-		}
+		theirs := u.stranger().must(queryPath, object{"customerReferenceNos": []string{"ref0"}})
+		same(t, len(theirs.list("orders")), 0, "another account sees the order")
 	})
 }
 
 // No orders are an empty list, and null by a variant. These are the envelopes of the package docs.
 func TestAnswerWithoutOrders(t *testing.T) {
 	for null, want := range map[bool]string{false: "[]", true: "null"} {
-		u := login(t, start(t, Config{Variants: Variants{NullOrders: null}}))
-		if r := u.must(queryPath, object{}); string(r.body) != `{"code":0,"msg":"success","data":{"orders":`+want+`}}` {
-			t.Errorf("%s", r.body)
-		}
-		if r := u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, ""); string(r.body) !=
-			`{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}` {
-			t.Errorf("%s", r.body)
-		}
+		_, u := open(t, Config{Variants: Variants{NullOrders: null}})
+		same(t, string(u.must(queryPath, object{}).body), `{"code":0,"msg":"success","data":{"orders":`+want+`}}`)
+		refused := u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "")
+		same(t, string(refused.body), `{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}`)
 		u.book("ref", 0)
-		if r := u.must(queryPath, object{}); len(r.list("orders")) != 1 {
-			t.Errorf("%s", r.body)
-		}
+		same(t, len(u.must(queryPath, object{}).list("orders")), 1)
 	}
 }
 
 // Orders that are not visible yet. Under synctest several orders have the same time.
 func TestLateVisibility(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := login(t, start(t, Config{NoRateLimits: true, LateVisibility: 10 * time.Minute}))
+		_, u := open(t, Config{LateVisibility: 10 * time.Minute})
 		in, ids := u.find(nil)
 		for i := range 3 {
 			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guests("Test", fmt.Sprint(i))))
 		}
 		query := object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}}
 		u.s.Advance(10*time.Minute - 1)
-		if got := u.must(queryPath, query).list("orders"); len(got) != 0 {
-			t.Errorf("visible too early: %v", got)
-		}
+		same(t, len(u.must(queryPath, query).list("orders")), 0, "visible too early")
 		u.s.Advance(1)
 		got := u.must(queryPath, query)
 		for i := range 3 {

@@ -35,15 +35,17 @@ func TestVoucherStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{ConfirmAfter: time.Minute, VoucherDelay: 10 * time.Second, VoucherLinkLifetime: time.Minute})
 		in, order := u.book("ref", 0)
-		ask := func() *reply {
-			t.Helper()
-			return u.must(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true})
-		}
 		want := func(status string) *reply {
 			t.Helper()
-			r := ask()
+			r := u.must(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true})
 			failIf(t, r.str("status") != status || (r.at("voucher") != nil) != (status == "GENERATED"), "got %s, want %s", r.body, status)
 			return r
+		}
+		downloads := func(status int, link string, headers ...string) []byte {
+			t.Helper()
+			got, doc := u.download(link, headers...)
+			same(t, got, status, link)
+			return doc
 		}
 		want("NOT_GENERATED")
 		s.Advance(time.Minute)
@@ -51,40 +53,31 @@ func TestVoucherStates(t *testing.T) {
 		s.Advance(10 * time.Second)
 		r := want("GENERATED")
 		link := r.str("voucher", "downloadUrl")
-		status, doc := u.download(link)
+		doc := downloads(200, link)
 		inline, _ := base64.StdEncoding.DecodeString(r.str("voucher", "content", "base64"))
-		failIf(t, status != 200 || !bytes.Equal(doc, inline) || sha256Hex(doc) != r.str("voucher", "signature", "digest") ||
-			r.str("voucher", "byteSize") != strconv.Itoa(len(doc)), "download: HTTP %d, %d bytes; %.500s", status, len(doc), r.body)
-		failIf(t, r.str("voucher", "expiresIn") != "60" ||
-			r.str("voucher", "version") != "1" || r.str("voucher", "issuedAt") != "2000-01-01T00:01:10Z",
-			"%v", r.at("voucher"))
-		if status, page := u.download(r.str("voucher", "verifyUrl")); status != 200 || !bytes.Contains(page, []byte("GENERATED")) {
-			t.Errorf("verify page: HTTP %d %s", status, page)
+		failIf(t, !bytes.Equal(doc, inline), "the inline document is another")
+		for field, want := range map[string]string{
+			"byteSize": strconv.Itoa(len(doc)), "expiresIn": "60", "version": "1", "issuedAt": "2000-01-01T00:01:10Z",
+		} {
+			same(t, r.str("voucher", field), want, field)
 		}
-		if status, _ := u.download(link, "Authorization", "Bearer "+u.token); status != 400 {
-			t.Errorf("a download with Authorization: HTTP %d", status)
-		}
-		if status, _ := u.download(link + "0"); status != 403 {
-			t.Errorf("a forged link: HTTP %d", status)
-		}
+		same(t, r.str("voucher", "signature", "digest"), sha256Hex(doc))
+		page := downloads(200, r.str("voucher", "verifyUrl"))
+		failIf(t, !bytes.Contains(page, []byte("V000000001, version 1: GENERATED")), "%s", page)
+		downloads(400, link, "Authorization", "Bearer "+u.token)
+		downloads(403, link+"0") // forged
 		s.Advance(time.Minute - 1)
-		if status, _ := u.download(link); status != 200 {
-			t.Errorf("just before its end: HTTP %d", status)
-		}
+		downloads(200, link)
 		s.Advance(1)
-		if status, _ := u.download(link); status != 403 {
-			t.Errorf("at its end: HTTP %d", status)
-		}
-		fresh := ask().str("voucher", "downloadUrl")
+		downloads(403, link)
+
+		fresh := want("GENERATED").str("voucher", "downloadUrl")
 		s.RegenerateVoucher("ref")
 		want("PENDING")
-		if status, _ := u.download(fresh); status != 410 {
-			t.Errorf("a superseded version: HTTP %d", status)
-		}
+		downloads(410, fresh)
 		s.Advance(10 * time.Second)
 		second := want("GENERATED")
-		failIf(t, second.str("voucher", "version") != "2" ||
-			second.str("voucher", "signature", "digest") == r.str("voucher", "signature", "digest"),
+		failIf(t, second.str("voucher", "version") != "2" || second.str("voucher", "signature", "digest") == sha256Hex(doc),
 			"%v", second.at("voucher"))
 		s.FailVoucher("ref")
 		want("FAILED")
@@ -99,36 +92,41 @@ func TestVoucherReferences(t *testing.T) {
 	_, a := u.book("a", 0)
 	in, ids := u.find(nil)
 	in.must(bookPath, booking("b", ids[0], guests("Second", "Guest")))
-	supplier := a.str("hotelOrder", "supplierReferenceNo")
 	u.refused(voucherPath, object{}, 400, types.CodeParam, "platformReferenceNo")
-	for _, more := range []object{{}, {"platformReferenceNo": a.str("hotelOrder", "platformReferenceNo")}, {"customerReferenceNo": "a"}} {
-		r := u.must(voucherPath, with(object{"supplierReferenceNo": supplier}, more))
-		failIf(t, r.str("customerReferenceNo") != "a", "%s", r.body)
-	}
-	for _, other := range []object{
-		{"supplierReferenceNo": supplier, "customerReferenceNo": "none"}, {"supplierReferenceNo": "none", "customerReferenceNo": "a"},
-		{"platformReferenceNo": a.str("hotelOrder", "platformReferenceNo"), "customerReferenceNo": "b"},
+	platform, supplier := a.str("hotelOrder", "platformReferenceNo"), a.str("hotelOrder", "supplierReferenceNo")
+	for _, tc := range []struct {
+		customer, platform, supplier any
+		found                        bool
+	}{
+		{nil, nil, supplier, true}, {nil, platform, supplier, true}, {"a", nil, supplier, true},
+		{"none", nil, supplier, false}, {"a", nil, "none", false}, {"b", platform, nil, false}, {"none", nil, nil, false},
 	} {
-		u.refused(voucherPath, other, 404, types.CodeNotFound, "")
+		body := with(object{"customerReferenceNo": tc.customer, "platformReferenceNo": tc.platform, "supplierReferenceNo": tc.supplier}, nil)
+		if tc.found {
+			same(t, u.must(voucherPath, body).str("customerReferenceNo"), "a")
+		} else {
+			u.refused(voucherPath, body, 404, types.CodeNotFound, "order not found")
+		}
 	}
-	none := u.refused(voucherPath, object{"customerReferenceNo": "none"}, 404, types.CodeNotFound, "")
-	theirs := u.stranger().refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "")
-	failIf(t, none.msg != theirs.msg, "another account sees that the order exists")
+	u.stranger().refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "order not found")
+}
+
+// issued opens a server with a voucher.
+func issued(t *testing.T, config Config) *user {
+	config.ConfirmAfter, config.VoucherDelay = AtOnce, AtOnce
+	_, u := open(t, config)
+	u.book("ref", 0)
+	return u
 }
 
 func TestVoucherSizes(t *testing.T) {
-	with := func(size int) *user {
-		_, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: size, UnsignedVouchers: true})
-		u.book("ref", 0)
-		return u
-	}
-	u := with(maxInline + 1)
+	u := issued(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true})
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	status, doc := u.download(r.str("voucher", "downloadUrl"))
 	failIf(t, status != 200 || len(doc) != maxInline+1 || r.at("voucher", "signature") != nil || r.at("voucher", "content") != nil,
 		"HTTP %d, %d bytes; %s", status, len(doc), r.body)
-	at := with(maxInline)
+	at := issued(t, Config{VoucherSize: maxInline})
 	c := &call{account: at.s.AppKey}
 	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true})
 	failIf(t, err != nil, "exactly at the limit: %v", err)
@@ -137,10 +135,8 @@ func TestVoucherSizes(t *testing.T) {
 // A client elsewhere does not reach the sandbox under its loopback address.
 func TestVoucherLinksOfRemoteClients(t *testing.T) {
 	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
-		_, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce, AllowRemote: remote})
-		u.book("ref", 0)
-		r := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"})
-		link := r.str("voucher", "downloadUrl")
+		u := issued(t, Config{AllowRemote: remote})
+		link := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
 		failIf(t, !strings.HasPrefix(link, want), "remote %v: %s", remote, link)
 	}
 }
