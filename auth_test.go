@@ -112,7 +112,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 			`{"error":"invalid_scope"}`, hotelstays.KindInvalidScope, "ask only for scopes"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			service := &fixedAnswer{status: 400, body: tc.body}
+			service := &fixedAnswer{Status: 400, Body: tc.body}
 			client := clientWith(t, service, tc.cred)
 			var failed []error
 			for range 60 {
@@ -123,7 +123,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 			}
-			assert.Len(t, service.sent, 6, "in a minute")
+			assert.Len(t, service.Sent, 6, "in a minute")
 			assert.Regexp(t, tc.advice+" .*; the client tries again in [2-4]s$", failed[0].Error())
 		})
 	}
@@ -140,12 +140,12 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 			hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{types.ScopeBookingRead}},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				answer := &fixedAnswer{status: status, body: body}
+				answer := &fixedAnswer{Status: status, Body: body}
 				client := clientWith(t, answer, cred)
 				for range 4 {
 					require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 				}
-				assert.Len(t, answer.sent, 4, "HTTP %d to %T", status, cred)
+				assert.Len(t, answer.Sent, 4, "HTTP %d to %T", status, cred)
 			})
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestAvailableNeedsAnID(t *testing.T) {
 	for offer, available := range map[string]bool{`null`: false, `{}`: false, `{"ratePkgId":""}`: false, `{"ratePkgId":"p"}`: true} {
-		resp, err := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).
+		resp, err := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"status":1,"roomRatePkg":` + offer + `}}`}).
 			CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"})
 		require.NoError(t, err, offer)
 		assert.Equal(t, available, resp.Available(), offer)

@@ -79,10 +79,10 @@ func TestCallbackNeedsATicket(t *testing.T) {
 			_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
 			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
 
-			service := &fixedAnswer{status: 403} // without a callback the client asks for a token
+			service := &fixedAnswer{Status: 403} // without a callback the client asks for a token
 			_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
 			require.Error(t, err)
-			assert.Len(t, service.sent, 1)
+			assert.Len(t, service.Sent, 1)
 		})
 	}
 }
@@ -109,15 +109,15 @@ func TestCallbackToLoopback(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.base+" "+row.callback, func(t *testing.T) {
-			service := &fixedAnswer{status: 403}
+			service := &fixedAnswer{Status: 403}
 			c := clientAt(t, row.base, bearerToken("t"), service, hotelstays.WithMaxAttempts(1))
 			_, err := c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
 			if row.ok {
-				assert.Len(t, service.sent, 1)
+				assert.Len(t, service.Sent, 1)
 				return
 			}
 			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
-			assert.Empty(t, service.sent)
+			assert.Empty(t, service.Sent)
 		})
 	}
 }

@@ -103,7 +103,7 @@ func TestNewCredentials(t *testing.T) {
 // A client of another account, derived twice over, has a token and options of its own, and
 // all else from the first.
 func TestWithCredential(t *testing.T) {
-	service := &fixedAnswer{status: 200, body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
+	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 	observed, store := 0, newMemoryStore()
 	log, _, _ := logOf(t, slog.LevelInfo)
 	base := clientAt(t, "https://api.example.test", bearerToken("first"), service,
@@ -120,7 +120,7 @@ func TestWithCredential(t *testing.T) {
 		token, market, language string
 	}{{third, "ticket-1", "DE", "de"}, {second, "second", "DE", "ar"}, {base, "first", "AE", "ar"}} {
 		require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), c.client))
-		r := service.sent[len(service.sent)-1]
+		r := service.Sent[len(service.Sent)-1]
 		assert.Equal(t, []string{"Bearer " + c.token, c.market, c.language, "agent"},
 			[]string{r.Header.Get("Authorization"), r.Header.Get("Market"), r.Header.Get("Language"), r.Header.Get("User-Agent")})
 		deadline, _ := r.Context().Deadline()
@@ -623,23 +623,23 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 // errors say so. The polls of a recovery are retried all the same.
 func TestRetriesInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		service := &fixedAnswer{status: 503, body: `{"code":9,"msg":"down"}`}
+		service := &fixedAnswer{Status: 503, Body: `{"code":9,"msg":"down"}`}
 		client := clientThrough(t, service, hotelstays.WithMaxAttempts(4), hotelstays.WithRateLimiter(noRateLimits{}))
 		var err error
 		for range 300 {
 			err = operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
 		}
-		assert.Len(t, service.sent, 300+100)
+		assert.Len(t, service.Sent, 300+100)
 		assert.ErrorContains(t, err, "; not retried, because many calls fail; try again later")
 		another, err := client.WithCredential(bearerToken("token-2"))
 		require.NoError(t, err)
 		_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), another)
-		assert.Len(t, service.sent, 300+100+1, "accounts share the retries")
+		assert.Len(t, service.Sent, 300+100+1, "accounts share the retries")
 
 		recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
 		outcome, err := client.StepRecovery(t.Context(), recovery)
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.KindServerError, hotelstays.KindOf(outcome.Err))
-		assert.Len(t, service.sent, 300+100+1+4)
+		assert.Len(t, service.Sent, 300+100+1+4)
 	})
 }

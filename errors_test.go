@@ -113,7 +113,7 @@ func TestDecodeConditions(t *testing.T) {
 		{"Book: 400 is no refused cancellation", book, 400, code(7), []string{"Param"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
+			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: row.status, Body: row.body}))
 			require.Error(t, err)
 			assert.ElementsMatch(t, row.want, matchedSentinels(err), "%v", err)
 			if len(row.want) == 1 && !errors.As(err, new(*hotelstays.OutcomeUnknownError)) {
@@ -143,14 +143,14 @@ func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 }
 
 func TestDecodeKeepsAPieceOfThePage(t *testing.T) {
-	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 403, body: htmlPage}))
+	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 403, Body: htmlPage}))
 	var api *hotelstays.APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, htmlPage, api.Excerpt)
 	assert.Contains(t, err.Error(), "Blocked by a proxy.")
 
 	for _, long := range []string{strings.Repeat("x", 100_000), strings.Repeat("号", 50_000), strings.Repeat("\xff", 10_000)} {
-		_, err = sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 502, body: long}))
+		_, err = sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 502, Body: long}))
 		require.ErrorAs(t, err, &api)
 		assert.Less(t, len(api.Excerpt), 300)
 		assert.True(t, utf8.ValidString(api.Excerpt))
@@ -159,8 +159,8 @@ func TestDecodeKeepsAPieceOfThePage(t *testing.T) {
 }
 
 func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
-	rt := &fixedAnswer{status: 400, body: `{"code":100000400,"msg":"pageSize"}`,
-		header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
+	rt := &fixedAnswer{Status: 400, Body: `{"code":100000400,"msg":"pageSize"}`,
+		Header: map[string]string{"Request-Id": "service-1", "Retry-After": "7"}}
 	_, err := sendCheckAvail(t, clientThrough(t, rt))
 	api := errorAs[*hotelstays.APIError](t, err)
 	assert.Equal(t, &hotelstays.APIError{Operation: hotelstays.OpCheckAvail, HTTPStatus: 400, Code: 100000400, Msg: "pageSize",

@@ -79,7 +79,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 		{"CancelAndRead", cancelAndRead, refusing(hotelstays.OpCancel, own), 200, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			answer := &fixedAnswer{status: tc.status, body: `{"code":100001112,"msg":"over the limit"}`}
+			answer := &fixedAnswer{Status: tc.status, Body: `{"code":100001112,"msg":"over the limit"}`}
 			for _, err := range []error{
 				tc.call(t.Context(), clientThrough(t, answer, tc.facts)),
 				tc.call(t.Context(), clientThrough(t, answer), tc.facts),
@@ -112,13 +112,12 @@ func TestNullOrders(t *testing.T) {
 		`null`:          false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"data":` + data + `}`},
+			client := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"data":` + data + `}`},
 				hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}))
 			_, err := client.FindOrder(t.Context(), "ref-1")
 			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
 
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
+			ctx := within(t, time.Hour)
 			_, err = client.AwaitOrder(ctx, "ref-1")
 			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
 

@@ -23,15 +23,17 @@ const checkIn, checkOut = testkit.CheckIn, testkit.CheckOut
 type (
 	offer         = testkit.Offer
 	transportFunc = testkit.Transport
+	fixedAnswer   = testkit.Answer
 	noRateLimits  = testkit.NoRateLimits
 	operationCall = testkit.Call
+	readerFunc    = testkit.Reader
 )
 
 var (
 	newSandbox, newClient, ticketOf, bearerToken = testkit.NewSandbox, testkit.NewClient, testkit.TicketOf, testkit.BearerToken
 	clientThrough, clientWith, saying            = testkit.ClientThrough, testkit.ClientWith, testkit.Saying
 	twoAdults, findOffer, status, members        = testkit.TwoAdults, testkit.FindOffer, testkit.Status, testkit.Members
-	howMany, portionOf                           = testkit.HowMany, testkit.PortionOf
+	howMany, portionOf, within, replyOf          = testkit.HowMany, testkit.PortionOf, testkit.Within, testkit.ReplyOf
 	assertFile, assertFiles                      = testkit.AssertFile, testkit.AssertFiles
 )
 

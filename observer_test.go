@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -119,19 +118,13 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 		errBroken := errors.New("broken")
 		var sent []hotelstays.AttemptInfo
 		answers := []transportFunc{
-			func(*http.Request) (*http.Response, error) { return reply(503, "busy"), nil },
-			func(*http.Request) (*http.Response, error) { return nil, &net.OpError{Op: "dial", Err: errBroken} },
+			answering(503, "busy"),
+			failing(&net.OpError{Op: "dial", Err: errBroken}),
 			func(r *http.Request) (*http.Response, error) {
 				return nil, fmt.Errorf("quoted %s: %w", r.Header.Get("Authorization"), errBroken)
 			},
-			func(*http.Request) (*http.Response, error) {
-				cut := reply(200, "")
-				cut.Body = io.NopCloser(iotest.ErrReader(errBroken))
-				return cut, nil
-			},
-			func(*http.Request) (*http.Response, error) {
-				return reply(200, answer), nil
-			},
+			func(*http.Request) (*http.Response, error) { return replyOf(200, iotest.ErrReader(errBroken)), nil },
+			saying(answer),
 		}
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -220,23 +213,17 @@ func TestObserverSeesAnAnswerArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-			resp := reply(200, "")
-			resp.Body = io.NopCloser(sleeping{&pieces{strings.NewReader(smallPages()[0]), 100}})
-			return resp, nil
+			page := pieces{strings.NewReader(smallPages()[0]), 100}
+			return replyOf(200, readerFunc(func(b []byte) (int, error) {
+				time.Sleep(time.Second)
+				return page.Read(b)
+			})), nil
 		}), hotelstays.WithObserver(log.observer()))
 		_, err := client.HotelList(t.Context(), anySearch())
 		require.NoError(t, err)
 		assert.Zero(t, log.ends[0].DecodeTime)
 		assert.Greater(t, log.ends[0].Attempts[0].Duration, 3*time.Second)
 	})
-}
-
-// sleeping waits a second before each read.
-type sleeping struct{ io.Reader }
-
-func (s sleeping) Read(b []byte) (int, error) {
-	time.Sleep(time.Second)
-	return s.Reader.Read(b)
 }
 
 type writerFunc func([]byte) (int, error)
@@ -387,7 +374,7 @@ func TestLogOfATokensLifetime(t *testing.T) {
 // A field of another type than documented is named in the answer and in one warning.
 func TestLogOfAMismatch(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
-	answer := &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
+	answer := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
 	log, _, read := logOf(t, slog.LevelWarn)
 	client := clientThrough(t, answer, hotelstays.WithLogger(log))
 	list, err := client.HotelList(t.Context(), anySearch())
@@ -447,7 +434,7 @@ func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
 	client := clientThrough(t,
-		&fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
+		&fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"h"}],"basic":{"sessionId":"s"},"hasMore":true}}`}, observer)
 	for range client.HotelListPages(t.Context(), anySearch()) {
 		break
 	}

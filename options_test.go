@@ -326,7 +326,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 		"panicking time": {hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { panic("boom") }), 0, ""},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			answer := &fixedAnswer{status: 429, body: `{"code":100000429}`, header: map[string]string{"Retry-After": "0"}}
+			answer := &fixedAnswer{Status: 429, Body: `{"code":100000429}`, Header: map[string]string{"Retry-After": "0"}}
 			client := clientThrough(t, answer, row.opt, hotelstays.WithMaxAttempts(4))
 			start, calls := time.Now(), 2*hotelstays.OpBook.RateLimit()
 			if row.sent > 0 {
@@ -345,7 +345,7 @@ func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
 				assert.Equal(t, row.sent, failed.Attempts)
 				assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 			}
-			assert.Len(t, answer.sent, row.sent)
+			assert.Len(t, answer.Sent, row.sent)
 			if row.sent == 0 {
 				assert.Zero(t, time.Since(start), "nothing held a slot")
 			}

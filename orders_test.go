@@ -169,8 +169,7 @@ func TestAwaitOrder(t *testing.T) {
 			}
 			w.inject(tc.poll)
 			at(t, tc.heals, w.ClearFaults)
-			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.within, time.Hour))
-			defer cancel()
+			ctx := within(t, cmp.Or(tc.within, time.Hour))
 
 			order, err := w.client.AwaitOrder(ctx, "ref-1", append(tc.await, waking(t, tc.closed, tc.wakeups))...)
 
@@ -273,13 +272,13 @@ func TestCancelAndRead(t *testing.T) {
 // The order is read on behalf of the user who cancelled it, and without what only
 // Cancel takes.
 func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
-	service := &fixedAnswer{status: 200, body: `{"code":0,"data":{"orders":[]}}`}
+	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"orders":[]}}`}
 	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
 		SupplierReferenceNo: "sup-1"}, hotelstays.WithUserRef("user-1"), hotelstays.WithCurrency("EUR"))
 	require.NoError(t, err)
-	require.Len(t, service.sent, 2)
+	require.Len(t, service.Sent, 2)
 	for i, currency := range []string{"EUR", ""} {
-		h := service.sent[i].Header
+		h := service.Sent[i].Header
 		assert.Equal(t, []string{"user-1", currency}, []string{h.Get("User-Ref"), h.Get("Currency")})
 	}
 }

@@ -41,8 +41,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 				require.NoError(t, err)
 				clients = append(clients, client)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
+			ctx := within(t, 2*time.Minute)
 			search := searchCity(srv)
 			search.PageSize = 1
 			start := time.Now()
@@ -80,8 +79,7 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 		client := newClient(t, srv, ticketOf(srv), hotelstays.WithRateLimiter(limiter))
 		limiter.Pause(hotelstays.RateLimitKey{BaseURL: srv.URL, Operation: hotelstays.OpTicket}, time.Now().Add(time.Minute))
 		stall(srv, hotelstays.OpTicket)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		ctx := within(t, time.Hour)
 		start := time.Now()
 		_, err := client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
 		assert.ErrorContains(t, err, "the call's own limit of 20s passed")
@@ -201,7 +199,7 @@ func TestLimiterThatRefusesAtOnce(t *testing.T) {
 	} {
 		asked := 0
 		limiter := limiterFunc(func() error { asked++; return fmt.Errorf("own: %w", refusal) })
-		client := clientThrough(t, &fixedAnswer{status: 200}, hotelstays.WithRateLimiter(limiter), hotelstays.WithMaxAttempts(4))
+		client := clientThrough(t, &fixedAnswer{Status: 200}, hotelstays.WithRateLimiter(limiter), hotelstays.WithMaxAttempts(4))
 		for op, call := range operationCalls {
 			asked = 0
 			err := call(t.Context(), client)
@@ -229,8 +227,7 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 			srv, _ := newSandbox(t, hotelstaystest.Config{LedgerLimit: 10})
 			client := newClient(t, srv, ticketOf(srv), hotelstays.WithMaxAttempts(1))
 			require.NoError(t, operationCalls[hotelstays.OpHotelIDList](t.Context(), client)) // fetches the token
-			ctx, cancel := context.WithTimeout(t.Context(), duration)
-			defer cancel()
+			ctx := within(t, duration)
 			var wg sync.WaitGroup
 			for range 2 * op.RateLimit() {
 				wg.Go(func() {

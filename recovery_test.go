@@ -353,8 +353,7 @@ func TestRecoveryResumed(t *testing.T) {
 			inBubble(t, fmt.Sprintf("away from %g to %g, by steps %t", tc.died, tc.back, step), func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				w.Inject(bookLost)
-				life, die := context.WithTimeout(t.Context(), time.Duration(tc.died*float64(time.Second))+time.Millisecond)
-				defer die()
+				life := within(t, time.Duration(tc.died*float64(time.Second))+time.Millisecond)
 				outcome, err := w.client.BookAndRecover(life, w.offer.Request("ref-1"))
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, hotelstays.BookingOpen, outcome.State)
@@ -400,8 +399,7 @@ func TestRecoveryStoredBeforeBook(t *testing.T) {
 			recovery := stored(t, w.client.NewBookingRecovery(req))
 			assert.True(t, recovery.EndedAt.IsZero())
 			if tc.sent {
-				life, die := context.WithTimeout(t.Context(), 10*time.Second)
-				defer die()
+				life := within(t, 10*time.Second)
 				_, err := w.client.Book(life, req)
 				require.Error(t, err)
 			}
@@ -531,8 +529,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 			o := findOffer(t, srv, searching, 0)
 			srv.Inject(bookMade)
 			booking := newClient(t, srv, ticketOf(srv), tc.client...)
-			life, die := context.WithTimeout(t.Context(), 40*time.Second)
-			defer die()
+			life := within(t, 40*time.Second)
 			outcome, err := booking.BookAndRecover(life, o.Request("ref-1"), tc.book...)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)

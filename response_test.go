@@ -19,7 +19,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -31,44 +30,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// fixedAnswer is a RoundTripper that answers everything alike. It echoes the
-// Request-Id, as the service does.
-type fixedAnswer struct {
-	status int
-	body   string
-	header map[string]string
-	// announced sets Content-Length.
-	announced bool
-	// cut ends the body with an error in place of its end.
-	cut error
-
-	sent []*http.Request
-}
-
-func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
-	a.sent = append(a.sent, r)
-	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Request: r, ContentLength: -1}
-	resp.Header.Set("Request-Id", r.Header.Get("Request-Id"))
-	for name, value := range a.header {
-		resp.Header.Set(name, value)
-	}
-	body := io.Reader(strings.NewReader(a.body))
-	if a.cut != nil {
-		body = io.MultiReader(body, iotest.ErrReader(a.cut))
-	}
-	if a.announced {
-		resp.ContentLength = int64(len(a.body))
-	}
-	resp.Body = io.NopCloser(body)
-	return resp, nil
-}
-
-func (a *fixedAnswer) requestID(t *testing.T) string {
-	t.Helper()
-	require.Len(t, a.sent, 1, "nothing is sent again")
-	return a.sent[0].Header.Get("Request-Id")
-}
 
 var traced = hotelstays.WithTraceID("trace-1")
 
@@ -171,9 +132,9 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 	for _, row := range rows {
 		for _, op := range []hotelstays.Operation{hotelstays.OpCheckAvail, hotelstays.OpBook, hotelstays.OpCancel} {
 			t.Run(row.name+"/"+string(op), func(t *testing.T) {
-				answer := &fixedAnswer{status: row.status, body: row.body}
+				answer := &fixedAnswer{Status: row.status, Body: row.body}
 				err := operationCalls[op](t.Context(), clientThrough(t, answer), traced)
-				id := answer.requestID(t)
+				id := answer.RequestID(t)
 				if op == hotelstays.OpCancel && row.definite == cancelDone {
 					require.NoError(t, err)
 					return
@@ -238,7 +199,7 @@ func TestDecodeTolerates(t *testing.T) {
 	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelRates} {
 		assert.NoError(t, operationCalls[op](t.Context(), clientThrough(t, saying(`{"code":0,"data":{}}`))), op)
 	}
-	resp, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 201, body: `{"code":0,"data":{"status":9}}`}))
+	resp, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 201, Body: `{"code":0,"data":{"status":9}}`}))
 	require.NoError(t, err)
 	assert.Equal(t, types.AvailabilityStatus(9), resp.Status, "a value without a name is kept")
 	assert.Equal(t, 201, resp.Meta.HTTPStatus)
@@ -247,14 +208,14 @@ func TestDecodeTolerates(t *testing.T) {
 func TestDecodeBoundsTheAnswer(t *testing.T) {
 	body := `{"code":0,"data":{"hotelOrder":{"status":1}}}`
 	limit := int64(len(body))
-	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200, body: body}, hotelstays.WithMaxResponseBytes(limit)))
+	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 200, Body: body}, hotelstays.WithMaxResponseBytes(limit)))
 	require.NoError(t, err, "an answer of exactly the limit")
 	for _, announced := range []bool{true, false} {
-		large := &fixedAnswer{status: 502, body: body, announced: announced}
+		large := &fixedAnswer{Status: 502, Body: body, Announced: announced}
 		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 		decode := errorAs[*hotelstays.DecodeError](t, err)
 		assert.Contains(t, err.Error(), "limit of response bytes")
-		assert.Equal(t, large.requestID(t), decode.RequestID)
+		assert.Equal(t, large.RequestID(t), decode.RequestID)
 		assert.Equal(t, 502, decode.HTTPStatus, "the status is known")
 		_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
@@ -263,10 +224,10 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 
 // An answer that breaks off, and no answer at all: without traces of a transport, it may have been sent.
 func TestDecodeNoAnswer(t *testing.T) {
-	cut := &fixedAnswer{status: 200, body: `{"code":0,"data":{`, cut: io.ErrUnexpectedEOF}
+	cut := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{`, Cut: io.ErrUnexpectedEOF}
 	_, err := sendCheckAvail(t, clientThrough(t, cut))
 	failed := errorAs[*hotelstays.TransportError](t, err)
-	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.requestID(t),
+	assert.Equal(t, &hotelstays.TransportError{Operation: hotelstays.OpCheckAvail, Sent: true, Attempts: 1, RequestID: cut.RequestID(t),
 		TraceID: "trace-1", Err: failed.Err}, failed)
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
@@ -283,8 +244,8 @@ func TestDecodeNoAnswer(t *testing.T) {
 func TestDecodeNothingLeft(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	refused, answer := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}, &fixedAnswer{status: 200, body: `{}`}
-	noToken := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"m"}`}
+	refused, answer := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}, &fixedAnswer{Status: 200, Body: `{}`}
+	noToken := &fixedAnswer{Status: 401, Body: `{"code":100000401,"msg":"m"}`}
 	for name, tc := range map[string]struct {
 		ctx    context.Context
 		client *hotelstays.Client
@@ -300,9 +261,9 @@ func TestDecodeNothingLeft(t *testing.T) {
 		assert.False(t, errorAs[*hotelstays.TransportError](t, err).Sent, name)
 		assert.ErrorIs(t, err, tc.is, name)
 	}
-	assert.Empty(t, answer.sent)
-	noToken.requestID(t)
-	assert.Equal(t, "/api/auth/ticket", noToken.sent[0].URL.Path)
+	assert.Empty(t, answer.Sent)
+	noToken.RequestID(t)
+	assert.Equal(t, "/api/auth/ticket", noToken.Sent[0].URL.Path)
 }
 
 // What must fit names every place that does not, and quotes none: all of a strict operation,
@@ -335,16 +296,16 @@ func TestDecodeMismatchNamesThePath(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			rt := &fixedAnswer{status: 200, body: `{"code":0,"msg":"success","data":` + row.data + `}`}
+			rt := &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"success","data":` + row.data + `}`}
 			if row.data == "" {
-				rt.body = `{"code":"CANARY","data":{"status":1}}`
+				rt.Body = `{"code":"CANARY","data":{"status":1}}`
 			}
 			err := operationCalls[row.op](t.Context(), clientThrough(t, rt))
 			decode := errorAs[*hotelstays.DecodeError](t, err)
 			assert.Equal(t, row.want, decode.Err.Error())
 			assert.Contains(t, err.Error(), row.want)
 			assert.Equal(t, 200, decode.HTTPStatus)
-			assert.Equal(t, rt.requestID(t), decode.RequestID)
+			assert.Equal(t, rt.RequestID(t), decode.RequestID)
 		})
 	}
 }
@@ -575,8 +536,8 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 		if !strings.Contains(want[0], "rates[") {
 			continue
 		}
-		rates, err := clientThrough(t, &fixedAnswer{status: 200,
-			body: `{"code":0,"data":{"` + rooms[:strings.Index(rooms, `,{"id":"3"`)] + `}`}).HotelRates(t.Context(),
+		rates, err := clientThrough(t, &fixedAnswer{Status: 200,
+			Body: `{"code":0,"data":{"` + rooms[:strings.Index(rooms, `,{"id":"3"`)] + `}`}).HotelRates(t.Context(),
 			&hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()})
 		require.NoError(t, err, row.new)
 		assert.Equal(t, text(listed.List[1:2]), text([]types.Hotel{{ID: "2", Rooms: rates.Rooms}}), row.new)
@@ -648,7 +609,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 
 func TestOAuthAnswerForms(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
-		c := clientThrough(t, &fixedAnswer{status: status, body: body})
+		c := clientThrough(t, &fixedAnswer{Status: status, Body: body})
 		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("own-secret"),
 			Scopes: []types.Scope{"search:read"}})
 	}
@@ -715,8 +676,8 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 	require.NoError(t, err)
 	raw := bytes.Clone(first.Meta.RawData)
 	for range 50 {
-		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{status: 200,
-			body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
+		_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 200,
+			Body: `{"code":0,"data":{"status":2,"roomRatePkg":{"ratePkgId":"xxxxx"}}}`}))
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "first", first.RoomRatePkg.RatePkgID)
@@ -790,19 +751,6 @@ func TestHeadersOfAnAnswer(t *testing.T) {
 	}
 }
 
-type endOf struct {
-	io.Reader
-	end func()
-}
-
-func (r endOf) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil {
-		r.end()
-	}
-	return n, err
-}
-
 // An answer whose reading its ctx ended came too late: to a call that may have done
 // something its outcome is unknown.
 func TestCtxThatEndsWhileDecoding(t *testing.T) {
@@ -810,9 +758,8 @@ func TestCtxThatEndsWhileDecoding(t *testing.T) {
 		for _, status := range []int{200, 400} {
 			ctx, cancel := context.WithCancel(t.Context())
 			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-				resp := reply(status, "")
-				resp.Body = io.NopCloser(endOf{strings.NewReader(`{"new":[` + strings.Repeat("1,", mib/4) + `1],"code":7}`), cancel})
-				return resp, nil
+				end := readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF })
+				return replyOf(status, io.MultiReader(strings.NewReader(`{"new":[`+strings.Repeat("1,", mib/4)+`1],"code":7}`), end)), nil
 			}))
 			err := operationCalls[op](ctx, client)
 			require.ErrorIs(t, err, context.Canceled)

@@ -245,8 +245,8 @@ func TestStreamDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
-			resp := reply(200, "", "Session-Id", "session")
-			resp.Body, resp.Request = r, req
+			resp := replyOf(200, r)
+			resp.Header.Set("Session-Id", "session")
 			return resp, nil
 		}))
 		go func() {
@@ -330,9 +330,9 @@ func TestStreamThatBreaksOff(t *testing.T) {
 		{"behind the second", second, 1, 2, "hotels handed out: 2"},
 	} {
 		inBubble(t, row.name, func(t *testing.T) {
-			answer := &fixedAnswer{status: 200, body: page[:row.end], cut: io.ErrUnexpectedEOF}
+			answer := &fixedAnswer{Status: 200, Body: page[:row.end], Cut: io.ErrUnexpectedEOF}
 			got := stream(t.Context(), clientThrough(t, answer, hotelstays.WithMaxAttempts(3)), anySearch())
-			assert.Len(t, answer.sent, row.sent)
+			assert.Len(t, answer.Sent, row.sent)
 			assert.Len(t, got.hotels, row.hotels)
 			assert.False(t, got.complete)
 			assert.Equal(t, row.hotels == 0, got.resp == nil, "of a failed attempt nothing is left")
@@ -344,32 +344,18 @@ func TestStreamThatBreaksOff(t *testing.T) {
 	}
 }
 
-// stalled is an answer that stops, and then waits for the end of its request.
-type stalled struct {
-	io.Reader
-	ctx context.Context
-}
-
-func (s stalled) Read(b []byte) (int, error) {
-	if n, _ := s.Reader.Read(b); n > 0 {
-		return n, nil
-	}
-	<-s.ctx.Done()
-	return 0, s.ctx.Err()
-}
-
 // A peer may stop in the middle of anything: the call ends with ctx, and returns nothing.
 func TestAnswersThatStall(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
-				resp := reply(200, "")
-				resp.Body = io.NopCloser(stalled{strings.NewReader(page[:at]), req.Context()})
-				return resp, nil
+				return replyOf(200, io.MultiReader(strings.NewReader(page[:at]), readerFunc(func([]byte) (int, error) {
+					<-req.Context().Done()
+					return 0, req.Context().Err()
+				}))), nil
 			}))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
+			ctx := within(t, time.Second)
 			resp, err := client.HotelList(ctx, anySearch())
 			require.ErrorIs(t, err, context.DeadlineExceeded, page[:at])
 			require.Nil(t, resp)
@@ -381,13 +367,11 @@ func TestAnswersThatStall(t *testing.T) {
 // brokenOff answers with the beginning of a body that breaks off, and then with another one.
 func brokenOff(bodies ...string) transportFunc {
 	return func(*http.Request) (*http.Response, error) {
-		resp := reply(200, "")
 		body := io.Reader(strings.NewReader(bodies[0]))
 		if bodies = bodies[1:]; len(bodies) > 0 {
 			body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
 		}
-		resp.Body = io.NopCloser(body)
-		return resp, nil
+		return replyOf(200, body), nil
 	}
 }
 
@@ -466,7 +450,7 @@ func TestStreamRefusals(t *testing.T) {
 	require.ErrorAs(t, stream(t.Context(), client, anySearch(), hotelstays.WithRawData()).err, &invalid)
 	assert.Equal(t, "WithRawData", invalid.Fields[0].Path)
 	for _, status := range []int{302, 400, 500} { // no success, whatever the body says
-		got := stream(t.Context(), clientThrough(t, &fixedAnswer{status: status, body: smallPages()[0]}), anySearch())
+		got := stream(t.Context(), clientThrough(t, &fixedAnswer{Status: status, Body: smallPages()[0]}), anySearch())
 		require.ErrorAs(t, got.err, new(*hotelstays.APIError))
 		assert.Empty(t, got.hotels)
 	}
@@ -582,21 +566,19 @@ func TestStreamSize(t *testing.T) {
 	got = stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)))), anySearch())
 	require.NoError(t, got.err)
 
-	announced := &fixedAnswer{status: 200, body: page, announced: true}
+	announced := &fixedAnswer{Status: 200, Body: page, Announced: true}
 	got = stream(t.Context(), clientThrough(t, announced, hotelstays.WithMaxResponseBytes(int64(len(page)-1)), hotelstays.WithMaxAttempts(3)),
 		anySearch())
 	require.ErrorAs(t, got.err, &decode)
 	assert.Empty(t, got.hotels, "it is refused before its first hotel")
-	assert.Len(t, announced.sent, 1)
+	assert.Len(t, announced.Sent, 1)
 
 	hotels := howMany(t, "hotels", 200, 80, 40)
 	hotel := `{"id":"` + strings.Repeat("x", 300<<10) + `"}`
 	many := `{"code":0,"data":{"list":[` + strings.Repeat(hotel+",", hotels-1) + hotel + `],"basic":{"sessionId":"s"}}}`
 	require.True(t, json.Valid([]byte(many)))
 	client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
-		resp := reply(200, "")
-		resp.Body = io.NopCloser(iotest.HalfReader(strings.NewReader(many)))
-		return resp, nil
+		return replyOf(200, iotest.HalfReader(strings.NewReader(many))), nil
 	}))
 	n := 0
 	before := liveHeap()

@@ -87,15 +87,15 @@ func faultsIn(paths ...string) []string { return paths }
 func checkRows(t *testing.T, rows []validationRow) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			service := &fixedAnswer{status: 403}
+			service := &fixedAnswer{Status: 403}
 			err := send(t, clientWith(t, service, bearerToken("token")), row.req)
 			if len(row.faults) > 0 {
 				assert.Equal(t, row.faults, faultPaths(t, err))
-				assert.Empty(t, service.sent)
+				assert.Empty(t, service.Sent)
 				return
 			}
 			assert.NotErrorAs(t, err, new(*hotelstays.ValidationError))
-			assert.Len(t, service.sent, 1)
+			assert.Len(t, service.Sent, 1)
 		})
 	}
 }

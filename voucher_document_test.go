@@ -162,12 +162,12 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // without one
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
-		answer, dir := &fixedAnswer{status: 200, body: voucherAnswer(status, nil)}, t.TempDir()
+		answer, dir := &fixedAnswer{Status: 200, Body: voucherAnswer(status, nil)}, t.TempDir()
 		v, err := clientThrough(t, answer).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
 		assert.ErrorIs(t, err, want)
 		assert.Nil(t, v)
 		assertFiles(t, dir)
-		assert.Len(t, answer.sent, 1)
+		assert.Len(t, answer.Sent, 1)
 		assert.ErrorContains(t, err, `hotelstays: voucher of order "ref-1": there is no document`)
 		assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
 		assert.Equal(t, errors.Is(want, hotelstays.ErrVoucherNotReady), strings.Contains(err.Error(), "AwaitVoucher waits for it"))
@@ -190,9 +190,7 @@ var errBroken = errors.New("the line broke")
 
 func breaking(document []byte, err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
-		resp := reply(200, "")
-		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(document), iotest.ErrReader(err)))
-		return resp, nil
+		return replyOf(200, io.MultiReader(bytes.NewReader(document), iotest.ErrReader(err))), nil
 	}
 }
 
@@ -387,9 +385,7 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	ownTempDir(t)
 	read := 0
 	service := serviceOf(nil, func(*http.Request) (*http.Response, error) {
-		resp := reply(200, "")
-		resp.Body = io.NopCloser(endlessBody{&read})
-		return resp, nil
+		return replyOf(200, readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil })), nil
 	})
 	client := clientThrough(t, service)
 	var w bytes.Buffer
@@ -406,10 +402,6 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	assert.Equal(t, len(voucherDoc)+1, read, "the stated size is the limit")
 }
-
-type endlessBody struct{ read *int }
-
-func (b endlessBody) Read(p []byte) (int, error) { *b.read += len(p); return len(p), nil }
 
 func TestVoucherDocument(t *testing.T) {
 	t.Chdir(t.TempDir()) // a path without a directory is in the working directory
@@ -471,8 +463,7 @@ func TestDownloadVoucherEndsInTime(t *testing.T) {
 		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			v, start := orderVoucher(t, client), time.Now()
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Delay: time.Hour, Times: -1})
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-			defer cancel()
+			ctx := within(t, 20*time.Minute)
 			var w bytes.Buffer
 			for i, ctx := range []context.Context{t.Context(), ctx, ctx} {
 				assert.ErrorIs(t, client.DownloadVoucher(ctx, v, &w), context.DeadlineExceeded)

@@ -330,9 +330,7 @@ func TestVoucherLinkStaysOut(t *testing.T) {
 			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
 		},
 		"broken off": func(r *http.Request) (*http.Response, error) {
-			resp := reply(200, "")
-			resp.Body = io.NopCloser(iotest.ErrReader(errors.New("reading " + r.URL.String())))
-			return resp, nil
+			return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
 		},
 		"malformed location": func(r *http.Request) (*http.Response, error) {
 			return reply(302, "", "Location", "http://[::1"+r.URL.RequestURI()), nil

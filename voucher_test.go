@@ -105,8 +105,7 @@ func TestAwaitVoucher(t *testing.T) {
 			start := time.Now()
 			at(t, tc.at, func() { tc.happens(w.Server) })
 			w.inject(tc.fault)
-			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.within, time.Hour))
-			defer cancel()
+			ctx := within(t, cmp.Or(tc.within, time.Hour))
 
 			resp, err := w.client.AwaitVoucher(ctx, &hotelstays.OrderVoucherRequest{CustomerReferenceNo: cmp.Or(tc.reference, "ref-1")},
 				waking(t, false, tc.wakeups))

@@ -84,11 +84,9 @@ var stages = map[string]stage{
 	"request, no events, wrapped": {true, func(t *testing.T) *hotelstays.Client { return clientThrough(t, hanging(true)) }},
 	"answer": {true, func(t *testing.T) *hotelstays.Client {
 		return clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-			resp := reply(200, "")
-			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"code"`), readerFunc(func([]byte) (int, error) {
+			return testkit.ReplyOf(200, io.MultiReader(strings.NewReader(`{"code"`), readerFunc(func([]byte) (int, error) {
 				return 0, untilEnd(r.Context(), true)
-			})))
-			return resp, nil
+			}))), nil
 		}))
 	}},
 }
@@ -97,10 +95,6 @@ var stages = map[string]stage{
 func hanging(wrapped bool) transportFunc {
 	return func(r *http.Request) (*http.Response, error) { return nil, untilEnd(r.Context(), wrapped) }
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // ends are the ways to end a ctx with a cause, after eight seconds.
 var ends = map[string]func(context.Context, error) (context.Context, context.CancelFunc){

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // A document is saved only of a voucher that is generated, and of the order that
@@ -58,8 +59,7 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 				`"downloadUrl":"https://host.example/v"}`+
 				","+answer+"}}"))
 			path := filepath.Join(t.TempDir(), "voucher.pdf")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := testkit.Within(t, time.Minute)
 			_, err := client.OrderVoucher(ctx, asked)
 			_, awaitErr := client.AwaitVoucher(ctx, asked)
 			if good {
@@ -121,8 +121,7 @@ func TestOrdersOfOthersProveNothing(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
+			ctx := testkit.Within(t, time.Hour)
 			_, err := client.AwaitOrder(ctx, "ref-1")
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, hotelstays.ErrNotFound)

@@ -4,7 +4,6 @@
 package conformance_test
 
 import (
-	"net/http"
 	"testing"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -18,6 +17,8 @@ const checkIn, checkOut = testkit.CheckIn, testkit.CheckOut
 type (
 	transportFunc = testkit.Transport
 	noLimits      = testkit.NoRateLimits
+	fixedAnswer   = testkit.Answer
+	readerFunc    = testkit.Reader
 )
 
 var (
@@ -29,26 +30,6 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func ticketPair(secret string) hotelstays.TicketCredential {
 	return hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(secret)}
-}
-
-// fixedAnswer answers every request alike. It echoes the Request-Id, as the service does.
-type fixedAnswer struct {
-	status int
-	body   string
-	header map[string]string
-
-	sent int
-}
-
-func (a *fixedAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
-	a.sent++
-	resp := reply(a.status, a.body)
-	resp.Request = r
-	resp.Header.Set("Request-Id", r.Header.Get("Request-Id"))
-	for name, value := range a.header {
-		resp.Header.Set(name, value)
-	}
-	return resp, nil
 }
 
 func hotelList() *hotelstays.HotelListRequest {

@@ -51,7 +51,7 @@ func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
 		{hotelstays.OpCheckAvail, `{"code":0,"data":{"exchangeRateSnapshot":{"usd":{"eur":1,"eur":2}}}}`,
 			"data.exchangeRateSnapshot.usd.eur comes twice"},
 	} {
-		err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{status: 200, body: row.body}))
+		err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: 200, Body: row.body}))
 		var unreadable *hotelstays.DecodeError
 		require.ErrorAs(t, err, &unreadable, row.body)
 		assert.EqualError(t, unreadable.Err, row.problem, row.body)
@@ -66,10 +66,10 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 		`{"code":100000400,"data":{},"data":{}}`} {
 		for _, status := range []int{200, 400, 401, 403, 404, 429} {
 			for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
-				rt := &fixedAnswer{status: status, body: body}
+				rt := &fixedAnswer{Status: status, Body: body}
 				err := operationCalls[op](t.Context(), clientThrough(t, rt, hotelstays.WithMaxAttempts(3)))
 				assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError), "%d %s", status, body)
-				assert.Equal(t, 1, rt.sent, "%d %s", status, body)
+				assert.Len(t, rt.Sent, 1, "%d %s", status, body)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 // Elsewhere a name in another letter case is one that is not documented: it is neither
 // read nor missed.
 func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
-	answer := &fixedAnswer{status: 200}
+	answer := &fixedAnswer{Status: 200}
 	client := clientThrough(t, answer, hotelstays.WithRateLimiter(noLimits{}))
 	for _, op := range operations() {
 		want := op.want(t)
@@ -90,7 +90,7 @@ func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
 			for _, other := range []string{strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
 				if other != name {
 					body := op.data[:m.Key] + `"` + other + `":{"a":[1]},` + op.data[m.Key:m.End] + `,"` + other + `":null` + op.data[m.End:]
-					answer.body = `{"code":0,"data":` + body + `}`
+					answer.Body = `{"code":0,"data":` + body + `}`
 					got, err := op.minimal.send(t.Context(), client)
 					require.NoError(t, err, body)
 					reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
@@ -99,7 +99,7 @@ func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
 			}
 		}
 	}
-	answer.body = `{"Msg":"n","code":0,"msg":"m","MSG":7,"data":{"HotelOrder":null,` +
+	answer.Body = `{"Msg":"n","code":0,"msg":"m","MSG":7,"data":{"HotelOrder":null,` +
 		`"hotelOrder":{"customerReferenceNo":"ref-1","Status":"x","STATUS":5}}}`
 	resp, err := client.Book(t.Context(), bookWithPassport())
 	require.NoError(t, err)

@@ -204,7 +204,7 @@ func TestOperationsWithoutARateLimit(t *testing.T) {
 func TestExpiredLinkAnswers(t *testing.T) {
 	v := &types.Voucher{VoucherNumber: "v", ByteSize: 1, Signature: &types.VoucherSignature{}, DownloadURL: "https://api.example.test/v"}
 	for status, expired := range map[int]bool{401: true, 403: true, 404: true, 410: true, 302: false, 400: false, 500: false} {
-		c := clientThrough(t, &fixedAnswer{status: status})
+		c := clientThrough(t, &fixedAnswer{Status: status})
 		err := c.DownloadVoucher(t.Context(), v, io.Discard)
 		require.Error(t, err)
 		assert.Equal(t, expired, errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%d: %v", status, err)

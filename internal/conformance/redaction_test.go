@@ -241,8 +241,8 @@ func TestRedactionTexts(t *testing.T) {
 	assert.Equal(t, `{"customerReferenceNo":"ref-1","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},`+
 		`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One","passportNumber":"[redacted]"}]}`, string(encoded))
 
-	rt := &fixedAnswer{status: 401, body: `{"code":100000401,"msg":"no pair key/` + canarySecret + `"}`,
-		header: map[string]string{"Request-Id": "service-1"}}
+	rt := &fixedAnswer{Status: 401, Body: `{"code":100000401,"msg":"no pair key/` + canarySecret + `"}`,
+		Header: map[string]string{"Request-Id": "service-1"}}
 	_, err = clientThrough(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(canarySecret)},
 		hotelstays.WithTraceID("trace-1"))
 	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401,`+
@@ -253,7 +253,7 @@ func TestRedactionTexts(t *testing.T) {
 // What WithHeader sends may be the key of a gateway, and a gateway may repeat it.
 func TestRedactionOfHeaders(t *testing.T) {
 	log := &debugLog{}
-	client := clientThrough(t, &fixedAnswer{status: 403, body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
+	client := clientThrough(t, &fixedAnswer{Status: 403, Body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
 		hotelstays.WithHeader("X-Api-Key", canarySecret), hotelstays.WithHeader("User-Agent", "agency/2.0"))
 	err := operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
 	assert.ErrorContains(t, err, "no such key: [redacted] of agency/2.0")
@@ -389,8 +389,8 @@ func TestRedactionOfEchoes(t *testing.T) {
 func TestRedactionOfEchoedIDs(t *testing.T) {
 	for _, status := range []int{200, 502} {
 		log := &debugLog{}
-		rt := &fixedAnswer{status: status, body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
-			header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken, "Set-Cookie": "s=" + canary}}
+		rt := &fixedAnswer{Status: status, Body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
+			Header: map[string]string{"Request-Id": "for-" + canaryToken, "Trace-Id": canaryToken, "Set-Cookie": "s=" + canary}}
 		c := clientWith(t, rt, bearerToken(canaryToken), log.option(), log.observer())
 		resp, err := c.Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 		if status == 200 {
@@ -409,7 +409,7 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 // rest is not.
 func TestRedactionOfRawData(t *testing.T) {
 	t.Run("Ticket", func(t *testing.T) {
-		rt := &fixedAnswer{status: 200, body: `{"code":0,"msg":"success","data":{"ticket":"` + canaryToken + `","later":1}}`}
+		rt := &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"success","data":{"ticket":"` + canaryToken + `","later":1}}`}
 		resp, err := clientThrough(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret(canarySecret)},
 			hotelstays.WithRawData())
 		require.NoError(t, err)
@@ -425,7 +425,7 @@ func TestRedactionOfRawData(t *testing.T) {
 		t.Run("OAuthToken, "+name, func(t *testing.T) {
 			data := `{"access_token":"` + canaryToken + `","refresh_token" : "` + canaryRefresh + `\"x","id_token":"` + canaryRefresh +
 				`","token":"` + canaryRefresh + `","expires_in":3600}`
-			rt := &fixedAnswer{status: 200, body: fmt.Sprintf(body, data)}
+			rt := &fixedAnswer{Status: 200, Body: fmt.Sprintf(body, data)}
 			resp, err := clientThrough(t, rt).OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i",
 				ClientSecret: types.NewSecret(canaryClient)}, hotelstays.WithRawData())
 			require.NoError(t, err)
@@ -439,7 +439,7 @@ func TestRedactionOfRawData(t *testing.T) {
 
 // The value of a secret's field is masked in a page, whatever sent it.
 func TestRedactionOfKeysOnAPage(t *testing.T) {
-	_, err := clientThrough(t, &fixedAnswer{status: 502, body: `proxy: "appSecret":"` + canaryRefresh + `",` +
+	_, err := clientThrough(t, &fixedAnswer{Status: 502, Body: `proxy: "appSecret":"` + canaryRefresh + `",` +
 		`"Refresh_Token":"` + canaryRefresh + `"`}).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	assert.ErrorContains(t, err, "proxy: ")
@@ -471,7 +471,7 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 	}
 	for _, body := range bodies {
 		for _, status := range []int{200, 201, 302, 400, 500} {
-			c := clientThrough(t, &fixedAnswer{status: status, body: body})
+			c := clientThrough(t, &fixedAnswer{Status: status, Body: body})
 			what := fmt.Sprintf("%d %s", status, body)
 			_, _, ofTicket, ofOAuth := fetchTokens(t, c)
 			require.Error(t, ofTicket, what)
@@ -502,7 +502,7 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 		{400, `{"code":1,"msg":"ticket ` + jwt + ` is left"}`, "ticket [redacted]", ""},
 		{400, `{"code":1,"msg":"[ERR.PARAM] the ticket's ttl: not a number"}`, "[ERR.PARAM] the ticket's ttl: not a number", ""},
 	} {
-		_, _, ofTicket, ofOAuth := fetchTokens(t, clientThrough(t, &fixedAnswer{status: row.status, body: row.body}))
+		_, _, ofTicket, ofOAuth := fetchTokens(t, clientThrough(t, &fixedAnswer{Status: row.status, Body: row.body}))
 		for _, err := range []error{ofTicket, ofOAuth} {
 			var api *hotelstays.APIError
 			require.ErrorAs(t, err, &api, row.body)
@@ -545,7 +545,7 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 				}
 				tried++
 				log := &debugLog{}
-				client := clientThrough(t, &fixedAnswer{status: status, body: body}, log.option(), log.observer())
+				client := clientThrough(t, &fixedAnswer{Status: status, Body: body}, log.option(), log.observer())
 				err := call(t.Context(), client)
 				if err == nil {
 					continue
@@ -569,9 +569,9 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 
 // A token that was just read is as secret as one that was sent.
 func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
-	c := clientThrough(t, &fixedAnswer{status: 200, body: `{"code":0,"msg":"ticket opaque-LEAK",` +
+	c := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"ticket opaque-LEAK",` +
 		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
-		header: map[string]string{"Session-Id": "of opaque-LEAK"}})
+		Header: map[string]string{"Session-Id": "of opaque-LEAK"}})
 	ticket, token, ofTicket, ofOAuth := fetchTokens(t, c)
 	require.NoError(t, errors.Join(ofTicket, ofOAuth))
 	for _, meta := range []hotelstays.ResponseMeta{ticket.Meta, token.Meta} {
@@ -619,7 +619,7 @@ func TestRedactionOfSessionIDs(t *testing.T) {
 		"eyJhbGciOiJIUzI1NiJ9.session":  "eyJhbGciOiJIUzI1NiJ9.session",
 		strings.Repeat("session", 3000): strings.Repeat("session", 3000),
 	} {
-		rt := &fixedAnswer{status: 200, body: `{"code":0,"data":{"list":[]}}`, header: map[string]string{"Session-Id": id}}
+		rt := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[]}}`, Header: map[string]string{"Session-Id": id}}
 		c := clientWith(t, rt, bearerToken(token))
 		resp, err := c.HotelList(t.Context(), hotelList())
 		require.NoError(t, err)
@@ -691,7 +691,7 @@ func (s quotingStore) CompareAndDelete(ctx context.Context, key string, token ho
 func bookAnswered(t *testing.T, passport string, status int, body string) (*hotelstays.BookResponse, error) {
 	req := bookWithPassport()
 	req.Guests[0].PassportNumber = types.NewSecret(passport)
-	return clientThrough(t, &fixedAnswer{status: status, body: body}).Book(t.Context(), req)
+	return clientThrough(t, &fixedAnswer{Status: status, Body: body}).Book(t.Context(), req)
 }
 
 // refusedWith is the message of the error of a Book that is refused with this message.

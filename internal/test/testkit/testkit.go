@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -36,6 +37,13 @@ const (
 
 // TwoAdults is one room for two.
 func TwoAdults() []types.GuestPerRoom { return []types.GuestPerRoom{{AdultCount: 2}} }
+
+// Within is a ctx of the test that ends after d.
+func Within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
 
 // Main runs the tests of a package, which must leave no goroutine behind. They allocate much and
 // keep little, so the heap may grow, for fewer collections.
@@ -101,13 +109,59 @@ type Transport func(*http.Request) (*http.Response, error)
 func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Reply is an answer of no announced length.
-func Reply(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: -1}
+func Reply(status int, body string) *http.Response { return ReplyOf(status, strings.NewReader(body)) }
+
+// ReplyOf is an answer whose body is read from body.
+func ReplyOf(status int, body io.Reader) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: -1}
 }
+
+// Reader is an io.Reader.
+type Reader func([]byte) (int, error)
+
+// Read calls f.
+func (f Reader) Read(p []byte) (int, error) { return f(p) }
 
 // Saying answers every request with one body.
 func Saying(body string) Transport {
 	return func(*http.Request) (*http.Response, error) { return Reply(200, body), nil }
+}
+
+// Answer is a RoundTripper that answers every request alike. It echoes the Request-Id, as the service
+// does.
+type Answer struct {
+	Status    int
+	Body      string
+	Header    map[string]string
+	Announced bool  // by Content-Length
+	Cut       error // ends the body in place of its end
+
+	Sent []*http.Request
+}
+
+// RoundTrip answers.
+func (a *Answer) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.Sent = append(a.Sent, r)
+	resp := Reply(a.Status, a.Body)
+	resp.Request = r
+	resp.Header.Set("Request-Id", r.Header.Get("Request-Id"))
+	for name, value := range a.Header {
+		resp.Header.Set(name, value)
+	}
+	if a.Cut != nil {
+		resp.Body = io.NopCloser(io.MultiReader(resp.Body, iotest.ErrReader(a.Cut)))
+	}
+	if a.Announced {
+		resp.ContentLength = int64(len(a.Body))
+	}
+	return resp, nil
+}
+
+// RequestID is the id of the one request that was sent.
+func (a *Answer) RequestID(t testing.TB) string {
+	t.Helper()
+	require.Len(t, a.Sent, 1, "nothing is sent again")
+	return a.Sent[0].Header.Get("Request-Id")
 }
 
 // NoRateLimits is a rate limiter that grants everything at once.
