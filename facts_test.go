@@ -5,7 +5,6 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,42 +94,58 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 	}
 }
 
-// Null is an empty list of orders, if that is how the service writes one; no other answer is.
-func TestNullOrders(t *testing.T) {
-	for data, none := range map[string]bool{
-		`{"orders":null}`:                true,
-		`{"orders":[]}`:                  true,
-		`{}`:                             false,
-		`{"orders":null,"hasMore":true}`: false,
-		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   true,
-		`{"orders":null,"orderList":[{"customerReferenceNo":"ref-1"}]}`: false,
-		`{"orders":null,"partial":true}`:                                false,
-		`{"orders":null,"orders":null}`:                                 false,
-		`{"Orders":null}`:                                               false,
-		`{"orders":null,"x":"` + strings.Repeat("x", 64<<10) + `"}`:     false,
-		`{"orders":{}}`: false,
-		`null`:          false,
+// Absence is proven to all helpers by a whole list without an order, and by nothing else: not by orders
+// of others, nor by an answer without a list, or one that says that it is not the whole list. Null is
+// an empty list, if that is how the service writes one.
+func TestAnswersThatProveAbsence(t *testing.T) {
+	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the filter was not applied", "ServiceFacts.NullOrders"
+	for data, why := range map[string]string{ // without facts
+		`{"orders":[]}`:   proven,
+		`{"orders":null}`: orNullOrders,
+		`{"orders":null,"page":{},"list":[],"total":0,"cursor":null}`:   orNullOrders,
+		`{"orders":null,"hasMore":true}`:                                missing,
+		`{"orders":null,"orderList":[{"customerReferenceNo":"ref-1"}]}`: missing,
+		`{"orders":null,"partial":true}`:                                missing,
+		`{"orders":null,"x":"` + strings.Repeat("x", 64<<10) + `"}`:     missing,
+		`{"orders":null,"orders":null}`:                                 "data.orders comes twice",
+		`{"Orders":null}`:                                               "another letter case",
+		`{"orders":{}}`:                                                 "want array, got object",
+		`{}`:                                                            missing,
+		`null`:                                                          "it reports success and has no data",
+		`{"orders":[],"hasMore":true}`:                                  `"hasMore" indicates further orders`,
+		`{"orders":[],"page":{"total":1}}`:                              `"page"."total" indicates further orders`,
+		`{"orders":[{"status":2,"customerReferenceNo":"other"}]}`:       notApplied,
+		`{"orders":[{"status":2,"customerReferenceNo":123}]}`:           notApplied,
+		`{"orders":[{"status":2,"customerReferenceNo":""}]}`:            notApplied,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			client := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"data":` + data + `}`},
-				hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: true}))
-			_, err := client.FindOrder(t.Context(), "ref-1")
-			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
-
-			ctx := within(t, time.Hour)
-			_, err = client.AwaitOrder(ctx, "ref-1")
-			assert.Equal(t, none, errors.Is(err, hotelstays.ErrNotFound), "%s: %v", data, err)
-
-			outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
-			require.NoError(t, err)
-			assert.Equal(t, none, outcome.State == hotelstays.BookingAbsent, "%s: %s", data, outcome.State)
-
-			resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-			if none {
+		for _, known := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				client := clientThrough(t, saying(`{"code":0,"data":`+data+`}`),
+					hotelstays.WithServiceFacts(hotelstays.ServiceFacts{NullOrders: known}))
+				_, found := client.FindOrder(t.Context(), "ref-1")
+				_, awaited := client.AwaitOrder(within(t, time.Hour), "ref-1")
+				outcome, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"}))
 				require.NoError(t, err)
-				assert.Equal(t, []types.Order{}, resp.Orders)
-			}
-		})
+				if why == proven || why == orNullOrders && known {
+					assert.ErrorIs(t, found, hotelstays.ErrNotFound, data)
+					assert.ErrorIs(t, awaited, hotelstays.ErrNotFound, data)
+					assert.Equal(t, hotelstays.BookingAbsent, outcome.State, data)
+					resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+					require.NoError(t, err)
+					assert.Equal(t, []types.Order{}, resp.Orders)
+					return
+				}
+				assert.Equal(t, hotelstays.KindDecode, hotelstays.KindOf(found), data)
+				assert.ErrorIs(t, awaited, context.DeadlineExceeded, data)
+				assert.Equal(t, hotelstays.BookingUnverified, outcome.State, data)
+				for _, err := range []error{found, awaited, outcome.Err} {
+					assert.NotErrorIs(t, err, hotelstays.ErrNotFound, data)
+					if !known {
+						assert.ErrorContains(t, err, why, "%.60s", data)
+					}
+				}
+			})
+		}
 	}
 }
 

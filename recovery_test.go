@@ -948,37 +948,37 @@ func TestPollTimeout(t *testing.T) {
 	}
 }
 
-// A recovery that ended in the future was stored by a clock that has been set back since:
-// its polls prove nothing, and the whole schedule is made again.
-func TestRecoveryBeginsAnewWhenTheClockIsSetBack(t *testing.T) {
-	for _, polls := range []int{0, 3, 6} {
-		synctest.Test(t, func(t *testing.T) {
+// Whatever is stored, only a poll ten minutes after the Book proves that there is no order. Times that
+// cannot be, of a clock that has been set back since, begin the schedule anew.
+func TestRecoveryOfOddTimes(t *testing.T) {
+	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // in a bubble
+	for name, tc := range map[string]struct {
+		stored hotelstays.BookingRecovery
+		polls  []float64
+	}{
+		"ended in an hour":              {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)}, allPolls},
+		"ended in an hour, three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
+		"ended in an hour, all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
+		"all polls, and no time":        {hotelstays.BookingRecovery{Polls: 6}, allPolls},
+		"all polls, and ended just now": {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
+		"the next poll in a year":       {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)}, allPolls},
+		"of old, the next poll in a day": {
+			hotelstays.BookingRecovery{EndedAt: now.Add(-100 * time.Second), Polls: 3, NextPoll: now.AddDate(0, 0, 1)},
+			[]float64{0, 110, 350, 500}, // at once, and then on the schedule
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
 			recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
-			start := time.Now()
-			recovery.EndedAt, recovery.Polls = start.Add(time.Hour), polls
-			recovery.NextPoll = recovery.EndedAt.Add(30 * time.Second)
-
+			require.Equal(t, now, time.Now().UTC())
+			recovery.EndedAt, recovery.Polls, recovery.NextPoll = tc.stored.EndedAt, tc.stored.Polls, tc.stored.NextPoll
 			outcome, err := w.client.StepRecovery(t.Context(), recovery)
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-			assert.Equal(t, 1, recovery.Polls)
-			assert.True(t, recovery.EndedAt.Equal(start))
-
 			outcome, err = w.client.RecoverBooking(t.Context(), stored(t, recovery))
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
-			assert.Equal(t, allPolls, w.polls(start))
+			assert.Equal(t, tc.polls, w.polls(now))
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // after a poll in the future
-		w := newRecoveryWorld(t)
-		recovery := w.client.NewBookingRecovery(w.offer.Request("ref-1"))
-		start := time.Now()
-		recovery.EndedAt, recovery.Polls, recovery.NextPoll = start.Add(-100*time.Second), 3, start.Add(5*time.Hour)
-		outcome, err := w.client.RecoverBooking(t.Context(), recovery)
-		require.NoError(t, err)
-		assert.Equal(t, hotelstays.BookingAbsent, outcome.State)
-		assert.Equal(t, []float64{0, 110, 350, 500}, w.polls(start), "at once, and then on the schedule")
-	})
 }

@@ -162,15 +162,22 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // without one
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
-		answer, dir := &fixedAnswer{Status: 200, Body: voucherAnswer(status, nil)}, t.TempDir()
-		v, err := clientThrough(t, answer).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-		assert.ErrorIs(t, err, want)
-		assert.Nil(t, v)
-		assertFiles(t, dir)
-		assert.Len(t, answer.Sent, 1)
-		assert.ErrorContains(t, err, `hotelstays: voucher of order "ref-1": there is no document`)
-		assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
-		assert.Equal(t, errors.Is(want, hotelstays.ErrVoucherNotReady), strings.Contains(err.Error(), "AwaitVoucher waits for it"))
+		document := voucherFor(voucherDoc, voucherLink)
+		inlined(voucherDoc)(document)
+		for _, there := range []*types.Voucher{nil, document} { // of another status than GENERATED it is no document
+			if there != nil && status == types.VoucherGenerated {
+				continue
+			}
+			answer, dir := &fixedAnswer{Status: 200, Body: voucherAnswer(status, there)}, t.TempDir()
+			v, err := clientThrough(t, answer).SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
+			assert.ErrorIs(t, err, want)
+			assert.Nil(t, v)
+			assertFiles(t, dir)
+			assert.Len(t, answer.Sent, 1)
+			assert.ErrorContains(t, err, `of order "ref-1": there is no document`)
+			assert.ErrorContains(t, err, `: its status is "`+string(status)+`"`)
+			assert.Equal(t, errors.Is(want, hotelstays.ErrVoucherNotReady), strings.Contains(err.Error(), "AwaitVoucher waits for it"))
+		}
 	}
 }
 

@@ -355,32 +355,6 @@ func TestWebhookStoreIsSettled(t *testing.T) {
 	}
 }
 
-func TestWebhookCopiesAtOnce(t *testing.T) {
-	for _, row := range []struct{ name, id, body string }{
-		{"the same", "evt-1", hookPaid},
-		{"under another id", "evt-2", hookPaid},
-		{"another body under the id", "evt-1", hookPaid + " "},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newHookReceiver(hookOptions())
-			r.fn = func(context.Context, *hotelstays.WebhookEvent) error { time.Sleep(10 * time.Second); return nil }
-			status := make(chan int, 10)
-			go func() { status <- r.send("evt-1", hookPaid) }()
-			synctest.Wait()
-			for range 9 {
-				go func() { status <- r.send(row.id, row.body) }()
-			}
-			for range 9 { // without waiting for the first
-				assert.Equal(t, 503, <-status, row.name)
-			}
-			assert.Equal(t, 200, <-status, row.name)
-			assert.Equal(t, 200, r.send(row.id, row.body), row.name)
-			assert.Equal(t, 1, r.runs(), row.name)
-			assert.Len(t, r.errs, 9, row.name)
-		})
-	}
-}
-
 // Anyone can write the fields of an unsigned delivery, which appear in the error.
 func TestWebhookFailureIsOneShortLine(t *testing.T) {
 	opts := hookOptions()

@@ -17,10 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -201,30 +199,4 @@ func TestCauseWhileARecoveryIsSaved(t *testing.T) {
 			})
 		}
 	}
-}
-
-// In a group of calls one failure cancels the others. Theirs are cancellations, not that failure.
-func TestSiblingThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Minute})
-		group, ctx := errgroup.WithContext(t.Context())
-		group.Go(func() error {
-			time.Sleep(time.Second) // the search has been sent
-			return &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 200, Code: types.CodeRateChanged}
-		})
-		var searched error
-		group.Go(func() error {
-			search := hotelList()
-			search.DestinationID = srv.CityID(0)
-			_, searched = client.HotelList(ctx, search)
-			return searched
-		})
-		assert.ErrorIs(t, group.Wait(), hotelstays.ErrRateChanged)
-		assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(searched))
-		assert.NotErrorIs(t, searched, hotelstays.ErrRateChanged)
-		var sent *hotelstays.TransportError
-		require.ErrorAs(t, searched, &sent)
-		assert.True(t, sent.Sent)
-	})
 }

@@ -6,7 +6,6 @@ package conformance_test
 
 import (
 	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -129,14 +128,6 @@ func jsonNames(t reflect.Type) []string {
 	return names
 }
 
-func TestUnknownFieldsAreIgnored(t *testing.T) {
-	c := clientThrough(t, saying(`{"code":0,"msg":"","extra":1,"data":{"orders":[{"status":1,"newField":{"deep":[1]}}],"alsoNew":true}}`))
-	resp, err := c.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
-	require.NoError(t, err)
-	assert.Equal(t, types.OrderConfirming, resp.Orders[0].Status)
-	assert.Zero(t, resp.Meta.MismatchCount)
-}
-
 // What the document does not limit is sent as it is.
 func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	sent := 0
@@ -199,14 +190,4 @@ func TestOperationsWithoutARateLimit(t *testing.T) {
 		}
 		assert.Zero(t, time.Since(start))
 	})
-}
-
-func TestExpiredLinkAnswers(t *testing.T) {
-	v := &types.Voucher{VoucherNumber: "v", ByteSize: 1, Signature: &types.VoucherSignature{}, DownloadURL: "https://api.example.test/v"}
-	for status, expired := range map[int]bool{401: true, 403: true, 404: true, 410: true, 302: false, 400: false, 500: false} {
-		c := clientThrough(t, &fixedAnswer{Status: status})
-		err := c.DownloadVoucher(t.Context(), v, io.Discard)
-		require.Error(t, err)
-		assert.Equal(t, expired, errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%d: %v", status, err)
-	}
 }
