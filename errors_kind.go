@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -102,7 +101,7 @@ func KindOf(err error) ErrorKind {
 		return ""
 	}
 	outermost := KindOther
-	for err := range chain(err) {
+	for _, err := range chain(err) {
 		own, ok := err.(interface{ kind() ErrorKind })
 		switch {
 		case !ok:
@@ -121,29 +120,21 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// chain yields err and what it wraps, outermost first.
-func chain(err error) iter.Seq[error] {
-	return func(yield func(error) bool) { walk(err, yield) }
-}
-
-func walk(err error, yield func(error) bool) bool {
+// chain returns err and what it wraps, outermost first.
+func chain(err error) (all []error) {
 	if err == nil {
-		return true
+		return nil
 	}
-	if !yield(err) {
-		return false
-	}
+	all = append(all, err)
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		return walk(e.Unwrap(), yield)
+		all = append(all, chain(e.Unwrap())...)
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
-			if !walk(err, yield) {
-				return false
-			}
+			all = append(all, chain(err)...)
 		}
 	}
-	return true
+	return all
 }
 
 type sentinel struct {
@@ -228,7 +219,7 @@ type details struct {
 // detailsOf returns what the errors in the chain of err know, the outermost first. A status comes with
 // the id of its request.
 func detailsOf(err error) (d details) {
-	for err := range chain(err) {
+	for _, err := range chain(err) {
 		own, ok := err.(ownError)
 		if !ok {
 			continue
