@@ -92,7 +92,7 @@ func (a *callAnswer) DecodeFeed(_ transport.Result, body *wire.Feed) (again bool
 // received stores the result; its token is a secret of the call from then on.
 func (a *callAnswer) received(r transport.Result) {
 	a.result = r
-	a.secrets = append(a.secrets, tokenOf(r.Authorization))
+	a.secrets = append(a.secrets, tokenOf(r.Authorization.Header))
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown

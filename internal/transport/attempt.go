@@ -23,42 +23,37 @@ import (
 // ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
-// attempt is the outcome of one attempt.
+// attempt is one attempt, with what it leaves of the call's Result: its RequestID is empty if it ended
+// before it was sent.
 type attempt struct {
-	requestID     string    // empty: it ended before it was sent
-	timestamp     string    // sent as Client-Request-Timestamp, if not empty
-	start         time.Time // of sending
-	authorization Authorization
-	answer        *Answer
-	err           error // nil with an answer
-	sent          bool  // the request may have reached the service
-	permanent     bool  // err ends the call, whatever the policy says
-	noToken       bool  // err is why there is no token
-	tokenAdvice   string
+	Result
+	timestamp string    // sent as Client-Request-Timestamp, if not empty
+	start     time.Time // of sending
+	permanent bool      // Err ends the call, whatever the policy says
 }
 
 func (a *attempt) status() int {
-	if a.answer == nil {
+	if a.Answer == nil {
 		return 0
 	}
-	return a.answer.Status
+	return a.Answer.Status
 }
 
 // RoundTrip makes one attempt: token, rate limit, request, answer.
 func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 	r.attemptsBegun++
 	r.waiting = false
-	if r.last.answer != nil {
-		r.earlierStatus = r.last.answer.Status
-		r.last.answer.Release()
+	if r.last.Answer != nil {
+		r.earlierStatus = r.last.Answer.Status
+		r.last.Answer.Release()
 	}
 	r.last = attempt{}
 	start := time.Now()
 
 	err := r.attempt(in.Context(), in)
 
-	r.last.err = err
-	if r.last.requestID != "" {
+	r.last.Err = err
+	if r.last.RequestID != "" {
 		r.record()
 		r.log(in.Context(), time.Since(start))
 	}
@@ -71,12 +66,12 @@ func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
 // show returns the answer for http.Client: without a Location, so that it follows no redirect,
 // and without a body, because that has been read.
 func (r *run) show(in *http.Request) *http.Response {
-	header := r.last.answer.Header
+	header := r.last.Answer.Header
 	if header.Get("Location") != "" {
 		header = header.Clone()
 		header.Del("Location")
 	}
-	r.shown = http.Response{StatusCode: r.last.answer.Status, Header: header, Body: http.NoBody, Request: in}
+	r.shown = http.Response{StatusCode: r.last.Answer.Status, Header: header, Body: http.NoBody, Request: in}
 	return &r.shown
 }
 
@@ -95,7 +90,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
-	defer func() { trace.finish(r.last.requestID != "", nil) }() // also where a function of the caller panics
+	defer func() { trace.finish(r.last.RequestID != "", nil) }() // also where a function of the caller panics
 	if r.AttemptTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.AttemptTimeout)
@@ -119,13 +114,13 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	}
 
 	r.requestsSent++
-	r.last.requestID, r.lastSentID = id, id
+	r.last.RequestID, r.lastSentID = id, id
 	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in))
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
 	err = r.explainEnd(ctx, err) // first: a cause that is a dial error proves nothing
-	r.last.sent = trace.ended(resp, err)
+	r.last.Sent = trace.ended(resp, err)
 	if err != nil {
 		return trace.explain(err)
 	}
@@ -146,8 +141,8 @@ func overslept(ctx context.Context) bool {
 // its own.
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
-		r.last.authorization, err = r.TokenSource.Authorization(ctx)
-		r.last.permanent, r.last.noToken = err != nil, err != nil
+		r.last.Authorization, err = r.TokenSource.Authorization(ctx)
+		r.last.permanent, r.last.NoToken = err != nil, err != nil
 	}
 	return err
 }
@@ -189,12 +184,12 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	req.URL = &address
 	req.Header = r.Header.Clone()
 	maps.Copy(req.Header, in.Header) // cookies, from http.Client
-	req.Header.Set("Request-Id", r.last.requestID)
+	req.Header.Set("Request-Id", r.last.RequestID)
 	if r.last.timestamp != "" {
 		req.Header.Set("Client-Request-Timestamp", r.last.timestamp)
 	}
-	if r.last.authorization.Header != "" {
-		req.Header.Set("Authorization", r.last.authorization.Header)
+	if r.last.Authorization.Header != "" {
+		req.Header.Set("Authorization", r.last.Authorization.Header)
 	}
 	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
@@ -227,14 +222,14 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 		resp.Body = http.NoBody // after a 101 the body is the connection, without an end
 	}
 	if resp.ContentLength > r.Policy.MaxBody {
-		r.last.answer, r.last.permanent = &Answer{Status: resp.StatusCode, Header: resp.Header}, true
+		r.last.Answer, r.last.permanent = &Answer{Status: resp.StatusCode, Header: resp.Header}, true
 		return ErrBodyTooLarge
 	}
 	body := r.buffer(resp)
 	a := &Answer{Status: resp.StatusCode, Header: resp.Header, buffer: body}
 	var again, err = true, error(nil)
 	if r.Decoder != nil && resp.StatusCode/100 == 2 {
-		r.last.answer = a
+		r.last.Answer = a
 		again, err = r.Decoder.DecodeFeed(r.result(nil), &body.Feed)
 	}
 	if err == nil {
@@ -250,7 +245,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case !r.Streams: // which may be stopped before the end
 		r.BodySizeHint.Store(body.Size())
 	}
-	r.last.answer, r.last.permanent = a, !again
+	r.last.Answer, r.last.permanent = a, !again
 	return err
 }
 
@@ -318,10 +313,10 @@ func (r *run) log(ctx context.Context, took time.Duration) {
 		return
 	}
 	attrs := append(r.identity(), slog.Duration("took", took))
-	if err := r.last.err; err != nil {
-		attrs = append(attrs, slog.String(LogError, r.scrubbed(err)), slog.Bool("sent", r.last.sent))
+	if err := r.last.Err; err != nil {
+		attrs = append(attrs, slog.String(LogError, r.scrubbed(err)), slog.Bool("sent", r.last.Sent))
 	} else {
-		attrs = append(attrs, slog.Int(LogStatus, r.last.status()), slog.Int("bytes", r.last.answer.Size))
+		attrs = append(attrs, slog.Int(LogStatus, r.last.status()), slog.Int("bytes", r.last.Answer.Size))
 	}
 	r.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
 }
@@ -344,7 +339,7 @@ func (r *run) identity() []slog.Attr {
 	return []slog.Attr{
 		slog.String(LogOperation, r.Operation),
 		slog.Int("attempt", r.requestsSent),
-		slog.String(LogRequestID, r.last.requestID),
+		slog.String(LogRequestID, r.last.RequestID),
 		slog.String(LogTraceID, r.Header.Get("Trace-Id")),
 	}
 }

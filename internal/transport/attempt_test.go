@@ -204,9 +204,9 @@ func TestHTTPClientReceivesTheStatus(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, status, resp.StatusCode)
 		assert.Equal(t, http.Header{"Set-Cookie": {"node=1"}}, resp.Header)
-		assert.Equal(t, "/elsewhere", r.last.answer.Header.Get("Location"))
+		assert.Equal(t, "/elsewhere", r.last.Answer.Header.Get("Location"))
 		require.NoError(t, resp.Body.Close())
-		r.last.answer.Release()
+		r.last.Answer.Release()
 	}
 }
 

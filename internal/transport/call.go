@@ -121,8 +121,8 @@ type Result struct {
 	QuotaSpent bool
 	// RequestID is of the last request that was sent.
 	RequestID string
-	// Authorization is the last attempt's header, to keep it out of texts.
-	Authorization string
+	// Authorization is the last attempt's, to keep it out of texts.
+	Authorization Authorization
 	// TokenAdvice is what to do about the token that the service refused last, or empty.
 	TokenAdvice   string
 	Attempts      int // requests sent
@@ -163,7 +163,6 @@ type run struct {
 	earlierStatus int
 	wait          time.Duration // before the next attempt
 	waiting       bool          // another attempt is due
-	quotaSpent    bool          // another attempt would be due, but the quota refused it
 	tokenRenewed  bool
 }
 
@@ -198,30 +197,20 @@ func Send(ctx context.Context, call *Call) Result {
 	if err == nil {
 		resp.Body.Close()
 	}
-	if r.last.answer != nil && !r.last.transient() {
+	if r.last.Answer != nil && !r.last.transient() {
 		r.Quota.succeeded()
 	}
 	return r.result(err)
 }
 
 func (r *run) result(err error) Result {
-	result := Result{
-		Answer:        r.last.answer,
-		Err:           r.last.err,
-		Sent:          r.last.sent,
-		NoToken:       r.last.noToken,
-		RequestID:     r.lastSentID,
-		Authorization: r.last.authorization.Header,
-		TokenAdvice:   r.last.tokenAdvice,
-		Attempts:      r.requestsSent,
-		EarlierStatus: r.earlierStatus,
-		QuotaSpent:    r.quotaSpent,
-	}
+	result := r.last.Result
+	result.RequestID, result.Attempts, result.EarlierStatus = r.lastSentID, r.requestsSent, r.earlierStatus
 	switch {
-	case r.last.err == nil:
+	case r.last.Err == nil:
 		result.Err = err
 	case r.waiting:
-		result.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.err)
+		result.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.Err)
 	}
 	return result
 }

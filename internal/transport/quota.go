@@ -26,7 +26,7 @@ func (q *RetryQuota) take(failed *attempt) bool {
 	}
 	cost := int64(retryCost)
 	var network net.Error
-	if errors.As(failed.err, &network) && network.Timeout() {
+	if errors.As(failed.Err, &network) && network.Timeout() {
 		cost = timeoutCost
 	}
 	if q.spent.Add(cost) <= quotaSize {

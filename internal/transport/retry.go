@@ -31,8 +31,8 @@ func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
 			slog.Duration("pause", r.pause()), slog.Int(LogCode, r.refusalCode()), slog.Bool("again", again))...)
 		return again, nil
 	}
-	if r.last.err != nil {
-		attrs = append(attrs, slog.String(LogError, r.scrubbed(r.last.err)))
+	if r.last.Err != nil {
+		attrs = append(attrs, slog.String(LogError, r.scrubbed(r.last.Err)))
 	}
 	r.Log.LogAttrs(r.ctx, slog.LevelInfo, "trying again", attrs...)
 	return true, nil
@@ -63,8 +63,8 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	if deadline, ok := r.ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return wait, false
 	}
-	r.quotaSpent = !limited && !r.Quota.take(&r.last) // the pause after a 429 bounds the traffic
-	return wait, !r.quotaSpent
+	r.last.QuotaSpent = !limited && !r.Quota.take(&r.last) // the pause after a 429 bounds the traffic
+	return wait, !r.last.QuotaSpent
 }
 
 // provablyNotExecuted reports whether the last request never left, or was refused in an
@@ -72,7 +72,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 func (r *run) provablyNotExecuted() bool {
 	switch r.last.status() {
 	case 0:
-		return !r.last.sent
+		return !r.last.Sent
 	case http.StatusUnauthorized, http.StatusTooManyRequests:
 		return r.refusalCode() != 0
 	}
@@ -82,7 +82,7 @@ func (r *run) provablyNotExecuted() bool {
 // refusalCode is the code of an answer in an envelope. It is 0 for the answer of something in
 // front of the service, and if ctx has ended.
 func (r *run) refusalCode() int {
-	env, ok := wire.Peek(r.ctx, r.last.answer.Body)
+	env, ok := wire.Peek(r.ctx, r.last.Answer.Body)
 	if !ok {
 		return 0
 	}
@@ -94,8 +94,8 @@ func (r *run) renewToken() bool {
 	if r.TokenSource == nil {
 		return false
 	}
-	again, advice := r.TokenSource.Refused(r.ctx, r.last.authorization)
-	r.last.tokenAdvice = advice
+	again, advice := r.TokenSource.Refused(r.ctx, r.last.Authorization)
+	r.last.TokenAdvice = advice
 	again = again && !r.tokenRenewed
 	r.tokenRenewed = true
 	return again
@@ -107,7 +107,7 @@ func (a *attempt) transient() bool {
 	case 0:
 		var certificate *tls.CertificateVerificationError
 		// crypto/tls has no type for the error of two sides without a common version.
-		return !errors.As(a.err, &certificate) && !strings.Contains(fmt.Sprint(a.err), "protocol version")
+		return !errors.As(a.Err, &certificate) && !strings.Contains(fmt.Sprint(a.Err), "protocol version")
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -130,10 +130,10 @@ const (
 
 // retryAfter is the wait that the answer asks for: a second for a 429 that names none.
 func (r *run) retryAfter() time.Duration {
-	if r.last.answer == nil {
+	if r.last.Answer == nil {
 		return 0
 	}
-	after, ok := RetryAfter(r.last.answer.Header)
+	after, ok := RetryAfter(r.last.Answer.Header)
 	if !ok && r.last.status() == http.StatusTooManyRequests {
 		return time.Second
 	}

@@ -216,7 +216,7 @@ func TestCtxThatEndsWhileReadingARefusal(t *testing.T) {
 	var log bytes.Buffer
 	call := &Call{Mutates: true, RateLimiter: &recording{}, Policy: quick, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r := &run{Call: call, ctx: t.Context(), attemptsBegun: 1}
-	r.last.answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
+	r.last.Answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
 
 	assert.True(t, r.provablyNotExecuted())
 	_, err := r.checkRetry(t.Context(), nil, nil)

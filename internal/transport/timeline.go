@@ -31,9 +31,9 @@ func (r *run) record() {
 		Start:     r.last.start,
 		Duration:  time.Since(r.last.start),
 		Status:    r.last.status(),
-		Sent:      r.last.sent,
-		RequestID: r.last.requestID,
-		Err:       r.last.err,
+		Sent:      r.last.Sent,
+		RequestID: r.last.RequestID,
+		Err:       r.last.Err,
 	}
 	if sent.Err != nil {
 		if text := r.scrubbed(sent.Err); text != sent.Err.Error() {
@@ -48,5 +48,5 @@ func (r *run) scrubbed(err error) string {
 	if r.Scrub == nil {
 		return err.Error()
 	}
-	return r.Scrub(err.Error(), r.last.authorization.Header)
+	return r.Scrub(err.Error(), r.last.Authorization.Header)
 }
