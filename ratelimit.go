@@ -11,6 +11,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and
@@ -55,14 +56,7 @@ type Permit interface {
 }
 
 // PermitResult is what an answer proves about its request. It is zero without an answer.
-type PermitResult struct {
-	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
-	// less Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
-	ArrivedBy time.Time
-	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
-	FirstByte   time.Time
-	RateLimited bool // the answer was a 429; a call of Pause follows
-}
+type PermitResult = types.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
@@ -128,7 +122,7 @@ func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit,
 	case err != nil:
 		return nil, err
 	}
-	return (*windowPermit)(permit), nil
+	return permit, nil
 }
 
 func (l *processLimiter) Pause(key RateLimitKey, until time.Time) {
@@ -137,24 +131,18 @@ func (l *processLimiter) Pause(key RateLimitKey, until time.Time) {
 	}
 }
 
-type windowPermit ratelimit.Permit
-
-func (p *windowPermit) Sent()               { (*ratelimit.Permit)(p).Sent() }
-func (p *windowPermit) Done(r PermitResult) { (*ratelimit.Permit)(p).Done(ratelimit.Result(r)) }
-
 type unlimited struct{}
 
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-// callLimiter adapts a RateLimiter to one call, which holds one permit at a time.
+// callLimiter is a RateLimiter for one key.
 type callLimiter struct {
 	limiter RateLimiter
 	key     RateLimitKey
-	permit  Permit
 }
 
-func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
+func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := l.limiter.Acquire(ctx, l.key)
 	switch {
 	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
@@ -165,10 +153,7 @@ func (l *callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	if isNil(permit) {
 		permit = unlimited{}
 	}
-	l.permit = permit
-	return l, nil
+	return permit, nil
 }
 
-func (l *callLimiter) Sent()                   { l.permit.Sent() }
-func (l *callLimiter) Done(r ratelimit.Result) { l.permit.Done(PermitResult(r)) }
-func (l *callLimiter) Pause(until time.Time)   { l.limiter.Pause(l.key, until) }
+func (l callLimiter) Pause(until time.Time) { l.limiter.Pause(l.key, until) }

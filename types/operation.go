@@ -2,6 +2,8 @@
 
 package types
 
+import "time"
+
 // Operation names an operation of the API in errors, logs, rate limits and observers.
 type Operation string
 
@@ -36,6 +38,17 @@ func (op Operation) RateLimit() int {
 		return 50
 	}
 	return 0
+}
+
+// PermitResult is what an answer proves about its request to a rate limiter. It is zero without an
+// answer.
+type PermitResult struct {
+	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
+	// less Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
+	ArrivedBy time.Time
+	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
+	FirstByte   time.Time
+	RateLimited bool // the answer was a 429; a call of Pause follows
 }
 
 // Scope is a permission of an OAuth token.

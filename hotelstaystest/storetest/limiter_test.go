@@ -155,7 +155,7 @@ func (l *limiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hot
 		if err != nil {
 			return nil, err
 		}
-		p.Done(ratelimit.Result{})
+		p.Done(hotelstays.PermitResult{})
 	}
 	inner, err := l.acquire(ctx, w[key])
 	switch {
@@ -222,7 +222,7 @@ func (l *limiter) freeze() (thaw func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for p := range l.out {
-			p.inner.Done(ratelimit.Result{})
+			p.inner.Done(hotelstays.PermitResult{})
 		}
 		clear(l.out)
 	})
@@ -258,6 +258,6 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	defer p.limiter.mu.Unlock()
 	if p.limiter.out[p] {
 		delete(p.limiter.out, p)
-		p.inner.Done(ratelimit.Result(r))
+		p.inner.Done(r)
 	}
 }

@@ -2,12 +2,16 @@
 
 package ratelimit
 
-import "time"
+import (
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
 
 // arrival is the time by which a request that left has arrived, and whether the answer
 // proves it: the time that the answer names, but not sooner than a 429 lets us believe,
 // and not later than the answer's first byte.
-func (w *Window) arrival(left time.Time, r Result, now time.Time) (by time.Time, known bool) {
+func (w *Window) arrival(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
 		by = left.Add(w.transitTime(now) - w.margin)
@@ -58,7 +62,7 @@ func (t *transit) roll(now time.Time) {
 	}
 }
 
-func (t *transit) learn(left time.Time, r Result, now time.Time) {
+func (t *transit) learn(left time.Time, r types.PermitResult, now time.Time) {
 	t.roll(now)
 	switch {
 	case !r.ArrivedBy.IsZero():

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // road is a service and the way to it. It counts arrivals over an exact rolling second, and refuses those above.
@@ -49,7 +51,7 @@ func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	r.mu.Unlock()
 
 	if rnd.Float64() < r.deaf {
-		p.Done(Result{})
+		p.Done(types.PermitResult{})
 		return
 	}
 	if !limited {
@@ -57,7 +59,7 @@ func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 	cost := time.Since(arrived).Truncate(ms)
 	time.Sleep(r.way(rnd))
-	result := Result{FirstByte: time.Now(), RateLimited: limited}
+	result := types.PermitResult{FirstByte: time.Now(), RateLimited: limited}
 	if r.header {
 		result.ArrivedBy = result.FirstByte.Add(-cost)
 	}
@@ -166,7 +168,7 @@ func TestThroughput(t *testing.T) {
 					if test.after429 {
 						p := acquire(t, w)
 						p.Sent()
-						p.Done(Result{FirstByte: time.Now(), RateLimited: true})
+						p.Done(types.PermitResult{FirstByte: time.Now(), RateLimited: true})
 						w.Pause(time.Now().Add(time.Second))
 					}
 					before := r.left
@@ -189,7 +191,7 @@ func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 		time.Sleep(1500 * ms)
 		answered := acquire(t, w)
 		answered.Sent()
-		answered.Done(Result{FirstByte: time.Now(), ArrivedBy: time.Now()})
+		answered.Done(types.PermitResult{FirstByte: time.Now(), ArrivedBy: time.Now()})
 		acquire(t, w)
 		assert.Equal(t, 2*time.Second, time.Since(start))
 	})
@@ -203,7 +205,7 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
 		p := acquire(t, w)
 		p.Sent()
-		r := Result{FirstByte: time.Now().Add(answered), RateLimited: limited}
+		r := types.PermitResult{FirstByte: time.Now().Add(answered), RateLimited: limited}
 		if arrived != never {
 			r.ArrivedBy = time.Now().Add(arrived)
 		}

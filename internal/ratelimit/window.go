@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Window is a rate limit over a rolling window, first come first served.
@@ -45,13 +47,6 @@ type Permit struct {
 	left    time.Time // when the request left; zero: it has not
 	since   time.Time // when the request left or arrived; the key of its slots
 	index   int       // in its slots; -1: another permit has the slot
-}
-
-// Result is what the answer proves about its request. Without an answer it is zero.
-type Result struct {
-	ArrivedBy   time.Time // the latest time at which the request arrived; zero: unknown
-	FirstByte   time.Time // of the answer
-	RateLimited bool      // the answer is a 429
 }
 
 // NewWindow returns a rate limit of n requests per window. The margin is added to the
@@ -120,7 +115,7 @@ func (p *Permit) Sent() {
 }
 
 // Done ends the attempt. Without Sent the slot is free at once.
-func (p *Permit) Done(r Result) {
+func (p *Permit) Done(r types.PermitResult) {
 	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const ms = time.Millisecond
@@ -51,11 +53,11 @@ func acquire(t *testing.T, w *Window) *Permit {
 // leave sends a request that arrives at once, as its answer proves.
 func leave(p *Permit) {
 	p.Sent()
-	p.Done(Result{ArrivedBy: time.Now()})
+	p.Done(types.PermitResult{ArrivedBy: time.Now()})
 }
 
 // unused gives back the permit of a request that never left.
-func unused(p *Permit) { p.Done(Result{}) }
+func unused(p *Permit) { p.Done(types.PermitResult{}) }
 
 // inLine starts a caller that gets in line, and sends its permit when it is granted.
 func inLine(t *testing.T, w *Window) <-chan *Permit {
@@ -178,7 +180,7 @@ func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
 		for range 50 { // requests without an answer
 			p, _ := short.Acquire(t.Context())
 			p.Sent()
-			p.Done(Result{})
+			p.Done(types.PermitResult{})
 			time.Sleep(2 * time.Nanosecond)
 		}
 	}))

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Call describes one operation with its finished body. Send does not change it.
@@ -78,7 +78,7 @@ type RateLimiter interface {
 // leaves; Done exactly once, last.
 type Permit interface {
 	Sent()
-	Done(ratelimit.Result)
+	Done(types.PermitResult)
 }
 
 // TokenSource supplies tokens.

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -131,7 +131,7 @@ func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {
 // recording is a rate limiter that grants all and records its calls.
 type recording struct {
 	sent, done atomic.Int64
-	results    []ratelimit.Result
+	results    []types.PermitResult
 	pauses     []time.Time
 	asked      int          // for slots
 	acquire    func() error // if set, refuses them
@@ -156,7 +156,7 @@ type permit recording
 
 func (p *permit) Sent() { p.sent.Add(1) }
 
-func (p *permit) Done(r ratelimit.Result) {
+func (p *permit) Done(r types.PermitResult) {
 	p.done.Add(1)
 	p.results = append(p.results, r)
 }

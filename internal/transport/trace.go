@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ErrNoConnection is part of the error of an attempt that got no connection.
@@ -94,11 +94,11 @@ func (t *trace) markSent() {
 // result is what the answer proves: the request arrived before its first byte, and before
 // the time that the service worked on it. The header counts whole milliseconds and may be
 // rounded up, so its last one proves nothing.
-func (t *trace) result(resp *http.Response) ratelimit.Result {
+func (t *trace) result(resp *http.Response) types.PermitResult {
 	if resp == nil {
-		return ratelimit.Result{}
+		return types.PermitResult{}
 	}
-	r := ratelimit.Result{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
+	r := types.PermitResult{FirstByte: t.firstByte, RateLimited: resp.StatusCode == http.StatusTooManyRequests}
 	if r.FirstByte.IsZero() { // the transport reports no events
 		r.FirstByte = time.Now()
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // A request that provably never left is resent, also when it would change something.
@@ -208,10 +208,10 @@ func TestPermitResult(t *testing.T) {
 					}
 					return time.Now().Add(d)
 				}
-				want := ratelimit.Result{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
+				want := types.PermitResult{ArrivedBy: at(c.arrivedBy), FirstByte: at(c.firstByte), RateLimited: c.limited}
 				limit := &recording{}
 				do(t, c.rt, nowhere, func(call *Call) { call.RateLimiter, call.Policy.MaxAttempts = limit, 1 })
-				assert.Equal(t, []ratelimit.Result{want}, limit.results)
+				assert.Equal(t, []types.PermitResult{want}, limit.results)
 			})
 		})
 	}
@@ -230,7 +230,7 @@ func TestFirstByteIsTheTransports(t *testing.T) {
 			time.Sleep(time.Second)
 			return reply(200, "{}", "Server-Cost-Milliseconds", "1"), nil
 		}), nowhere, func(c *Call) { c.RateLimiter = limit })
-		assert.Equal(t, []ratelimit.Result{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
+		assert.Equal(t, []types.PermitResult{{ArrivedBy: start.Add(time.Second), FirstByte: start.Add(time.Second)}}, limit.results)
 	})
 }
 

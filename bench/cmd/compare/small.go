@@ -104,7 +104,7 @@ func comparisons() []comparison {
 			permit, err := window.Acquire(context.Background())
 			if err == nil {
 				permit.Sent()
-				permit.Done(ratelimit.Result{ArrivedBy: time.Now()})
+				permit.Done(types.PermitResult{ArrivedBy: time.Now()})
 			}
 			return err
 		}), loop("three locks, three clock reads", lock), 0},

@@ -35,13 +35,7 @@ func newOurs(baseURL string) (Peer, error) {
 type roomyLimit struct{ window *ratelimit.Window }
 
 func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	permit, err := r.window.Acquire(ctx)
-	return (*slot)(permit), err
+	return r.window.Acquire(ctx)
 }
 
 func (r roomyLimit) Pause(hotelstays.RateLimitKey, time.Time) {}
-
-type slot ratelimit.Permit
-
-func (s *slot) Sent()                          { (*ratelimit.Permit)(s).Sent() }
-func (s *slot) Done(r hotelstays.PermitResult) { (*ratelimit.Permit)(s).Done(ratelimit.Result(r)) }
