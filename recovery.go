@@ -89,7 +89,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	if err := checkCall(ctx, c, OpBook, req, set); err != nil {
 		return nil, err
 	}
-	run := &recoveryRun{c, c.NewBookingRecovery(req, set.to(OpBook)), set}
+	run := &recoveryRun{client: c, recovery: c.NewBookingRecovery(req, set.to(OpBook)), set: set}
 	return helped(ctx, c, "BookAndRecover", func(ctx context.Context) (*BookingOutcome, error) { return run.book(ctx, req) })
 }
 
@@ -109,7 +109,15 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	case errors.As(err, &reused):
 		return run.recovery.found(reused.Order)
 	case errors.As(err, &answer) && answer.undocumentedRefusal():
-		outcome, err := run.checkRefusal(ctx, answer.asRefusal())
+		run.refused = true
+		outcome, err := run.toEnd(ctx)
+		refusal := answer.asRefusal()
+		switch {
+		case outcome.State == BookingAbsent && err == nil:
+			return nil, refusal
+		case outcome.State != BookingFound: // report the refusal, too: it may be true
+			outcome.Err = &bothErrors{refusal, outcome.Err}
+		}
 		answer.markUnknown()
 		return outcome, stillUnknown(err, answer, answer.RequestID, answer.TraceID)
 	case errors.As(err, &unknown):
@@ -174,6 +182,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
+	refused  bool // Book was refused with an undocumented code: a first poll without an order proves it
 }
 
 func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
@@ -195,7 +204,7 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 	default:
 		f.text("recovery.customerReferenceNo", r.CustomerReferenceNo)
 	}
-	return &recoveryRun{c, r, set}, f.err(name)
+	return &recoveryRun{client: c, recovery: r, set: set}, f.err(name)
 }
 
 func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
@@ -220,29 +229,6 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 	}
 }
 
-// checkRefusal polls before it believes a refusal with an undocumented code.
-func (run *recoveryRun) checkRefusal(ctx context.Context, refusal error) (*BookingOutcome, error) {
-	outcome, absent, err := run.poll(ctx)
-	if absent {
-		outcome.State = BookingAbsent
-	}
-	if err == nil {
-		err = run.saveAfter(ctx, outcome)
-	}
-	if outcome.State == BookingOpen && err == nil {
-		outcome, err = run.toEnd(ctx)
-	} else {
-		run.logEnd(ctx, outcome)
-	}
-	switch {
-	case outcome.State == BookingAbsent && err == nil:
-		return nil, refusal
-	case outcome.State != BookingFound: // report the refusal, too: it may be true
-		outcome.Err = &bothErrors{refusal, outcome.Err}
-	}
-	return outcome, err
-}
-
 func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	r := run.recovery
 	r.repairTimes(time.Now())
@@ -258,11 +244,13 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	if err != nil {
 		return outcome, err
 	}
-	if outcome.State == BookingOpen && !start.Before(r.EndedAt.Add(recoveryEnd)) {
+	last := !start.Before(r.EndedAt.Add(recoveryEnd))
+	switch {
+	case outcome.State != BookingOpen:
+	case absent && (last || run.refused && r.Polls == 1):
+		outcome.State = BookingAbsent
+	case last:
 		outcome.State = BookingUnverified
-		if absent {
-			outcome.State = BookingAbsent
-		}
 	}
 	return outcome, run.saveAfter(ctx, outcome)
 }
