@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
@@ -14,11 +13,7 @@ import (
 )
 
 // Token is a token and its expiry.
-type Token struct {
-	Value types.Secret
-	// Expiry is wall-clock time, which processes share. Zero means unknown.
-	Expiry time.Time
-}
+type Token = types.Token
 
 // TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the
 // client logs that and continues without the store. Methods must return when ctx ends, and be safe for
@@ -53,21 +48,17 @@ func shareToken(cache *token.Cache, store TokenStore, baseURL, credentialID stri
 	if store == nil || credentialID == "" {
 		return
 	}
-	key := baseURL + " " + credentialID
-	cache.Store = boundStore{store, key}
+	cache.Store, cache.Key = checkedTokens{store}, baseURL+" "+credentialID
 	if leaser, ok := store.(TokenLeaser); ok {
-		cache.TryLease = func(ctx context.Context) (func(), bool, error) { return leaser.TryLease(ctx, key) }
+		cache.TryLease = leaser.TryLease
 	}
 }
 
-type boundStore struct {
-	store TokenStore
-	key   string
-}
+type checkedTokens struct{ TokenStore }
 
 // Load refuses a token that the store has damaged, because every call with it would fail.
-func (s boundStore) Load(ctx context.Context) (token.Token, error) {
-	t, err := s.store.Load(ctx, s.key)
+func (s checkedTokens) Load(ctx context.Context, key string) (Token, error) {
+	t, err := s.TokenStore.Load(ctx, key)
 	switch value := t.Value.Reveal(); {
 	case err != nil:
 	case value == redact.Marker:
@@ -75,13 +66,5 @@ func (s boundStore) Load(ctx context.Context) (token.Token, error) {
 	case !isHeaderValue(value):
 		err = errors.New("the store returned a token with characters that a header cannot carry, such as a line break at its end")
 	}
-	return token.Token(t), err
-}
-
-func (s boundStore) Store(ctx context.Context, t token.Token) error {
-	return s.store.Store(ctx, s.key, Token(t))
-}
-
-func (s boundStore) CompareAndDelete(ctx context.Context, refused token.Token) error {
-	return s.store.CompareAndDelete(ctx, s.key, Token(refused))
+	return t, err
 }

@@ -1,4 +1,4 @@
-// Secret: a text that does not print.
+// Secret: a text that does not print, such as a token.
 
 package types
 
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 )
 
 // redacted is what a Secret shows instead of its value.
@@ -78,6 +79,13 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil
+}
+
+// Token is a token and its expiry.
+type Token struct {
+	Value Secret
+	// Expiry is wall-clock time, which processes share. Zero means unknown.
+	Expiry time.Time
 }
 
 // maskKey masks values from readers by reflection, such as the diff of a test. It ends with

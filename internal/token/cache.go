@@ -24,15 +24,8 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// Token is a token and the wall-clock time of its expiry. Zero Expiry: unknown, the
-// token is used until the service refuses it.
-type Token struct {
-	Value  types.Secret
-	Expiry time.Time
-}
-
 // Cache holds one token. Reading a fresh token takes an atomic load. The exported
-// fields are set before use; Store and TryLease are optional.
+// fields are set before use; Store and TryLease are optional, and share the token under Key.
 type Cache struct {
 	// Fetch gets a token. Lifetime 0: unknown.
 	Fetch func(ctx context.Context) (value types.Secret, lifetime time.Duration, err error)
@@ -44,6 +37,7 @@ type Cache struct {
 	Advise    func(err error, advice string) error
 	Store     Store
 	TryLease  TryLease
+	Key       string
 	Log       *slog.Logger
 	// Redact removes the secret, and all others of the client, from a text.
 	Redact func(text string, secret types.Secret) string
@@ -98,8 +92,8 @@ type entry struct {
 	authorization transport.Authorization
 	// The timer ends its time in Cache.fresh, because comparing times takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
-	token   Token
-	expires time.Time // zero: unknown
+	token   types.Token // of unknown Expiry: used until the service refuses it
+	expires time.Time   // zero: unknown
 }
 
 func (e *entry) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
@@ -212,7 +206,7 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 	if err != nil {
 		return transport.Authorization{}, err
 	}
-	t = Token{Value: value}
+	t = types.Token{Value: value}
 	var attrs []slog.Attr
 	if lifetime > 0 {
 		t.Expiry = time.Now().Add(lifetime)
@@ -220,11 +214,11 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 	}
 	authorization := c.use(t)
 	c.Log.LogAttrs(ctx, slog.LevelInfo, "token fetched", attrs...)
-	_ = c.call(ctx, "Store", &t, func(ctx context.Context) error { return c.Store.Store(ctx, t) })
+	_ = c.call(ctx, "Store", &t, func(ctx context.Context) error { return c.Store.Store(ctx, c.Key, t) })
 	return authorization, nil
 }
 
-func (c *Cache) use(t Token) transport.Authorization {
+func (c *Cache) use(t types.Token) transport.Authorization {
 	e := &entry{token: t}
 	now := time.Now()
 	c.mu.Lock()
@@ -276,6 +270,6 @@ func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stay
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, e.token) })
+	_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, c.Key, e.token) })
 	return 0
 }

@@ -68,6 +68,7 @@ func (s *service) cache(change ...func(*token.Cache)) *token.Cache {
 	c := &token.Cache{
 		Fetch:     s.fetch,
 		Renewable: true,
+		Key:       sharedKey,
 		IsRefusal: func(err error) bool { return errors.Is(err, errRefused) },
 		Advise:    func(err error, advice string) error { return fmt.Errorf("%w; %s", err, advice) },
 		Log:       slog.New(slog.DiscardHandler),
@@ -90,8 +91,7 @@ func (s *service) call(ctx context.Context, c *token.Cache) error {
 		}
 		_, accepted := s.accepted.Load(authorization.Header)
 		time.Sleep(rand.N(s.latency + 1))
-		switch {
-		case accepted:
+		if accepted {
 			return nil
 		}
 		if again, advice := c.Refused(ctx, authorization); !again || retried {

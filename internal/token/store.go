@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Store shares one token between processes. Its methods must return when ctx ends.
+// Store shares tokens between processes. Its methods must return when ctx ends.
 type Store interface {
 	// Load returns a zero Token if there is none. It may return a Token with an error, so
 	// that the caller redacts it.
-	Load(ctx context.Context) (Token, error)
-	Store(ctx context.Context, t Token) error
-	CompareAndDelete(ctx context.Context, refused Token) error
+	Load(ctx context.Context, key string) (types.Token, error)
+	Store(ctx context.Context, key string, t types.Token) error
+	CompareAndDelete(ctx context.Context, key string, refused types.Token) error
 }
 
 // TryLease lets one process at a time fetch. ok is false if another process has the lease.
-type TryLease func(ctx context.Context) (release func(), ok bool, err error)
+type TryLease func(ctx context.Context, key string) (release func(), ok bool, err error)
 
 const (
 	// storeTimeout bounds each call of a store, because all callers wait for it.
@@ -36,7 +37,7 @@ const (
 
 // fromStore returns the shared token. If it finds none, the caller fetches one. The caller
 // must call release.
-func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found bool, release func()) {
+func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t types.Token, found bool, release func()) {
 	release = func() {}
 	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
 		t, found, err := c.load(ctx, renewed)
@@ -49,14 +50,14 @@ func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t Token, found b
 			t, found, _ = c.load(ctx, renewed)
 			return t, found, leased
 		case err != nil:
-			return Token{}, false, release
+			return types.Token{}, false, release
 		}
 	}
 }
 
 func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release func(), ok bool, err error) {
-	err = c.call(ctx, "TryLease", &Token{}, func(ctx context.Context) (err error) {
-		release, ok, err = c.TryLease(ctx)
+	err = c.call(ctx, "TryLease", &types.Token{}, func(ctx context.Context) (err error) {
+		release, ok, err = c.TryLease(ctx, c.Key)
 		if err == nil && !ok && waited > leaseTimeout {
 			err = errors.New("another process has been fetching for too long")
 		}
@@ -69,28 +70,28 @@ func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release fun
 }
 
 // load returns the shared token if it can replace renewed.
-func (c *Cache) load(ctx context.Context, renewed *entry) (t Token, found bool, err error) {
+func (c *Cache) load(ctx context.Context, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
-		t, err = c.Store.Load(ctx)
+		t, err = c.Store.Load(ctx, c.Key)
 		return err
 	})
 	if err != nil || t.Value.IsZero() {
-		return Token{}, false, err
+		return types.Token{}, false, err
 	}
 	switch refused := c.refused.Load(); {
 	case refused != nil && refused.token.Value.Equal(t.Value):
-		return Token{}, false, nil
+		return types.Token{}, false, nil
 	case t.Expiry.IsZero():
 		return t, true, nil
 	case renewed != nil && !t.Expiry.After(renewed.token.Expiry):
-		return Token{}, false, nil
+		return types.Token{}, false, nil
 	}
 	return t, time.Now().Before(t.Expiry), nil
 }
 
 // call bounds a call of the store and logs its error. The token is redacted, because servers
 // quote the command that failed.
-func (c *Cache) call(ctx context.Context, name string, t *Token, f func(context.Context) error) error {
+func (c *Cache) call(ctx context.Context, name string, t *types.Token, f func(context.Context) error) error {
 	if c.Store == nil {
 		return nil
 	}

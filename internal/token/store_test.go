@@ -19,48 +19,55 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// store is a Store in memory, with a lease.
+const sharedKey = "environment ticket:app"
+
+// store is a Store in memory for sharedKey, with a lease.
 type store struct {
 	mu         sync.Mutex
-	token      token.Token
-	fails      func(context.Context, token.Token) error // if set, instead of each method
+	token      types.Token
+	fails      func(context.Context, types.Token) error // if set, instead of each method
 	keeps      bool                                     // CompareAndDelete does nothing
 	leased     bool
 	onTryLease func()
 }
 
-func (s *store) Load(ctx context.Context) (t token.Token, err error) {
+func (s *store) Load(ctx context.Context, key string) (t types.Token, err error) {
 	if s.fails != nil {
 		return s.token, s.fails(ctx, s.token)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if key != sharedKey {
+		return types.Token{}, nil
+	}
 	return s.token, nil
 }
 
-func (s *store) Store(ctx context.Context, t token.Token) error {
-	return s.change(ctx, t, func() { s.token = t })
+func (s *store) Store(ctx context.Context, key string, t types.Token) error {
+	return s.change(ctx, key, t, func() { s.token = t })
 }
 
-func (s *store) CompareAndDelete(ctx context.Context, refused token.Token) error {
-	return s.change(ctx, refused, func() {
+func (s *store) CompareAndDelete(ctx context.Context, key string, refused types.Token) error {
+	return s.change(ctx, key, refused, func() {
 		if !s.keeps && s.token.Value.Equal(refused.Value) {
-			s.token = token.Token{}
+			s.token = types.Token{}
 		}
 	})
 }
 
-func (s *store) change(ctx context.Context, t token.Token, f func()) error {
+func (s *store) change(ctx context.Context, key string, t types.Token, f func()) error {
 	if s.fails != nil {
 		return s.fails(ctx, t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f()
+	if key == sharedKey {
+		f()
+	}
 	return nil
 }
 
-func (s *store) tryLease(context.Context) (release func(), ok bool, err error) {
+func (s *store) tryLease(_ context.Context, key string) (release func(), ok bool, err error) {
 	if s.onTryLease != nil {
 		s.onTryLease()
 	}
@@ -69,7 +76,7 @@ func (s *store) tryLease(context.Context) (release func(), ok bool, err error) {
 	if s.leased {
 		return nil, false, nil
 	}
-	s.leased = true
+	s.leased = key == sharedKey
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -109,7 +116,7 @@ func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
-		c := s.cache(sharing(&store{fails: func(ctx context.Context, _ token.Token) error { <-ctx.Done(); return ctx.Err() }}))
+		c := s.cache(sharing(&store{fails: func(ctx context.Context, _ types.Token) error { <-ctx.Done(); return ctx.Err() }}))
 		assert.Equal(t, 4*time.Second, s.mustCall(t, 100, c), "Load and Store")
 		assert.Zero(t, s.mustCall(t, 100, c))
 		s.revoke()
@@ -120,7 +127,7 @@ func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
 // Nobody waits for the lease of a store that fails.
 func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, st := &service{lifetime: time.Hour}, &store{leased: true, fails: func(context.Context, token.Token) error { return errFailed }}
+		s, st := &service{lifetime: time.Hour}, &store{leased: true, fails: func(context.Context, types.Token) error { return errFailed }}
 		c := s.fleet(1, st)[0]
 		assert.Zero(t, s.mustCall(t, 10, c))
 		s.revoke()
@@ -134,7 +141,7 @@ func TestErrorsOfAStoreAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := &service{}
-		st := &store{token: token.Token{Value: types.NewSecret("token-0")}, fails: func(_ context.Context, t token.Token) error {
+		st := &store{token: types.Token{Value: types.NewSecret("token-0")}, fails: func(_ context.Context, t types.Token) error {
 			return fmt.Errorf("unknown command %s", t.Value.Reveal())
 		}}
 		c := s.cache(sharing(st), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -156,6 +163,10 @@ func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
 		s.revoke()
 		s.mustCall(t, 1, c)
 		assert.EqualValues(t, 2, s.fetches.Load())
+		st.keeps, s.err = false, errFailed
+		s.revoke()
+		s.callAll(t.Context(), 1, c)
+		assert.True(t, st.token.Value.IsZero(), "it is deleted")
 	})
 }
 
@@ -206,7 +217,7 @@ func TestLeaseMayHaveNoRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{}), func(c *token.Cache) {
-			c.TryLease = func(context.Context) (func(), bool, error) { return nil, true, nil }
+			c.TryLease = func(context.Context, string) (func(), bool, error) { return nil, true, nil }
 		})
 		s.mustCall(t, 1, c)
 	})
