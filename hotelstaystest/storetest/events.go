@@ -18,7 +18,7 @@ import (
 // TestEventStore tests an EventStore. start starts a fleet for one case.
 func TestEventStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.EventStore], opts ...Option) {
 	t.Helper()
-	runAll(t, start, opts, eventPromises)
+	runAll(t, start, opts, eventPromises, func(*eventCase) {})
 }
 
 type eventCase = run[hotelstays.EventStore]
@@ -92,172 +92,160 @@ func release(c *eventCase, s hotelstays.EventStore, keys ...string) {
 }
 
 func claimsAllKeys(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("a", "b", "c")
-	wants(c, a, granted, k...)
+	wants(c, c.a, granted, k...)
 	for _, key := range k {
-		wants(c, a, busy, key)
-		wants(c, b, busy, key)
+		wants(c, c.a, busy, key)
+		wants(c, c.b, busy, key)
 	}
 }
 
 func busyClaimsNothing(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	for place := range 3 {
 		k := keys("a", "b", "c")
-		wants(c, a, granted, k[place])
-		wants(c, a, busy, k...)
-		wants(c, b, busy, k...)
-		wants(c, a, granted, slices.Delete(k, place, place+1)...)
+		wants(c, c.a, granted, k[place])
+		wants(c, c.a, busy, k...)
+		wants(c, c.b, busy, k...)
+		wants(c, c.a, granted, slices.Delete(k, place, place+1)...)
 	}
 }
 
 func doneClaimsNothing(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	for place := range 3 {
 		k := keys("a", "b", "c")
-		markDone(c, a, time.Hour, k[place])
-		wants(c, b, done, k...)
-		wants(c, a, granted, slices.Delete(k, place, place+1)...)
+		markDone(c, c.a, time.Hour, k[place])
+		wants(c, c.b, done, k...)
+		wants(c, c.a, granted, slices.Delete(k, place, place+1)...)
 	}
 }
 
 func doneBeforeBusy(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("busy", "done")
-	wants(c, a, granted, k[0])
-	markDone(c, a, time.Hour, k[1])
-	wants(c, b, done, k[0], k[1])
-	wants(c, b, done, k[1], k[0])
+	wants(c, c.a, granted, k[0])
+	markDone(c, c.a, time.Hour, k[1])
+	wants(c, c.b, done, k[0], k[1])
+	wants(c, c.b, done, k[1], k[0])
 }
 
 func claimEnds(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	var k []string
 	c.halfway(func(lease time.Duration) {
 		k = keys("a", "b")
-		claim(c, a, granted, lease, k...)
+		claim(c, c.a, granted, lease, k...)
 	}, func() string {
-		state, err := b.Claim(c.Context(), k[1:], time.Hour)
+		state, err := c.b.Claim(c.Context(), k[1:], time.Hour)
 		c.mustNot(err, "Claim(%q)", k[1:])
 		if state == busy {
 			return ""
 		}
 		return fmt.Sprintf("a claimed key is %q instead of busy", state)
 	})
-	wants(c, b, granted, k...)
-	wants(c, a, busy, k[0])
-	wants(c, b, busy, k[1])
+	wants(c, c.b, granted, k...)
+	wants(c, c.a, busy, k[0])
+	wants(c, c.b, busy, k[1])
 }
 
 func doneForRetention(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("a", "b")
 	retention := 14 * 24 * time.Hour
-	claim(c, a, granted, time.Second/2, k...)
-	markDone(c, a, retention, k...)
-	wants(c, b, done, k[0])
+	claim(c, c.a, granted, time.Second/2, k...)
+	markDone(c, c.a, retention, k...)
+	wants(c, c.b, done, k[0])
 	if c.isWaiting() {
 		c.pass(time.Second) // the lease is over
 	} else {
 		c.pass(retention - time.Minute)
 	}
-	wants(c, b, done, k[0])
-	wants(c, a, done, k[1])
+	wants(c, c.b, done, k[0])
+	wants(c, c.a, done, k[1])
 }
 
 func doneMarksAll(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("a", "b", "c")
-	wants(c, a, granted, k...)
-	markDone(c, a, time.Hour, k...)
+	wants(c, c.a, granted, k...)
+	markDone(c, c.a, time.Hour, k...)
 	for _, key := range k {
-		wants(c, a, done, key)
-		wants(c, b, done, key)
+		wants(c, c.a, done, key)
+		wants(c, c.b, done, key)
 	}
 }
 
 func doneWithoutClaim(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("never claimed", "expired", "claimed by another")
-	markDone(c, a, time.Hour, k[0])
-	wants(c, b, done, k[0])
-	claim(c, a, granted, time.Second/2, k[1:]...)
+	markDone(c, c.a, time.Hour, k[0])
+	wants(c, c.b, done, k[0])
+	claim(c, c.a, granted, time.Second/2, k[1:]...)
 	c.pass(time.Second/2 + slack)
-	wants(c, b, granted, k[2])
-	markDone(c, a, time.Hour, k[1:]...)
-	wants(c, b, done, k[1])
-	wants(c, b, done, k[2])
-	release(c, b, k[2])
-	wants(c, b, done, k[2])
+	wants(c, c.b, granted, k[2])
+	markDone(c, c.a, time.Hour, k[1:]...)
+	wants(c, c.b, done, k[1])
+	wants(c, c.b, done, k[2])
+	release(c, c.b, k[2])
+	wants(c, c.b, done, k[2])
 }
 
 func releaseEnds(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k, kept := keys("a", "b", "never claimed"), key()
-	wants(c, a, granted, k[:2]...)
-	wants(c, a, granted, kept)
-	release(c, a, k...)
+	wants(c, c.a, granted, k[:2]...)
+	wants(c, c.a, granted, kept)
+	release(c, c.a, k...)
 	for _, key := range k {
-		wants(c, b, granted, key)
+		wants(c, c.b, granted, key)
 	}
-	wants(c, b, busy, kept)
+	wants(c, c.b, busy, kept)
 }
 
 func doneIsNotReleased(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	k := keys("done", "claimed")
-	wants(c, a, granted, k...)
-	markDone(c, a, time.Hour, k[0])
-	release(c, a, k...)
-	wants(c, b, done, k[0])
-	wants(c, b, granted, k[1])
+	wants(c, c.a, granted, k...)
+	markDone(c, c.a, time.Hour, k[0])
+	release(c, c.a, k...)
+	wants(c, c.b, done, k[0])
+	wants(c, c.b, granted, k[1])
 }
 
 func doneBeatsRelease(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	for range 30 {
 		k := keys("a", "b")
-		wants(c, a, granted, k...)
+		wants(c, c.a, granted, k...)
 		err := atOnce(2, func(i int) error {
 			if i == 0 {
-				return a.Done(c.Context(), k, time.Hour)
+				return c.a.Done(c.Context(), k, time.Hour)
 			}
-			return a.Release(c.Context(), k)
+			return c.a.Release(c.Context(), k)
 		})
 		c.mustNot(err, "Done or Release of the same keys at once")
-		wants(c, b, done, k[0])
-		wants(c, b, done, k[1])
+		wants(c, c.b, done, k[0])
+		wants(c, c.b, done, k[1])
 	}
 }
 
 func eventKeysDiffer(c *eventCase) {
-	a, b := c.Open(), c.Open()
 	all := similarKeys()
 	for _, key := range all {
-		wants(c, a, granted, key)
+		wants(c, c.a, granted, key)
 	}
 	for _, key := range all {
-		wants(c, b, busy, key)
+		wants(c, c.b, busy, key)
 	}
 	for i, key := range all {
 		if i%2 == 0 {
-			markDone(c, a, time.Hour, key)
+			markDone(c, c.a, time.Hour, key)
 		} else {
-			release(c, a, key)
+			release(c, c.a, key)
 		}
 	}
 	for i, key := range all {
 		if i%2 == 0 {
-			wants(c, b, done, key)
+			wants(c, c.b, done, key)
 		} else {
-			wants(c, b, granted, key)
+			wants(c, c.b, granted, key)
 		}
 	}
 }
 
 func oneOfManyClaims(c *eventCase) {
-	stores := []hotelstays.EventStore{c.Open(), c.Open()}
+	stores := []hotelstays.EventStore{c.a, c.b}
 	const callers = 12
 	for range 10 {
 		common := keys("a", "b", "c")
@@ -280,7 +268,7 @@ func oneOfManyClaims(c *eventCase) {
 }
 
 func noKeyTwice(c *eventCase) {
-	stores := []hotelstays.EventStore{c.Open(), c.Open()}
+	stores := []hotelstays.EventStore{c.a, c.b}
 	all := keys("a", "b", "c", "d", "e", "f")
 	var holders [6]atomic.Int32
 	var finished [6]atomic.Bool
@@ -338,23 +326,22 @@ func eventsAfterSetBack(c *eventCase) {
 		c.Log("Fleet.SetBack is nil: not tested")
 		return
 	}
-	a, b := c.Open(), c.Open()
 	k := keys("claimed", "done", "new")
-	wants(c, a, granted, k[0])
-	markDone(c, a, time.Hour, k[1])
+	wants(c, c.a, granted, k[0])
+	markDone(c, c.a, time.Hour, k[1])
 	c.SetBack(24 * time.Hour)
-	wants(c, b, busy, k[0])
-	wants(c, b, done, k[1])
-	wants(c, b, granted, k[2])
-	markDone(c, b, time.Hour, k[2])
-	wants(c, a, done, k[2])
+	wants(c, c.b, busy, k[0])
+	wants(c, c.b, done, k[1])
+	wants(c, c.b, granted, k[2])
+	markDone(c, c.b, time.Hour, k[2])
+	wants(c, c.a, done, k[2])
 }
 
 func eventsReturn(c *eventCase) {
-	s, k := c.Open(), keys("a", "b")
-	c.returnsWithCtx(s, []call{
-		{"Claim", func(ctx context.Context) error { _, err := s.Claim(ctx, k, time.Hour); return err }},
-		{"Done", func(ctx context.Context) error { return s.Done(ctx, k, time.Hour) }},
-		{"Release", func(ctx context.Context) error { return s.Release(ctx, k) }},
+	k := keys("a", "b")
+	c.returnsWithCtx(c.a, []call{
+		{"Claim", func(ctx context.Context) error { _, err := c.a.Claim(ctx, k, time.Hour); return err }},
+		{"Done", func(ctx context.Context) error { return c.a.Done(ctx, k, time.Hour) }},
+		{"Release", func(ctx context.Context) error { return c.a.Release(ctx, k) }},
 	})
 }

@@ -27,7 +27,7 @@ func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.Tok
 		}
 		return stores
 	}, opts...)
-	runAll(t, start, opts, leasePromises)
+	runAll(t, start, opts, leasePromises, func(*leaseCase) {})
 }
 
 type leaseCase = run[hotelstays.TokenLeaser]
@@ -89,63 +89,62 @@ func mustNotLease(c *leaseCase, s hotelstays.TokenLeaser, key string) {
 }
 
 func oneLease(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
-	mustLease(c, a, k)
-	mustNotLease(c, a, k)
-	mustNotLease(c, b, k)
+	k := key()
+	mustLease(c, c.a, k)
+	mustNotLease(c, c.a, k)
+	mustNotLease(c, c.b, k)
 }
 
 func releaseGivesOn(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
+	k := key()
 	for range 3 {
-		mustLease(c, a, k)()
-		mustLease(c, b, k)()
+		mustLease(c, c.a, k)()
+		mustLease(c, c.b, k)()
 	}
-	release := mustLease(c, a, k)
-	mustNotLease(c, b, k)
+	release := mustLease(c, c.a, k)
+	mustNotLease(c, c.b, k)
 	release()
-	mustLease(c, a, k)
-	mustNotLease(c, b, k)
+	mustLease(c, c.a, k)
+	mustNotLease(c, c.b, k)
 }
 
 func leasesPerKey(c *leaseCase) {
-	a, b := c.Open(), c.Open()
 	all := similarKeys()
 	for some := range slices.Chunk(all[1:], 15) { // not all: a process on a slow machine has to renew what it holds
 		some = append(some, all[0])
 		releases := make([]func(), len(some))
 		for i, key := range some {
-			releases[i] = mustLease(c, a, key)
+			releases[i] = mustLease(c, c.a, key)
 		}
 		for i, key := range some {
-			mustNotLease(c, b, key)
+			mustNotLease(c, c.b, key)
 			releases[i]()
-			mustLease(c, b, key)()
+			mustLease(c, c.b, key)()
 		}
 	}
 }
 
 func leaseLeavesToken(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
+	k := key()
 	first, second := newToken("first"), newToken("second")
-	release := mustLease(c, a, k)
-	wantNone(c, b, k)
-	store(c, a, k, first)
-	wantToken(c, b, k, first)
+	release := mustLease(c, c.a, k)
+	wantNone(c, c.b, k)
+	store(c, c.a, k, first)
+	wantToken(c, c.b, k, first)
 	release()
-	wantToken(c, b, k, first)
-	release = mustLease(c, b, k)
-	wantToken(c, b, k, first)
-	store(c, b, k, second)
-	mustNotLease(c, a, k)
-	compareAndDelete(c, a, k, second)
-	wantNone(c, b, k)
-	mustNotLease(c, a, k)
+	wantToken(c, c.b, k, first)
+	release = mustLease(c, c.b, k)
+	wantToken(c, c.b, k, first)
+	store(c, c.b, k, second)
+	mustNotLease(c, c.a, k)
+	compareAndDelete(c, c.a, k, second)
+	wantNone(c, c.b, k)
+	mustNotLease(c, c.a, k)
 	release()
 }
 
 func oneOfManyLeases(c *leaseCase) {
-	stores := []hotelstays.TokenLeaser{c.Open(), c.Open()}
+	stores := []hotelstays.TokenLeaser{c.a, c.b}
 	k := key()
 	var holders, leases atomic.Int32
 	err := atOnce(12, func(caller int) error {
@@ -178,17 +177,17 @@ func oneOfManyLeases(c *leaseCase) {
 }
 
 func liveHolderKeeps(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
+	k := key()
 	ctx, cancel := context.WithCancel(c.Context())
-	release, ok, err := a.TryLease(ctx, k)
+	release, ok, err := c.a.TryLease(ctx, k)
 	c.mustNot(err, "TryLease(%q)", k)
 	cancel()
 	if !ok {
 		c.broken("TryLease(%q) returned no lease, and no caller has it", k)
 	}
-	mustHold(c, b, k)
+	mustHold(c, c.b, k)
 	c.returnsWithin(c.patience(), "release", release)
-	mustLease(c, b, k)
+	mustLease(c, c.b, k)
 }
 
 // mustHold lets a fetch take its time, and wants its lease to last. Time must pass for the
@@ -224,40 +223,40 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 }
 
 func lateRelease(c *leaseCase) {
-	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
-	late := mustLease(c, a, k)
-	thaw := c.freeze(a)
-	release := takeOver(c, b, k)
+	third, k := c.Open(), key()
+	late := mustLease(c, c.a, k)
+	thaw := c.freeze(c.a)
+	release := takeOver(c, c.b, k)
 	thaw()
 	c.returnsWithin(deathTime, "a late release", late)
 	mustNotLease(c, third, k)
-	mustNotLease(c, a, k)
+	mustNotLease(c, c.a, k)
 	release()
 
-	late = mustLease(c, a, k)
-	thaw = c.freeze(a)
-	takeOver(c, b, k)()
+	late = mustLease(c, c.a, k)
+	thaw = c.freeze(c.a)
+	takeOver(c, c.b, k)()
 	thaw()
-	mustLease(c, a, k) // by the same process
+	mustLease(c, c.a, k) // by the same process
 	c.returnsWithin(deathTime, "a late release", late)
 	mustNotLease(c, third, k)
 }
 
 func deadHolderLoses(c *leaseCase) {
-	a, b, third, k := c.Open(), c.Open(), c.Open(), key()
-	mustLease(c, a, k)
-	thaw := c.freeze(a)
-	takeOver(c, b, k)
-	c.freeze(b)
+	third, k := c.Open(), key()
+	mustLease(c, c.a, k)
+	thaw := c.freeze(c.a)
+	takeOver(c, c.b, k)
+	c.freeze(c.b)
 	thaw()
 	takeOver(c, third, k)
 }
 
 func leasesReturn(c *leaseCase) {
-	a, b, k := c.Open(), c.Open(), key()
+	k := key()
 	var releases []func()
-	c.returnsWithCtx(a, []call{{"TryLease", func(ctx context.Context) error {
-		release, ok, err := a.TryLease(ctx, k)
+	c.returnsWithCtx(c.a, []call{{"TryLease", func(ctx context.Context) error {
+		release, ok, err := c.a.TryLease(ctx, k)
 		if ok && err == nil {
 			releases = append(releases, release)
 		}
@@ -266,5 +265,5 @@ func leasesReturn(c *leaseCase) {
 	for _, release := range releases {
 		release()
 	}
-	takeOver(c, b, k)
+	takeOver(c, c.b, k)
 }

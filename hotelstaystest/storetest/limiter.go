@@ -17,7 +17,7 @@ import (
 // tested.
 func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
 	t.Helper()
-	runAll(t, start, opts, limiterPromises)
+	runAll(t, start, opts, limiterPromises, rest)
 }
 
 type limiterCase = run[hotelstays.RateLimiter]
@@ -112,14 +112,11 @@ func send(permit hotelstays.Permit) {
 	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
 }
 
-// openTwo opens the limiters of two processes. A fresh server may rest before its first
-// grant; that is over.
-func openTwo(c *limiterCase) (a, b hotelstays.RateLimiter) {
+// rest ends the rest that a fresh server may take before its first grant.
+func rest(c *limiterCase) {
 	c.Helper()
-	a, b = c.Open(), c.Open()
-	giveBack(acquire(c, a, limited), acquire(c, b, limited))
+	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
 	time.Sleep(window / 2) // a limiter may report later what was given back
-	return a, b
 }
 
 // grantedWithin wants f to be over so soon that no slot became free by the passing of time.
@@ -133,17 +130,15 @@ func grantedWithin(c *limiterCase, what string, f func()) {
 }
 
 func allSlotsGranted(c *limiterCase) {
-	a, b := openTwo(c)
-	for _, l := range []hotelstays.RateLimiter{a, b} {
+	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
 		grantedWithin(c, "all slots that are free", func() { giveBack(acquireAll(c, l, limited)...) })
 		time.Sleep(window / 2)
 	}
 }
 
 func noMoreSlots(c *limiterCase) {
-	a, b := openTwo(c)
-	permits := acquireAll(c, a, limited)
-	for _, l := range []hotelstays.RateLimiter{a, b} {
+	permits := acquireAll(c, c.a, limited)
+	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
 		if permit, err := acquireWithin(c.Context(), l, limited, 2*window); err == nil {
 			giveBack(permit)
 			c.broken("with all %d permits out Acquire granted one more", len(permits))
@@ -153,10 +148,9 @@ func noMoreSlots(c *limiterCase) {
 }
 
 func everyCallerServed(c *limiterCase) {
-	a, b := openTwo(c)
 	callers := 3 * limited.Operation.RateLimit()
 	err := atOnce(callers, func(i int) error {
-		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, time.Minute)
+		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{c.a, c.b}[i%2], limited, time.Minute)
 		if err == nil {
 			send(permit)
 		}
@@ -166,26 +160,24 @@ func everyCallerServed(c *limiterCase) {
 }
 
 func unsentIsFree(c *limiterCase) {
-	a, b := openTwo(c)
 	for range 3 {
-		giveBack(acquireAll(c, a, limited)...)
+		giveBack(acquireAll(c, c.a, limited)...)
 		time.Sleep(window / 4) // until all processes know
 		grantedWithin(c, "all slots, after they were given back by another process,", func() {
-			giveBack(acquireAll(c, b, limited)...)
+			giveBack(acquireAll(c, c.b, limited)...)
 		})
 		time.Sleep(window / 2)
 	}
 	grantedWithin(c, "ten permits in a row that were not sent", func() {
 		for range 10 {
-			giveBack(acquire(c, a, limited))
+			giveBack(acquire(c, c.a, limited))
 		}
 	})
 }
 
 func unsentWakes(c *limiterCase) {
-	a, b := openTwo(c)
-	for _, l := range []hotelstays.RateLimiter{a, b} {
-		permits := acquireAll(c, a, limited)
+	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
+		permits := acquireAll(c, c.a, limited)
 		got := make(chan error, 1)
 		go func() {
 			permit, err := acquireWithin(c.Context(), l, limited, time.Minute)
@@ -216,11 +208,10 @@ func mustWait(c *limiterCase, l hotelstays.RateLimiter, until time.Time) {
 }
 
 func pauseHolds(c *limiterCase) {
-	a, _ := openTwo(c)
 	for _, span := range []time.Duration{2 * window, window / 2, -time.Hour} {
 		until := time.Now().Add(span)
-		a.Pause(limited, until)
-		mustWait(c, a, until)
+		c.a.Pause(limited, until)
+		mustWait(c, c.a, until)
 		if late := time.Since(until); span > 0 && late > window+c.patience() {
 			c.broken("the first slot was granted %s after the end of the pause", late)
 		}
@@ -228,12 +219,11 @@ func pauseHolds(c *limiterCase) {
 }
 
 func pauseHoldsWaiting(c *limiterCase) {
-	a, _ := openTwo(c)
-	permits := acquireAll(c, a, limited)
+	permits := acquireAll(c, c.a, limited)
 	grants := make(chan time.Time, len(permits))
 	for range permits {
 		go func() {
-			permit, err := acquireWithin(c.Context(), a, limited, time.Minute)
+			permit, err := acquireWithin(c.Context(), c.a, limited, time.Minute)
 			grants <- time.Now()
 			if err == nil {
 				giveBack(permit)
@@ -242,7 +232,7 @@ func pauseHoldsWaiting(c *limiterCase) {
 	}
 	time.Sleep(window / 4)
 	until := time.Now().Add(2 * window)
-	a.Pause(limited, until)
+	c.a.Pause(limited, until)
 	giveBack(permits...)
 	for range permits {
 		if early := until.Sub(<-grants); early > 0 {
@@ -252,55 +242,51 @@ func pauseHoldsWaiting(c *limiterCase) {
 }
 
 func pauseHoldsAll(c *limiterCase) {
-	a, b := openTwo(c)
 	until := time.Now().Add(4 * window)
-	a.Pause(limited, until)
-	time.Sleep(window)                          // until all processes know
-	mustWait(c, b, until.Add(-c.patience()/10)) // whose clocks may differ
+	c.a.Pause(limited, until)
+	time.Sleep(window)                            // until all processes know
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // whose clocks may differ
 }
 
 func longestPause(c *limiterCase) {
-	a, b := openTwo(c)
 	until := time.Now().Add(4 * window)
-	a.Pause(limited, until)
-	a.Pause(limited, time.Now().Add(window))
-	a.Pause(limited, time.Now().Add(-time.Hour))
+	c.a.Pause(limited, until)
+	c.a.Pause(limited, time.Now().Add(window))
+	c.a.Pause(limited, time.Now().Add(-time.Hour))
 	time.Sleep(window) // until all processes know
-	b.Pause(limited, time.Now().Add(window/2))
+	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, a, until)
+	mustWait(c, c.a, until)
 }
 
 func pauseOfOne(c *limiterCase) {
-	a, _ := openTwo(c)
 	others := []hotelstays.RateLimitKey{budget(hotelstays.OpBook), elsewhere}
 	for _, key := range others { // a first grant may take longer
-		giveBack(acquire(c, a, key))
+		giveBack(acquire(c, c.a, key))
 	}
-	a.Pause(limited, time.Now().Add(20*window))
-	a.Pause(budget(hotelstays.OpOAuthToken), time.Now().Add(20*window))
+	c.a.Pause(limited, time.Now().Add(20*window))
+	c.a.Pause(budget(hotelstays.OpOAuthToken), time.Now().Add(20*window))
 	time.Sleep(window / 2)
 	for _, key := range others {
-		grantedWithin(c, fmt.Sprintf("a slot of %s during a pause of %s", key, limited), func() { giveBack(acquire(c, a, key)) })
+		grantedWithin(c, fmt.Sprintf("a slot of %s during a pause of %s", key, limited), func() { giveBack(acquire(c, c.a, key)) })
 	}
 }
 
 func separateBudgets(c *limiterCase) {
-	a, b := openTwo(c)
 	others := []hotelstays.RateLimitKey{elsewhere, budget(hotelstays.OpBook), budget(hotelstays.OpCheckAvail),
 		budget(hotelstays.OpCancel), budget(hotelstays.OpQueryOrders)}
 	for _, key := range others { // a first grant may take longer
-		giveBack(acquire(c, a, key), acquire(c, b, key))
+		giveBack(acquire(c, c.a, key), acquire(c, c.b, key))
 	}
 	time.Sleep(window / 2)
-	permits := acquireAll(c, a, limited)
+	permits := acquireAll(c, c.a, limited)
 	for _, key := range others {
 		grantedWithin(c, fmt.Sprintf("all slots of %s while those of others are taken", key), func() {
-			permits = append(permits, acquireAll(c, b, key)...)
+			permits = append(permits, acquireAll(c, c.b, key)...)
 		})
 	}
 	oauth := budget(hotelstays.OpOAuthToken)
-	permit, err := acquireWithin(c.Context(), a, oauth, c.patience())
+	permit, err := acquireWithin(c.Context(), c.a, oauth, c.patience())
 	c.mustNot(err, "Acquire(%s), with the slots of other operations taken,", oauth)
 	if permit != nil {
 		send(permit)
@@ -309,11 +295,10 @@ func separateBudgets(c *limiterCase) {
 }
 
 func unlimitedAtOnce(c *limiterCase) {
-	l := c.Open()
 	grantedWithin(c, "permits of operations without a rate limit", func() {
 		for range 200 {
 			for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
-				permit, err := acquireWithin(c.Context(), l, budget(op), c.patience())
+				permit, err := acquireWithin(c.Context(), c.a, budget(op), c.patience())
 				c.mustNot(err, "Acquire(%s)", op)
 				if permit != nil {
 					send(permit)
@@ -324,9 +309,8 @@ func unlimitedAtOnce(c *limiterCase) {
 }
 
 func acquireReturns(c *limiterCase) {
-	a, b := openTwo(c)
-	permits := acquireAll(c, a, limited)
-	for _, l := range []hotelstays.RateLimiter{a, b} {
+	permits := acquireAll(c, c.a, limited)
+	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
 		ctx, cancel := context.WithCancel(c.Context())
 		time.AfterFunc(window/2, cancel)
 		var err error
@@ -349,21 +333,19 @@ func acquireReturns(c *limiterCase) {
 }
 
 func endedTakesNone(c *limiterCase) {
-	a, b := openTwo(c)
 	ctx, cancel := context.WithCancel(c.Context())
 	cancel()
 	for range 2 * limited.Operation.RateLimit() {
-		if _, err := a.Acquire(ctx, limited); !errors.Is(err, context.Canceled) {
+		if _, err := c.a.Acquire(ctx, limited); !errors.Is(err, context.Canceled) {
 			c.broken("Acquire with a cancelled ctx returned the error %v", err)
 		}
 	}
 	time.Sleep(window / 2)
-	grantedWithin(c, "all slots, after calls with an ended ctx,", func() { giveBack(acquireAll(c, b, limited)...) })
+	grantedWithin(c, "all slots, after calls with an ended ctx,", func() { giveBack(acquireAll(c, c.b, limited)...) })
 }
 
 func givenUpTakesNone(c *limiterCase) {
-	a, b := openTwo(c)
-	permits := acquireAll(c, a, limited)
+	permits := acquireAll(c, c.a, limited)
 	given := make(chan struct{})
 	go func() { // at the very moment at which the callers give up
 		defer close(given)
@@ -371,7 +353,7 @@ func givenUpTakesNone(c *limiterCase) {
 		giveBack(permits...)
 	}()
 	_ = atOnce(4*limited.Operation.RateLimit(), func(i int) error {
-		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{a, b}[i%2], limited, window/2)
+		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{c.a, c.b}[i%2], limited, window/2)
 		if err == nil {
 			giveBack(permit)
 		}
@@ -379,16 +361,15 @@ func givenUpTakesNone(c *limiterCase) {
 	})
 	<-given
 	time.Sleep(window)
-	grantedWithin(c, "all slots, after callers that gave up,", func() { giveBack(acquireAll(c, b, limited)...) })
+	grantedWithin(c, "all slots, after callers that gave up,", func() { giveBack(acquireAll(c, c.b, limited)...) })
 }
 
 func sentDoesNotBlock(c *limiterCase) {
-	a, _ := openTwo(c)
-	permits := acquireAll(c, a, limited)
+	permits := acquireAll(c, c.a, limited)
 	if c.Freeze == nil {
 		c.Log("Fleet.Freeze is nil: not tested with a store that hangs")
 	}
-	c.freeze(a)
+	c.freeze(c.a)
 	for i, permit := range permits {
 		if i > 0 {
 			c.returnsWithin(c.patience(), "Sent", permit.Sent)
@@ -402,10 +383,9 @@ func deadSlotsComeBack(c *limiterCase) {
 		c.Log("Fleet.Freeze is nil: not tested")
 		return
 	}
-	a, b := openTwo(c)
-	permits := acquireAll(c, a, limited)
-	thaw := c.freeze(a)
-	giveBack(acquireAll(c, b, limited)...)
+	permits := acquireAll(c, c.a, limited)
+	thaw := c.freeze(c.a)
+	giveBack(acquireAll(c, c.b, limited)...)
 	thaw()
 	giveBack(permits...)
 }

@@ -38,7 +38,6 @@ func busiest(times []time.Time) int {
 
 func drive(c *limiterCase, traffic *traffic) {
 	c.Helper()
-	a, b := openTwo(c)
 	span := 10 * time.Second
 	if !c.bubble {
 		span = 4 * time.Second
@@ -48,7 +47,7 @@ func drive(c *limiterCase, traffic *traffic) {
 	traffic.begin = time.Now()
 	err := atOnce(16, func(caller int) error {
 		for ctx.Err() == nil {
-			permit, err := []hotelstays.RateLimiter{a, b}[caller%2].Acquire(ctx, limited)
+			permit, err := []hotelstays.RateLimiter{c.a, c.b}[caller%2].Acquire(ctx, limited)
 			switch {
 			case err == nil:
 				traffic.send(permit)

@@ -55,16 +55,23 @@ type run[S any] struct {
 	Fleet[S]
 	settings
 	says, look string
+	a, b       S // two processes
 }
 
-func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts []Option, promises []promise[S]) {
+// runAll runs the case of each promise, after begin.
+func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts []Option, promises []promise[S], begin func(*run[S])) {
 	t.Helper()
 	var set settings
 	for _, opt := range opts {
 		opt(&set)
 	}
 	for _, p := range promises {
-		test := func(t *testing.T) { p.test(&run[S]{t, start(t), set, p.says, p.look}) }
+		test := func(t *testing.T) {
+			c := &run[S]{T: t, Fleet: start(t), settings: set, says: p.says, look: p.look}
+			c.a, c.b = c.Open(), c.Open()
+			begin(c)
+			p.test(c)
+		}
 		t.Run(p.name, func(t *testing.T) {
 			if set.bubble {
 				synctest.Test(t, test)

@@ -18,7 +18,7 @@ import (
 // TestTokenStore tests a TokenStore. start starts a fleet for one case.
 func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenStore], opts ...Option) {
 	t.Helper()
-	runAll(t, start, opts, tokenPromises)
+	runAll(t, start, opts, tokenPromises, func(*tokenCase) {})
 }
 
 type tokenCase = run[hotelstays.TokenStore]
@@ -93,21 +93,19 @@ func wantNone[S any](c *run[S], s hotelstays.TokenStore, key string) {
 }
 
 func loadWithoutToken(c *tokenCase) {
-	s := c.Open()
-	wantNone(c, s, key())
+	wantNone(c, c.a, key())
 	k := key()
-	store(c, s, k, newToken("token"))
-	wantNone(c, s, k+"-of-another")
+	store(c, c.a, k, newToken("token"))
+	wantNone(c, c.a, k+"-of-another")
 }
 
 func loadReturnsStored(c *tokenCase) {
-	s := c.Open()
 	for _, value := range []string{"short", strings.Repeat("long", 2000),
 		`"quoted" 'and' \escaped; --`, "trailing==", "CASE", "case", "%5B$1?{}[]*"} {
 		k, want := key(), newToken(value)
-		store(c, s, k, want)
-		wantToken(c, s, k, want)
-		got := load(c, s, k).Expiry
+		store(c, c.a, k, want)
+		wantToken(c, c.a, k, want)
+		got := load(c, c.a, k).Expiry
 		if early := want.Expiry.Sub(got); early < 0 || early >= time.Second {
 			c.broken("a token with the expiry %v was loaded with %v", want.Expiry, got)
 		}
@@ -115,152 +113,146 @@ func loadReturnsStored(c *tokenCase) {
 }
 
 func everyProcessLoads(c *tokenCase) {
-	a, b, k, want := c.Open(), c.Open(), key(), newToken("token")
-	wantNone(c, b, k)
-	store(c, a, k, want)
-	wantToken(c, b, k, want)
+	k, want := key(), newToken("token")
+	wantNone(c, c.b, k)
+	store(c, c.a, k, want)
+	wantToken(c, c.b, k, want)
 	wantToken(c, c.Open(), k, want)
 }
 
 func laterReplaces(c *tokenCase) {
-	a, b, k := c.Open(), c.Open(), key()
+	k := key()
 	short, lasting := newToken("first"), hotelstays.Token{Value: types.NewSecret("second")}
-	store(c, a, k, short)
-	store(c, b, k, lasting)
-	wantToken(c, a, k, lasting)
-	if expiry := load(c, a, k).Expiry; !expiry.IsZero() {
+	store(c, c.a, k, short)
+	store(c, c.b, k, lasting)
+	wantToken(c, c.a, k, lasting)
+	if expiry := load(c, c.a, k).Expiry; !expiry.IsZero() {
 		c.broken("a token without an expiry was loaded with that of its predecessor, %v", expiry)
 	}
-	store(c, a, k, short)
-	wantToken(c, b, k, short)
+	store(c, c.a, k, short)
+	wantToken(c, c.b, k, short)
 }
 
 func tokenWithoutExpiryStays(c *tokenCase) {
-	s, k, want := c.Open(), key(), hotelstays.Token{Value: types.NewSecret("lasting")}
-	store(c, s, k, want)
+	k, want := key(), hotelstays.Token{Value: types.NewSecret("lasting")}
+	store(c, c.a, k, want)
 	if !c.isWaiting() {
 		c.pass(1000 * time.Hour)
 	}
-	wantToken(c, s, k, want)
-	if expiry := load(c, s, k).Expiry; !expiry.IsZero() {
+	wantToken(c, c.a, k, want)
+	if expiry := load(c, c.a, k).Expiry; !expiry.IsZero() {
 		c.broken("a token without an expiry was loaded with the expiry %v", expiry)
 	}
 }
 
 func tokenUntilExpiry(c *tokenCase) {
-	a, b := c.Open(), c.Open()
 	var k string
 	c.halfway(func(life time.Duration) {
 		// Rounded down to a second, half a second is nothing.
 		k = key()
-		store(c, a, k, hotelstays.Token{Value: types.NewSecret("short-lived"), Expiry: time.Now().Add(life + time.Second)})
+		store(c, c.a, k, hotelstays.Token{Value: types.NewSecret("short-lived"), Expiry: time.Now().Add(life + time.Second)})
 	}, func() string {
-		if load(c, b, k).Value.IsZero() {
+		if load(c, c.b, k).Value.IsZero() {
 			return "there is no token"
 		}
 		return ""
 	})
 	c.pass(slack)
-	wantNone(c, b, k)
-	wantNone(c, a, k)
+	wantNone(c, c.b, k)
+	wantNone(c, c.a, k)
 }
 
 func pastExpiry(c *tokenCase) {
-	s := c.Open()
 	for _, expiry := range []time.Time{time.Now(), time.Now().Add(-time.Hour), time.Unix(1, 0)} {
 		k := key()
-		_ = s.Store(c.Context(), k, hotelstays.Token{Value: types.NewSecret("late"), Expiry: expiry})
-		wantNone(c, s, k)
+		_ = c.a.Store(c.Context(), k, hotelstays.Token{Value: types.NewSecret("late"), Expiry: expiry})
+		wantNone(c, c.a, k)
 	}
 }
 
 func tokenKeysDiffer(c *tokenCase) {
-	a, b := c.Open(), c.Open()
 	all := similarKeys()
 	long := key() + strings.Repeat("x", 900)
 	all = append(all, "https://host.example ticket:"+key(), long, long+"a", long+"b")
 	value := func(i int) hotelstays.Token { return newToken(fmt.Sprintf("token %d", i)) }
 	for i, key := range all {
-		store(c, a, key, value(i))
+		store(c, c.a, key, value(i))
 	}
 	for i, key := range all {
-		wantToken(c, b, key, value(i))
+		wantToken(c, c.b, key, value(i))
 	}
 	for i, key := range all {
 		if i%2 == 0 {
-			compareAndDelete(c, b, key, value(i))
+			compareAndDelete(c, c.b, key, value(i))
 		}
 	}
 	for i, key := range all {
 		if i%2 == 0 {
-			wantNone(c, a, key)
+			wantNone(c, c.a, key)
 		} else {
-			wantToken(c, a, key, value(i))
+			wantToken(c, c.a, key, value(i))
 		}
 	}
 }
 
 func deletesRefused(c *tokenCase) {
-	a, b, k, refused := c.Open(), c.Open(), key(), newToken("refused")
-	store(c, a, k, refused)
-	compareAndDelete(c, b, k, load(c, b, k))
-	wantNone(c, a, k)
-	wantNone(c, b, k)
-	store(c, a, k, newToken("successor"))
-	wantToken(c, b, k, newToken("successor"))
+	k, refused := key(), newToken("refused")
+	store(c, c.a, k, refused)
+	compareAndDelete(c, c.b, k, load(c, c.b, k))
+	wantNone(c, c.a, k)
+	wantNone(c, c.b, k)
+	store(c, c.a, k, newToken("successor"))
+	wantToken(c, c.b, k, newToken("successor"))
 }
 
 func comparesValue(c *tokenCase) {
-	s := c.Open()
 	for _, expiry := range []time.Time{{}, time.Now().Add(time.Minute), time.Now().Add(48 * time.Hour)} {
 		k := key()
-		store(c, s, k, newToken("refused"))
-		compareAndDelete(c, s, k, hotelstays.Token{Value: types.NewSecret("refused"), Expiry: expiry})
-		wantNone(c, s, k)
+		store(c, c.a, k, newToken("refused"))
+		compareAndDelete(c, c.a, k, hotelstays.Token{Value: types.NewSecret("refused"), Expiry: expiry})
+		wantNone(c, c.a, k)
 	}
 }
 
 func keepsOthers(c *tokenCase) {
-	s, k, other, want := c.Open(), key(), key(), newToken("Successor")
-	store(c, s, k, want)
-	store(c, s, other, want)
+	k, other, want := key(), key(), newToken("Successor")
+	store(c, c.a, k, want)
+	store(c, c.a, other, want)
 	for _, refused := range []string{"refused", "", "successor", "Successor ", "Succ", "%"} {
-		compareAndDelete(c, s, k, hotelstays.Token{Value: types.NewSecret(refused), Expiry: want.Expiry})
-		wantToken(c, s, k, want)
+		compareAndDelete(c, c.a, k, hotelstays.Token{Value: types.NewSecret(refused), Expiry: want.Expiry})
+		wantToken(c, c.a, k, want)
 	}
-	compareAndDelete(c, s, k, want)
-	wantNone(c, s, k)
-	wantToken(c, s, other, want)
+	compareAndDelete(c, c.a, k, want)
+	wantNone(c, c.a, k)
+	wantToken(c, c.a, other, want)
 }
 
 func deletesNothing(c *tokenCase) {
-	s := c.Open()
-	compareAndDelete(c, s, key(), newToken("refused"))
+	compareAndDelete(c, c.a, key(), newToken("refused"))
 	k := key()
-	store(c, s, k, newToken("refused"))
-	compareAndDelete(c, s, k, newToken("refused"))
-	compareAndDelete(c, s, k, newToken("refused"))
-	wantNone(c, s, k)
+	store(c, c.a, k, newToken("refused"))
+	compareAndDelete(c, c.a, k, newToken("refused"))
+	compareAndDelete(c, c.a, k, newToken("refused"))
+	wantNone(c, c.a, k)
 }
 
 func successorStays(c *tokenCase) {
-	a, b := c.Open(), c.Open()
 	for range 50 {
 		k, refused, successor := key(), newToken("refused"), newToken("successor")
-		store(c, a, k, refused)
+		store(c, c.a, k, refused)
 		err := atOnce(3, func(i int) error {
 			if i == 0 {
-				return b.Store(c.Context(), k, successor)
+				return c.b.Store(c.Context(), k, successor)
 			}
-			return a.CompareAndDelete(c.Context(), k, refused)
+			return c.a.CompareAndDelete(c.Context(), k, refused)
 		})
 		c.mustNot(err, "Store or CompareAndDelete of one key at once")
-		wantToken(c, a, k, successor)
+		wantToken(c, c.a, k, successor)
 	}
 }
 
 func wholeTokens(c *tokenCase) {
-	stores := []hotelstays.TokenStore{c.Open(), c.Open()}
+	stores := []hotelstays.TokenStore{c.a, c.b}
 	k, begin := key(), time.Now().Truncate(time.Second)
 	all := make([]hotelstays.Token, 8)
 	for i := range all {
@@ -293,8 +285,7 @@ func wholeTokens(c *tokenCase) {
 }
 
 func tokensReturn(c *tokenCase) {
-	s := c.Open()
-	c.returnsWithCtx(s, tokenCalls(s))
+	c.returnsWithCtx(c.a, tokenCalls(c.a))
 }
 
 func tokenCalls(s hotelstays.TokenStore) []call {
