@@ -97,93 +97,57 @@ func TestHandOverAfterTheProof(t *testing.T) {
 // Each transition accepts some phases only, and otherwise changes nothing.
 func TestTransitions(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
-	transitions := map[string]struct {
-		of   func(b durable.Booking) (durable.Booking, bool)
+	soon, late := after(time.Second), after(time.Hour)
+	type booking = durable.Booking
+	for name, tc := range map[string]struct {
+		of   func(b booking) (booking, bool)
 		from string
-		want func(b durable.Booking) durable.Booking
+		want func(b *booking)
 	}{
-		"start": {
-			func(b durable.Booking) (durable.Booking, bool) {
-				next, err := b.Start(after(time.Minute))
-				if err != nil {
-					want := durable.ErrAlreadyStarted
-					switch {
-					case b.Ending.HasOrder():
-						want = durable.ErrAlreadyBooked
-					case b.Ending != "":
-						want = durable.ErrNotBegun
-					}
-					assert.ErrorIs(t, err, want)
-				}
-				return next, err == nil
-			},
-			"waiting",
-			func(b durable.Booking) durable.Booking {
-				b.BookBy, b.Due = after(bookedBy), after(bookedBy)
-				return b
-			},
-		},
-		"wake": {
-			func(b durable.Booking) (durable.Booking, bool) { return b.Wake(after(time.Second)) },
-			"booking, polling, taken over",
-			func(b durable.Booking) durable.Booking {
-				b.Due, b.Recovery.NextPoll = after(time.Second), after(time.Second)
-				return b
-			},
-		},
-		"abandon": {
-			func(b durable.Booking) (durable.Booking, bool) {
-				next, err := b.Abandon(after(time.Second))
-				assert.Equal(t, b.Ending != "", errors.Is(err, durable.ErrNotBegun))
-				return next, err == nil
-			},
-			"waiting, polling, taken over",
-			func(b durable.Booking) durable.Booking {
-				b.Ending = durable.EndingAbandoned
-				return b
-			},
-		},
-		"retry": {
-			func(b durable.Booking) (durable.Booking, bool) {
-				next, err := b.Retry(after(time.Second))
-				assert.Equal(t, err != nil && b.Ending != "", errors.Is(err, durable.ErrNotBegun))
-				return next, err == nil
-			},
-			"booking, polling, taken over, abandoned",
-			func(b durable.Booking) durable.Booking {
-				b.Due, b.Recovery.NextPoll, b.Ending = after(time.Second), after(time.Second), ""
-				return b
-			},
-		},
-		"hand over": {
-			func(b durable.Booking) (durable.Booking, bool) { return b.HandOver(recovery) },
+		"start": {func(b booking) (booking, bool) {
+			next, err := b.Start(after(time.Minute))
+			want := durable.ErrAlreadyStarted
+			switch {
+			case err == nil:
+				want = nil
+			case b.Ending.HasOrder():
+				want = durable.ErrAlreadyBooked
+			case b.Ending != "":
+				want = durable.ErrNotBegun
+			}
+			assert.ErrorIs(t, err, want)
+			return next, err == nil
+		}, "waiting", func(b *booking) { b.BookBy, b.Due = after(bookedBy), after(bookedBy) }},
+		"wake": {func(b booking) (booking, bool) { return b.Wake(soon) },
+			"booking, polling, taken over", func(b *booking) { b.Due, b.Recovery.NextPoll = soon, soon }},
+		"abandon": {func(b booking) (booking, bool) {
+			next, err := b.Abandon(soon)
+			assert.Equal(t, b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+			return next, err == nil
+		}, "waiting, polling, taken over", func(b *booking) { b.Ending = durable.EndingAbandoned }},
+		"retry": {func(b booking) (booking, bool) {
+			next, err := b.Retry(soon)
+			assert.Equal(t, err != nil && b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+			return next, err == nil
+		}, "booking, polling, taken over, abandoned", func(b *booking) { b.Due, b.Recovery.NextPoll, b.Ending = soon, soon, "" }},
+		"hand over": {func(b booking) (booking, bool) { return b.HandOver(recovery) },
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
-			func(durable.Booking) durable.Booking {
-				return durable.Booking{Recovery: recovery, BookBy: after(time.Second), Due: after(time.Minute)}
-			},
-		},
-		"earlier round's Book ends": {
-			func(b durable.Booking) (durable.Booking, bool) { return b.EarlierEnded(after(time.Hour)) },
-			"waiting, booking, polling, taken over",
-			func(b durable.Booking) durable.Booking {
-				b.Earlier = after(time.Hour)
-				if !b.Recovery.EndedAt.IsZero() {
-					b.Recovery.EndedAt, b.Recovery.Polls, b.Recovery.NextPoll, b.Due = after(time.Hour), 0, after(time.Hour), after(time.Hour)
+			func(b *booking) { *b = booking{Recovery: recovery, BookBy: soon, Due: after(time.Minute)} }},
+		"earlier round's Book ends": {func(b booking) (booking, bool) { return b.EarlierEnded(late) },
+			"waiting, booking, polling, taken over", func(b *booking) {
+				if b.Earlier = late; !b.Recovery.EndedAt.IsZero() {
+					b.Recovery.EndedAt, b.Recovery.Polls, b.Recovery.NextPoll, b.Due = late, 0, late, late
 				}
-				return b
-			},
-		},
-	}
-	for name, tc := range transitions {
+			}},
+	} {
 		for phase, b := range bookings {
 			t.Run(name+" from "+phase, func(t *testing.T) {
 				next, ok := tc.of(b)
 				require.Equal(t, slices.Contains(strings.Split(tc.from, ", "), phase), ok)
-				if !ok {
-					assert.Equal(t, b, next)
-					return
+				if ok {
+					tc.want(&b)
 				}
-				assert.Equal(t, tc.want(b), next)
+				assert.Equal(t, b, next)
 			})
 		}
 	}
@@ -256,34 +220,30 @@ func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 
 func TestPolled(t *testing.T) {
 	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
-	outcome := func(state hotelstays.BookingState) *hotelstays.BookingOutcome {
-		return &hotelstays.BookingOutcome{State: state, Recovery: &open}
-	}
 	unverifiedTwice := polling
 	unverifiedTwice.Unverified = 2
+	becomes := func(unverified int, due time.Duration) durable.Booking {
+		return durable.Booking{Recovery: open, BookBy: after(0), Unverified: unverified, Due: after(due)}
+	}
 	for name, tc := range map[string]struct {
 		booking durable.Booking
-		outcome *hotelstays.BookingOutcome
+		state   hotelstays.BookingState
 		err     error
 		want    durable.Booking
 	}{
-		"open": {polling, outcome(hotelstays.BookingOpen), nil,
-			durable.Booking{Recovery: open, BookBy: after(0), Due: after(90 * time.Second)}},
-		"unverified, with the first pause": {polling, outcome(hotelstays.BookingUnverified), nil,
-			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 1, Due: after(180 * time.Second)}},
-		"unverified, with the third pause": {unverifiedTwice, outcome(hotelstays.BookingUnverified), nil,
-			durable.Booking{Recovery: open, BookBy: after(0), Unverified: 3, Due: after(630 * time.Second)}},
-		"absent by another machine's clock": {polling, outcome(hotelstays.BookingAbsent), nil,
-			durable.Booking{Recovery: open, BookBy: after(0), Due: after(90 * time.Second)}},
-		"interrupted":          {polling, outcome(hotelstays.BookingOpen), unknown, polling},
-		"a recovery of others": {polling, nil, &hotelstays.ValidationError{}, polling},
+		"open":                              {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
+		"unverified, with the first pause":  {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
+		"unverified, with the third pause":  {unverifiedTwice, hotelstays.BookingUnverified, nil, becomes(3, 630*time.Second)},
+		"absent by another machine's clock": {polling, hotelstays.BookingAbsent, nil, becomes(0, 90*time.Second)},
+		"interrupted":                       {polling, hotelstays.BookingOpen, unknown, polling},
 	} {
-		t.Run(name, func(t *testing.T) {
-			next, final := tc.booking.Polled(after(30*time.Second), tc.outcome, tc.err)
-			assert.Nil(t, final)
-			assert.Equal(t, tc.want, next)
-		})
+		next, final := tc.booking.Polled(after(30*time.Second), &hotelstays.BookingOutcome{State: tc.state, Recovery: &open}, tc.err)
+		assert.Nil(t, final, name)
+		assert.Equal(t, tc.want, next, name)
 	}
+	next, final := polling.Polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
+	assert.Nil(t, final, "a recovery of others")
+	assert.Equal(t, polling, next)
 }
 
 // Polls for many references follow the schedule of a recovery, up to the one that proves

@@ -215,8 +215,7 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 // handedOver hands over what the process of a job knows, with an unknown outcome.
 func (w *world) handedOver(job *bookingJob, recovery *hotelstays.BookingRecovery) {
 	w.Helper()
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(w, w.handOver(w.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), &unknown)
+	require.ErrorAs(w, w.handOver(w.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), new(*hotelstays.OutcomeUnknownError))
 }
 
 // marked begins a booking, and marks it as sent by a Book of a minute.

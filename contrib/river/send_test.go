@@ -130,8 +130,7 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 	w.handedOver(frozen, w.ended("ref-1", 0))
 	held.Release()
 	err := <-done
-	var unknown *hotelstays.OutcomeUnknownError
-	require.ErrorAs(t, err, &unknown)
+	require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 	assert.ErrorIs(t, err, hotelstays.ErrRateChanged)
 	assert.Equal(t, 1, w.Row("ref-1").Ended, "by the first round alone")
 }

@@ -29,8 +29,7 @@ func TestWorkerIsSlowerThanSend(t *testing.T) {
 	late := fetch[bookingArgs](w, "ref-1")
 	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
 	require.NoError(t, err)
-	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), late), &snooze)
+	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), late), new(*river.JobSnoozeError))
 	require.NoError(t, w.end(late.ID, "ref-1", hotelstays.BookingAbsent))
 	require.NoError(t, w.bookingWorker().Work(t.Context(), late))
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
@@ -128,8 +127,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			w.handedOver(book, w.ended("ref-1", 0))
 			stored := w.job("ref-1")
 			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
-			var snooze *river.JobSnoozeError
-			require.ErrorAs(t, w.bookingWorker().Work(t.Context(), polled), &snooze)
+			require.ErrorAs(t, w.bookingWorker().Work(t.Context(), polled), new(*river.JobSnoozeError))
 			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 			assert.Equal(t, stored, w.job("ref-1"))
 			assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))

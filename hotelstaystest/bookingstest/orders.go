@@ -82,8 +82,7 @@ func cancelledOnce[Tx any](w *World[Tx]) {
 	wg.Wait()
 	require.EqualValues(w, 1, begun.Load())
 	assert.Zero(w, w.cancels())
-	var invalid *hotelstays.ValidationError
-	require.ErrorAs(w, w.CancelAlone("ref-2", func(r *durable.CancelRequest) { r.SessionID = "" }), &invalid)
+	require.ErrorAs(w, w.CancelAlone("ref-2", func(r *durable.CancelRequest) { r.SessionID = "" }), new(*hotelstays.ValidationError))
 	for range 3 {
 		w.Another(nil).Work()
 	}
