@@ -17,6 +17,7 @@ import (
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -24,15 +25,6 @@ const (
 	bookers = 8
 	each    = 8 // bookings of a booker in a round
 )
-
-// unlimited grants everything at once.
-type unlimited struct{}
-
-func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	return nil, nil
-}
-
-func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 type bookFunc func(context.Context, *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error)
 
@@ -94,7 +86,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = bookers
 	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(unlimited{}))
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
 	require.NoError(b, err)
 	b.Cleanup(client.CloseIdleConnections)
 

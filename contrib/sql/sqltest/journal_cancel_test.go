@@ -45,27 +45,65 @@ func TestFrozenCancel(t *testing.T) {
 	})
 }
 
-// A worker that has lost its lease while it read the order sends and delivers nothing.
-func TestStaleWorkerSendsNoCancel(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, nil)
-		p.Booked("ref-1", "the next")
-		slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
-		require.NoError(t, p.CancelAlone("ref-1", nil))
-		stopSlow := slow.Work()
-		read.Wait()
-		p.SetCancelRule("ref-1", hotelstaystest.CancelNeedsReason)
-		require.NoError(t, p.Wake(t.Context(), "ref-1"))
-		stop := p.Work()
-		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-		stop()
-		read.Release()
-		require.NoError(t, p.CancelAlone("the next", nil))
-		p.CancelEnds("the next", durable.CancelDone, 1, 0) // it has done what it does with the first
-		stopSlow()
-		p.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-		assert.Equal(t, 2, p.Ledger().Count(hotelstays.OpCancel))
-	})
+// A worker that has lost its lease while it read an order sends, stores and delivers nothing.
+func TestStaleWorkerChangesNothing(t *testing.T) {
+	type step = func(p *process, reference string)
+	booked := func(p *process, reference string) { p.Booked(reference) }
+	woken := func(p *process, reference string) { require.NoError(p, p.Wake(p.Context(), reference)) }
+	for name, c := range map[string]struct {
+		prepare, begin, meanwhile, ended step
+		cancels                          int
+	}{
+		"a booking": {
+			prepare: func(p *process, reference string) { p.SendUnknown(reference, bookingstest.BookMade) }, begin: woken, meanwhile: woken,
+			ended: func(p *process, reference string) {
+				p.HasState(reference, durable.EndingFound, 0)
+				assert.Equal(p, 1, p.Row(reference).Ended)
+			},
+		},
+		"a cancellation": {
+			prepare: booked, begin: func(p *process, reference string) { require.NoError(p, p.CancelAlone(reference, nil)) },
+			meanwhile: func(p *process, reference string) {
+				p.SetCancelRule(reference, hotelstaystest.CancelNeedsReason)
+				woken(p, reference)
+			},
+			ended: func(p *process, reference string) {
+				p.CancelEnds(reference, map[string]durable.CancelEnding{"ref-1": durable.CancelRefused, "next": durable.CancelDone}[reference], 1, 0)
+			}, cancels: 2,
+		},
+		"a change of an order": {
+			prepare: booked, begin: func(p *process, reference string) {
+				p.SetOrderStatus(reference, 3) // cancelled
+				woken(p, reference)
+			}, meanwhile: woken,
+			ended: func(p *process, reference string) {
+				p.Eventually("its change is delivered", func() bool { return p.changes(reference) > 0 })
+				assert.EqualValues(p, 1, p.changes(reference))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				p := newProcess(t, db, db.followBookings)
+				c.prepare(p, "ref-1")
+				c.prepare(p, "next")
+				slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
+				c.begin(p, "ref-1")
+				stopSlow := slow.Work()
+				read.Wait()
+				c.meanwhile(p, "ref-1")
+				stop := p.Work()
+				c.ended(p, "ref-1")
+				stop()
+				read.Release()
+				c.begin(p, "next")
+				c.ended(p, "next") // the stale worker has done what it does with the first
+				stopSlow()
+				c.ended(p, "ref-1")
+				assert.Equal(t, c.cancels, p.Ledger().Count(hotelstays.OpCancel))
+			})
+		})
+	}
 }
 
 // A worker that is stopped while it reads the order gives the cancellation back.
@@ -183,30 +221,6 @@ func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder =
 func (p *process) changes(reference string) int64 {
 	p.Helper()
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
-}
-
-// So does one that has lost the lease of an order that has changed.
-func TestStaleWorkerDeliversNoChange(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		p := newProcess(t, db, db.followBookings)
-		p.Booked("ref-1", "the next")
-		p.SetOrderStatus("ref-1", 3) // cancelled
-		slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
-		require.NoError(t, p.Wake(t.Context(), "ref-1"))
-		stopSlow := slow.Work()
-		read.Wait()
-		require.NoError(t, p.Wake(t.Context(), "ref-1"))
-		stop := p.Work()
-		p.Eventually("it is delivered", func() bool { return p.changes("ref-1") == 1 })
-		stop()
-		p.SetOrderStatus("the next", 3)
-		read.Release()
-		require.NoError(t, p.Wake(t.Context(), "the next"))
-		p.Eventually("it has done what it does with the first", func() bool { return p.changes("the next") == 1 })
-		stopSlow()
-		assert.EqualValues(t, 1, p.changes("ref-1"))
-		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`), "it is settled, and not read again")
-	})
 }
 
 // An order that settles as it was is no change.

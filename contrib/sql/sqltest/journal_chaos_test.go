@@ -67,7 +67,9 @@ func TestProcessesDie(t *testing.T) {
 		p := newProcess(t, db, nil, config)
 		p.Lives = true
 		fleet := fleet
-		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(p.partOf("engine")) }
+		part := db.part()
+		part.Plan = p.Plan()
+		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part) }
 		fleet.Hurry = func(ctx context.Context, d time.Duration) {
 			_ = journaltest.PassTime(ctx, db.DB, db.dialect, haste*d, journaltest.PollsOnly) // the database may be restarting
 		}

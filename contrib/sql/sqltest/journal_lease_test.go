@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,15 +114,12 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 						booking.Due = booking.Recovery.NextPoll
 					}
 				})
-				var references []string
 				for i := range 3 {
-					references = append(references, fmt.Sprintf("many-%06d", i))
-					p.AddRow(references[i])
+					p.AddRow(many(i))
 				}
 				order := func() {
-					for _, reference := range references {
-						_, err := p.Options.Client.Book(t.Context(), p.Request(reference))
-						require.NoError(t, err)
+					for i := range 3 {
+						p.BookElsewhere(many(i))
 					}
 				}
 				if !row.late {
@@ -154,7 +150,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				assert.LessOrEqual(t, h.end(), row.limit)
 				ended(3, 5*time.Minute) // in this one
 				stopHanging()
-				assert.Equal(t, map[string]int{references[0]: 1, references[1]: 1, references[2]: 1}, p.OrdersMade())
+				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
 			})
 		})
 	}

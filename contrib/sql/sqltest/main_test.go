@@ -18,12 +18,9 @@ import (
 
 // part is what a process of a test does, and with what.
 type part struct {
-	Role              string // handle, engine, book, run, follow or cancel
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan        // not for handle
-	Reference         string // of book and cancel
-	DieAt             string // a stage; not for handle and engine
+	bookingstest.Plan // of an engine; empty to handle events
 }
 
 func (p part) play() error {
@@ -33,14 +30,11 @@ func (p part) play() error {
 		return err
 	}
 	ctx := chaostest.UntilClosed()
-	switch p.Role {
-	case "handle":
-		_, _ = os.Stdout.WriteString("ready\n")
-		return handleAll(ctx, db.DB, db.dialect)
-	case "engine":
+	if p.URL != "" {
 		return engine(ctx, p, db)
 	}
-	return perform(ctx, p, db)
+	_, _ = os.Stdout.WriteString("ready\n")
+	return handleAll(ctx, db.DB, db.dialect)
 }
 
 func TestMain(m *testing.M) {
@@ -61,18 +55,13 @@ func TestMain(m *testing.M) {
 // startHandler starts a process that handles events, and waits until it does.
 func (d *database) startHandler(t *testing.T) *chaostest.Process {
 	t.Helper()
-	p := begin(t, part{Role: "handle", Dialect: d.dialect, Driver: d.driver, DSN: d.dsn})
+	p, err := chaostest.Start(d.part())
+	require.NoError(t, err)
+	t.Cleanup(p.Kill)
 	line, err := p.Line()
 	require.NoError(t, err)
 	require.Equal(t, "ready", line)
 	return p
 }
 
-// begin starts a process that ends with the test.
-func begin(t *testing.T, part part) *chaostest.Process {
-	t.Helper()
-	p, err := chaostest.Start(part)
-	require.NoError(t, err)
-	t.Cleanup(p.Kill)
-	return p
-}
+func (d *database) part() part { return part{Dialect: d.dialect, Driver: d.driver, DSN: d.dsn} }

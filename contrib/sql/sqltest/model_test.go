@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingsmodel"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
 // Each transition of the model is on a path: from each phase, and with the other process at each of
@@ -165,12 +167,6 @@ func (f *flight) send(base http.RoundTripper) (*http.Response, error) {
 	return resp, err
 }
 
-// answerOf returns an answer of the service.
-func answerOf(text string) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(text))}
-}
-
 // run starts what a process does.
 func (a *actor) run(do func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -314,11 +310,8 @@ func (d *following) do(step bookingsmodel.Step) {
 		synctest.Wait()
 		return
 	}
-	book := 0
-	if strings.Contains(do, "the second Book") {
-		book = 1
-	}
-	switch do {
+	book := strings.Count(do, "the second Book")
+	switch strings.Replace(do, "the second Book", "the first Book", 1) {
 	case "is called to send":
 		me.active = me.sends
 		d.end(me.active)
@@ -337,27 +330,19 @@ func (d *following) do(step bookingsmodel.Step) {
 		d.end(me.active)
 	case "sends Book":
 		d.wait(me.active, books)
-		if d.flights[0] == nil {
-			d.flights[0] = me.active.book
-		} else {
-			d.flights[1] = me.active.book
-		}
-	case "the first Book makes an order", "the second Book makes an order":
+		d.flights[slices.Index(d.flights[:], nil)] = me.active.book
+	case "the first Book makes an order":
 		d.arrive(d.flights[book])
-	case "the first Book arrives, and makes no second order", "the second Book arrives, and makes no second order":
+	case "the first Book arrives, and makes no second order":
 		d.arrive(d.flights[book])
 		d.flights[book] = nil
-	case "the first Book never arrives", "the second Book never arrives":
+	case "the first Book never arrives":
 		d.flights[book] = nil
-	case "the order of the first Book shows", "the order of the second Book shows":
+	case "the order of the first Book shows":
 		d.shown = true
 	case "is refused":
-		for i, f := range d.flights {
-			if f == me.active.book {
-				d.flights[i] = nil
-			}
-		}
-		me.active.answer = answerOf(`{"code": 100001111, "msg": "the rate has moved", "data": null}`)
+		d.flights[slices.Index(d.flights[:], me.active.book)] = nil
+		me.active.answer = testkit.Reply(200, `{"code": 100001111, "msg": "the rate has moved", "data": null}`)
 		me.active.let(errAnswered)
 	case "receives the order":
 		me.active.answer = me.active.book.answer
@@ -370,9 +355,9 @@ func (d *following) do(step bookingsmodel.Step) {
 		var answered error
 		switch {
 		case how != "":
-			me.active.answer, answered = answerOf(`{"code": 100009999, "msg": "failed", "data": null}`), errAnswered
+			me.active.answer, answered = testkit.Reply(200, `{"code": 100009999, "msg": "failed", "data": null}`), errAnswered
 		case !d.shown:
-			me.active.answer, answered = answerOf(`{"code": 0, "data": {"orders": []}}`), errAnswered
+			me.active.answer, answered = testkit.Reply(200, `{"code": 0, "data": {"orders": []}}`), errAnswered
 		}
 		me.active.let(answered)
 	case "dies":
