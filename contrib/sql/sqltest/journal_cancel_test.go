@@ -18,6 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -187,20 +188,6 @@ func TestPanicStarvesNoOther(t *testing.T) {
 	})
 }
 
-// pollsThatPanic is a transport with a mistake.
-type pollsThatPanic struct {
-	http.RoundTripper
-	polls atomic.Int32
-}
-
-func (p *pollsThatPanic) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.URL.Path, "/queryOrders") {
-		p.polls.Add(1)
-		panic("a mistake")
-	}
-	return p.RoundTripper.RoundTrip(r)
-}
-
 // Neither the poll for two bookings nor the read of an order that panics ends the process.
 func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
 	p := inProcess(t, nil)
@@ -208,10 +195,16 @@ func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
 	p.Booked("ref-1")
 	p.Fleet.Pass(time.Hour)
 	p.fillBooked(2, nil)
-	transport := &pollsThatPanic{RoundTripper: p.Client().Transport}
-	p.SendThrough(transport)
+	var polls atomic.Int32
+	p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/queryOrders") {
+			polls.Add(1)
+			panic("a mistake")
+		}
+		return p.Client().Transport.RoundTrip(r)
+	}))
 	processOf(p.db, p.World).Work()
-	p.Eventually("both have panicked", func() bool { return transport.polls.Load() == 2 })
+	p.Eventually("both have panicked", func() bool { return polls.Load() == 2 })
 }
 
 // followBookings lets a process follow orders, and store them as the caller's mirror.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,42 +51,28 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 	})
 }
 
-// hangs lets the statements of a process hang, from the nth that begins with a text on. Each
-// ends with its ctx.
-type hangs struct {
-	mu      sync.Mutex
-	begins  string
-	nth     int
-	begun   chan struct{}
-	longest time.Duration
-}
-
-func (h *hangs) hang(ctx context.Context, statement string) error {
-	h.mu.Lock()
-	if h.nth > 0 && strings.HasPrefix(statement, h.begins) {
-		if h.nth--; h.nth == 0 {
-			close(h.begun)
+// hang lets statements hang until their ctx ends, from the nth that begins with a text on. end lets the next
+// ones pass, and returns the longest time that one took.
+func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
+	var left, longest atomic.Int64
+	left.Store(nth)
+	first := make(chan struct{})
+	l.before = func(ctx context.Context, statement string) error {
+		if left.Load() > 0 && strings.HasPrefix(statement, begins) && left.Add(-1) == 0 {
+			close(first)
 		}
+		if left.Load() != 0 {
+			return nil
+		}
+		start := time.Now()
+		<-ctx.Done()
+		longest.Store(max(longest.Load(), int64(time.Since(start))))
+		return ctx.Err()
 	}
-	hanging := h.nth == 0
-	h.mu.Unlock()
-	if !hanging {
-		return nil
+	return first, func() time.Duration {
+		left.Store(-1)
+		return time.Duration(longest.Load())
 	}
-	start := time.Now()
-	<-ctx.Done()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.longest = max(h.longest, time.Since(start))
-	return ctx.Err()
-}
-
-// end returns the longest time that a statement took.
-func (h *hangs) end() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.nth = -1
-	return h.longest
 }
 
 // A statement that hangs ends with the lease. Another process takes over, and Run goes on.
@@ -95,7 +80,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	const look, write = "SELECT reference", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
-		nth    int
+		nth    int64
 		limit  time.Duration
 		late   bool // the first poll finds no orders
 	}{
@@ -134,11 +119,10 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				}
 
 				pool, link := p.db.process(t)
-				h := &hangs{begins: row.begins, nth: row.nth, begun: make(chan struct{})}
-				link.before = h.hang
+				begun, end := link.hang(row.begins, row.nth)
 				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
 				stopHanging := p.through(pool, oneWorker).Work()
-				<-h.begun
+				<-begun
 				if row.late {
 					order()
 				}
@@ -147,7 +131,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				ended(2, time.Minute+15*time.Second) // in the other process
 				stop()
 				time.Sleep(time.Minute)
-				assert.LessOrEqual(t, h.end(), row.limit)
+				assert.LessOrEqual(t, end(), row.limit)
 				ended(3, 5*time.Minute) // in this one
 				stopHanging()
 				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
