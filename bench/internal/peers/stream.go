@@ -5,6 +5,7 @@ package peers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,7 +89,7 @@ type decoder interface {
 	Decode(any) error
 }
 
-// newTokens is a client that enters data.list with Token and decodes each hotel.
+// newTokens is a client that reads up to the list with Token, and decodes each hotel.
 func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 	h := &handwritten{base: baseURL, http: httpClient(), codec: codec{marshal: json.Marshal}}
 	return streaming(h.http.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
@@ -102,54 +103,25 @@ func newTokens(baseURL string, newDecoder func(io.Reader) decoder) Peer {
 		if resp.StatusCode != http.StatusOK {
 			return fmt.Errorf("HTTP %d", resp.StatusCode)
 		}
-		d, code := newDecoder(resp.Body), -1
-		skip := func() error { return d.Decode(new(json.RawMessage)) }
-		err = members(d, func(name string) error {
-			switch name {
-			case "code":
-				return d.Decode(&code)
-			case "data":
-				return members(d, func(name string) error {
-					if name != "list" {
-						return skip()
-					}
-					return within(d, func() error {
-						err := d.Decode(new(types.Hotel))
-						arrived(1)
-						return err
-					})
-				})
+		for d, code := newDecoder(resp.Body), -1; ; {
+			name, err := d.Token()
+			switch {
+			case errors.Is(err, io.EOF) && code == 0:
+				return nil
+			case err != nil:
+				return fmt.Errorf("code %d: %w", code, err)
+			case name == "code":
+				err = d.Decode(&code)
+			case name == "list":
+				_, err = d.Token() // the bracket
+				for err == nil && d.More() {
+					err = d.Decode(new(types.Hotel))
+					arrived(1)
+				}
 			}
-			return skip()
-		})
-		if err == nil && code != 0 {
-			err = fmt.Errorf("code %d", code)
+			if err != nil {
+				return err
+			}
 		}
-		return err
-	})
-}
-
-// within calls read for each element of an array, or member of an object.
-func within(d decoder, read func() error) error {
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	for d.More() {
-		if err := read(); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-// members calls read for each member of an object.
-func members(d decoder, read func(name string) error) error {
-	return within(d, func() error {
-		name, err := d.Token()
-		if err != nil {
-			return err
-		}
-		return read(fmt.Sprint(name))
 	})
 }
