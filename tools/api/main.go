@@ -164,11 +164,7 @@ func read(path string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), err
 }
 
-// without returns the lines of a, which is sorted, that b lacks.
+// without returns the lines of a that b lacks.
 func without(a, b []string) []string {
-	has := map[string]bool{}
-	for _, line := range b {
-		has[line] = true
-	}
-	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return has[line] })
+	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
