@@ -5,8 +5,6 @@
 package wire
 
 import (
-	"bytes"
-	"reflect"
 	"testing"
 	"unsafe"
 
@@ -39,26 +37,4 @@ func TestMessagesAreNotInterned(t *testing.T) {
 		assert.Equal(t, one.Msg, other.Msg)
 		assert.NotSame(t, unsafe.StringData(one.Msg), unsafe.StringData(other.Msg), body)
 	}
-}
-
-// FuzzFast decodes an answer with and without the fast path: the result is the same.
-func FuzzFast(f *testing.F) {
-	f.Add(answer(1, 1, 1))
-	for _, seed := range []string{
-		`{"data":{"list":[],"total":1},"code":0,"msg":null}`, `{"code":0,"data":{"list":null},"more":[1.5e3,"\ud83d\ude00"]}`,
-		`{"msg":"no","code":7,"data":{}}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		requireFedAsWhole(t, body, func() int { return 1 + len(body)/7 })
-		for _, lenient := range []bool{false, true} {
-			var got, want page
-			env, err := Decode(t.Context(), bytes.Clone(body), got.target(), lenient)
-			wantEnv, wantErr := Decode(t.Context(), body, want.standard(), lenient)
-			if !reflect.DeepEqual(err, wantErr) || !reflect.DeepEqual(env, wantEnv) || !reflect.DeepEqual(got, want) {
-				t.Fatalf("%q is read as\n%+v %+v, %v, and by encoding/json as\n%+v %+v, %v", body, env, got, err, wantEnv, want, wantErr)
-			}
-		}
-	})
 }

@@ -101,6 +101,14 @@ func TestFedPagesInRandomParts(t *testing.T) {
 	}
 }
 
+func FuzzFeed(f *testing.F) {
+	f.Add(answer(1, 1, 1))
+	for _, text := range oddAnswers {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { requireFedAsWhole(t, body, func() int { return 1 + len(body)/7 }) })
+}
+
 // A text whose arrival fails is not read, even if it is complete, and what has come is kept.
 func TestFeedThatFails(t *testing.T) {
 	body := answer(1, 1, 1)

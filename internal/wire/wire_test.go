@@ -195,30 +195,6 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// FuzzDecode decodes any bytes: the result is an envelope or a printable error.
-func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{
-		`{"code":0,"data":{"count":"x","list":[1,{"cost":{"amount":"1"}}]}}`, `{"code":1,"msg":"no"}`, `[[[`,
-		`{"data":{"byName":{"a":{}}},"code":0}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var strict, lenient payload
-		envS, errS := Decode(t.Context(), body, Target{Into: &strict}, false)
-		envL, errL := Decode(t.Context(), body, Target{Into: &lenient}, true)
-		if envS.HasCode != envL.HasCode || envS.Code != envL.Code {
-			t.Fatalf("lenient reads another envelope: %+v and %+v", envS, envL)
-		}
-		if errS == nil && errL != nil {
-			t.Fatalf("lenient fails where strict does not: %v", errL)
-		}
-		if errS != nil {
-			_ = errS.Error()
-		}
-	})
-}
-
 // A document of another type is an error, because nothing would be left of it.
 func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
 	var got payload
