@@ -4,8 +4,8 @@ package hotelstays_test
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,21 +80,20 @@ func (w *authWorld) connect(t *testing.T, cred hotelstays.Credential, opts ...ho
 	return newClient(t, w.Server, cred, append(opts, hotelstays.WithRateLimiter(noRateLimits{}))...)
 }
 
-// callAll makes n calls at once and returns their errors.
-func callAll(ctx context.Context, c *hotelstays.Client, n int) (failed []error) {
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
+// callAll makes a call from each client at once, and returns the errors.
+func callAll(ctx context.Context, clients ...*hotelstays.Client) (failed []error) {
+	errs := make(chan error, len(clients))
+	for _, c := range clients {
+		go func() {
 			_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed = append(failed, err)
-			}
-		})
+			errs <- err
+		}()
 	}
-	wg.Wait()
+	for range clients {
+		if err := <-errs; err != nil {
+			failed = append(failed, err)
+		}
+	}
 	return failed
 }
 
@@ -116,7 +115,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 			client := clientWith(t, service, tc.cred)
 			var failed []error
 			for range 60 {
-				failed = callAll(t.Context(), client, 20)
+				failed = callAll(t.Context(), slices.Repeat([]*hotelstays.Client{client}, 20)...)
 				require.Len(t, failed, 20)
 				for _, err := range failed {
 					require.Equal(t, tc.kind, hotelstays.KindOf(err))

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -204,52 +203,16 @@ func TestNewBaseURL(t *testing.T) {
 // Every method that takes a ctx refuses one that is nil, and a Client that New did not
 // make. Neither panics.
 func TestUnusableClientOrContext(t *testing.T) {
-	tested := 0
-	for _, tc := range []struct {
-		path   string
-		client *hotelstays.Client
-		ctx    context.Context
-	}{
-		{"client", &hotelstays.Client{}, t.Context()},
-		{"client", nil, t.Context()},
-		{"ctx", clientWith(t, noSend{t}, bearerToken("token")), nil},
-	} {
-		client := reflect.ValueOf(tc.client)
-		for m := range client.Type().Methods() {
-			if m.Type.NumIn() < 2 || m.Type.In(1) != reflect.TypeFor[context.Context]() {
-				continue
-			}
-			t.Run(tc.path+" of "+m.Name, func(t *testing.T) {
-				ctx := reflect.New(m.Type.In(1)).Elem()
-				if tc.ctx != nil {
-					ctx.Set(reflect.ValueOf(tc.ctx))
-				}
-				args := []reflect.Value{client, ctx}
-				for i := 2; i < m.Type.NumIn()-1; i++ { // the last are the options
-					arg := reflect.New(m.Type.In(i)).Elem()
-					if arg.Kind() == reflect.Pointer {
-						arg.Set(reflect.New(arg.Type().Elem()))
-					}
-					args = append(args, arg)
-				}
-				results := m.Func.Call(args)
-				last := results[len(results)-1]
-				if stream, ok := reflect.TypeAssert[*hotelstays.HotelListStream](last); ok {
-					last = reflect.ValueOf(stream.Hotels())
-				}
-				if last.Kind() == reflect.Func { // an iterator
-					for _, err := range last.Seq2() {
-						last = err
-					}
-				}
-				err, _ := reflect.TypeAssert[error](last)
-				assert.Equal(t, []string{tc.path}, faultPaths(t, err))
-			})
-			tested++
+	var noCtx context.Context
+	client := clientWith(t, noSend{t}, bearerToken("token"))
+	for method, call := range optionCalls(t) { // TestOptionsOfEachMethod has it complete
+		for _, unusable := range []*hotelstays.Client{{}, nil} {
+			assert.Equal(t, []string{"client"}, faultPaths(t, call(t.Context(), unusable)), method)
+		}
+		if method != "ValidateBook" {
+			assert.Equal(t, []string{"ctx"}, faultPaths(t, call(noCtx, client)), method)
 		}
 	}
-	require.Greater(t, tested, 3*len(operationCalls))
-
 	for _, unusable := range []*hotelstays.Client{{}, nil} {
 		recovery := unusable.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
 		assert.Equal(t, &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, recovery)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,14 +24,14 @@ func TestTicketsThatDoNotLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		for range 3 {
-			assert.Empty(t, callAll(t.Context(), w.client, 1))
+			assert.Empty(t, callAll(t.Context(), w.client))
 			w.RevokeTokens()
 		}
-		failed := callAll(t.Context(), w.client, 1)
+		failed := callAll(t.Context(), w.client)
 		require.Len(t, failed, 1)
 		assert.ErrorContains(t, failed[0], "another one is asked for in 2s")
 		time.Sleep(2 * time.Second)
-		assert.Empty(t, callAll(t.Context(), w.client, 1))
+		assert.Empty(t, callAll(t.Context(), w.client))
 		assert.Equal(t, 4, w.Ledger().TicketsIssued())
 	})
 }
@@ -42,7 +43,7 @@ func TestTokenStoreIsShared(t *testing.T) {
 		other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
 		both := func() {
 			for _, c := range []*hotelstays.Client{w.client, other} {
-				require.Empty(t, callAll(t.Context(), c, 10))
+				require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
 				synctest.Wait() // for a renewal
 			}
 		}
@@ -76,7 +77,7 @@ func TestKeysOfATokenStore(t *testing.T) {
 		} {
 			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
 		}
-		callFrom(t.Context(), clients)
+		callAll(t.Context(), clients...)
 		var keys []string
 		for key := range store.held {
 			keys = append(keys, key)
@@ -107,7 +108,7 @@ func TestTokenDamagedByItsStoreIsNotSent(t *testing.T) {
 			w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
 			other := w.connect(t, w.cred, hotelstays.WithTokenStore(store), hotelstays.WithLogger(log))
 			for _, c := range []*hotelstays.Client{w.client, other} {
-				require.Empty(t, callAll(t.Context(), c, 1))
+				require.Empty(t, callAll(t.Context(), c))
 			}
 			assert.Equal(t, 2, w.Ledger().TicketsIssued())
 			assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpQueryOrders), "no call is refused for its token")
@@ -134,26 +135,9 @@ func TestLeasedTicketIsFetchedOnce(t *testing.T) {
 			clients[i] = w.connect(t, w.cred, hotelstays.WithTokenStore(store))
 		}
 		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second})
-		assert.Zero(t, callFrom(t.Context(), clients))
+		assert.Empty(t, callAll(t.Context(), clients...))
 		assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpTicket))
 	})
-}
-
-// callFrom makes one call from each client at once and returns how many failed.
-func callFrom(ctx context.Context, clients []*hotelstays.Client) (failed int) {
-	errs := make(chan error, len(clients))
-	for _, c := range clients {
-		go func() {
-			_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
-			errs <- err
-		}()
-	}
-	for range clients {
-		if <-errs != nil {
-			failed++
-		}
-	}
-	return failed
 }
 
 func newMemoryStore() *sharedTokens { return &sharedTokens{held: map[string]hotelstays.Token{}} }

@@ -22,8 +22,8 @@ type (
 )
 
 var (
-	newSandbox, bearerToken, clientThrough, clientWith = testkit.NewSandbox, testkit.BearerToken, testkit.ClientThrough, testkit.ClientWith
-	reply, saying, twoAdults, members                  = testkit.Reply, testkit.Saying, testkit.TwoAdults, testkit.Members
+	bearerToken, clientThrough, clientWith = testkit.BearerToken, testkit.ClientThrough, testkit.ClientWith
+	reply, saying, twoAdults, members      = testkit.Reply, testkit.Saying, testkit.TwoAdults, testkit.Members
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

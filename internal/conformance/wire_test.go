@@ -181,10 +181,7 @@ func eachOperation(t *testing.T, test func(*testing.T, *operation)) {
 func TestWireMinimalRequest(t *testing.T) {
 	eachOperation(t, func(t *testing.T, op *operation) {
 		sent, _ := exchange(t, op.minimal, op.data, nil)
-
-		assert.Equal(t, "POST", sent.method)
-		assert.Equal(t, baseURL+op.path, sent.url)
-		assert.Equal(t, op.minimalBody, sent.body)
+		op.checkSent(t, sent, op.minimalBody)
 		want := op.headers(sent.madeUp(t), nil, map[string]string{"Timeout-Milliseconds": op.hint})
 		if op.minimalSession != "" {
 			want["Session-Id"] = op.minimalSession
@@ -193,21 +190,26 @@ func TestWireMinimalRequest(t *testing.T) {
 	})
 }
 
+// checkSent checks what is sent beside the headers.
+func (op *operation) checkSent(t *testing.T, sent sentRequest, body string) {
+	t.Helper()
+	assert.Equal(t, []string{http.MethodPost, baseURL + op.path, body}, []string{sent.method, sent.url, sent.body})
+}
+
+// clientOptions are those that a client takes for its calls.
+var clientOptions = []hotelstays.Option{
+	hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
+	hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
+	hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}), hotelstays.WithTimeout(5 * time.Second),
+}
+
 // A request with every field, on a client with every option: each header goes to
 // the operations that take it, and to no other.
 func TestWireFullRequestWithClientOptions(t *testing.T) {
-	options := []hotelstays.Option{
-		hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
-		hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
-		hotelstays.WithTestFlags(map[string]string{"b": "2", "a": "1"}), hotelstays.WithTimeout(5 * time.Second),
-	}
 	eachOperation(t, func(t *testing.T, op *operation) {
 		requireComplete(t, reflect.ValueOf(op.full.req).Elem(), op.name)
-		sent, _ := exchange(t, op.full, op.data, options)
-
-		assert.Equal(t, "POST", sent.method)
-		assert.Equal(t, baseURL+op.path, sent.url)
-		assert.Equal(t, op.fullBody, sent.body)
+		sent, _ := exchange(t, op.full, op.data, clientOptions)
+		op.checkSent(t, sent, op.fullBody)
 		all := sent.madeUp(t)
 		all["Language"], all["Ip"] = "en-GB", "2001:db8::7"
 		assert.Equal(t, op.headers(all, map[string]string{"Market": "AE", "User-Ref": "user-7"}, map[string]string{
@@ -216,14 +218,10 @@ func TestWireFullRequestWithClientOptions(t *testing.T) {
 	})
 }
 
-// Options of one call win over the client's.
+// Options of one call win over the client's, and leave the body alone.
 func TestWireFullRequestWithCallOptions(t *testing.T) {
-	options := []hotelstays.Option{
-		hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
-		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"),
-		hotelstays.WithTestFlags(map[string]string{"a": "1"}), hotelstays.WithTimeout(5 * time.Second),
-		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"),
-	}
+	options := append(slices.Clone(clientOptions),
+		hotelstays.WithHeader("user-agent", "agency/2.0"), hotelstays.WithHeader("X-Gateway", "client"), hotelstays.WithHeader("X-Zone", "a"))
 	eachOperation(t, func(t *testing.T, op *operation) {
 		opts := []hotelstays.CallOption{
 			hotelstays.WithLanguage("ar"), hotelstays.WithClientIP("198.51.100.4"), hotelstays.WithTimeout(30 * time.Second),
@@ -236,9 +234,8 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 		if op.group == bookingFlow {
 			opts = append(opts, hotelstays.WithCurrency("KWD"), hotelstays.WithTestFlags(map[string]string{"x": "y"}))
 		}
-
 		sent, _ := exchange(t, op.full, op.data, options, opts...)
-
+		op.checkSent(t, sent, op.fullBody)
 		assert.Equal(t, op.headers(map[string]string{
 			"User-Agent": "agency/2.0", "X-Gateway": "call", "X-Zone": "a", "Language": "ar", "Ip": "198.51.100.4",
 			"Request-Id": sent.header["Request-Id"], "Trace-Id": "trace-1", "Client-Request-Timestamp": "1766570400123",
@@ -246,7 +243,6 @@ func TestWireFullRequestWithCallOptions(t *testing.T) {
 			"Session-Id": op.fullSession, "Currency": "KWD", "Test": "x=y", "Timeout-Milliseconds": "29000",
 		}), sent.header)
 		assert.NoError(t, uuid.Validate(sent.header["Request-Id"]))
-		assert.Equal(t, op.fullBody, sent.body, "options leave the body alone")
 	})
 }
 
@@ -380,28 +376,13 @@ func TestWireResponseMeta(t *testing.T) {
 	}
 
 	t.Run("every header", func(t *testing.T) {
-		got, _ := meta(t, map[string]string{
-			"Request-Id":               "service-request",
-			"Trace-Id":                 "trace-1",
-			"Session-Id":               "session-9",
-			"Server-Cost-Milliseconds": "137",
-			"X-RateLimit-Limit":        "10",
-			"X-RateLimit-Remaining":    "7",
-			"X-RateLimit-Reset":        "1",
+		got, _ := meta(t, map[string]string{"Request-Id": "service-request", "Trace-Id": "trace-1", "Session-Id": "session-9",
+			"Server-Cost-Milliseconds": "137", "X-RateLimit-Limit": "10", "X-RateLimit-Remaining": "7", "X-RateLimit-Reset": "1",
 		}, hotelstays.WithTraceID("trace-1"), hotelstays.WithRawData())
-		want := hotelstays.ResponseMeta{
-			HTTPStatus: 200,
-			Msg:        "success",
-			RequestID:  "service-request",
-			TraceID:    "trace-1",
-			SessionID:  "session-9",
-			ServerCost: 137 * time.Millisecond,
-			RateLimit:  &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second},
-			Header:     got.Header,
-			Attempts:   1,
-			RawData:    json.RawMessage(`{"status":1,"later":[1, 2]}`),
-		}
-		assert.Equal(t, want, got)
+		assert.Equal(t, hotelstays.ResponseMeta{HTTPStatus: 200, Msg: "success", RequestID: "service-request", TraceID: "trace-1",
+			SessionID: "session-9", ServerCost: 137 * time.Millisecond, Attempts: 1, Header: got.Header,
+			RateLimit: &hotelstays.RateLimit{Limit: 10, Remaining: 7, Reset: time.Second},
+			RawData:   json.RawMessage(`{"status":1,"later":[1, 2]}`)}, got)
 		assert.Equal(t, "7", got.Header.Get("X-RateLimit-Remaining"))
 	})
 	t.Run("the service names another trace", func(t *testing.T) {

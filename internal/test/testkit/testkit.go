@@ -224,7 +224,7 @@ func Calls() map[hotelstays.Operation]Call {
 			}
 		}
 		calls[op] = func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
-			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(ctx), req, reflect.ValueOf(opts)}
+			args := []reflect.Value{reflect.ValueOf(client), reflect.ValueOf(&ctx).Elem(), req, reflect.ValueOf(opts)} // ctx may be nil
 			err, _ := reflect.TypeAssert[error](method.Func.CallSlice(args)[1])
 			return err
 		}
