@@ -4,7 +4,6 @@ package hotelstaystest
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -82,11 +81,10 @@ func (w *world) destination(p place, details bool) destination {
 	}
 	d.Coordinates = w.coordinates(p)
 	d.Extra = &destinationExtra{ContinentName: &continents[facts.continent], HotelCount: w.hotelCount(p)}
-	if p.kind == city {
-		name := w.placeName(p)
-		d.Extra.CityName, d.Extra.ProvinceName = &name, d.ParentDestinationName
-	}
-	if p.kind == province {
+	switch p.kind {
+	case city:
+		d.Extra.CityName, d.Extra.ProvinceName = d.DestinationName, d.ParentDestinationName
+	case province:
 		d.Extra.ProvinceName = d.DestinationName
 	}
 	return d
@@ -256,25 +254,19 @@ func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (*hotelIDListRe
 			add(n - hotelBase)
 		}
 	}
-	for i := range s.world.cities() {
-		byCode := req.RegionCode != nil && *req.RegionCode == i+1
-		byName := req.RegionName != "" && s.world.named(place{city, i}, req.RegionName)
-		if byCode || byName {
-			for _, h := range s.world.hotelsUnder(place{city, i}, 0, s.world.size.HotelsPerCity) {
-				add(h)
-			}
+	regions := s.world.citiesNamed(req.RegionName)
+	if code := given(req.RegionCode, 0); code >= 1 && code <= s.world.cities() {
+		regions = append(regions, place{city, code - 1})
+	}
+	for _, p := range regions {
+		for _, h := range s.world.hotelsUnder(p, 0, s.world.size.HotelsPerCity) {
+			add(h)
 		}
 	}
 	if len(req.HotelIDs) == 0 && req.RegionCode == nil && req.RegionName == "" {
 		return nil, badRequest("hotelIds, regionCode or regionName is required")
 	}
 	return resp, nil
-}
-
-// named reports whether a place has this name in any language.
-func (w *world) named(p place, name string) bool {
-	n := w.placeName(p)
-	return strings.EqualFold(n.En, name) || n.Zh == name || n.Ar == name
 }
 
 // checkCountry takes names and values of fields.

@@ -111,7 +111,8 @@
 //     cities need both filterEmptyCities false and minHotelCount 0.
 //   - HotelStaticDetail of an unknown hotel has no hotel.
 //   - HotelIDList requires one of its fields. Its integers are 10000000 plus the
-//     hotel's index, and a regionCode is the city's index plus 1.
+//     hotel's index, and a regionCode is the city's index plus 1. A regionName is part of a
+//     city's name, as a destinationName is.
 //   - Amounts, names, boards and supplier numbers are invented, and equal for equal
 //     seeds.
 //

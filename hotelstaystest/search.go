@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -258,11 +259,8 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 // saltOf makes the choice of suppliers differ by session. It ignores the proof in the
 // session id, which differs by server, so that equal seeds make equal choices.
 func saltOf(session string) uint64 {
-	var x uint64
-	for _, b := range []byte(sessionNumber(session)) {
-		x = x*31 + uint64(b)
-	}
-	return x
+	n, _ := strconv.ParseUint(sessionNumber(session), 36, 64)
+	return n
 }
 
 // priceHotel sets availability and the lowest price, in c and in other currencies.
