@@ -17,20 +17,29 @@ import (
 func TestEventStore(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
-			links := map[hotelstays.EventStore]*link{}
-			return storetest.Fleet[hotelstays.EventStore]{
-				Open: func() hotelstays.EventStore {
-					pool, link := db.process(t)
-					s, err := hotelstayssql.NewEventStore(pool, db.dialect, hotelstayssql.EventStoreOptions{})
-					require.NoError(t, err)
-					links[s] = link
-					return s
-				},
-				Freeze:  func(s hotelstays.EventStore) func() { return links[s].freeze() },
-				Advance: func(d time.Duration) { db.pass(t, "hotelstays_events", "expires_at", d) },
-			}
+			open := func(db *database) hotelstays.EventStore { return newEvents(t, db.DB, db.dialect) }
+			return fleetOf(t, db, open, "hotelstays_events", "expires_at")
 		})
 	})
+}
+
+// fleetOf returns a fleet for a suite of storetest. Time passes in columns of a table.
+func fleetOf[S any](t *testing.T, db *database, open func(*database) S, table string, columns ...string) storetest.Fleet[S] {
+	links := map[any]*link{}
+	return storetest.Fleet[S]{
+		Open: func() S {
+			pool, link := db.process(t)
+			s := open(&database{DB: pool, dialect: db.dialect})
+			links[s] = link
+			return s
+		},
+		Freeze: func(s S) func() { return links[s].freeze() },
+		Advance: func(d time.Duration) {
+			for _, column := range columns {
+				db.pass(t, table, column, d)
+			}
+		},
+	}
 }
 
 func TestDoneNeverShortensARetention(t *testing.T) {

@@ -29,9 +29,7 @@ func engine(ctx context.Context, p part, db *database) error {
 	if err != nil {
 		return err
 	}
-	journal, err := hotelstayssql.NewJournal(db.DB, p.Dialect, opts.Client, hotelstayssql.JournalOptions{OnOutcome: opts.OnOutcome,
-		OnCancel: opts.OnCancel, OnOrder: opts.OnOrder,
-		Keys: opts.Keys, BookTimeout: opts.BookTimeout, PollInterval: 50 * time.Millisecond})
+	journal, err := db.journal(db.DB, opts, nil)
 	if err != nil {
 		return err
 	}

@@ -53,18 +53,22 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 	}
 }
 
+// journal opens the journal of a process.
+func (d *database) journal(pool *sql.DB, o bookingstest.Options[*sql.Tx], change journalOptions) (*hotelstayssql.Journal, error) {
+	opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
+		Keys: o.Keys, BookTimeout: o.BookTimeout, PollInterval: 20 * time.Millisecond}
+	if change != nil {
+		change(&opts)
+	}
+	return hotelstayssql.NewJournal(pool, d.dialect, o.Client, opts)
+}
+
 // fleet starts processes with journals. Each opens a pool of its own.
 func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOptions) bookingstest.Fleet[*sql.Tx] {
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),
 		Open: func(o bookingstest.Options[*sql.Tx]) durable.Bookings[*sql.Tx] {
-			opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
-				Keys: o.Keys, BookTimeout: o.BookTimeout,
-				PollInterval: 20 * time.Millisecond}
-			if change != nil {
-				change(&opts)
-			}
-			journal, err := hotelstayssql.NewJournal(open(), d.dialect, o.Client, opts)
+			journal, err := d.journal(open(), o, change)
 			require.NoError(t, err)
 			return journal
 		},

@@ -22,23 +22,10 @@ var key = types.NewSecret("a key of thirty-two bytes.......")
 func TestTokenStore(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-			links := map[hotelstays.TokenLeaser]*link{}
-			return storetest.Fleet[hotelstays.TokenLeaser]{
-				Open: func() hotelstays.TokenLeaser {
-					pool, link := db.process(t)
-					s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{
-						Keys: []types.Secret{key}, FetchLease: 2 * time.Second,
-					})
-					require.NoError(t, err)
-					links[s] = link
-					return s
-				},
-				Freeze: func(s hotelstays.TokenLeaser) func() { return links[s].freeze() },
-				Advance: func(d time.Duration) {
-					db.pass(t, "hotelstays_tokens", "expires_at", d)
-					db.pass(t, "hotelstays_tokens", "lease_until", d)
-				},
+			open := func(db *database) hotelstays.TokenLeaser {
+				return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) { o.FetchLease = 2 * time.Second })
 			}
+			return fleetOf(t, db, open, "hotelstays_tokens", "expires_at", "lease_until")
 		})
 	})
 }
@@ -72,8 +59,7 @@ func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
 func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	db := inDatabase(t)
 	pool, link := db.process(t)
-	s, err := hotelstayssql.NewTokenStore(pool, db.dialect, hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}})
-	require.NoError(t, err)
+	s := newTokens(t, &database{DB: pool, dialect: db.dialect})
 	freeze := func(meanwhile func()) (release func()) {
 		start := time.Now()
 		release, ok, err := s.TryLease(t.Context(), tokenKey)
