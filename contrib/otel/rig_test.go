@@ -132,7 +132,7 @@ func describe(attrs []attribute.KeyValue) string {
 
 // size returns the size of answers as text, unless they are generated.
 func size(n int64) string {
-	if n > 40 {
+	if n > 99 {
 		return "many"
 	}
 	return fmt.Sprint(n)
