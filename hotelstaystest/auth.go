@@ -36,7 +36,7 @@ type token struct {
 // newToken makes the text of a token, a JWT.
 func (s *Server) newToken(tok token, life time.Duration) string {
 	now := s.clock.now()
-	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.next()
+	tok.Issued, tok.Until, tok.Number = now.Unix(), now.Add(life), s.sessions.Add(1)
 	tok.Expires, tok.Scopes = tok.Until.Unix(), append([]types.Scope{}, tok.Scopes...)
 	part := func(v any) string {
 		b, _ := json.Marshal(v)
@@ -209,7 +209,7 @@ func (s *Server) checkUser(c *call) error {
 // newSession makes a session id. It contains its start and its own proof, so that sessions
 // cost no memory.
 func (s *Server) newSession(account string) string {
-	text := base36(s.sessions.next()) + "-" + base36(s.clock.now().UnixNano())
+	text := base36(s.sessions.Add(1)) + "-" + base36(s.clock.now().UnixNano())
 	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 

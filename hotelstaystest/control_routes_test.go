@@ -16,7 +16,8 @@ import (
 func TestControlOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
-		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, VoucherDelay: AtOnce})
+		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, VoucherDelay: AtOnce,
+			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 3, Cancelled: 2}}})
 		u := login(t, s)
 		u.bookWithCallback("ref", hook)
 		u.book("other", 1)
@@ -29,7 +30,7 @@ func TestControlOrders(t *testing.T) {
 			voucher      string
 			changes      func(o orderDetails) bool
 		}{
-			{"/confirm", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.HotelConfirmNo == "HC-000000001" }},
+			{"/confirm", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.HotelConfirmNo == "HC-000000001" && o.Status == 3 }},
 			{"/amend", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 2 }},
 			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
 			{"/voucher/fail", "", "confirmed", "FAILED", nil},
@@ -37,7 +38,7 @@ func TestControlOrders(t *testing.T) {
 				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
 			{"/status", `{"status":4}`, "pending", "FAILED", nil},
 			{"/status", `{"status":5}`, "status 5", "FAILED", nil},
-			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 }},
+			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 && o.Status == 2 }},
 		} {
 			c.must("POST", path+step.action, step.body, &o)
 			failIf(t, o.State != step.state || o.VoucherStatus != step.voucher || step.changes != nil && !step.changes(o),
@@ -226,12 +227,13 @@ func TestControlWebhooks(t *testing.T) {
 
 func TestControlClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
+		s, c := controlled(t, Config{Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}}})
 		login(t, s).book("ref", 0)
 		var clock controlClock
 		c.must("POST", "/_sandbox/clock", `{"advance":"10m"}`, &clock)
 		failIf(t, !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute || len(clock.Done) != 1 ||
 			clock.Done[0].Kind != DueConfirmation || clock.Done[0].Reference != "PO000000001", "%+v", clock)
+		same(t, s.Ledger().Orders()[0].Status, 5)
 		c.must("POST", "/_sandbox/clock", `{"advance":"0s"}`, nil)
 		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "does not go back")
 		c.refused("POST", "/_sandbox/clock", `{"advance":"87600h"}`, 400, "advance", "too far")

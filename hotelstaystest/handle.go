@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -386,11 +385,6 @@ func (a *answer) compress() {
 	a.header.Set("Vary", "Accept-Encoding")
 }
 
-// counter counts from 1.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) next() int64 { return c.n.Add(1) }
-
 const maxSeenIDs = 100_000
 
 // seenIDs remembers between maxSeenIDs/2 and maxSeenIDs of the last Request-Ids.
@@ -401,12 +395,10 @@ type seenIDs struct {
 
 type idHash [sha256.Size]byte // ids may be long
 
-func newSeenIDs() *seenIDs { return &seenIDs{now: map[idHash]bool{}} }
-
 func (s *seenIDs) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.earlier = map[idHash]bool{}, nil
+	s.now, s.earlier = nil, nil
 }
 
 // repeated remembers the id and reports whether it was used before.
@@ -417,7 +409,7 @@ func (s *seenIDs) repeated(text string) bool {
 	if s.now[id] || s.earlier[id] {
 		return true
 	}
-	if len(s.now) == maxSeenIDs/2 {
+	if s.now == nil || len(s.now) == maxSeenIDs/2 {
 		s.now, s.earlier = map[idHash]bool{}, s.now
 	}
 	s.now[id] = true

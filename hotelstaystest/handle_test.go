@@ -65,7 +65,7 @@ func TestResponseHeaders(t *testing.T) {
 }
 
 func TestSeenIDsAreBounded(t *testing.T) {
-	ids := newSeenIDs()
+	ids := new(seenIDs)
 	for i := range maxSeenIDs + 10 {
 		ids.repeated(base36(int64(i)))
 	}

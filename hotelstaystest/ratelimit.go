@@ -35,12 +35,10 @@ type verdict struct {
 	wait      time.Duration // until the next call is allowed
 }
 
-func newRateLimiter() *rateLimiter { return &rateLimiter{logs: map[rateLimitKey]callLog{}} }
-
 func (c *rateLimiter) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.logs)
+	c.logs = nil
 }
 
 // arrive counts a call, or refuses it when limit calls were counted in the last second.
@@ -51,6 +49,9 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	defer c.mu.Unlock()
 	now := time.Now() // under the lock, so that a log stays in order of time
 	key := rateLimitKey{op, client}
+	if c.logs == nil {
+		c.logs = map[rateLimitKey]callLog{}
+	}
 	if len(c.logs) >= maxClients && c.logs[key] == nil {
 		maps.DeleteFunc(c.logs, func(_ rateLimitKey, log callLog) bool { return len(log.since(now)) == 0 })
 	}

@@ -64,7 +64,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 
 func TestIdleLogsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newRateLimiter()
+		c := new(rateLimiter)
 		for i := range maxClients {
 			c.arrive(types.OpBook, base36(int64(i)), 10)
 		}

@@ -37,11 +37,11 @@ type Server struct {
 	paths    map[string]*operation
 	world    *world
 	clock    clock
-	limiter  *rateLimiter
+	limiter  rateLimiter
 	faults   *faults
 	ledger   *Ledger
-	ids      *seenIDs
-	sessions counter
+	ids      seenIDs
+	sessions atomic.Int64 // sessions and tokens made
 	market   *market
 	orders   *orderStore
 	agenda   *agenda
@@ -98,9 +98,8 @@ func newServer(cfg Config) *Server {
 		ClientID: cfg.OAuthClients[0].ClientID, ClientSecret: cfg.OAuthClients[0].ClientSecret,
 		WebhookSecret: cfg.Webhooks.Secret,
 		cfg:           cfg, key: make([]byte, 32), paths: map[string]*operation{},
-		world: newWorld(cfg.Seed, cfg.Catalog), limiter: newRateLimiter(), faults: newFaults(cfg.Seed),
-		ids: newSeenIDs(), market: newMarket(),
-		closing: make(chan struct{}), transports: map[string]*http.Transport{},
+		world: newWorld(cfg.Seed, cfg.Catalog), faults: newFaults(cfg.Seed),
+		market: newMarket(), closing: make(chan struct{}), transports: map[string]*http.Transport{},
 	}
 	rand.Read(s.key)
 	s.orders = newOrderStore(s)
@@ -284,7 +283,14 @@ func (s *Server) Certificate() *x509.Certificate { return s.cert }
 func (s *Server) newTransport(from netip.Addr) *http.Transport {
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return s.dialFrom(ctx, from, network, addr)
+			if s.mem != nil {
+				return s.mem.dial(ctx, netip.AddrPortFrom(from, 40000).String())
+			}
+			var d net.Dialer
+			if from.String() != "127.0.0.1" {
+				d.LocalAddr = &net.TCPAddr{IP: from.AsSlice()}
+			}
+			return d.DialContext(ctx, network, addr)
 		},
 		MaxIdleConnsPerHost: 100,
 		IdleConnTimeout:     90 * time.Second,
@@ -296,17 +302,6 @@ func (s *Server) newTransport(from netip.Addr) *http.Transport {
 		t.Protocols = s.protocols()
 	}
 	return t
-}
-
-func (s *Server) dialFrom(ctx context.Context, from netip.Addr, network, addr string) (net.Conn, error) {
-	if s.mem != nil {
-		return s.mem.dial(ctx, netip.AddrPortFrom(from, 40000).String())
-	}
-	var d net.Dialer
-	if from.String() != "127.0.0.1" {
-		d.LocalAddr = &net.TCPAddr{IP: from.AsSlice()}
-	}
-	return d.DialContext(ctx, network, addr)
 }
 
 // Inject adds a fault. Each request meets the first fault that matches it, in order of
@@ -338,11 +333,6 @@ func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true
 func (s *Server) Reset() {
 	s.lock()
 	defer s.unlock()
-	s.reset()
-}
-
-// reset is Reset. The caller holds the lock.
-func (s *Server) reset() {
 	for s.agenda.advancing {
 		s.agenda.changed.Wait()
 	}
@@ -366,7 +356,7 @@ func (s *Server) Ledger() *Ledger { return s.ledger }
 
 // ExpireSessions ends every session so far: from then on only Cancel takes them. Their offers
 // end with them.
-func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.n.Load()) }
+func (s *Server) ExpireSessions() { s.expired.Store(s.sessions.Load()) }
 
 // RevokeTokens revokes every ticket and access token issued so far.
-func (s *Server) RevokeTokens() { s.revoked.Store(s.sessions.n.Load()) }
+func (s *Server) RevokeTokens() { s.revoked.Store(s.sessions.Load()) }

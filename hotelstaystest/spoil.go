@@ -103,26 +103,16 @@ func (f *Fault) statusAnswer() *answer {
 	if f.Body != nil {
 		return bareAnswer(status, f.Body)
 	}
-	code, msg := cmp.Or(f.Code, codeForStatus(status)), cmp.Or(f.Msg, http.StatusText(status))
+	code, msg := cmp.Or(f.Code, statusCodes[status], codeUpstream), cmp.Or(f.Msg, http.StatusText(status))
 	a := jsonAnswer(status, code, envelope{Code: code, Msg: msg})
 	a.msg = msg
 	return a
 }
 
-func codeForStatus(status int) int {
-	switch status {
-	case http.StatusBadRequest:
-		return types.CodeParam
-	case http.StatusUnauthorized:
-		return types.CodeUnauthorized
-	case http.StatusForbidden:
-		return codeForbidden
-	case http.StatusNotFound:
-		return types.CodeNotFound
-	case http.StatusTooManyRequests:
-		return types.CodeRateLimited
-	}
-	return codeUpstream
+// statusCodes are the codes of injected failures; others have codeUpstream.
+var statusCodes = map[int]int{
+	http.StatusBadRequest: types.CodeParam, http.StatusUnauthorized: types.CodeUnauthorized, http.StatusForbidden: codeForbidden,
+	http.StatusNotFound: types.CodeNotFound, http.StatusTooManyRequests: types.CodeRateLimited,
 }
 
 // bareAnswer is an answer as from a proxy, without envelope and headers of the service.

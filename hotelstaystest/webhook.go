@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
@@ -33,7 +34,7 @@ type webhooks struct {
 	stop      context.CancelFunc
 	transport http.RoundTripper
 	server    *http.Server // of CallbackHandler
-	numbers   counter
+	numbers   atomic.Int64
 }
 
 func newWebhooks(s *Server) *webhooks {
@@ -92,7 +93,7 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 		return
 	}
 	body, _ := json.Marshal(webhookBody{o.customerRef, o.confirmNo, kind, at.UnixMilli()}) // cannot fail
-	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.next(), 10)))[:24]
+	id := hex.EncodeToString(w.s.mac("event", strconv.FormatInt(w.numbers.Add(1), 10)))[:24]
 	made := Webhook{
 		EventID: "evt_" + id, Event: kind, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		URL: o.callbackURL, EventTime: at, Body: body, State: WebhookPending, Attempts: []WebhookAttempt{},
