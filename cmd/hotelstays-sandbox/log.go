@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -30,24 +31,21 @@ const logPause = 100 * time.Millisecond
 // logRequests logs every request of the ledger once it is answered. The returned function
 // logs what is left and stops.
 func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	log := requestLog{ledger: ledger, to: slog.New(to)}
+	ending := make(chan struct{})
+	var following sync.WaitGroup
+	following.Go(func() {
 		tick := time.NewTicker(logPause)
 		defer tick.Stop()
-		log := requestLog{ledger: ledger, to: slog.New(to)}
-		for {
-			log.catchUp()
+		for more := true; more; log.catchUp() {
 			select {
 			case <-tick.C:
-			case <-ctx.Done():
-				log.catchUp()
-				return
+			case <-ending:
+				more = false
 			}
 		}
-	}()
-	return func() { cancel(); <-stopped }
+	})
+	return func() { close(ending); following.Wait() }
 }
 
 type requestLog struct {

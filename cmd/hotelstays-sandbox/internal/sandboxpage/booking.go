@@ -47,17 +47,9 @@ type step struct {
 
 type order struct {
 	hotelstaystest.Order
-	ID                    int
-	State, Class          string
-	Path, Offers          string
-	States                []state
-	CanConfirm, CanCancel bool
-}
-
-type state struct {
-	Number types.OrderStatus
-	Name   string
-	Now    bool
+	ID          int
+	Class, Path string
+	States      []string // by their numbers
 }
 
 type webhook struct {
@@ -227,32 +219,18 @@ func since(d time.Duration) string {
 
 func newOrder(n hotelstaystest.OrderStatusNumbers, o hotelstaystest.Order, id int) *order {
 	out := &order{
-		Order: o, ID: id, State: n.Name(o.Status), Offers: control + "offers/",
-		Path:       control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
-		CanConfirm: o.Status != n.Confirmed, CanCancel: o.Status != n.Cancelled,
-	}
-	switch o.Status {
-	case n.Confirmed:
-		out.Class = "good"
-	case n.Cancelled:
-		out.Class = "bad"
+		Order: o, ID: id, Path: control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
+		Class: map[types.OrderStatus]string{n.Confirmed: "good", n.Cancelled: "bad"}[o.Status],
 	}
 	for status := range types.OrderStatus(6) {
-		out.States = append(out.States, state{status, n.Name(status), status == o.Status})
+		out.States = append(out.States, n.Name(status))
 	}
 	return out
 }
 
 func newWebhook(w hotelstaystest.Webhook) webhook {
-	out := webhook{Webhook: w, Path: control + "webhooks/" + url.PathEscape(w.EventID) + "/"}
-	switch w.State {
-	case hotelstaystest.WebhookDelivered:
-		out.Class = "good"
-	case hotelstaystest.WebhookPending:
-		out.Class = "warn"
-	default:
-		out.Class = "bad"
-	}
+	classes := map[hotelstaystest.WebhookState]string{hotelstaystest.WebhookDelivered: "good", hotelstaystest.WebhookPending: "warn"}
+	out := webhook{Webhook: w, Class: cmp.Or(classes[w.State], "bad"), Path: control + "webhooks/" + url.PathEscape(w.EventID) + "/"}
 	for _, a := range w.Attempts {
 		out.Attempts = append(out.Attempts, newAttempt(a))
 	}

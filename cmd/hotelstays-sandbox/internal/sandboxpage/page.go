@@ -10,6 +10,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
@@ -25,11 +26,13 @@ var pageFile string
 var static embed.FS
 
 var page = template.Must(template.New("").Funcs(template.FuncMap{
-	"rfc":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-	"button": func(method, base, path, label string) button { return button{method, base + path, label} },
+	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"button": func(method, base, path, label string, body ...string) button {
+		return button{method, base + path, label, strings.Join(body, "")}
+	},
 }).Parse(pageFile))
 
-type button struct{ Method, Path, Label string }
+type button struct{ Method, Path, Label, JSON string }
 
 // Handler returns the page of a sandbox, for Page of [hotelstaystest.ControlConfig].
 func Handler(srv *hotelstaystest.Server) http.Handler {

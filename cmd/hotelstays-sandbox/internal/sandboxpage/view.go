@@ -12,47 +12,24 @@ import (
 )
 
 type view struct {
-	Control, Static string // paths
-	Events          string // path of what happens from now on
-	Kinds           string // of those events
-	Now             time.Time
-	Ahead           string // of real time; empty: not
-	Bookings        []*booking
-	MoreBookings    int
-	Presets         []preset
-	Advances        []preset
-	Operations      []hotelstaystest.Operation
-	FaultKinds      []hotelstaystest.FaultKind
-	Faults          []string
-	Requests        int // since the start
-	Journal         []entry
-}
-
-// preset is a button with the body of its request.
-type preset struct{ Label, JSON string }
-
-var faultPresets = []preset{
-	{"Lose a Book's answer", `{"operation":"Book","kind":"cut","commit":true}`},
-	{"Cut a Book before it acts", `{"operation":"Book","kind":"cut"}`},
-	{"Answer 503 three times", `{"kind":"status","status":503,"times":3}`},
-	{"Delay the next call by 5 s", `{"kind":"delay","delay":"5s"}`},
-	{"Drop a webhook", `{"operation":"Webhook","kind":"drop"}`},
-	{"Sign a webhook wrongly", `{"operation":"Webhook","kind":"bad-signature"}`},
-}
-
-var advances = []preset{
-	{"+10 s", `{"advance":"10s"}`}, {"+1 min", `{"advance":"1m"}`}, {"+5 min", `{"advance":"5m"}`},
-	{"+1 h", `{"advance":"1h"}`}, {"+1 day", `{"advance":"24h"}`},
+	LastSeq      int64 // of what the page shows
+	Now          time.Time
+	Ahead        string // of real time; empty: not
+	Bookings     []*booking
+	MoreBookings int
+	Operations   []hotelstaystest.Operation
+	FaultKinds   []hotelstaystest.FaultKind
+	Faults       []string
+	Requests     int // since the start
+	Journal      []entry
 }
 
 func newView(srv *hotelstaystest.Server) *view {
-	v := &view{
-		Control: control, Static: control + "page/static/", Presets: faultPresets, Advances: advances,
-		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
-		Kinds: "request order webhook reset clock faults", Now: srv.Now().UTC(),
-	}
 	ledger := srv.Ledger()
-	v.Events = fmt.Sprintf("%sevents?after=%d", control, ledger.LastSeq())
+	v := &view{
+		LastSeq: ledger.LastSeq(), Now: srv.Now().UTC(),
+		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
+	}
 	if ahead := time.Until(v.Now).Round(time.Second); ahead > 0 {
 		v.Ahead = strings.TrimPrefix(since(ahead), "+")
 	}
