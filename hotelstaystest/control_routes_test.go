@@ -3,6 +3,7 @@
 package hotelstaystest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,43 +186,50 @@ func TestControlSessionsAndTokens(t *testing.T) {
 	})
 }
 
+// A redelivery is the same event with all retries, and does not undo a delivery.
 func TestControlWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{}
-		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never})
-		u := login(t, s)
-		u.bookWithCallback("ref", hook)
-		synctest.Wait()
+		rc := answering(500, 500, 200, 500, 500, 200)
+		s, c := controlled(t, Config{
+			Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Second}}, ConfirmAfter: Never,
+		})
+		login(t, s).bookWithCallback("ref", hook)
+		time.Sleep(time.Minute)
 		list := func(query string) []Webhook {
 			var got struct{ Webhooks []Webhook }
 			c.must("GET", "/_sandbox/webhooks"+query, nil, &got)
 			return got.Webhooks
 		}
-		path := "/_sandbox/webhooks/" + list("")[0].EventID + "/redeliver"
+		id := list("")[0].EventID
+		same(t, list("")[0].State, WebhookGivenUp)
+		s.RedeliverWebhook(id)
+		time.Sleep(time.Minute)
+		got := rc.all()
+		stopIf(t, len(got) != 3 || !bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != id, "%d deliveries", len(got))
 		for _, kind := range []FaultKind{"", FaultBadSignature, FaultAlteredBody, FaultDuplicate, FaultDrop} {
+			same(t, list("")[0].State, WebhookDelivered, kind)
 			if kind != "" {
 				s.Inject(Fault{Operation: OpWebhook, Kind: kind})
 			}
-			c.must("POST", path, nil, nil)
-			synctest.Wait()
+			c.must("POST", "/_sandbox/webhooks/"+id+"/redeliver", nil, nil)
+			time.Sleep(time.Minute)
 		}
 		w := list("?reference=PO000000001")[0]
-		var got []string
+		var attempts []string
 		for _, a := range w.Attempts {
-			got = append(got, fmt.Sprintf("%s %d", a.Signed, a.Status))
+			attempts = append(attempts, fmt.Sprintf("%s %d", a.Signed, a.Status))
 		}
-		want := "valid 200, valid 200, invalid 200, invalid 200, valid 200, valid 200, none 0"
-		failIf(t, strings.Join(got, ", ") != want || w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" ||
-			!strings.Contains(string(w.Body), "order_created"), "got  %s\nwant %s\n%+v", got, want, w)
+		same(t, strings.Join(attempts, ", "), "valid 500, valid 500, valid 200, valid 500, valid 500, "+
+			"invalid 200, invalid 200, valid 200, valid 200, none 0")
+		failIf(t, w.State != WebhookDelivered || w.CustomerReferenceNo != "ref" || !strings.Contains(string(w.Body), "order_created"), "%+v", w)
 		s.SendWebhook("ref", "last")
 		synctest.Wait()
-		if got := list("?limit=1"); len(got) != 1 || got[0].Event != "last" {
-			t.Errorf("%+v", got)
-		}
-		if got := list("?reference=other"); len(got) != 0 {
-			t.Errorf("%+v", got)
-		}
+		last := list("?limit=1")
+		failIf(t, len(last) != 1 || last[0].Event != "last" || len(list("?reference=other")) != 0, "%+v", last)
 		c.refused("POST", "/_sandbox/webhooks/evt_none/redeliver", nil, 404, "eventId", "no event")
+		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
+		s.Close()
+		s.RedeliverWebhook(id) // no effect after Close
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -371,19 +369,5 @@ func (l *listening) follow(t *testing.T) {
 		} else if e.id != "" {
 			last = seq
 		}
-	}
-}
-
-// Who imports the sandbox in a test links no templates, nothing of the program, and of other
-// modules only what package types needs.
-func TestSandboxLinksNoTemplates(t *testing.T) {
-	const module = "github.com/hotelstays/hotelstays-go/"
-	needed := []string{module + "hotelstaystest", module + "types", "github.com/shopspring/decimal"}
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	stopIf(t, err != nil, "%v", err)
-	for path := range strings.FieldsSeq(string(out)) {
-		failIf(t, strings.HasSuffix(path, "/template") ||
-			strings.Contains(path, "hotelstays-sandbox") || strings.HasPrefix(path, "github.com/") &&
-			!slices.Contains(needed, path), "the sandbox links %s", path)
 	}
 }

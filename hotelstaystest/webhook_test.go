@@ -176,30 +176,6 @@ func TestWebhookRetries(t *testing.T) {
 	}
 }
 
-func TestRedeliverWebhook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := answering(500, 500, 200, 500)
-		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Second}}, ConfirmAfter: Never})
-		login(t, s).bookWithCallback("ref", hook)
-		time.Sleep(time.Minute)
-		rec := s.Ledger().Webhooks()[0]
-		stopIf(t, rec.State != WebhookGivenUp, "%+v", rec)
-		s.RedeliverWebhook(rec.EventID)
-		synctest.Wait()
-		rec = s.Ledger().Webhooks()[0]
-		got := rc.all()
-		failIf(t, rec.State != WebhookDelivered || len(rec.Attempts) != 3 || len(got) != 3 ||
-			!bytes.Equal(got[2].body, got[0].body) || got[2].eventID() != rec.EventID, "%+v", rec)
-		s.RedeliverWebhook(rec.EventID) // fails
-		time.Sleep(time.Minute)
-		again := s.Ledger().Webhooks()[0]
-		failIf(t, again.State != WebhookDelivered || len(again.Attempts) != 5, "%+v", again)
-		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
-		s.Close()
-		s.RedeliverWebhook(rec.EventID) // no effect after Close
-	})
-}
-
 // verifying makes a receiver that answers 401 to a wrong signature.
 func verifying(secret string) *receiver {
 	rc := &receiver{}
