@@ -99,6 +99,12 @@ func TestFaultDetails(t *testing.T) {
 	u = login(t, s)
 	s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
+	for status, code := range map[int]int{
+		400: types.CodeParam, 401: types.CodeUnauthorized, 403: codeForbidden, 404: types.CodeNotFound, 500: codeUpstream,
+	} {
+		s.Inject(Fault{Kind: FaultStatus, Status: status})
+		u.refused(queryPath, "{}", status, code, http.StatusText(status))
+	}
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
 	html := u.post(queryPath, "{}")
 	failIf(t, html.status != 403 || html.header.Get("Request-Id") != "" || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html"),

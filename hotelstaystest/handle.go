@@ -217,7 +217,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 		return nil
 	}
 	s.ledger.rateLimited(c.rec)
-	h.Set("Retry-After", strconv.Itoa(int((v.wait+time.Second-1)/time.Second)))
+	h.Set("Retry-After", "1") // the window, in whole seconds
 	return failureAnswer(&failure{status: http.StatusTooManyRequests, code: types.CodeRateLimited,
 		msg: fmt.Sprintf("rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit)})
 }

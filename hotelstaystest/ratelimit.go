@@ -32,7 +32,6 @@ type verdict struct {
 	allowed   bool
 	limit     int
 	remaining int
-	wait      time.Duration // until the next call is allowed
 }
 
 func (c *rateLimiter) reset() {
@@ -57,7 +56,7 @@ func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	}
 	log := c.logs[key].since(now)
 	if len(log) >= limit {
-		return verdict{at: now, limit: limit, wait: window - now.Sub(log[0])}
+		return verdict{at: now, limit: limit}
 	}
 	c.logs[key] = append(log, now)
 	return verdict{at: now, allowed: true, limit: limit, remaining: limit - len(log) - 1}
