@@ -76,6 +76,8 @@ func TestHotelListResults(t *testing.T) {
 		r := u.must(listPath, search(s, object{"destinationId": tc.where, "hotelIds": tc.ids}))
 		failIf(t, len(r.list("list")) != tc.want || r.at("list") == nil || r.at("basic", "emptyReason") != nil, "%v: %.300s", tc.ids, r.body)
 	}
+	named := u.must(listPath, search(s, object{"destinationId": nil, "destinationName": s.CityName(1)}))
+	failIf(t, named.str("basic", "destination", "id") != s.CityID(1) || named.str("total") != "120", "by name: %.300s", named.body)
 	by := func(sort string) string {
 		var ratings []any
 		for _, h := range u.must(listPath, search(s, object{"sortBy": sort})).list("list") {
