@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -215,25 +214,10 @@ func bookFaults() map[string]fault {
 	}
 }
 
-// Each fault of a service breaks the rules that are about it, and no other, and leaves no order open.
-func TestFaultsOfBookingsAreFound(t *testing.T) {
-	portion := testkit.PortionOf(t, 10, 23)
-	all := bookFaults()
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !portion.Next() {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			f := all[name]
-			report, err := bookingRun{fault: f, after: noneIsLeft}.run(t)
-			require.NoError(t, err)
-			assert.ElementsMatch(t, strings.Fields(f.breaks), report.broken())
-			for _, rule := range report.broken() {
-				assert.NotEmpty(t, report.result(t, rule).Reason)
-				assert.NotRegexp(t, "/trade/(book|cancel)'", report.result(t, rule).Curl)
-			}
-		})
-	}
+func TestFaultsOfBookingsAreFoundAndLeaveNoOrder(t *testing.T) {
+	eachBreaksItsRules(t, bookFaults(), func(t *testing.T, f fault) (*Report, error) {
+		return bookingRun{fault: f, after: noneIsLeft}.run(t)
+	})
 }
 
 // cancelling is a cancellation that goes on: Cancel announces a status, and orders have it.

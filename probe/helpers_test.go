@@ -114,6 +114,7 @@ func numbers(text []byte) (o obj) {
 // sandboxed configures a run of all rules that read against a sandbox with a fault.
 func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) (Config, *hotelstaystest.Server) {
 	t.Helper()
+	sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 1, 2
 	srv, _ := testkit.NewSandbox(t, sandbox)
 	through := srv.Client()
 	t.Cleanup(through.CloseIdleConnections)
@@ -127,7 +128,7 @@ func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) (Config, *h
 // probed runs the rules that read against a sandbox in virtual time.
 func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*Config)) (report *Report, err error) {
 	t.Helper()
-	sandbox.Catalog.HotelsPerCity, sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 60, 1, 2
+	sandbox.Catalog.HotelsPerCity = 60
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := sandboxed(t, sandbox, f)
 		change(&cfg)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
@@ -114,10 +113,7 @@ func (s *site) page(h handler) http.Handler {
 // message with the id of the page in the log.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get("X-Request-Id") // of a proxy
-		if !plainID.MatchString(id) {
-			id = uuid.NewString()
-		}
+		id := uuid.NewString()
 		ctx := context.WithValue(r.Context(), pageID{}, id)
 		err := h(w, r.WithContext(ctx))
 		if err == nil {
@@ -135,8 +131,6 @@ func (s *site) stream(h handler) http.Handler {
 // pageID is the context key of the id of a page: the Trace-Id of all calls that the page causes, in
 // the lines that the SDK logs, too.
 type pageID struct{}
-
-var plainID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // pageIDOf returns the id, or "" if no page causes this.
 func pageIDOf(ctx context.Context) string {

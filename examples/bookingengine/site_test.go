@@ -220,25 +220,12 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 // shown.
 func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		foreign := []string{"a b", strings.Repeat("x", 65), "x\r\ny", "<b>"}
-		hotel, _, _ := s.rooms(60)
-		for _, id := range append(foreign, "rates-1", "rates-1") { // a proxy may repeat a request
-			r := request(http.MethodGet, hotel, nil)
-			r.Header.Set("X-Request-Id", id)
-			s.answer(r)
-		}
-		r := request(http.MethodPost, s.toCheckout()+"/book", guests())
-		r.Header.Set("X-Request-Id", "book-1")
-		s.answer(r)
+		s.toOrder()
 		time.Sleep(time.Second)
-		ids := map[string]int{}
-		for _, r := range s.srv.Ledger().Requests("") {
-			ids[string(r.Operation)+" "+r.TraceID]++
-			assert.NotContains(t, foreign, r.TraceID)
-		}
-		assert.Equal(t, 2, ids["HotelRates rates-1"])
-		assert.Equal(t, 1, ids["Book book-1"])
-		assert.Regexp(t, `operation=Book .*trace_id=book-1 `, s.log.String())
+		id := func(op types.Operation, n int) string { return s.srv.Ledger().Requests(op)[n].TraceID }
+		assert.Equal(t, id(types.OpCheckAvail, 1), id(types.OpBook, 0), "of the page that books")
+		assert.NotEqual(t, id(types.OpCheckAvail, 0), id(types.OpCheckAvail, 1), "the first is of the page before")
+		assert.Regexp(t, `operation=Book .*trace_id=`+id(types.OpBook, 0)+" ", s.log.String())
 	})
 }
 
