@@ -190,14 +190,9 @@ type stayOffer struct {
 	session string
 }
 
-func (r *run) inCurrency() hotelstays.CallOption {
-	return hotelstays.WithCurrency(r.cfg.Booking.MaxTotal.Currency)
-}
-
 // confirmed returns an offer as CheckAvail has it now, if it can be booked.
 func (r *run) confirmed(o stayOffer) (stayOffer, error) {
-	a := r.do(call{op: opCheckAvail, session: o.session, body: obj{"ratePkgId": o.RatePkgID},
-		opts: []hotelstays.CallOption{r.inCurrency()}})
+	a := r.do(call{op: opCheckAvail, session: o.session, body: obj{"ratePkgId": o.RatePkgID}, currency: r.cfg.Booking.MaxTotal.Currency})
 	if a.came(); !a.succeeded() {
 		return o, fmt.Errorf("CheckAvail: %s", a)
 	}
@@ -218,8 +213,7 @@ func (r *run) bookable() stayOffer {
 		}
 	}
 	body := r.stayIn(obj{"pageSize": 50, "roomOccupancies": []obj{{"adultCount": 1}}})
-	a := r.do(call{op: opHotelList, body: body, opts: []hotelstays.CallOption{r.inCurrency()}})
-	list := read[hotelstays.HotelListResponse](a)
+	list := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: body, currency: r.cfg.Booking.MaxTotal.Currency}))
 	why := errors.New("none is free to cancel")
 	var fit []types.RoomRatePkg
 	for _, rate := range ratesOf(list.List) {
@@ -289,7 +283,7 @@ func (r *run) book(how sending) *booked {
 	}
 	r.cancels(b.offer.session)
 	before := r.noted(b, price)
-	b.answer = r.do(call{op: opBook, session: session, body: b.body, opts: []hotelstays.CallOption{r.inCurrency()}})
+	b.answer = r.do(call{op: opBook, session: session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency})
 	r.outcome(b, before, price)
 	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the rate moved between CheckAvail and Book")
 	return b

@@ -22,12 +22,13 @@ type obj = map[string]any
 
 // call is a request of a rule.
 type call struct {
-	op      operation
-	body    any // nil: an empty object
-	session string
-	token   string            // instead of the run's
-	edit    func(http.Header) // changes the request's header before it leaves
-	opts    []hotelstays.CallOption
+	op       operation
+	body     any // nil: an empty object
+	session  string
+	currency string            // if it is not the run's
+	token    string            // likewise
+	edit     func(http.Header) // changes the request's header before it leaves
+	opts     []hotelstays.CallOption
 }
 
 // answer is what came, for a rule to judge.
@@ -59,12 +60,11 @@ func (r *run) do(c call) *answer {
 			return &answer{op: c.op, err: err}
 		}
 	}
-	on := &tape{}
-	ctx := context.WithValue(r.ctx, recorded{}, on)
-	if c.edit != nil {
-		ctx = context.WithValue(ctx, edits{}, c.edit)
+	on := &tape{edit: c.edit}
+	if c.currency != "" {
+		c.opts = append(c.opts, hotelstays.WithCurrency(c.currency))
 	}
-	_, err := client.Do(ctx, &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session,
+	_, err := client.Do(context.WithValue(r.ctx, recorded{}, on), &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session,
 		Idempotent: c.op != opBook && c.op != opCancel}, c.opts...)
 	seen := on.taken()
 	r.log = append(r.log, seen...)

@@ -78,14 +78,12 @@ func (e *Exchange) curl() string {
 // quoted returns a text as a word of a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// recorded is the key of a call's tape in its context; edits, of a change of its requests.
-type (
-	recorded struct{}
-	edits    struct{}
-)
+// recorded is the key of a call's tape in its context.
+type recorded struct{}
 
 // tape is what one call sent and got. A token may still be renewed when the call has ended.
 type tape struct {
+	edit func(http.Header) // changes requests; nil: does not
 	mu   sync.Mutex
 	list []*Exchange
 }
@@ -119,8 +117,8 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Body = io.NopCloser(bytes.NewReader(sent))
 	}
-	if edit, ok := req.Context().Value(edits{}).(func(http.Header)); ok {
-		edit(req.Header)
+	if to.edit != nil {
+		to.edit(req.Header)
 	}
 	if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		rec.masker.add(token)

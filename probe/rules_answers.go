@@ -84,8 +84,7 @@ var answerRules = []Rule{
 	}},
 	{"headers/currency", "Common request headers", "Currency is that of the rates", "", func(r *run) {
 		for _, code := range []string{"EUR", "USD"} {
-			resp := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 2}),
-				opts: []hotelstays.CallOption{hotelstays.WithCurrency(code)}}))
+			resp := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 2}), currency: code}))
 			for _, rate := range ratesOf(resp.List) {
 				got := rate.TotalRate.NetRate.Currency
 				breaks(got != code, "a rate is in %s, not in %s", got, code)

@@ -153,8 +153,7 @@ var openRules = []Rule{
 	{"list/decimals", "Shared types", "how many decimals amounts have, by currency", "", func(r *run) {
 		var found []string
 		for _, code := range []string{"EUR", "JPY", "KWD"} {
-			resp := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 5}),
-				opts: []hotelstays.CallOption{hotelstays.WithCurrency(code)}}))
+			resp := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: r.stayIn(obj{"pageSize": 5}), currency: code}))
 			most := 0
 			for _, rate := range existing(ratesOf(resp.List)) {
 				_, decimals, _ := strings.Cut(string(rate.TotalRate.NetRate.Amount), ".")
@@ -218,7 +217,7 @@ var openRules = []Rule{
 	}},
 	{"check/exchange", "Shared types", "which way exchange rates convert", "", func(r *run) {
 		c := r.lawful(opCheckAvail)
-		c.opts = []hotelstays.CallOption{hotelstays.WithCurrency("EUR")}
+		c.currency = "EUR"
 		a := r.do(c)
 		a.allowed()
 		r.find("in EUR: %s", a.member("exchangeRateSnapshot"))

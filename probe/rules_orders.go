@@ -286,7 +286,7 @@ func (r *run) cancelOrder(b *booked, session string, change func(obj)) *answer {
 	if change != nil {
 		change(body)
 	}
-	return r.do(call{op: opCancel, session: session, body: body, opts: []hotelstays.CallOption{r.inCurrency()}})
+	return r.do(call{op: opCancel, session: session, body: body, currency: r.cfg.Booking.MaxTotal.Currency})
 }
 
 // cancelled cancels the booking of the run, once it is confirmed: a service need not cancel it before.
