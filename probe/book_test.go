@@ -451,8 +451,12 @@ func TestJournal(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, j.unfinished(), 1)
 		assert.Equal(t, "two", j.unfinished()[0].reference())
-		j.close()
 		testkit.AssertFile(t, path, whole)
+		require.NoError(t, j.write(j.unfinished()[0]))
+		j.close()
+		j, err = openJournal(path) // it is still one
+		require.NoError(t, err)
+		j.close()
 	}
 	for _, other := range []string{"{}\n", "a diary\n", "a key", `{"a":1}`, string(bytes.Replace(whole, []byte("{"), nil, 1))} {
 		require.NoError(t, os.WriteFile(path, []byte(other), 0o600))

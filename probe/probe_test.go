@@ -124,7 +124,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	m := &masker{}
-	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, nobody} {
+	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, "47110815", nobody} {
 		m.add(value)
 	}
 	for body, want := range map[string]string{
@@ -133,6 +133,7 @@ func TestMask(t *testing.T) {
 		`[{"firstName":"A","Email":"b","name":"Inn"}]`:                    `[{"firstName":"[masked]","Email":"[masked]","name":"Inn"}]`,
 		`{"refreshToken":"r","access_token":"a"}`:                         `{"refreshToken":"[masked]","access_token":"[masked]"}`,
 		`{"msg":"a\/b\u0026\"secret"}`:                                    `{"msg":"[masked]"}`,
+		`{"$(id)":47110815}`:                                              `{"[masked]":[masked]}`,
 		`{"appSecret":"not-the-secret"}`:                                  `{"appSecret":"not-the-secret"}`,
 		`{"msg":"\u001b[2J\u009bA"}`:                                      `{"msg":"\uFFFD[2J\uFFFDA"}`,
 		`<html>tick-$(id)-top</html>`:                                     `[27 bytes that are not JSON]`,
@@ -143,8 +144,10 @@ func TestMask(t *testing.T) {
 	} {
 		assert.Equal(t, strings.ReplaceAll(want, `\uFFFD`, "\uFFFD"), m.body([]byte(body), false))
 	}
-	assert.Equal(t, `{"code":0,"msg":"ok","data":{"jwt":"[masked]"},"other":"[masked]"}`,
-		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"other":1}`), true))
+	assert.Equal(t, `{"code":0,"msg":"ok","data":{"jwt":"[masked]"},"error":{"type":"x"},"other":"[masked]"}`,
+		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"error":{"type":"x"},"other":1}`), true))
+	assert.Equal(t, "["+strings.Repeat("[1],", maxExcerpt/4)[:maxExcerpt-1]+"…",
+		m.body([]byte("["+strings.Repeat("[1],", maxExcerpt)+"[1]]"), false))
 	assert.Equal(t, map[string]string{"Authorization": "Bearer [masked]"}, m.header(http.Header{"Authorization": {"Bearer tick-$(id)"}}))
 	assert.Equal(t, "x \uFFFD[31m", m.short("x \x1b[31m"))
 	assert.Len(t, m.short(strings.Repeat("x", 1<<20)), maxText+len("…"))
