@@ -125,16 +125,11 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		},
 		Work: func(b durable.Bookings[pgx.Tx]) (stop func()) { return startWorkers(t, b.(*Bookings), nil) },
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
-		Stored: func(reference string) (stored durable.Booking) {
-			require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				job, err := jobs[bookingArgs]{}.scan(tx.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job
-					WHERE kind = $1 AND args ->> 'reference' = $2 ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
-				if err == nil {
-					stored = job.Args.Booking
-				}
-				return err
-			}))
-			return stored
+		Stored: func(reference string) durable.Booking {
+			job, err := jobs[bookingArgs]{}.scan(pool.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job
+				WHERE kind = $1 AND args ->> 'reference' = $2 ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
+			require.NoError(t, err)
+			return job.Args.Booking
 		},
 		Cancellation: func(reference string) (c durable.Cancellation) {
 			require.NoError(t, pool.QueryRow(t.Context(), `SELECT args FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2

@@ -3,12 +3,9 @@
 package bookingstest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -68,32 +65,13 @@ type Engine[Tx any] struct {
 	client   *hotelstays.Client
 }
 
-// traced sends each Book with its reference as the trace id, also those of workers.
-type traced struct{ http.RoundTripper }
-
-func (t traced) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.URL.Path, "/book") {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		var req hotelstays.BookRequest
-		if err := json.Unmarshal(body, &req); err != nil {
-			return nil, err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		r.Header.Set("Trace-Id", req.CustomerReferenceNo)
-	}
-	return t.RoundTripper.RoundTrip(r)
-}
-
 // Options returns the options of the engine's Bookings. Each engine has an address of its own, and so
 // the rate limits of one.
 func (e *Engine[Tx]) Options() (opts Options[Tx], err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	address := net.IPv4(127, byte(1+rand.IntN(250)), byte(rand.IntN(256)), byte(1+rand.IntN(250)))
 	transport.DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext
-	e.client, err = e.Client(traced{transport})
+	e.client, err = e.Client(transport)
 	opts = Options[Tx]{Client: e.client, OnOutcome: e.onOutcome, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}
 	if e.Lives {
 		opts.OnCancel, opts.OnOrder = e.onCancel, e.onOrder
@@ -174,7 +152,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 		if err != nil || n == 0 {
 			return errors.Join(err, errors.New("another process has it"))
 		}
-		return e.Bookings.BeginTx(ctx, tx, req)
+		return e.Bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // for chaostest.Check
 	})
 }
 
