@@ -34,7 +34,6 @@ const chaosStuck = 5 * time.Second
 type enginePlan struct {
 	Schema string
 	bookingstest.Plan
-	DieAt string // a stage of a Cancel
 }
 
 // work lets River work until ctx ends.
@@ -55,8 +54,7 @@ func work(ctx context.Context, bookings *Bookings) error {
 	return nil
 }
 
-// engine books and works until it is killed, or its standard input ends. With DieAt it only works,
-// until it dies while it cancels.
+// engine books and works until it is killed, or its standard input ends.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
 	// The transactions of a frozen process end: River's, and the caller's.
@@ -65,11 +63,7 @@ func engine(plan enginePlan) error {
 		return err
 	}
 	e := &bookingstest.Engine[pgx.Tx]{Plan: plan.Plan, Database: caller(pool)}
-	options := e.Options
-	if plan.DieAt != "" {
-		options = (&bookingstest.Mortal[pgx.Tx]{Plan: plan.Plan, Database: caller(pool), Path: "/cancel", DieAt: plan.DieAt}).Options
-	}
-	opts, err := options()
+	opts, err := e.Options()
 	if err != nil {
 		return err
 	}
@@ -78,9 +72,8 @@ func engine(plan enginePlan) error {
 		return err
 	}
 	bookings.idle = 5 * time.Second
-	if e.Bookings = bookings; plan.DieAt == "" {
-		go e.Run(ctx)
-	}
+	e.Bookings = bookings
+	go e.Run(ctx)
 	return work(ctx, bookings)
 }
 
@@ -101,7 +94,7 @@ func TestProcessesDie(t *testing.T) {
 	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 	w := newLonelyWorld(t, nil, config)
 	w.Lives = true
-	plan := enginePlan{w.cfg.Schema, w.Plan(), ""}
+	plan := enginePlan{w.cfg.Schema, w.Plan()}
 	w.Survive(chaostest.Fleet{
 		Bookings: bookings, Processes: 6, Kills: kills, Freezes: 3, Blocks: 1, Lease: lease, Seed: seed,
 		Crashes: slices.Repeat([]func(context.Context) error{crash}, 1+bookings/1000),

@@ -243,25 +243,3 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 	_, err := w.stepOrder(t.Context(), fetch[orderArgs](w, "ref-1"))
 	require.ErrorContains(t, err, `OnOrder of reference "ref-1": 0 rows`)
 }
-
-// A process that cancels may die at any stage.
-func TestDiesWhileCancelling(t *testing.T) {
-	w := newWorld(t, nil)
-	for stage, ending := range map[string]durable.CancelEnding{
-		"leaving": durable.CancelStanding, "answered": durable.CancelDone, "outcome": durable.CancelDone,
-	} {
-		cancels := len(w.Ledger().Cancellations())
-		w.Booked(stage)
-		require.NoError(t, w.CancelAlone(stage, nil))
-		bookingstest.Dies(t, enginePlan{w.cfg.Schema, w.Plan(), stage})
-		w.rescue(cancelArgs{}.Kind())
-		stop := w.Work()
-		w.CancelEnds(stage, ending, 1, time.Minute)
-		stop()
-		if ending == durable.CancelDone {
-			cancels++
-		}
-		assert.Len(t, w.Ledger().Cancellations(), cancels, stage)
-	}
-	assert.Equal(t, 2, w.Ledger().Count(hotelstays.OpCancel))
-}
