@@ -155,8 +155,8 @@ func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
 
 // A code that came with a refusal, and left no order, is a fact.
 func TestCodeOfARefusalIsFound(t *testing.T) {
-	report, err := bookingRun{fault: fault{op: opBook, told: answers(types.CodeParam, refused(200, 100009999))},
-		change: func(c *Config) { c.Only = []string{"book/gender"} }}.run(t)
+	refusal := fault{op: opBook, told: answers(types.CodeParam, refused(200, 100009999))}
+	report, err := bookingRun{fault: refusal, change: only("book/gender")}.run(t)
 	require.NoError(t, err)
 	assert.Equal(t, "HTTP 200 with code 100009999", report.result(t, "book/gender").Found)
 	assert.Equal(t, map[hotelstays.Operation][]int{types.OpBook: {100009999}}, report.Facts.RefusalCodes)
@@ -164,7 +164,7 @@ func TestCodeOfARefusalIsFound(t *testing.T) {
 }
 
 func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
-	_, err := bookingRun{change: func(c *Config) { c.Only = []string{"book/form"} }, // cancelled: there may be another one, late
+	_, err := bookingRun{change: only("book/form"), // cancelled: there may be another one, late
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
 			other, _ := testkit.NewSandbox(t, hotelstaystest.Config{Accounts: []hotelstaystest.Account{{AppKey: "other", AppSecret: "another"}}})
 			cfg.BaseURL, cfg.Credential, cfg.HTTPClient = other.URL, testkit.TicketOf(other), other.Client()
@@ -244,7 +244,7 @@ func notBooked(t *testing.T, name string, b bookingRun, says string) {
 // The limit is of all bookings together, and a price that only Book's answer has counts as well.
 func TestLimitIsOfAllBookings(t *testing.T) {
 	var price types.Money
-	_, err := bookingRun{change: func(c *Config) { c.Only = []string{"book/form"} },
+	_, err := bookingRun{change: only("book/form"),
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
 			entries, err := Cleanup(t.Context(), cfg)
 			require.NoError(t, err)
@@ -410,7 +410,7 @@ func TestOrderWithoutAReferenceIsReported(t *testing.T) {
 // An order that cannot be cancelled is the error of its run, and of each one that follows.
 func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
-		change: func(c *Config) { c.Only = []string{"book/form"} },
+		change: only("book/form"),
 		after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
 			reference := srv.Ledger().Orders()[0].CustomerReferenceNo
 			report, err := Run(t.Context(), cfg)
