@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,51 +23,29 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failure is a statement that fails once: one of those that match, after as many others.
-type failure struct {
-	mu      sync.Mutex
-	matches func(text string) bool // "LOST" is a COMMIT that happens, and whose answer is lost
-	after   int
-}
-
-// set replaces what fails, and reports whether the one before has failed.
-func (f *failure) set(matches func(text string) bool, after int) (failed bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	failed = f.after < 0
-	f.matches, f.after = matches, after
-	return failed
-}
-
-func (f *failure) next(text string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.matches == nil || !f.matches(text) {
-		return false
-	}
-	f.after--
-	return f.after == -1
-}
-
-// failing opens the pool of a process whose statements can fail.
-func (d *database) failing(t *testing.T) (*sql.DB, *link, *failure) {
-	pool, link := d.process(t)
-	f := &failure{}
-	link.before = func(_ context.Context, text string) error {
-		if f.next(text) {
+// failOnce lets one of the statements fail that match, after as many others. "LOST" is a COMMIT that
+// happens, and whose answer is lost. failed ends that, and reports whether it has happened.
+func (l *link) failOnce(matches func(text string) bool, after int) (failed func() bool) {
+	var left atomic.Int64
+	left.Store(int64(after))
+	next := func(text string) bool { return matches(text) && left.Add(-1) == -1 }
+	l.use(func(_ context.Context, text string) error {
+		if next(text) {
 			return errLost
 		}
 		return nil
+	}, func(string) bool { return next("LOST") })
+	return func() bool {
+		l.use(nil, nil)
+		return left.Load() < 0
 	}
-	link.loseCommit = func(string) bool { return f.next("LOST") }
-	return pool, link, f
 }
 
 // Each statement of a call may fail, and each commit, also after it has happened: the call says so.
 func TestStatementThatFails(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
-		pool, _, failure := db.failing(t)
+		pool, link := db.process(t)
 		p := newProcess(t, db, nil).through(pool, db.followBookings)
 		events := newEvents(t, pool, db.dialect)
 		tokens := newTokens(t, &database{DB: pool, dialect: db.dialect})
@@ -139,9 +117,9 @@ func TestStatementThatFails(t *testing.T) {
 				for n, failed := 0, true; failed; n++ {
 					reference := fmt.Sprint(name, " ", n, " ", matches("LOST"))
 					c.prepare(reference)
-					failure.set(matches, n)
+					hasFailed := link.failOnce(matches, n)
 					err := c.call(reference)
-					failed = failure.set(nil, 0)
+					failed = hasFailed()
 					for ; len(leases) > 0; leases = leases[1:] {
 						leases[0]() // it renews itself
 					}
@@ -156,7 +134,7 @@ func TestStatementThatFails(t *testing.T) {
 		p.Fleet.Pass(time.Minute)
 		stop := p.Work()
 		p.Eventually("all have ended", func() bool {
-			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 30*time.Second, journaltest.PollsOnly))
+			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 2*time.Minute, journaltest.PollsOnly))
 			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
 		})
 		stop()
@@ -202,7 +180,7 @@ func TestRowThatMovesAndCannotBeReadAgain(t *testing.T) {
 func TestStatementOfRunThatFails(t *testing.T) {
 	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
 		inVirtualTime(t, func(t *testing.T, p *process) {
-			pool, link, failure := p.db.failing(t)
+			pool, link := p.db.process(t)
 			log := make(logLines, 1)
 			p = p.through(pool, func(o *hotelstayssql.JournalOptions) {
 				p.db.followBookings(o)
@@ -217,7 +195,7 @@ func TestStatementOfRunThatFails(t *testing.T) {
 			}
 			rounds, cancels := 1, 1
 			p.Begin("ref-1")
-			failure.set(matches, after)
+			failed := link.failOnce(matches, after)
 			stop := p.Work()
 			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, and not sent
 				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
@@ -241,14 +219,14 @@ func TestStatementOfRunThatFails(t *testing.T) {
 				assert.Zero(t, number(`SELECT COUNT(*) FROM `+table+` WHERE live = 1`), table)
 			}
 			executed = link.executed()
-			if failure.set(nil, 0) {
+			if failed() {
 				assert.NotEmpty(t, log)
 			}
 		})
 		return executed
 	}
 	times := map[string]int{}
-	for _, s := range life(t, nil, 0) {
+	for _, s := range life(t, func(string) bool { return false }, 0) {
 		times[s.text]++
 	}
 	times["LOST"] = times["COMMIT"]

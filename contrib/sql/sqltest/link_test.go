@@ -72,17 +72,17 @@ func (l *link) freeze() (thaw func()) {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	})
+	}, nil)
 	return func() {
 		close(frozen)
-		l.use(nil)
+		l.use(nil, nil)
 	}
 }
 
-func (l *link) use(before func(ctx context.Context, text string) error) {
+func (l *link) use(before func(ctx context.Context, text string) error, loseCommit func(latest string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.before = before
+	l.before, l.loseCommit = before, loseCommit
 }
 
 // pass waits while the process is frozen, or fails.
@@ -179,7 +179,10 @@ func (tx linkTx) Commit() error {
 		return errors.Join(err, tx.Rollback())
 	}
 	err := tx.Tx.Commit()
-	if lose := tx.conn.link.loseCommit; err == nil && lose != nil && lose(tx.conn.latest) {
+	tx.conn.link.mu.Lock()
+	lose := tx.conn.link.loseCommit
+	tx.conn.link.mu.Unlock()
+	if err == nil && lose != nil && lose(tx.conn.latest) {
 		err = errLost
 	}
 	tx.conn.link.note("COMMIT", nil)

@@ -80,7 +80,7 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 
 	other := newTokens(t, db)
 	release = freeze(func() {
-		link.use(func(context.Context, string) error { return errLost })
+		link.use(func(context.Context, string) error { return errLost }, nil)
 		assert.ErrorIs(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: key}), errLost)
 		release, ok, err := other.TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
