@@ -47,12 +47,8 @@ func sendCheckAvail(t *testing.T, c *hotelstays.Client) (*hotelstays.CheckAvailR
 
 const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a proxy.</body></html>"
 
-type errorKind string
-
-const (
-	isAPI    errorKind = "*APIError"
-	isDecode errorKind = "*DecodeError"
-)
+// Whether an answer is an *APIError, or a *DecodeError.
+const isAPI, isDecode = true, false
 
 // The operations of which an answer is a definite refusal.
 const (
@@ -69,7 +65,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 		name   string
 		status int
 		body   string
-		kind   errorKind
+		isAPI  bool
 		code   int
 		// definite names the operations that return the error as it is, of Book and
 		// Cancel. Else they return an *OutcomeUnknownError around it.
@@ -147,7 +143,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 					assert.ErrorContains(t, err, `"ref-1"`)
 					err = unknown.Err
 				}
-				if row.kind == isAPI {
+				if row.isAPI {
 					api, ok := err.(*hotelstays.APIError)
 					require.True(t, ok, "%T %v", err, err)
 					assert.Equal(t, []any{op, row.status, row.code, id, "trace-1"},

@@ -387,26 +387,16 @@ func TestPageAfterOneThatBrokeOff(t *testing.T) {
 			require.Equal(t, 2, got.Meta.Attempts)
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // also of elements without a hotel
-		client := clientThrough(t, brokenOff(`{"code":0,"data":{"list":[{"id":{}},{"id":{}},`, again), hotelstays.WithMaxAttempts(2))
-		got := stream(t.Context(), client, anySearch())
-		require.NoError(t, got.err)
-		assert.Equal(t, []types.Hotel{{ID: "3"}}, got.hotels)
-		assert.Zero(t, got.resp.Meta.MismatchCount)
-	})
-}
-
-// The second attempt's hotels are handed out alone.
-func TestStreamAfterAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, client := newSandbox(t)
-		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCut})
-		got := stream(t.Context(), client, searchCity(srv))
-		require.NoError(t, got.err)
-		assert.Len(t, got.hotels, 12)
-		assert.Equal(t, 2, got.resp.Meta.Attempts)
-		assert.NotEmpty(t, got.resp.Basic.SessionID)
-	})
+	for _, first := range []string{"", `{"code":0,"data":{"list":[{"id":{}},{"id":{}},`} { // a stream, before its first hotel
+		synctest.Test(t, func(t *testing.T) {
+			got := stream(t.Context(), clientThrough(t, brokenOff(first, again), hotelstays.WithMaxAttempts(2)), anySearch())
+			require.NoError(t, got.err)
+			assert.Equal(t, []types.Hotel{{ID: "3"}}, got.hotels)
+			assert.Equal(t, "s", got.resp.Basic.SessionID)
+			assert.Equal(t, 2, got.resp.Meta.Attempts)
+			assert.Zero(t, got.resp.Meta.MismatchCount)
+		})
+	}
 }
 
 // The call's time covers the loop, and its end is the end of the loop.
