@@ -166,7 +166,14 @@ func (w *world) rescue(kind string) {
 
 // A Cancel that is frozen until its job was rescued is neither sent nor delivered again.
 func TestFrozenCancel(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnCancel = func(ctx context.Context, tx pgx.Tx, c *durable.Cancellation) error {
+			var state string
+			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelArgs{}.Kind()).Scan(&state))
+			assert.Equal(t, "completed", state, "in the same transaction")
+			return caller(cfg.Pool).StoreCancel(ctx, tx, c)
+		}
+	})
 	w.Booked("ref-1")
 	other := w.another(func(*Config) {})
 	answer := w.Hold("/cancel")
