@@ -60,6 +60,7 @@ func TestHotelListResults(t *testing.T) {
 	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
 		r.str("basic", "destination", "id") != s.CityID(0), "page 3 of 50: %d of %v, %v", len(r.list("list")), r.at("total"), r.at("hasMore"))
 	for i := range r.list("list") {
+		same(t, len(r.list("list", i, "rooms"))+len(r.list("list", i, "rooms", 0, "rates")), 2, "maxRatesPerHotel is 1")
 		net := r.at("list", i, "rooms", 0, "rates", 0, "totalRate", "netRate")
 		same(t, fmt.Sprint(net), fmt.Sprint(r.at("list", i, "minPrice")), "the cheapest rate")
 	}
