@@ -141,9 +141,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 	if req.Page != nil {
 		first = *req.Page
 	}
-	if first.PageSize == 0 {
-		first.PageSize = types.MaxMetadataPageSize
-	}
+	first.PageSize = cmp.Or(first.PageSize, types.MaxMetadataPageSize)
 	set := collect("HotelsMetadataAll", operations[OpHotelsMetadata], opts)
 	fetch := func(ctx context.Context, num int) (resp *HotelsMetadataResponse, info paging.Info, err error) {
 		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
@@ -220,8 +218,7 @@ func pageError(op Operation, err error) error {
 // failedSeq yields err alone.
 func failedSeq[V any](err error) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
-		var none V
-		yield(none, err)
+		yield(*new(V), err)
 	}
 }
 

@@ -272,11 +272,6 @@ type failure interface {
 	markUnknown()
 }
 
-func isFailure(err error) bool {
-	_, ok := err.(failure)
-	return ok
-}
-
 type outcome struct {
 	unknown bool
 	noQuota bool // another attempt would have followed

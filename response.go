@@ -200,11 +200,12 @@ func (a *callAnswer) noAnswer() (definite bool, err failure) {
 		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.result.Err, a.maxBytes))
 	}
 	cause := a.scrubError(a.result.Err)
+	_, explained := cause.(failure)
 	switch {
 	case a.result.Answer != nil: // the ctx ended before the next attempt
 		env, _ := wire.Peek(a.ctx, a.result.Answer.Body)
 		cause = &afterRefusal{cause, a.apiError(env)}
-	case a.result.EarlierStatus != 0 && !isFailure(cause):
+	case a.result.EarlierStatus != 0 && !explained:
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.result.EarlierStatus)
 	}
 	sent := a.result.Sent && a.result.Answer == nil

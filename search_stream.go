@@ -40,9 +40,8 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 		resp = new(HotelListResponse)
 	}
 	if hotels == nil {
-		var f faults
-		f.add("hotels", "is nil: pass the sequence that the loop is to get")
-		hotels = func(yield func(*types.Hotel, error) bool) { yield(nil, f.err("NewHotelListStream")) }
+		f := faults{{"hotels", "is nil: pass the sequence that the loop is to get"}}
+		hotels = failedSeq[*types.Hotel](f.err("NewHotelListStream"))
 	}
 	return &HotelListStream{made: hotels, answer: resp}
 }

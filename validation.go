@@ -100,14 +100,10 @@ func (f *faults) texts(path string, values []string) {
 	}
 }
 
-func (f *faults) date(path string, d types.Date, required bool) {
+func (f *faults) date(path string, d types.Date) {
 	if d == "" {
-		if required {
-			f.add(path, "is required, as YYYY-MM-DD")
-		}
-		return
-	}
-	if _, err := d.Time(); err != nil {
+		f.add(path, "is required, as YYYY-MM-DD")
+	} else if _, err := d.Time(); err != nil {
 		f.add(path, "%v", err)
 	}
 }
@@ -153,8 +149,8 @@ func (f *faults) hotelIDs(ids []string) {
 }
 
 func (f *faults) stay(checkIn, checkOut types.Date, rooms []types.GuestPerRoom) {
-	f.date("checkIn", checkIn, true)
-	f.date("checkOut", checkOut, true)
+	f.date("checkIn", checkIn)
+	f.date("checkOut", checkOut)
 	in, inErr := checkIn.Time()
 	out, outErr := checkOut.Time()
 	if inErr == nil && outErr == nil && !out.After(in) {

@@ -111,10 +111,6 @@ func (c *Cache) Authorization(ctx context.Context) (transport.Authorization, err
 	if e := c.fresh.Load(); e != nil {
 		return e.authorization, nil
 	}
-	return c.stale(ctx)
-}
-
-func (c *Cache) stale(ctx context.Context) (transport.Authorization, error) {
 	authorization, pending, err := c.renewOrFetch(ctx)
 	if pending != nil {
 		return pending.wait(ctx)
