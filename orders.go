@@ -265,28 +265,39 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
-	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (*types.Order, error) { return c.awaitOrder(ctx, customerReferenceNo, set) })
+	states := set.over(&c.defaults).ServiceFacts.OrderStates
+	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (seen *types.Order, err error) {
+		start := time.Now()
+		err = await(ctx, set.Wakeup, func() (done bool, err error) {
+			order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
+			switch {
+			case err != nil:
+				return false, err
+			case order != nil:
+				seen = order
+			case seen == nil && time.Since(start) >= awaitVisible:
+				return true, &OrderNotFoundError{customerReferenceNo, awaitVisible}
+			}
+			return seen != nil && states.decided(seen.Status), nil
+		}, func() string { return states.progress(customerReferenceNo, seen) })
+		return seen, err
+	})
 }
 
-func (c *Client) awaitOrder(ctx context.Context, customerReferenceNo string, set settings) (*types.Order, error) {
-	states := set.over(&c.defaults).ServiceFacts.OrderStates
-	var seen *types.Order
+// await polls until that is done or fails for good. If ctx ends before, the error has the progress.
+func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {
-		order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
-		switch {
-		case err != nil && !transient(err):
-			return seen, err
-		case order != nil:
-			seen = order
-		case seen == nil && err == nil && time.Since(start) >= awaitVisible:
-			return nil, &OrderNotFoundError{customerReferenceNo, awaitVisible}
+		done, err := poll()
+		if done || err != nil && !transient(err) {
+			return err
 		}
-		if seen != nil && states.decided(seen.Status) {
-			return seen, nil
-		}
-		if ended := waitUntil(ctx, awaitNext(start), set.Wakeup); ended != nil {
-			return seen, waitEnded(states.progress(customerReferenceNo, seen), ended, err)
+		if ended := waitUntil(ctx, awaitNext(start), wakeup); ended != nil {
+			hint := "call again to continue"
+			if err != nil {
+				hint = "the last poll failed: " + fact(err)
+			}
+			return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", progress(), ended, hint)
 		}
 	}
 }
@@ -299,14 +310,6 @@ func (s OrderStates) progress(reference string, seen *types.Order) string {
 		return fmt.Sprintf("AwaitOrder: the order under reference %q has status %d, which is in no list of OrderStates", reference, seen.Status)
 	}
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
-}
-
-func waitEnded(what string, ctxErr, lastPoll error) error {
-	hint := "call again to continue"
-	if lastPoll != nil {
-		hint = "the last poll failed: " + fact(lastPoll)
-	}
-	return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", what, ctxErr, hint)
 }
 
 func awaitNext(start time.Time) time.Time {

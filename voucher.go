@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -83,26 +82,17 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 	if err := checkCall(ctx, c, OpOrderVoucher, req, set); err != nil {
 		return nil, err
 	}
-	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (*OrderVoucherResponse, error) { return c.awaitVoucher(ctx, req, set) })
-}
-
-func (c *Client) awaitVoucher(ctx context.Context, req *OrderVoucherRequest, set settings) (*OrderVoucherResponse, error) {
-	var seen *OrderVoucherResponse
-	start := time.Now()
-	for {
-		resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
-		switch {
-		case err != nil && !transient(err):
-			return seen, err
-		case err == nil && !inPreparation(resp.Status):
-			return resp, nil
-		case err == nil:
+	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (seen *OrderVoucherResponse, err error) {
+		err = await(ctx, set.Wakeup, func() (done bool, err error) {
+			resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
+			if err != nil {
+				return false, err
+			}
 			seen = resp
-		}
-		if ended := waitUntil(ctx, awaitNext(start), set.Wakeup); ended != nil {
-			return seen, waitEnded(voucherProgress(req, seen), ended, err)
-		}
-	}
+			return !inPreparation(resp.Status), nil
+		}, func() string { return voucherProgress(req, seen) })
+		return seen, err
+	})
 }
 
 func inPreparation(status types.VoucherStatus) bool {
