@@ -135,7 +135,6 @@ func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client,
 	return &other, nil
 }
 
-// credential validates cred, and returns a copy.
 func (v *validation) credential(cred Credential) Credential {
 	if isNil(cred) {
 		v.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
@@ -236,7 +235,6 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	return resp, nil
 }
 
-// begin validates a request and prepares its call.
 func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*exchange, error) {
 	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
 	if err := x.check(req); err != nil {

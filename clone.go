@@ -14,7 +14,6 @@ func clone[T any](v *T) *T {
 	return &c
 }
 
-// unshare copies what v refers to.
 func unshare(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -61,7 +61,6 @@ func (f *ServiceFacts) validate(v *faults) {
 	}
 }
 
-// refuses reports whether the code proves that op was not carried out.
 func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }

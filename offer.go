@@ -201,7 +201,6 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount
 
 func (s sum) equal(other sum) bool { return s.label == other.label && s.amount.Equal(other.amount) }
 
-// amounts compares the sums of one part in order.
 func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), onlyAmounts: len(seen) == len(now)}
 	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change

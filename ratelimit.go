@@ -136,7 +136,6 @@ type unlimited struct{}
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-// callLimiter is a RateLimiter for one key.
 type callLimiter struct {
 	limiter RateLimiter
 	key     RateLimitKey

@@ -165,7 +165,6 @@ func (a *callAnswer) decodeBody(into any) (env wire.Envelope, err error) {
 	return env, err
 }
 
-// missing is the error of an answer without a required field.
 func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
 var errOtherOrder = errors.New("it is of another order than the one asked for")
