@@ -44,6 +44,15 @@ func (s *sending) end() (*hotelstays.BookingOutcome, error) {
 	return s.outcome, s.err
 }
 
+// findsOrder ends the call with an order that its booking, which has ended, cannot have.
+func (s *sending) findsOrder(t testing.TB) {
+	t.Helper()
+	outcome, err := s.end()
+	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
+	require.NotNil(t, outcome)
+	assert.NotNil(t, outcome.Order)
+}
+
 // loseAnswer ends the call without its answer, and wants its outcome to be unknown.
 func (s *sending) loseAnswer(t testing.TB) {
 	t.Helper()
@@ -92,10 +101,7 @@ func (w *World[Tx]) frozenUntilAbsent(reference string) *sending {
 }
 
 func frozenFindsOrder[Tx any](w *World[Tx]) {
-	outcome, err := w.frozenUntilAbsent("ref-1").end()
-	require.ErrorIs(w, err, durable.ErrConflictingOutcome)
-	require.NotNil(w, outcome)
-	assert.NotNil(w, outcome.Order)
+	w.frozenUntilAbsent("ref-1").findsOrder(w)
 	assert.Equal(w, Row{"absent", "", 1}, w.Row("ref-1"))
 }
 
@@ -111,29 +117,19 @@ func frozenGetsNoAnswer[Tx any](w *World[Tx]) {
 
 // untilNextRound freezes a Send until its booking has begun again, lets it end, and wants the new
 // round to remember only when that Book has ended.
-func (w *World[Tx]) untilNextRound(end func(*sending)) {
-	w.Helper()
-	sending := w.frozenUntilAbsent("ref-1")
-	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
-	before := w.Fleet.Stored("ref-1")
-	end(sending)
-	after := w.Fleet.Stored("ref-1")
-	assert.Equal(w, 1, w.Row("ref-1").Ended)
-	assert.WithinDuration(w, time.Now(), after.Earlier, 10*time.Second)
-	after.Earlier, after.Due = time.Time{}, before.Due
-	assert.Equal(w, before, after)
-	w.nextRoundFinds("ref-1")
-}
-
-func frozenUntilNextRoundFindsOrder[Tx any](w *World[Tx]) {
-	w.untilNextRound(func(s *sending) {
-		_, err := s.end()
-		require.ErrorIs(w, err, durable.ErrConflictingOutcome)
-	})
-}
-
-func frozenUntilNextRoundGetsNoAnswer[Tx any](w *World[Tx]) {
-	w.untilNextRound(func(s *sending) { s.loseAnswer(w) })
+func untilNextRound[Tx any](end func(*sending, testing.TB)) func(*World[Tx]) {
+	return func(w *World[Tx]) {
+		sending := w.frozenUntilAbsent("ref-1")
+		require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+		before := w.Fleet.Stored("ref-1")
+		end(sending, w)
+		after := w.Fleet.Stored("ref-1")
+		assert.Equal(w, 1, w.Row("ref-1").Ended)
+		assert.WithinDuration(w, time.Now(), after.Earlier, 10*time.Second)
+		after.Earlier, after.Due = time.Time{}, before.Due
+		assert.Equal(w, before, after)
+		w.nextRoundFinds("ref-1")
+	}
 }
 
 func frozenUntilNextRoundIsRefused[Tx any](w *World[Tx]) {

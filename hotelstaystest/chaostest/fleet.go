@@ -1,5 +1,42 @@
-// The fleet, whose processes are killed while they work.
-
+// Package chaostest shows whether a service that books with hotelstays-go loses a booking, or
+// makes one twice, when its processes are killed, its servers crash and answers get lost.
+//
+// The test starts a sandbox with [Config] and [Inject], processes of the service with [Start],
+// and a [Fleet], which kills and freezes them until all bookings have ended. Then [Check]
+// compares what the service has stored with the sandbox's ledger:
+//
+//	func TestMain(m *testing.M) {
+//		chaostest.Main(serve) // does not return in a process of Start
+//		os.Exit(m.Run())
+//	}
+//
+//	func TestNothingIsLost(t *testing.T) {
+//		srv := hotelstaystest.NewServer(chaostest.Config(1))
+//		defer srv.Close()
+//		chaostest.Inject(srv)
+//		db := newDatabase(t, 100) // with 100 bookings to make
+//		fleet := chaostest.Fleet{
+//			Bookings:  100,
+//			Processes: 5,
+//			Kills:     10,
+//			Freezes:   3,
+//			Lease:     time.Minute,
+//			Start:     func(int) (*chaostest.Process, error) { return chaostest.Start(settings{URL: srv.URL, DSN: db.dsn}) },
+//			Ended:     db.ended,
+//			Hurry:     db.passTime,
+//		}
+//		require.NoError(t, fleet.Survive(t.Context()))
+//		require.NoError(t, chaostest.Check(srv.Ledger(), db.rounds(), db.outcomes()))
+//	}
+//
+// A recovery takes ten minutes, so Hurry lets time pass faster, by moving the times that the
+// service has stored.
+//
+// A process that is frozen in a Book may continue after its booking was stored as being without
+// an order. If Book then ends without an answer, the journal of contrib/sql and contrib/river
+// open the booking again, and pass on a further outcome: count that as a further round.
+//
+// This package is outside the compatibility promise: a minor version may change it.
 package chaostest
 
 import (
@@ -143,25 +180,19 @@ type disturbance struct {
 }
 
 func (f *Fleet) disturbances() (all []disturbance) {
-	spread := func(i, n int, do func(context.Context) error) {
-		share := (float64(i) + f.rng.Float64()) / float64(n)
-		all = append(all, disturbance{int(share * 0.9 * float64(f.Bookings)), do})
+	spread := func(n int, do func(ctx context.Context, i int) error) {
+		for i := range n {
+			share := (float64(i) + f.rng.Float64()) / float64(n)
+			all = append(all, disturbance{int(share * 0.9 * float64(f.Bookings)), func(ctx context.Context) error { return do(ctx, i) }})
+		}
 	}
-	for i := range f.Kills {
-		spread(i, f.Kills, f.kill)
-	}
-	for i := range f.Freezes {
-		spread(i, f.Freezes, func(context.Context) error { return f.freeze(i) })
-	}
-	for i := range f.Blocks {
-		spread(i, f.Blocks, f.block)
-	}
-	for i, crash := range f.Crashes {
-		spread(i, len(f.Crashes), func(ctx context.Context) error {
-			f.Logf("server %d crashes", i)
-			return crash(ctx)
-		})
-	}
+	spread(f.Kills, func(context.Context, int) error { return f.kill() })
+	spread(f.Freezes, func(_ context.Context, i int) error { return f.freeze(i) })
+	spread(f.Blocks, func(context.Context, int) error { return f.block() })
+	spread(len(f.Crashes), func(ctx context.Context, i int) error {
+		f.Logf("server %d crashes", i)
+		return f.Crashes[i](ctx)
+	})
 	slices.SortStableFunc(all, func(a, b disturbance) int { return cmp.Compare(a.after, b.after) })
 	return all
 }
@@ -241,7 +272,7 @@ func (f *Fleet) choose() int {
 	}
 }
 
-func (f *Fleet) kill(context.Context) error {
+func (f *Fleet) kill() error {
 	i := f.choose()
 	f.processes[i].Kill()
 	f.Logf("process %d was killed", i)
@@ -284,7 +315,7 @@ func (f *Fleet) thaw(ended bool) (thawed bool, err error) {
 	return thawed, nil
 }
 
-func (f *Fleet) block(context.Context) error {
+func (f *Fleet) block() error {
 	i := f.choose()
 	f.held[i] = held{}
 	f.Logf("a handler of process %d blocks", i)

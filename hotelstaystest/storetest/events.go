@@ -81,6 +81,15 @@ func wants(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, ke
 	claim(c, s, want, time.Hour, keys...)
 }
 
+// stays wants a state of keys that are busy or done, each alone and for each process.
+func stays(c *eventCase, want hotelstays.ClaimState, keys ...string) {
+	c.Helper()
+	for _, key := range keys {
+		wants(c, c.a, want, key)
+		wants(c, c.b, want, key)
+	}
+}
+
 func markDone(c *eventCase, s hotelstays.EventStore, retention time.Duration, keys ...string) {
 	c.Helper()
 	c.mustNot(s.Done(c.Context(), keys, retention), "Done(%q)", keys)
@@ -94,10 +103,7 @@ func release(c *eventCase, s hotelstays.EventStore, keys ...string) {
 func claimsAllKeys(c *eventCase) {
 	k := keys("a", "b", "c")
 	wants(c, c.a, granted, k...)
-	for _, key := range k {
-		wants(c, c.a, busy, key)
-		wants(c, c.b, busy, key)
-	}
+	stays(c, busy, k...)
 }
 
 func busyClaimsNothing(c *eventCase) {
@@ -141,8 +147,7 @@ func claimEnds(c *eventCase) {
 		return fmt.Sprintf("a claimed key is %q instead of busy", state)
 	})
 	wants(c, c.b, granted, k...)
-	wants(c, c.a, busy, k[0])
-	wants(c, c.b, busy, k[1])
+	stays(c, busy, k...)
 }
 
 func doneForRetention(c *eventCase) {
@@ -156,18 +161,14 @@ func doneForRetention(c *eventCase) {
 	} else {
 		c.pass(retention - time.Minute)
 	}
-	wants(c, c.b, done, k[0])
-	wants(c, c.a, done, k[1])
+	stays(c, done, k...)
 }
 
 func doneMarksAll(c *eventCase) {
 	k := keys("a", "b", "c")
 	wants(c, c.a, granted, k...)
 	markDone(c, c.a, time.Hour, k...)
-	for _, key := range k {
-		wants(c, c.a, done, key)
-		wants(c, c.b, done, key)
-	}
+	stays(c, done, k...)
 }
 
 func doneWithoutClaim(c *eventCase) {
@@ -178,8 +179,7 @@ func doneWithoutClaim(c *eventCase) {
 	c.pass(time.Second/2 + slack)
 	wants(c, c.b, granted, k[2])
 	markDone(c, c.a, time.Hour, k[1:]...)
-	wants(c, c.b, done, k[1])
-	wants(c, c.b, done, k[2])
+	stays(c, done, k[1:]...)
 	release(c, c.b, k[2])
 	wants(c, c.b, done, k[2])
 }
@@ -215,8 +215,7 @@ func doneBeatsRelease(c *eventCase) {
 			return c.a.Release(c.Context(), k)
 		})
 		c.mustNot(err, "Done or Release of the same keys at once")
-		wants(c, c.b, done, k[0])
-		wants(c, c.b, done, k[1])
+		stays(c, done, k...)
 	}
 }
 
@@ -225,9 +224,7 @@ func eventKeysDiffer(c *eventCase) {
 	for _, key := range all {
 		wants(c, c.a, granted, key)
 	}
-	for _, key := range all {
-		wants(c, c.b, busy, key)
-	}
+	stays(c, busy, all...)
 	for i, key := range all {
 		if i%2 == 0 {
 			markDone(c, c.a, time.Hour, key)
@@ -245,7 +242,6 @@ func eventKeysDiffer(c *eventCase) {
 }
 
 func oneOfManyClaims(c *eventCase) {
-	stores := []hotelstays.EventStore{c.a, c.b}
 	const callers = 12
 	for range 10 {
 		common := keys("a", "b", "c")
@@ -253,7 +249,7 @@ func oneOfManyClaims(c *eventCase) {
 		err := atOnce(callers, func(i int) (err error) {
 			mine := append(keys("own"), common...)
 			rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-			states[i], err = stores[i%2].Claim(c.Context(), mine, time.Hour)
+			states[i], err = c.both[i%2].Claim(c.Context(), mine, time.Hour)
 			return err
 		})
 		c.mustNot(err, "Claim, by %d callers at once,", callers)
@@ -268,14 +264,13 @@ func oneOfManyClaims(c *eventCase) {
 }
 
 func noKeyTwice(c *eventCase) {
-	stores := []hotelstays.EventStore{c.a, c.b}
 	all := keys("a", "b", "c", "d", "e", "f")
 	var holders [6]atomic.Int32
 	var finished [6]atomic.Bool
 	err := atOnce(8, func(caller int) error {
 		for range 40 {
 			mine := rand.Perm(len(all))[:1+rand.IntN(3)]
-			if err := claimOnce(c.Context(), stores[caller%2], all, mine, &holders, &finished); err != nil {
+			if err := claimOnce(c.Context(), c.both[caller%2], all, mine, &holders, &finished); err != nil {
 				return err
 			}
 		}
@@ -330,8 +325,8 @@ func eventsAfterSetBack(c *eventCase) {
 	wants(c, c.a, granted, k[0])
 	markDone(c, c.a, time.Hour, k[1])
 	c.SetBack(24 * time.Hour)
-	wants(c, c.b, busy, k[0])
-	wants(c, c.b, done, k[1])
+	stays(c, busy, k[0])
+	stays(c, done, k[1])
 	wants(c, c.b, granted, k[2])
 	markDone(c, c.b, time.Hour, k[2])
 	wants(c, c.a, done, k[2])

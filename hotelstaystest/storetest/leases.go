@@ -144,12 +144,11 @@ func leaseLeavesToken(c *leaseCase) {
 }
 
 func oneOfManyLeases(c *leaseCase) {
-	stores := []hotelstays.TokenLeaser{c.a, c.b}
 	k := key()
 	var holders, leases atomic.Int32
 	err := atOnce(12, func(caller int) error {
 		for range 20 {
-			release, ok, err := stores[caller%2].TryLease(c.Context(), k)
+			release, ok, err := c.both[caller%2].TryLease(c.Context(), k)
 			if err != nil {
 				return err
 			}
@@ -173,7 +172,7 @@ func oneOfManyLeases(c *leaseCase) {
 	if leases.Load() == 0 {
 		c.broken("no caller got the lease")
 	}
-	mustLease(c, stores[0], k)
+	mustLease(c, c.a, k)
 }
 
 func liveHolderKeeps(c *leaseCase) {

@@ -76,7 +76,7 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 // acquire gets a permit of a limited operation within a minute.
 func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) hotelstays.Permit {
 	c.Helper()
-	permit, err := acquireWithin(c.Context(), l, key, time.Minute)
+	permit, err := acquireWithin(c, l, key, time.Minute)
 	c.mustNot(err, "Acquire(%s), with a minute to wait,", key)
 	if permit == nil {
 		c.broken("Acquire(%s) returned a nil permit for an operation with a rate limit", key)
@@ -84,10 +84,19 @@ func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitK
 	return permit
 }
 
-func acquireWithin(ctx context.Context, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, d time.Duration) (hotelstays.Permit, error) {
-	ctx, cancel := context.WithTimeout(ctx, d)
+func acquireWithin(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, d time.Duration) (hotelstays.Permit, error) {
+	ctx, cancel := context.WithTimeout(c.Context(), d)
 	defer cancel()
 	return l.Acquire(ctx, key)
+}
+
+// tryAcquire acquires a slot within d, and gives it back.
+func tryAcquire(c *limiterCase, l hotelstays.RateLimiter, d time.Duration) error {
+	permit, err := acquireWithin(c, l, limited, d)
+	if err == nil {
+		giveBack(permit)
+	}
+	return err
 }
 
 func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey) (permits []hotelstays.Permit) {
@@ -130,7 +139,7 @@ func grantedWithin(c *limiterCase, what string, f func()) {
 }
 
 func allSlotsGranted(c *limiterCase) {
-	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
+	for _, l := range c.both {
 		grantedWithin(c, "all slots that are free", func() { giveBack(acquireAll(c, l, limited)...) })
 		time.Sleep(window / 2)
 	}
@@ -138,9 +147,8 @@ func allSlotsGranted(c *limiterCase) {
 
 func noMoreSlots(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
-	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
-		if permit, err := acquireWithin(c.Context(), l, limited, 2*window); err == nil {
-			giveBack(permit)
+	for _, l := range c.both {
+		if tryAcquire(c, l, 2*window) == nil {
 			c.broken("with all %d permits out Acquire granted one more", len(permits))
 		}
 	}
@@ -150,7 +158,7 @@ func noMoreSlots(c *limiterCase) {
 func everyCallerServed(c *limiterCase) {
 	callers := 3 * limited.Operation.RateLimit()
 	err := atOnce(callers, func(i int) error {
-		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{c.a, c.b}[i%2], limited, time.Minute)
+		permit, err := acquireWithin(c, c.both[i%2], limited, time.Minute)
 		if err == nil {
 			send(permit)
 		}
@@ -176,16 +184,10 @@ func unsentIsFree(c *limiterCase) {
 }
 
 func unsentWakes(c *limiterCase) {
-	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
+	for _, l := range c.both {
 		permits := acquireAll(c, c.a, limited)
 		got := make(chan error, 1)
-		go func() {
-			permit, err := acquireWithin(c.Context(), l, limited, time.Minute)
-			if err == nil {
-				giveBack(permit)
-			}
-			got <- err
-		}()
+		go func() { got <- tryAcquire(c, l, time.Minute) }()
 		time.Sleep(window / 4)
 		grantedWithin(c, "a slot for a caller that waits, after one was given back,", func() {
 			giveBack(permits[0])
@@ -223,7 +225,7 @@ func pauseHoldsWaiting(c *limiterCase) {
 	grants := make(chan time.Time, len(permits))
 	for range permits {
 		go func() {
-			permit, err := acquireWithin(c.Context(), c.a, limited, time.Minute)
+			permit, err := acquireWithin(c, c.a, limited, time.Minute)
 			grants <- time.Now()
 			if err == nil {
 				giveBack(permit)
@@ -286,7 +288,7 @@ func separateBudgets(c *limiterCase) {
 		})
 	}
 	oauth := budget(hotelstays.OpOAuthToken)
-	permit, err := acquireWithin(c.Context(), c.a, oauth, c.patience())
+	permit, err := acquireWithin(c, c.a, oauth, c.patience())
 	c.mustNot(err, "Acquire(%s), with the slots of other operations taken,", oauth)
 	if permit != nil {
 		send(permit)
@@ -298,7 +300,7 @@ func unlimitedAtOnce(c *limiterCase) {
 	grantedWithin(c, "permits of operations without a rate limit", func() {
 		for range 200 {
 			for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
-				permit, err := acquireWithin(c.Context(), c.a, budget(op), c.patience())
+				permit, err := acquireWithin(c, c.a, budget(op), c.patience())
 				c.mustNot(err, "Acquire(%s)", op)
 				if permit != nil {
 					send(permit)
@@ -310,7 +312,7 @@ func unlimitedAtOnce(c *limiterCase) {
 
 func acquireReturns(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
-	for _, l := range []hotelstays.RateLimiter{c.a, c.b} {
+	for _, l := range c.both {
 		ctx, cancel := context.WithCancel(c.Context())
 		time.AfterFunc(window/2, cancel)
 		var err error
@@ -352,13 +354,7 @@ func givenUpTakesNone(c *limiterCase) {
 		time.Sleep(window / 2)
 		giveBack(permits...)
 	}()
-	_ = atOnce(4*limited.Operation.RateLimit(), func(i int) error {
-		permit, err := acquireWithin(c.Context(), []hotelstays.RateLimiter{c.a, c.b}[i%2], limited, window/2)
-		if err == nil {
-			giveBack(permit)
-		}
-		return nil
-	})
+	_ = atOnce(4*limited.Operation.RateLimit(), func(i int) error { return tryAcquire(c, c.both[i%2], window/2) })
 	<-given
 	time.Sleep(window)
 	grantedWithin(c, "all slots, after callers that gave up,", func() { giveBack(acquireAll(c, c.b, limited)...) })

@@ -39,8 +39,8 @@ func TestFaultsAreCaught(t *testing.T) {
 	if !strings.Contains(log, "promised: ") || !strings.Contains(log, "look at:  ") {
 		t.Error("no failure names the promise and where to look")
 	}
-	for suite, faults := range planted {
-		for _, f := range faults {
+	for suite, its := range planted {
+		for _, f := range its.faults {
 			if !strings.Contains(log, "--- FAIL: TestPlanted/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (") {
 				t.Errorf("%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
 			}
@@ -61,26 +61,30 @@ func TestFaultsAreCaught(t *testing.T) {
 // plantedFault is a fault of an implementation, which knows it by this name.
 type plantedFault struct{ name, caughtBy string }
 
-// planted are the faults by suite.
-var planted = map[string][]plantedFault{"events": eventFaults, "tokens": tokenFaults, "limiter": limiterFaults}
+// planted are the suites and their faults.
+var planted = map[string]struct {
+	faults []plantedFault
+	run    func(t *testing.T, fault string)
+}{
+	"events": {eventFaults, func(t *testing.T, fault string) {
+		storetest.TestEventStore(t, eventFleet(fault), storetest.InBubble())
+	}},
+	"tokens": {tokenFaults, func(t *testing.T, fault string) {
+		storetest.TestTokenLeaser(t, tokenFleet(fault), storetest.InBubble())
+	}},
+	"limiter": {limiterFaults, func(t *testing.T, fault string) {
+		storetest.TestRateLimiter(t, limiterFleet(fault), storetest.InBubble())
+	}},
+}
 
 // TestPlanted fails. It is run by TestFaultsAreCaught.
 func TestPlanted(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
 	}
-	suites := map[string]func(t *testing.T, fault string){
-		"events": func(t *testing.T, fault string) { storetest.TestEventStore(t, eventFleet(fault), storetest.InBubble()) },
-		"tokens": func(t *testing.T, fault string) {
-			storetest.TestTokenLeaser(t, tokenFleet(fault), storetest.InBubble())
-		},
-		"limiter": func(t *testing.T, fault string) {
-			storetest.TestRateLimiter(t, limiterFleet(fault), storetest.InBubble())
-		},
-	}
-	for suite, run := range suites {
-		for _, f := range planted[suite] {
-			t.Run(suite+"/"+f.name, func(t *testing.T) { run(t, f.name) })
+	for suite, its := range planted {
+		for _, f := range its.faults {
+			t.Run(suite+"/"+f.name, func(t *testing.T) { its.run(t, f.name) })
 		}
 	}
 }
