@@ -1,4 +1,4 @@
-// Searches against the sandbox, and HotelListPages.
+// Searches against the sandbox, HotelListPages and HotelListBatches.
 
 package hotelstays_test
 
@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The session is in basic or, where that does not name one, in the header of the answer. Without basic
@@ -130,5 +134,179 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 				assert.Equal(t, fmt.Sprint("request-", tc.calls), broken.RequestID)
 			})
 		}
+	}
+}
+
+// batchWorld is a sandbox whose hotels have one rate each, and a search of many
+// of them.
+func batchWorld(t *testing.T, ids int, config ...hotelstaystest.Config) (*hotelstaystest.Server, *hotelstays.Client,
+	*hotelstays.HotelListRequest) {
+	c := append(config, hotelstaystest.Config{})[0]
+	c.Catalog = hotelstaystest.Catalog{HotelsPerCity: 100, EmptyEvery: -1, UnmatchedEvery: -1, RoomsPerHotel: 1, RatesPerRoom: 1}
+	srv, client := newSandbox(t, c)
+	search := &hotelstays.HotelListRequest{HotelIDs: srv.HotelIDs(ids), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
+	require.Len(t, search.HotelIDs, ids)
+	return srv, client, search
+}
+
+// pricedIDs are the hotels of pages, sorted; each must have a price.
+func pricedIDs(t *testing.T, pages []*hotelstays.HotelListResponse) []string {
+	t.Helper()
+	ids := []string{}
+	for _, page := range pages {
+		for _, hotel := range page.List {
+			assert.NotNil(t, hotel.MinPrice)
+			ids = append(ids, hotel.PlatformHotelID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func failedIDs(t *testing.T, errs []error) (ids []string) {
+	t.Helper()
+	for _, err := range errs {
+		batch := errorAs[*hotelstays.BatchError](t, err)
+		ids = append(ids, batch.HotelIDs...)
+	}
+	return ids
+}
+
+func TestHotelListBatches(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		ids      int
+		opts     []hotelstays.CallOption
+		band     bool
+		batches  int
+		requests int
+		pageSize int
+	}{
+		{"with a visibility band", 500, nil, true, 3, 3, 0},
+		{"in batches of 1,000, which take five pages", 1100, []hotelstays.CallOption{hotelstays.WithBatchSize(1000)}, false, 2, 6, 0},
+		{"in the caller's page size", 500, []hotelstays.CallOption{hotelstays.WithBatchSize(100)}, false, 5, 25, 20},
+		{"one hotel", 1, nil, false, 1, 1, 0},
+		{"a batch for each hotel, above the rate limit", 150,
+			[]hotelstays.CallOption{hotelstays.WithBatchSize(1), hotelstays.WithParallelism(150)}, false, 150, 150, 0},
+	} {
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client, search := batchWorld(t, tc.ids, hotelstaystest.Config{VisibilityBand: tc.band})
+			search.PageSize = tc.pageSize
+			given := *search
+			given.HotelIDs = slices.Clone(search.HotelIDs)
+			seq := client.HotelListBatches(t.Context(), search, tc.opts...)
+			assert.Zero(t, srv.Ledger().Count(""), "nothing is called before the loop")
+			pages, errs := collect(seq)
+			assert.Empty(t, errs)
+			assert.Equal(t, given.HotelIDs, pricedIDs(t, pages), "each hotel is priced once")
+			assert.Equal(t, given, *search, "the caller's request stays as it is")
+			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
+			assert.Zero(t, srv.Ledger().RateLimited(""))
+
+			sessions := map[string]bool{}
+			for _, page := range pages {
+				sessions[page.Basic.SessionID] = true
+			}
+			assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
+		})
+	}
+}
+
+func TestHotelListBatchesFailure(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		fault    hotelstaystest.Fault
+		opts     []hotelstays.CallOption
+		lost     []int // the ids of the failed batch, from and to; nil: any whole batch
+		kept     int   // pages of it that came before
+		requests int
+	}{
+		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
+		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
+			[]hotelstays.CallOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
+		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
+			[]hotelstays.CallOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
+	} {
+		inBubble(t, tc.name, func(t *testing.T) {
+			srv, client, search := batchWorld(t, 125)
+			search.PageSize = 10
+			opts := append([]hotelstays.CallOption{hotelstays.WithBatchSize(10)}, tc.opts...)
+			tc.fault.Operation, tc.fault.Kind = hotelstays.OpHotelList, hotelstaystest.FaultStatus
+			srv.Inject(tc.fault)
+			pages, errs := collect(client.HotelListBatches(t.Context(), search, opts...))
+			require.Len(t, errs, 1)
+			api := errorAs[*hotelstays.APIError](t, errs[0])
+			assert.Equal(t, tc.fault.Status, api.HTTPStatus)
+			assert.Equal(t, tc.requests, srv.Ledger().Count(hotelstays.OpHotelList))
+
+			failed := failedIDs(t, errs)
+			if tc.lost != nil {
+				assert.Equal(t, search.HotelIDs[tc.lost[0]:tc.lost[1]], failed)
+			}
+			at := slices.Index(search.HotelIDs, failed[0])
+			assert.Equal(t, search.HotelIDs[at:at+len(failed)], failed, "one batch, whole and in order")
+			priced := pricedIDs(t, pages)
+			missing := slices.DeleteFunc(slices.Clone(search.HotelIDs), func(id string) bool {
+				_, found := slices.BinarySearch(priced, id)
+				return found
+			})
+			assert.Equal(t, failed[tc.kept*search.PageSize:], missing, "all other hotels are priced")
+			assert.Len(t, priced, len(search.HotelIDs)-len(missing))
+		})
+	}
+}
+
+// Leaving the loop stops what is under way and what is to come. Goroutines that
+// stayed behind would hang the bubble.
+func TestHotelListBatchesBrokenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, client, search := batchWorld(t, 125)
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
+			Times: -1})
+		start := time.Now()
+		for _, err := range client.HotelListBatches(t.Context(), search, hotelstays.WithBatchSize(10)) {
+			require.NoError(t, err)
+			break
+		}
+		assert.Zero(t, time.Since(start), "what is under way is not waited for")
+		synctest.Wait() // what had left by then arrives
+		sent := srv.Ledger().Count(hotelstays.OpHotelList)
+		assert.LessOrEqual(t, sent, 9, "eight at first, and one in the place of the first")
+		time.Sleep(time.Hour)
+		assert.Equal(t, sent, srv.Ledger().Count(hotelstays.OpHotelList))
+	})
+}
+
+// However it ends, each hotel is either priced or in an error.
+func TestHotelListBatchesCancelled(t *testing.T) {
+	for _, after := range []time.Duration{0, 1500 * time.Millisecond, time.Minute} {
+		inBubble(t, after.String(), func(t *testing.T) {
+			srv, client, search := batchWorld(t, 125)
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
+			require.NoError(t, err)
+			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(after, cancel).Stop()
+			pages, errs := collect(client.HotelListBatches(ctx, search, hotelstays.WithParallelism(2), hotelstays.WithBatchSize(10)))
+			priced, failed := pricedIDs(t, pages), failedIDs(t, errs)
+			all := slices.Concat(priced, failed)
+			slices.Sort(all)
+			assert.Equal(t, search.HotelIDs, all)
+			for _, err := range errs {
+				assert.ErrorIs(t, err, context.Canceled)
+			}
+			assert.Equal(t, after == time.Minute, len(failed) == 0)
+			assert.Equal(t, after < time.Second, len(priced) == 0)
+		})
+	}
+}
+
+func TestBatchErrorText(t *testing.T) {
+	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
+		RequestID: "r-1"}
+	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}
+	assert.EqualError(t, err, "hotelstays: a batch of 2 hotels failed: "+strings.TrimPrefix(cause.Error(), "hotelstays: "))
+	for _, once := range []string{"hotelstays: ", "HotelList", "slow down", "r-1"} {
+		assert.Equal(t, 1, strings.Count(err.Error(), once), once)
 	}
 }

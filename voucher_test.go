@@ -1,12 +1,25 @@
-// The states of vouchers, and waiting for them.
+// Vouchers: their states, waiting for them, where documents come from, and that no error shows a link.
 
 package hotelstays_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -128,5 +141,335 @@ func TestAwaitVoucher(t *testing.T) {
 				assert.Equal(t, tc.status == types.VoucherGenerated, resp.Voucher != nil)
 			}
 		})
+	}
+}
+
+// Credentials and cookies stay with the API, also when the document lies there, and behind a
+// redirect.
+func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
+	ownTempDir(t)
+	var api http.Header
+	var downloads []http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			api = r.Header.Clone()
+			http.SetCookie(w, &http.Cookie{Name: "node", Value: "1", Path: "/"})
+			_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, voucherFor(voucherDoc, "http://"+r.Host+"/doc")))
+			return
+		}
+		downloads = append(downloads, r.Header.Clone())
+		if r.URL.Path == "/doc" {
+			http.Redirect(w, r, "/moved", http.StatusFound)
+			return
+		}
+		_, _ = w.Write(voucherDoc)
+	}))
+	defer srv.Close()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client, err := hotelstays.New(srv.URL, hotelstays.TokenCredential{Token: types.NewSecret("token")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: srv.Client().Transport, Jar: jar}))
+	require.NoError(t, err)
+	for range 2 {
+		v := orderVoucher(t, client)
+		var w bytes.Buffer
+		require.NoError(t, client.DownloadVoucher(t.Context(), v, &w))
+		assert.Equal(t, voucherDoc, w.Bytes())
+	}
+	assert.Equal(t, "Bearer token", api.Get("Authorization"))
+	assert.Equal(t, "node=1", api.Get("Cookie"))
+	assert.Len(t, downloads, 4)
+	for _, download := range downloads {
+		for header := range download {
+			assert.Contains(t, []string{"User-Agent", "Accept-Encoding"}, header)
+		}
+	}
+}
+
+// Plain http is for loopback, and only for a client of loopback. Any other client downloads from
+// public hosts, and from those that it was given.
+func TestDownloadVoucherLinks(t *testing.T) {
+	ownTempDir(t)
+	const loopback, public = "http://127.0.0.1:1", "https://host.example"
+	store := hotelstays.WithVoucherHosts("store.internal", "10.0.0.5", "fd00::5")
+	for _, tc := range []struct {
+		base, link string
+		fetched    bool
+		opts       []hotelstays.Option
+	}{
+		{loopback, "http://127.0.0.1:2/doc", true, nil},
+		{"http://[::1]:1", "http://[::1]:2/doc", true, nil},
+		{loopback, "https://10.0.0.5/doc", true, nil},
+		{loopback, "http://host.example/doc", false, nil},
+		{public, "https://files.example/doc", true, nil},
+		{public, "https://8.8.8.8/doc?a= b", true, nil},
+		{public, "http://host.example/doc", false, nil},
+		{public, "https://localhost/doc", false, nil},
+		{public, "https://store.internal/doc", false, nil},
+		{public, "https://10.0.0.5/doc", false, nil},
+		{public, "https://[64:ff9b::a00:5]/doc", false, nil},
+		{public, "https://files.example@10.0.0.5/doc", false, nil},
+		{public, "https://store.internal:9000/doc", true, []hotelstays.Option{store}},
+		{public, "https://STORE.internal/doc", true, []hotelstays.Option{store}},
+		{public, "https://10.0.0.5/doc", true, []hotelstays.Option{store}},
+		{public, "https://[fd00::5]/doc", true, []hotelstays.Option{store}},
+		{public, "https://second.internal/doc", true, []hotelstays.Option{store, hotelstays.WithVoucherHosts("second.internal")}},
+		{public, "http://store.internal/doc", false, []hotelstays.Option{store}},
+		{public, "https://other.store.internal/doc", false, []hotelstays.Option{store}},
+	} {
+		for _, redirected := range []bool{false, true} {
+			if redirected && strings.HasPrefix(tc.link, "http://") {
+				tc.fetched = false // it leads away from its server
+			}
+			from := tc.link
+			if redirected {
+				from = "https://first.example/doc"
+			}
+			var fetched []string
+			client := clientAt(t, tc.base, bearerToken("token"), transportFunc(func(r *http.Request) (*http.Response, error) {
+				fetched = append(fetched, r.URL.Host)
+				if r.URL.Host != "first.example" {
+					return reply(200, string(voucherDoc)), nil
+				}
+				return reply(302, "", "Location", tc.link), nil
+			}), tc.opts...)
+			var w bytes.Buffer
+			err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, from), &w)
+			assert.Equal(t, tc.fetched, err == nil, "%+v, redirected: %t: %v", tc, redirected, err)
+			assert.Equal(t, tc.fetched, w.Len() > 0, tc)
+			if !tc.fetched {
+				assert.NotContains(t, fetched, strings.TrimPrefix(tc.link, "https://"), tc)
+				assert.LessOrEqual(t, len(fetched), 1, tc)
+			}
+		}
+	}
+}
+
+// Where a digest will check the bytes, up to three redirects are followed.
+func TestDownloadVoucherRedirects(t *testing.T) {
+	ownTempDir(t)
+	for name, tc := range map[string]struct {
+		codes []int
+		to    string // with %d
+		err   string
+	}{
+		"each code":                  {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"with method":                {[]int{307, 308}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
+		"on the same server":         {[]int{302, 302}, "../%d?proof=" + voucherSecret, ""},
+		"one too many":               {[]int{302, 302, 302, 302}, "/doc/%d?proof=" + voucherSecret, "HTTP 302; at most three redirects"},
+		"to a link that has expired": {[]int{302, 403}, "https://files.example/%d?proof=" + voucherSecret, "the link has expired: HTTP 403"},
+		"to a server that fails":     {[]int{302, 503}, "https://files.example/%d?proof=" + voucherSecret, "HTTP 503; try again later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := serviceOf(nil, nil)
+			service.serve = func(r *http.Request) (*http.Response, error) {
+				assert.Equal(t, http.MethodGet, r.Method)
+				if service.fetches > len(tc.codes) {
+					return reply(200, string(voucherDoc)), nil
+				}
+				return reply(tc.codes[service.fetches-1], "", "Location", fmt.Sprintf(tc.to, service.fetches)), nil
+			}
+			var w bytes.Buffer
+			err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), &w)
+			assert.Zero(t, service.open)
+			if tc.err == "" {
+				require.NoError(t, err)
+				assert.Equal(t, voucherDoc, w.Bytes())
+				return
+			}
+			assert.ErrorContains(t, err, tc.err)
+			assertNoLink(t, err.Error())
+			assert.LessOrEqual(t, service.fetches, 4)
+			assert.Zero(t, w.Len())
+		})
+	}
+}
+
+// What a connection is made to counts, whatever the name was resolved to before.
+func TestDownloadVoucherAddresses(t *testing.T) {
+	ownTempDir(t)
+	for addr, public := range map[string]bool{
+		"8.8.8.8:443": true, "[2a00:1450::1]:443": true, "[64:ff9b::808:808]:443": true,
+		"127.0.0.1:443": false, "[fd00:ec2::254]:80": false, "[fe80::1%eth0]:443": false, "[::ffff:127.0.0.1]:443": false,
+		"[64:ff9b::7f00:1]:443": false, "[2002:7f00:1::]:443": false,
+	} {
+		for _, dialsTLS := range []bool{false, true} {
+			for _, named := range []bool{false, true} {
+				conn, peer := net.Pipe()
+				received := make(chan int, 1)
+				go func() {
+					n, _ := peer.Read(make([]byte, 1))
+					peer.Close()
+					received <- n
+				}()
+				dial := func(_ context.Context, _, asked string) (net.Conn, error) {
+					assert.Equal(t, "files.example:443", asked)
+					return connTo{conn, addr}, nil
+				}
+				transport := hotelstays.NewTransport()
+				transport.Proxy = nil
+				if transport.DialContext = dial; dialsTLS {
+					transport.DialContext, transport.DialTLSContext = nil, dial
+				}
+				var opts []hotelstays.Option
+				if named {
+					opts = append(opts, hotelstays.WithVoucherHosts("files.example"))
+				} else {
+					//lint:ignore SA1019 deprecated, and used where it is set
+					transport.DialTLS = func(string, string) (net.Conn, error) { panic("it dials unchecked") }
+				}
+				client := clientWith(t, transport, bearerToken("token"), opts...)
+				err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://files.example/secret-path?proof="+voucherSecret), io.Discard)
+				sent := 0
+				if public || named {
+					sent = 1
+				} else {
+					assert.ErrorContains(t, err, "the host has the private address", addr)
+				}
+				assert.Equal(t, sent, <-received, "%s: %v", addr, err)
+				assertNoLink(t, err.Error())
+			}
+		}
+	}
+}
+
+type dialFunc = func(context.Context, string, string) (net.Conn, error)
+
+type connTo struct {
+	net.Conn
+	addr string
+}
+
+func (c connTo) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr))
+}
+
+// The dialer of NewTransport does not even connect to a private address. The document has a
+// connection of its own, also where one to its host is idle.
+func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
+	ownTempDir(t)
+	var accepted atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, voucherFor(voucherDoc, "https://example.com/doc")))
+			return
+		}
+		_, _ = w.Write(voucherDoc)
+	}))
+	closed := make(chan struct{}, 10)
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			accepted.Add(1)
+		case http.StateClosed:
+			closed <- struct{}{}
+		}
+	}
+	srv.EnableHTTP2 = true
+	srv.StartTLS() // for example.com
+	defer srv.Close()
+	addr := srv.Listener.Addr().String()
+	for name, tc := range map[string]struct {
+		opts        []hotelstays.Option
+		dial        func(ctx context.Context, own dialFunc) (net.Conn, error)
+		ok          bool
+		connections int32
+	}{
+		"private": {nil, func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, false, 1},
+		"named": {[]hotelstays.Option{hotelstays.WithVoucherHosts("example.com")},
+			func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, true, 1},
+		"public": {nil, func(ctx context.Context, _ dialFunc) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+			return connTo{conn, "8.8.8.8:443"}, err
+		}, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport := hotelstays.NewTransport()
+			transport.Proxy, transport.TLSClientConfig = nil, srv.Client().Transport.(*http.Transport).TLSClientConfig
+			own := transport.DialContext
+			var refused error
+			transport.DialContext = func(ctx context.Context, _, asked string) (net.Conn, error) {
+				assert.Equal(t, "example.com:443", asked)
+				conn, err := tc.dial(ctx, own)
+				refused = err
+				return conn, err
+			}
+			client := clientAt(t, "https://example.com", bearerToken("token"), transport, tc.opts...)
+			accepted.Store(0)
+			v := orderVoucher(t, client)
+			require.EqualValues(t, 1, accepted.Load())
+			err := client.DownloadVoucher(t.Context(), v, io.Discard)
+			assert.Equal(t, tc.ok, err == nil, err)
+			assert.Equal(t, tc.ok, refused == nil, "it did not even connect")
+			assert.Equal(t, tc.connections, accepted.Load())
+			for range tc.connections - 1 {
+				<-closed // no idle connection is left
+			}
+			client.CloseIdleConnections()
+			<-closed
+		})
+	}
+}
+
+// Where a proxy connects, the proxy may be private, and the name alone is checked.
+func TestDownloadVoucherThroughAProxy(t *testing.T) {
+	ownTempDir(t)
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.Host)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	transport := hotelstays.NewTransport()
+	transport.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+	client := clientWith(t, transport, bearerToken("token"))
+	for _, host := range []string{"files.example", "10.0.0.1", "store.internal"} {
+		assert.Error(t, client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://"+host+"/doc"), io.Discard))
+	}
+	assert.Equal(t, []string{"CONNECT files.example:443"}, asked)
+	client.CloseIdleConnections()
+}
+
+func TestVoucherHostsAreChecked(t *testing.T) {
+	for _, host := range []string{"", "store.internal:9000", "https://store.internal", "*.internal", "[fd00::5]", "störe.internal"} {
+		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithVoucherHosts("store.internal", host))
+		assert.Equal(t, []string{"WithVoucherHosts"}, faultPaths(t, err), host)
+	}
+}
+
+func TestVoucherLinkStaysOut(t *testing.T) {
+	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
+		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },
+		"path and query": func(r *http.Request) (*http.Response, error) {
+			return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
+		},
+		"the query": func(r *http.Request) (*http.Response, error) { return nil, errors.New("cannot sign " + r.URL.RawQuery) },
+		"nested url.Error": func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
+		},
+		"broken off": func(r *http.Request) (*http.Response, error) {
+			return replyOf(200, iotest.ErrReader(errors.New("reading "+r.URL.String()))), nil
+		},
+		"malformed location": func(r *http.Request) (*http.Response, error) {
+			return reply(302, "", "Location", "http://[::1"+r.URL.RequestURI()), nil
+		},
+		"the target of a redirect": func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/moved" {
+				return nil, errors.New("GET " + r.URL.RequestURI() + ": no route to host")
+			}
+			return redirecting(302, "/moved?x="+voucherSecret)(r)
+		},
+		"the body of a redirect": func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/moved" {
+				return breaking(voucherDoc[:3], errors.New("reading "+r.URL.String()))(r)
+			}
+			return redirecting(302, "/moved?x="+voucherSecret)(r)
+		},
+	} {
+		service := serviceOf(nil, serve)
+		err := clientThrough(t, service).DownloadVoucher(t.Context(), service.voucher(1), io.Discard)
+		require.Error(t, err)
+		t.Log(name)
+		assertNoLink(t, err.Error())
 	}
 }
