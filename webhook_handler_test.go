@@ -4,6 +4,7 @@ package hotelstays_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,8 @@ type hookReceiver struct {
 	fn func(context.Context, *hotelstays.WebhookEvent) error
 }
 
-func newHookReceiver(opts hotelstays.WebhookOptions) *hookReceiver {
-	r := &hookReceiver{}
+func newHookReceiver(changes ...func(*hotelstays.WebhookOptions)) *hookReceiver {
+	r, opts := &hookReceiver{}, hookOptions(changes...)
 	opts.OnError = func(_ *http.Request, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -63,9 +64,9 @@ func newHookReceiver(opts hotelstays.WebhookOptions) *hookReceiver {
 	return r
 }
 
-func newHookHandler(t *testing.T, opts hotelstays.WebhookOptions, result error) *hotelstays.WebhookHandler {
+func newHookHandler(t *testing.T, opts hotelstays.WebhookOptions) *hotelstays.WebhookHandler {
 	t.Helper()
-	handler, err := hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return result })
+	handler, err := hotelstays.NewWebhookHandler(opts, func(context.Context, *hotelstays.WebhookEvent) error { return nil })
 	require.NoError(t, err)
 	return handler
 }
@@ -132,7 +133,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 	}
 	for _, row := range rows {
 		inBubble(t, row.name, func(t *testing.T) {
-			r := newHookReceiver(hookOptions())
+			r := newHookReceiver()
 			req := hookRequest("evt-1", hookPaid)
 			row.change(req)
 			w := r.deliver(req)
@@ -162,7 +163,7 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 		"no event id":        func(r *http.Request) { r.Header.Del(eventIDHeader) },
 		"an unusual address": func(r *http.Request) { r.URL.RawQuery = "a=b;c=%zz" },
 	} {
-		r, req := newHookReceiver(hookOptions()), hookRequest("evt-1", hookPaid)
+		r, req := newHookReceiver(), hookRequest("evt-1", hookPaid)
 		change(req)
 		w := r.deliver(req)
 		assert.Equal(t, 200, w.Code, name)
@@ -171,19 +172,17 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 		assert.Equal(t, hookPaid, string(r.events[0].Raw), name)
 		assert.Empty(t, r.errs, name)
 	}
-	opts := hookOptions()
-	opts.MaxBodyBytes = int64(len(hookPaid))
-	r := newHookReceiver(opts)
+	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.MaxBodyBytes = int64(len(hookPaid)) })
 	assert.Equal(t, 413, r.send("", hookPaid+" "))
 	assert.Equal(t, 200, r.send("", hookPaid), "exactly as large as allowed")
-	r = newHookReceiver(hookOptions())
+	r = newHookReceiver()
 	assert.Equal(t, 200, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid))), "the default")
 	assert.Equal(t, 413, r.send("", hookPaid+strings.Repeat(" ", 1<<20-len(hookPaid)+1)))
-	opts = hookOptions()
-	r = newHookReceiver(opts)
-	opts.Secrets[0] = types.NewSecret("another")
+	var secrets []types.Secret
+	r = newHookReceiver(func(o *hotelstays.WebhookOptions) { secrets = o.Secrets })
+	secrets[0] = types.NewSecret("another")
 	assert.Equal(t, 200, r.send("", hookPaid), "the caller's slice may change")
-	newHookHandler(t, hookOptions(), nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // without OnError
+	newHookHandler(t, hookOptions()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // without OnError
 }
 
 // A duplicate gets 200 and does not call the function.
@@ -207,7 +206,7 @@ func TestWebhookReplay(t *testing.T) {
 		{"beyond the retention", "evt-1", hookPaid, "evt-1", hookPaid, 7 * 24 * 3600, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newHookReceiver(hookOptions())
+			r := newHookReceiver()
 			require.Equal(t, 200, r.send(row.id, row.body), row.name)
 			time.Sleep(time.Duration(row.afterSeconds) * time.Second)
 			assert.Equal(t, 200, r.send(row.copyID, row.copyBody), row.name)
@@ -217,7 +216,7 @@ func TestWebhookReplay(t *testing.T) {
 	}
 	// A recorded delivery expires with the tolerance.
 	synctest.Test(t, func(t *testing.T) {
-		r := newHookReceiver(hookOptions())
+		r := newHookReceiver()
 		recorded := hookRequest("evt-1", hookPaid)
 		time.Sleep(301 * time.Second)
 		assert.Equal(t, 401, r.deliver(recorded).Code)
@@ -235,9 +234,7 @@ func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
 		"its body":     {"", noTime, noTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := hookOptions()
-			opts.AllowUnsigned = true
-			r := newHookReceiver(opts)
+			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
 			signed := 0
 			r.fn = func(_ context.Context, e *hotelstays.WebhookEvent) error {
 				if e.Signed {
@@ -305,10 +302,8 @@ func TestWebhookStoreAnswers(t *testing.T) {
 		{"fn fails", hookStore{state: hotelstays.ClaimGranted}, boom, 500, boom, "claim release"},
 		{"fn and release fail", hookStore{state: hotelstays.ClaimGranted, release: also}, boom, 500, boom, "claim release"},
 	} {
-		opts := hookOptions()
 		store := row.store
-		opts.Store = &store
-		r := newHookReceiver(opts)
+		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Store = &store })
 		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
 			assert.Equal(t, []string{"claim"}, store.calls, "nothing is done before fn returned")
 			return row.fn
@@ -332,9 +327,7 @@ func TestWebhookStoreAnswers(t *testing.T) {
 func TestWebhookStoreIsSettled(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		store := &hookStore{state: hotelstays.ClaimGranted}
-		opts := hookOptions()
-		opts.Store, opts.Lease, opts.Retention = store, 3*time.Second, 5*time.Hour
-		r := newHookReceiver(opts)
+		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Store, o.Lease, o.Retention = store, 3*time.Second, 5*time.Hour })
 		ctx, cancel := context.WithCancel(t.Context())
 		r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
 			deadline, ok := ctx.Deadline()
@@ -359,25 +352,20 @@ func TestWebhookStoreIsSettled(t *testing.T) {
 
 // Anyone can write the fields of an unsigned delivery, which appear in the error.
 func TestWebhookFailureIsOneShortLine(t *testing.T) {
-	opts := hookOptions()
-	opts.Secrets, opts.AllowUnsigned = nil, true
-	reported := 0
-	opts.OnError = func(_ *http.Request, err error) {
-		reported++
-		assert.NotContains(t, err.Error(), "\n")
-		assert.Less(t, len(err.Error()), 500)
-		assert.ErrorContains(t, err, "ref-1")
-	}
-	handler := newHookHandler(t, opts, errors.New("no such order"))
+	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Secrets, o.AllowUnsigned = nil, true })
+	r.fn = func(context.Context, *hotelstays.WebhookEvent) error { return errors.New("no such order") }
 	for _, body := range []string{
 		`{"customerReferenceNo":"ref-1","event":"order_paid\nINFO all is well"}`,
 		`{"customerReferenceNo":"ref-1` + strings.Repeat("1", 1<<19) + `","event":"` + strings.Repeat("e", 1<<18) + `"}`,
 	} {
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, hookRequest("", body))
-		assert.Equal(t, 500, answer.Code)
+		assert.Equal(t, 500, r.send("", body))
 	}
-	assert.Equal(t, 2, reported)
+	require.Len(t, r.errs, 2)
+	for _, err := range r.errs {
+		assert.NotContains(t, err.Error(), "\n")
+		assert.Less(t, len(err.Error()), 500)
+		assert.ErrorContains(t, err, "ref-1")
+	}
 }
 
 func TestWebhookFailingFunction(t *testing.T) {
@@ -387,7 +375,7 @@ func TestWebhookFailingFunction(t *testing.T) {
 		"an exit":  func() error { runtime.Goexit(); return nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newHookReceiver(hookOptions())
+			r := newHookReceiver()
 			r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
 				if r.runs() <= 2 {
 					return fail()
@@ -423,14 +411,8 @@ func TestWebhookFailingFunction(t *testing.T) {
 func TestWebhookLease(t *testing.T) {
 	for _, lease := range []time.Duration{0, 7 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			opts := hookOptions()
-			opts.Lease = lease
-			want := lease
-			if lease == 0 {
-				want = time.Minute
-			}
-			r := newHookReceiver(opts)
-			start := time.Now()
+			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = lease })
+			want, start := cmp.Or(lease, time.Minute), time.Now()
 			r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
 				if r.runs() > 1 {
 					return nil
@@ -482,7 +464,7 @@ func TestWebhookSlowBody(t *testing.T) {
 		{"POST", hookPaid, 0, 200},
 	} {
 		inBubble(t, fmt.Sprint(row.method, row.pause, row.status), func(t *testing.T) {
-			r := newHookReceiver(hookOptions())
+			r := newHookReceiver()
 			r.fn = func(ctx context.Context, _ *hotelstays.WebhookEvent) error {
 				time.Sleep(30 * time.Second)
 				return ctx.Err()
@@ -525,9 +507,7 @@ func TestWebhookSlowBody(t *testing.T) {
 
 func TestLateFailureReleasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		opts := hookOptions()
-		opts.Lease = 10 * time.Second
-		r := newHookReceiver(opts)
+		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = 10 * time.Second })
 		var successes atomic.Int64
 		r.fn = func(context.Context, *hotelstays.WebhookEvent) error {
 			if r.runs() == 1 {
@@ -551,9 +531,8 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 
 func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
 	release := make(chan struct{})
-	opts := hookOptions()
-	opts.OnError = func(*http.Request, error) { <-release }
-	srv := newLoopbackServer(t, newHookHandler(t, opts, nil))
+	opts := hookOptions(func(o *hotelstays.WebhookOptions) { o.OnError = func(*http.Request, error) { <-release } })
+	srv := newLoopbackServer(t, newHookHandler(t, opts))
 	resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
