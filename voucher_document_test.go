@@ -128,8 +128,8 @@ func TestVerifyVoucher(t *testing.T) {
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, "%q", document)
 	}
 	digest := v.Signature.Digest
+	other := voucherFor(voucherDoc, voucherLink)
 	for _, digest := range []string{"", voucherDigest(voucherOld), strings.ToUpper(digest), digest[:63], digest + "0", " " + digest} {
-		other := voucherFor(voucherDoc, voucherLink)
 		other.Signature.Digest = digest
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, digest)
 	}
@@ -140,10 +140,9 @@ func TestVerifyVoucher(t *testing.T) {
 		other.Signature = nil
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherAltered, size)
 	}
-	unsigned := voucherFor(voucherDoc, voucherLink)
-	unsigned.Signature = nil
-	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, unsigned), hotelstays.ErrVoucherUnsigned)
-	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc[1:], unsigned), hotelstays.ErrVoucherAltered)
+	other.Signature, other.ByteSize = nil, v.ByteSize
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, other), hotelstays.ErrVoucherUnsigned)
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc[1:], other), hotelstays.ErrVoucherAltered)
 	assert.ErrorIs(t, hotelstays.VerifyVoucher(voucherDoc, nil), hotelstays.ErrNoVoucher)
 	assert.Error(t, hotelstays.VerifyVoucher(nil, &types.Voucher{}))
 
@@ -202,11 +201,16 @@ func breaking(document []byte, err error) func(*http.Request) (*http.Response, e
 }
 
 func sized(size int64) func(*types.Voucher) { return func(v *types.Voucher) { v.ByteSize = size } }
+func unsigned(v *types.Voucher)             { v.Signature = nil }
 
 func documentFaults() map[string]documentFault {
 	flipped := bytes.Clone(voucherDoc)
 	flipped[len(flipped)-1] ^= 1
 	n := len(voucherDoc)
+	unsignedAllowed := []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}
+	atMost := func(size int) []hotelstays.CallOption {
+		return []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(size))}
+	}
 	faults := map[string]documentFault{
 		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
@@ -214,8 +218,8 @@ func documentFaults() map[string]documentFault {
 		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"a body cut":    {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
-		"a body broken": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, text: fmt.Sprintf("after %d of %d bytes", n/2, n),
-			asks: 1},
+		"a body broken": {serve: breaking(voucherDoc[:n/2], errBroken), is: errBroken, asks: 1,
+			text: fmt.Sprintf("after %d of %d bytes", n/2, n)},
 		"no connection": {serve: failing(errBroken), is: errBroken, asks: 1},
 		"a cause with the link, cancelled": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: context.Canceled}),
 			is: context.Canceled, asks: 1},
@@ -224,19 +228,17 @@ func documentFaults() map[string]documentFault {
 		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "downloading", asks: 1},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
 			text: "downloading the document", asks: 1},
-		"too large": {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
-		"longer than stated and than the limit": {change: sized(1), opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))},
-			text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
-		"above the limit": {opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(int64(n - 1))}, text: "WithMaxVoucherBytes",
+		"too large":                             {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
+		"longer than stated and than the limit": {change: sized(1), opts: atMost(n - 1), text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
+		"above the limit":                       {opts: atMost(n - 1), text: "WithMaxVoucherBytes", asks: 1, unfetched: true},
+		"unsigned": {change: unsigned, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers", asks: 1,
+			unfetched: true},
+		"unsigned, of another size": {change: unsigned, serve: serving(voucherOld), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered,
+			asks: 3},
+		"unsigned, of no size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 }, opts: unsignedAllowed, text: "0 bytes",
 			asks: 1, unfetched: true},
-		"unsigned": {change: func(v *types.Voucher) { v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned, text: "WithUnsignedVouchers",
-			asks: 1, unfetched: true},
-		"unsigned, of another size": {change: func(v *types.Voucher) { v.Signature = nil }, serve: serving(voucherOld),
-			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, is: hotelstays.ErrVoucherAltered, asks: 3},
-		"unsigned, of no size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 },
-			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "0 bytes", asks: 1, unfetched: true},
-		"unsigned, of a redirect": {change: func(v *types.Voucher) { v.Signature = nil }, serve: redirecting(302, voucherLink+"&again"),
-			opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()}, text: "none without a digest", asks: 1},
+		"unsigned, of a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
+			text: "none without a digest", asks: 1},
 		"inline, a bit flipped": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
 		"inline, not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" }, text: "base64", asks: 1,
 			unfetched: true},
@@ -244,10 +246,9 @@ func documentFaults() map[string]documentFault {
 			is: io.ErrUnexpectedEOF, asks: 3, unfetched: true},
 		"inline, unsigned": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Signature = nil }, is: hotelstays.ErrVoucherUnsigned,
 			asks: 1, unfetched: true},
-		"inline, above the limit": {change: inlined(voucherDoc), opts: []hotelstays.CallOption{hotelstays.WithMaxVoucherBytes(5)},
-			text: "WithMaxVoucherBytes", asks: 1, unfetched: true},
-		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: []hotelstays.CallOption{hotelstays.WithUnsignedVouchers()},
-			is: hotelstays.ErrVoucherAltered, asks: 3},
+		"inline, above the limit": {change: inlined(voucherDoc), opts: atMost(5), text: "WithMaxVoucherBytes", asks: 1,
+			unfetched: true},
+		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered, asks: 3},
 	}
 	for _, status := range []int{401, 403, 404, 410} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
@@ -302,11 +303,7 @@ func (f *documentFault) check(t *testing.T, err error, service *voucherService) 
 	if f.asks > 0 && service.asks > 0 {
 		assert.Equal(t, f.asks, service.asks)
 	}
-	if f.unfetched {
-		assert.Zero(t, service.fetches)
-	} else {
-		assert.NotZero(t, service.fetches)
-	}
+	assert.Equal(t, f.unfetched, service.fetches == 0)
 	assert.Zero(t, service.open, "bodies that are not closed")
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		assertNoLink(t, fmt.Sprintf("%v %+v %#v", cause, cause, cause))
@@ -403,9 +400,7 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	assert.Zero(t, w.Len())
 
 	read = 0
-	unsigned := service.voucher(1)
-	unsigned.Signature = nil
-	err = client.DownloadVoucher(t.Context(), unsigned, &w, hotelstays.WithUnsignedVouchers())
+	err = client.DownloadVoucher(t.Context(), edited(*service.voucher(1), unsigned), &w, hotelstays.WithUnsignedVouchers())
 	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
 	assert.Equal(t, len(voucherDoc)+1, read, "the stated size is the limit")
 }
@@ -509,28 +504,23 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
-	var invalid *hotelstays.ValidationError
-	_, err := client.SaveVoucher(t.Context(), voucherRef, "")
-	assert.ErrorAs(t, err, &invalid)
-	_, err = client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{}, path)
-	assert.ErrorAs(t, err, &invalid)
-	for method, call := range map[string]func(*hotelstays.OrderVoucherRequest, ...hotelstays.CallOption) error{
-		"SaveVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
-			_, err := client.SaveVoucher(t.Context(), req, path, opts...)
-			return err
-		},
-		"OpenVoucher": func(req *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
-			_, err := client.OpenVoucher(t.Context(), req, opts...)
-			return err
-		},
-		"DownloadVoucher": func(_ *hotelstays.OrderVoucherRequest, opts ...hotelstays.CallOption) error {
-			return client.DownloadVoucher(t.Context(), service.voucher(1), nil, opts...)
-		},
+	_, noPath := client.SaveVoucher(t.Context(), voucherRef, "")
+	_, err := client.SaveVoucher(t.Context(), &hotelstays.OrderVoucherRequest{}, path)
+	assert.ErrorAs(t, err, new(*hotelstays.ValidationError))
+	noBytes := hotelstays.WithMaxVoucherBytes(0)
+	_, savesNone := client.SaveVoucher(t.Context(), voucherRef, path, noBytes)
+	_, opensNone := client.OpenVoucher(t.Context(), voucherRef, noBytes)
+	_, savesNil := client.SaveVoucher(t.Context(), nil, path)
+	_, opensNil := client.OpenVoucher(t.Context(), nil)
+	for method, errs := range map[string][]error{
+		"SaveVoucher": {noPath, savesNone, savesNil},
+		"OpenVoucher": {opensNone, opensNil},
+		"DownloadVoucher": {client.DownloadVoucher(t.Context(), service.voucher(1), io.Discard, noBytes),
+			client.DownloadVoucher(t.Context(), service.voucher(1), nil)},
 	} {
-		require.ErrorAs(t, call(voucherRef, hotelstays.WithMaxVoucherBytes(0)), &invalid)
-		assert.Equal(t, method, invalid.Func)
-		require.ErrorAs(t, call(nil), &invalid)
-		assert.Equal(t, method, invalid.Func)
+		for _, err := range errs {
+			assert.Equal(t, method, errorAs[*hotelstays.ValidationError](t, err).Func)
+		}
 	}
 	assert.ErrorIs(t, client.DownloadVoucher(t.Context(), nil, io.Discard), hotelstays.ErrNoVoucher)
 	assert.Zero(t, service.asks+service.fetches)
