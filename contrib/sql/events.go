@@ -138,19 +138,23 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 
 // Release frees those keys that this store has claimed.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
-	err := s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
+	if err := s.remove(ctx, keys, `store = ? AND done = 0`, s.id); err != nil {
+		return s.db.failed(err, "releasing an event")
+	}
+	return nil
+}
+
+// remove removes those keys that meet a condition.
+func (s *EventStore) remove(ctx context.Context, keys []string, condition string, args ...any) error {
+	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
 		for _, key := range keys {
-			_, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND store = ? AND done = 0`, key, s.id)
+			_, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND `+condition, append([]any{key}, args...)...)
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return s.db.failed(err, "releasing an event")
-	}
-	return nil
 }
 
 // HandleTx calls fn in a transaction that also marks the event as handled. If the event was
@@ -245,12 +249,5 @@ func (s *EventStore) prune(ctx context.Context) error {
 	if err := rows.Err(); err != nil || len(keys) == 0 {
 		return err
 	}
-	return s.withKeys(ctx, s.db.inTx, keys, time.Second, func(tx *sql.Tx, keys [][]byte) error {
-		for _, key := range keys {
-			if _, err := s.db.dialect.exec(ctx, tx, `DELETE FROM hotelstays_events WHERE event_key = ? AND expires_at <= {now}`, key); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return s.remove(ctx, keys, `expires_at <= {now}`)
 }

@@ -198,9 +198,7 @@ func (j *Journal) workCancel(ctx context.Context, e *cancelEntry) {
 	defer j.logPanic(ctx, "a cancellation continues later")
 	err := j.stepCancel(ctx, e)
 	if err != nil && ctx.Err() != nil && e.Phase(time.Now()) == durable.PhaseWaiting {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		defer cancel()
-		_, err = postpone(ctx, j, []*cancelEntry{e}, func(*cancelEntry) time.Time { return time.Now() })
+		err = giveBack(ctx, j, e)
 	}
 	if err != nil && !errors.Is(err, errMoved) {
 		j.opts.Logger.ErrorContext(ctx, "a cancellation continues later",
@@ -210,19 +208,11 @@ func (j *Journal) workCancel(ctx context.Context, e *cancelEntry) {
 
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (j *Journal) wakeCancel(ctx context.Context, reference string) error {
-	for {
-		e, err := cancels.find(ctx, j, j.db, reference)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	return cancels.change(ctx, j, reference, func(e *cancelEntry) error {
 		next, ok := e.Wake(time.Now())
 		if !ok {
 			return nil
 		}
-		if err := j.storeCancel(ctx, e, next); !errors.Is(err, errMoved) {
-			return err
-		}
-	}
+		return j.storeCancel(ctx, e, next)
+	})
 }

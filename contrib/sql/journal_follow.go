@@ -142,21 +142,13 @@ func (j *Journal) storeOrder(ctx context.Context, e *orderEntry, next durable.Fo
 
 // changeOrder changes a followed order by a transition, if there is one.
 func (j *Journal) changeOrder(ctx context.Context, reference string, transition func(durable.Followed) (durable.Followed, bool)) error {
-	for {
-		e, err := orders.find(ctx, j, j.db, reference)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	return orders.change(ctx, j, reference, func(e *orderEntry) error {
 		next, ok := transition(e.Followed)
 		if !ok {
 			return nil
 		}
-		if err := j.storeOrder(ctx, e, next, nil); !errors.Is(err, errMoved) {
-			return err
-		}
-	}
+		return j.storeOrder(ctx, e, next, nil)
+	})
 }
 
 // wakeOrder makes a followed order due, if there is one.

@@ -238,7 +238,7 @@ func (j *Journal) work(ctx context.Context, entries []*entry) {
 	for _, e := range j.pollTogether(ctx, entries) {
 		err := j.step(ctx, e)
 		if err != nil && ctx.Err() != nil {
-			err = j.giveBack(ctx, e)
+			err = giveBack(ctx, j, e)
 		}
 		if err != nil && !errors.Is(err, errMoved) {
 			j.opts.Logger.ErrorContext(ctx, "a booking is recovered later",
@@ -269,11 +269,11 @@ func (j *Journal) step(ctx context.Context, e *entry) error {
 	return err
 }
 
-// giveBack ends the lease of a booking.
-func (j *Journal) giveBack(ctx context.Context, e *entry) error {
+// giveBack ends the lease of an entry.
+func giveBack[E leased](ctx context.Context, j *Journal, e E) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	_, err := postpone(ctx, j, []*entry{e}, func(*entry) time.Time { return time.Now() })
+	_, err := postpone(ctx, j, []E{e}, func(E) time.Time { return time.Now() })
 	return err
 }
 
@@ -345,7 +345,7 @@ func late(leased, now time.Time) bool { return now.After(leased.Add(pollWithin -
 func (j *Journal) poll(ctx context.Context, e *entry) error {
 	at, recovery, leased := time.Now(), e.Recovery, e.Due
 	if late(e.Due, at) {
-		return j.giveBack(ctx, e)
+		return giveBack(ctx, j, e)
 	}
 	outcome, err := j.client.StepRecovery(ctx, &recovery)
 	next, final := e.Polled(at, outcome, err)

@@ -74,6 +74,23 @@ func (t table[E]) find(ctx context.Context, j *Journal, in interface {
 		j.account, []byte(reference)).Scan)
 }
 
+// change calls step, which may store the next state of the row of a reference, if there is one. If the
+// row has changed meanwhile, it reads the row and calls step again.
+func (t table[E]) change(ctx context.Context, j *Journal, reference string, step func(E) error) error {
+	for {
+		e, err := t.find(ctx, j, j.db, reference)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = step(e)
+		}
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+}
+
 // page returns live rows that meet a condition, and those that are unreadable.
 func (t table[E]) page(ctx context.Context, j *Journal, limit int, condition string, value any) (
 	page []E, unreadable []*unreadableError, err error,

@@ -36,30 +36,25 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 			}
 		}
 	}
-	err := passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
-		if which != nil && !which(*b) {
-			return false
-		}
-		back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	err = passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
-		back(&f.Since)
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	return passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
-		if which != nil && c.Phase(time.Now()) == durable.PhaseSending {
-			return false
-		}
-		back(&c.Begun, &c.SendBy)
-		return true
-	})
+	return errors.Join(
+		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
+			if which != nil && !which(*b) {
+				return false
+			}
+			back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
+			return true
+		}),
+		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
+			back(&f.Since)
+			return true
+		}),
+		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
+			if which != nil && c.Phase(time.Now()) == durable.PhaseSending {
+				return false
+			}
+			back(&c.Begun, &c.SendBy)
+			return true
+		}))
 }
 
 // passTime moves the times of a table whose rows have a state in a column.
@@ -95,10 +90,9 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 	if dialect != hotelstayssql.SQLite {
 		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM `+table+` WHERE account = ? AND reference = ?
 			FOR UPDATE SKIP LOCKED`), r.account, r.reference).Scan(new(int64))
-		if err != nil {
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil
-			}
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ const (
 	each    = 8 // bookings of a booker in a round
 )
 
-type bookFunc func(context.Context, *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error)
+type bookFunc func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 
 // way is a way to book, and what its rounds have cost.
 type way struct {
@@ -90,9 +90,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	require.NoError(b, err)
 	b.Cleanup(client.CloseIdleConnections)
 
-	plain := &way{name: "plain", book: func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
-		return client.BookAndRecover(ctx, req)
-	}}
+	plain := &way{name: "plain", book: client.BookAndRecover}
 	ways := append([]*way{plain}, inJournal(b, client, db)...)
 	for _, w := range ways {
 		w.round(b, s.Offer) // the token, the connections, the first look at the tables
@@ -117,22 +115,12 @@ func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
 		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
 	})
 	require.NoError(b, err)
-	book := func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
-		return journal.Book(ctx, req)
-	}
-	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		defer tx.Rollback()
-		if err := journal.BeginTx(ctx, tx, req); err != nil {
-			return nil, err
-		}
-		if err := tx.Commit(); err != nil {
+	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+		begin := func(tx *sql.Tx) error { return journal.BeginTx(ctx, tx, req, opts...) }
+		if err := db.caller().InTx(ctx, begin); err != nil {
 			return nil, err
 		}
 		return journal.Send(ctx, req.CustomerReferenceNo)
 	}
-	return []*way{{name: "Book", book: book}, {name: "Begin+Send", book: beginAndSend}}
+	return []*way{{name: "Book", book: journal.Book}, {name: "Begin+Send", book: beginAndSend}}
 }

@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -135,7 +134,7 @@ func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 	}
 	p.Options.BookTimeout = time.Hour // as long as it is open
 	log := make(logLines, 1)
-	p = p.through(pool, func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	p = p.through(pool, log.receive)
 	p.Begin("ref-1")
 	require.NoError(t, p.CancelAlone("ref-1", nil))
 	p.Fleet.Pass(20 * time.Minute)

@@ -223,24 +223,17 @@ func TestOnCancelAndOnOrderThatHang(t *testing.T) {
 // Book and Send end with BookTimeout: from then on Run takes their booking for one whose Book has
 // ended.
 func TestBookEndsWithItsTimeout(t *testing.T) {
-	for name, book := range map[string]func(ctx context.Context, p *process) error{
-		"Book": func(ctx context.Context, p *process) error {
-			p.AddRow("ref-1")
-			_, err := p.Book(ctx, p.Request("ref-1"))
-			return err
-		},
-		"Send": func(ctx context.Context, p *process) error {
-			p.Begin("ref-1")
-			_, err := p.Send(ctx, "ref-1")
-			return err
-		},
+	for name, book := range map[string]func(p *process) (*hotelstays.BookingOutcome, error){
+		"Book": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Book(p.Context(), p.Request("ref-2")) },
+		"Send": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Send(p.Context(), "ref-1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.Begin("ref-1")
 				p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 				start := time.Now()
-				var unknown *hotelstays.OutcomeUnknownError
-				require.ErrorAs(t, book(t.Context(), p), &unknown)
+				_, err := book(p)
+				require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 				assert.Equal(t, 10*time.Second, time.Since(start))
 			})
 		})

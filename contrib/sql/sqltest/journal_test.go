@@ -94,9 +94,7 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 		var err error
 		other.Options.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")})
 		require.NoError(t, err)
-		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, func(o *hotelstayssql.JournalOptions) {
-			o.Logger = slog.New(slog.NewTextHandler(log, nil))
-		})
+		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, log.receive)
 		for _, account := range []string{"\x00", "\xff"} {
 			p.db.exec(t, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
 				SELECT ?, reference, fence, live, due, booking FROM hotelstays_journal WHERE live = 1 LIMIT 1`, []byte(account))
@@ -194,6 +192,10 @@ func TestManyRowsEditedByHand(t *testing.T) {
 // logLines receives what is logged, as long as it has room.
 type logLines chan string
 
+func (l logLines) receive(o *hotelstayssql.JournalOptions) {
+	o.Logger = slog.New(slog.NewTextHandler(l, nil))
+}
+
 func (l logLines) Write(line []byte) (int, error) {
 	select {
 	case l <- string(line):
@@ -213,7 +215,7 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 		p.Begin("ref-1")
 		pool := db.openWith(t, settings[db.dialect])
 		log := make(logLines, 10)
-		readOnly := p.through(pool, func(o *hotelstayssql.JournalOptions) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+		readOnly := p.through(pool, log.receive)
 		_, err := hotelstayssql.Check(t.Context(), pool, db.dialect)
 		assert.ErrorContains(t, err, "hotelstayssql: checking the database: it refuses to be written")
 		_, err = readOnly.Send(t.Context(), "ref-1")
