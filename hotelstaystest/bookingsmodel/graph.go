@@ -15,7 +15,6 @@ import (
 type graph struct {
 	states []state
 	from   []int32 // the state that each was first reached from; -1 for the first states
-	depth  int
 	edges  [][]int32
 	known  map[state]int32
 	next   func(state, func(Step, state))
@@ -41,12 +40,7 @@ func (m *model) explore(limit int, next func(state, func(Step, state))) (g *grap
 	for _, s := range m.first() {
 		add(s, -1)
 	}
-	layer := len(g.states)
 	for n := int32(0); int(n) < len(g.states) && why == ""; n++ {
-		if int(n) == layer {
-			g.depth++
-			layer = len(g.states)
-		}
 		if len(g.states) > limit {
 			return g, fmt.Sprintf("more than %d states", limit), n
 		}

@@ -115,7 +115,8 @@ type Result struct {
 func (w World) Search(limit int) Result {
 	m := w.model()
 	g, why, at := m.explore(limit, m.next)
-	r := Result{States: len(g.states), Depth: g.depth, Violated: why}
+	last := int32(len(g.states) - 1)
+	r := Result{States: len(g.states), Depth: len(g.to(last)) - 1, Violated: why}
 	if why != "" {
 		r.Path = g.steps(g.to(at), func(state, Step) {})
 		tell(r.Path)
@@ -352,18 +353,18 @@ func (v *visit) world() {
 		}
 	}
 	if s.acts > 0 {
-		if next, err := b.Abandon(timeOf(0)); err == nil {
-			v.to(-1, "a person abandons the booking", func(s *state) {
-				s.acts--
-				v.put(s, v.number(next))
-			})
+		act := func(does string, next durable.Booking, err error) {
+			if err == nil {
+				v.to(-1, "a person "+does+" the booking", func(s *state) {
+					s.acts--
+					v.put(s, v.number(next))
+				})
+			}
 		}
-		if next, err := b.Retry(timeOf(0)); err == nil {
-			v.to(-1, "a person retries the booking", func(s *state) {
-				s.acts--
-				v.put(s, v.number(next))
-			})
-		}
+		next, err := b.Abandon(timeOf(0))
+		act("abandons", next, err)
+		next, err = b.Retry(timeOf(0))
+		act("retries", next, err)
 	}
 	if b.Ending != "" && !b.Ending.HasOrder() && int(s.round) < v.Rounds {
 		next := v.begun(timeOf(0))

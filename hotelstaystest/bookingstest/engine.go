@@ -146,10 +146,9 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 		}
 	}
 	return reference, e.InTx(ctx, func(tx Tx) error {
-		n, err := e.Exec(ctx, tx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = ? AND rounds = ? AND `+open,
-			reference, rounds)
-		if err != nil || n == 0 {
-			return errors.Join(err, errors.New("another process has it"))
+		err := e.update(ctx, tx, `state = 'pending', rounds = rounds + 1 WHERE rounds = ? AND `+open+` AND reference = ?`, rounds, reference)
+		if err != nil { // for instance because another process has it
+			return err
 		}
 		return e.Bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // for chaostest.Check
 	})
@@ -314,7 +313,7 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, before, after *types.Or
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && c.Again() == nil {
-		_, err = e.Exec(ctx, tx, `UPDATE bookings SET cancel = 'wanted' WHERE reference = ?`, c.CustomerReferenceNo)
+		err = e.update(ctx, tx, `cancel = 'wanted' WHERE reference = ?`, c.CustomerReferenceNo)
 	}
 	return byChance(err)
 }
@@ -328,9 +327,9 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 			continue
 		}
 		_ = e.InTx(ctx, func(tx Tx) error {
-			n, err := e.Exec(ctx, tx, `UPDATE bookings SET cancel = 'begun', begun = begun + 1 WHERE reference = ? AND cancel = 'wanted'`, reference)
-			if err != nil || n == 0 {
-				return errors.Join(err, errors.New("another process has it"))
+			err := e.update(ctx, tx, `cancel = 'begun', begun = begun + 1 WHERE cancel = 'wanted' AND reference = ?`, reference)
+			if err != nil { // for instance because another process has it
+				return err
 			}
 			return e.Bookings.CancelTx(ctx, tx, durable.CancelRequest{CustomerReferenceNo: reference, SessionID: e.Session})
 		})

@@ -238,15 +238,14 @@ func (f *Fleet) disturb(ctx context.Context) error {
 			f.Logf("no booking ended for at most %s", stall.Round(time.Millisecond))
 			return nil
 		}
-		pause := time.NewTimer(time.Duration(f.rng.IntN(200)) * time.Millisecond)
+		pause := time.Duration(f.rng.IntN(200)) * time.Millisecond
 		if thawed {
-			pause.Reset(min(time.Second, f.Lease/4)) // for what the process had begun
+			pause = min(time.Second, f.Lease/4) // for what the process had begun
 		}
 		select {
-		case <-pause.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		pause.Stop()
 	}
 }
 
@@ -329,14 +328,13 @@ func (f *Fleet) hurry(ctx context.Context) {
 		return
 	}
 	last := time.Now()
-	for ticker := time.NewTicker(tick); ; {
+	for ticks := time.Tick(tick); ; {
 		select {
-		case now := <-ticker.C:
+		case now := <-ticks:
 			// What a leap passes, a Book may not have lived through: it must be short beside a recovery.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():
-			ticker.Stop()
 			return
 		}
 	}

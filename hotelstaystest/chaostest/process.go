@@ -4,6 +4,7 @@ package chaostest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,10 +71,7 @@ func (p *Process) Line() (string, error) {
 	if p.lines.Scan() {
 		return p.lines.Text(), nil
 	}
-	if err := p.lines.Err(); err != nil {
-		return "", err
-	}
-	return "", io.EOF
+	return "", cmp.Or(p.lines.Err(), io.EOF)
 }
 
 // Write writes to the process's standard input.

@@ -184,23 +184,16 @@ func liveHolderKeeps(c *leaseCase) {
 	if !ok {
 		c.broken("TryLease(%q) returned no lease, and no caller has it", k)
 	}
-	mustHold(c, c.b, k)
-	c.returnsWithin(c.patience(), "release", release)
-	mustLease(c, c.b, k)
-}
-
-// mustHold lets a fetch take its time, and wants its lease to last. Time must pass for the
-// holder as well, so that it can renew the lease: Advance does not serve.
-func mustHold(c *leaseCase, other hotelstays.TokenLeaser, key string) {
-	c.Helper()
 	span := 3 * time.Second
 	if c.bubble {
 		span = fetchTime
 	}
 	for range 10 {
-		time.Sleep(span / 10)
-		mustNotLease(c, other, key)
+		time.Sleep(span / 10) // not Advance: time must pass for the holder as well, so that it can renew the lease
+		mustNotLease(c, c.b, k)
 	}
+	c.returnsWithin(c.patience(), "release", release)
+	mustLease(c, c.b, k)
 }
 
 // takeOver waits until the lease of a dead process has ended, and leases.
@@ -223,22 +216,20 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 
 func lateRelease(c *leaseCase) {
 	third, k := c.Open(), key()
-	late := mustLease(c, c.a, k)
-	thaw := c.freeze(c.a)
-	release := takeOver(c, c.b, k)
-	thaw()
-	c.returnsWithin(deathTime, "a late release", late)
-	mustNotLease(c, third, k)
-	mustNotLease(c, c.a, k)
-	release()
-
-	late = mustLease(c, c.a, k)
-	thaw = c.freeze(c.a)
-	takeOver(c, c.b, k)()
-	thaw()
-	mustLease(c, c.a, k) // by the same process
-	c.returnsWithin(deathTime, "a late release", late)
-	mustNotLease(c, third, k)
+	for _, again := range []bool{false, true} { // the same process has the later lease
+		late := mustLease(c, c.a, k)
+		thaw := c.freeze(c.a)
+		release := takeOver(c, c.b, k)
+		thaw()
+		if again {
+			release()
+			release = mustLease(c, c.a, k)
+		}
+		c.returnsWithin(deathTime, "a late release", late)
+		mustNotLease(c, third, k)
+		mustNotLease(c, c.a, k)
+		release()
+	}
 }
 
 func deadHolderLoses(c *leaseCase) {

@@ -312,24 +312,22 @@ func unlimitedAtOnce(c *limiterCase) {
 
 func acquireReturns(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
-	for _, l := range c.both {
-		ctx, cancel := context.WithCancel(c.Context())
-		time.AfterFunc(window/2, cancel)
+	returns := func(want error, l hotelstays.RateLimiter, ctx context.Context) {
 		var err error
 		c.returnsWithin(window/2+c.patience(), "Acquire with a ctx that ends after half a second", func() {
 			_, err = l.Acquire(ctx, limited)
 		})
-		if !errors.Is(err, context.Canceled) {
-			c.broken("a cancelled Acquire returned the error %v, which is not context.Canceled", err)
+		if !errors.Is(err, want) {
+			c.broken("Acquire returned the error %v when its ctx ended with %v", err, want)
 		}
-		ctx, cancel = context.WithTimeout(c.Context(), window/2)
-		c.returnsWithin(window/2+c.patience(), "Acquire with a ctx of half a second", func() {
-			_, err = l.Acquire(ctx, limited)
-		})
+	}
+	for _, l := range c.both {
+		cancelled, cancel := context.WithCancel(c.Context())
+		time.AfterFunc(window/2, cancel)
+		returns(context.Canceled, l, cancelled)
+		short, cancel := context.WithTimeout(c.Context(), window/2)
+		returns(context.DeadlineExceeded, l, short)
 		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			c.broken("Acquire returned the error %v after its ctx's deadline, which is not context.DeadlineExceeded", err)
-		}
 	}
 	giveBack(permits...)
 }

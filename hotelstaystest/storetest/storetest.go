@@ -200,11 +200,9 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 		defer close(done)
 		f()
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(limit):
 		if c.bubble { // which must not end before the call
 			select {
 			case <-done:

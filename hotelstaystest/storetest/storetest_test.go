@@ -5,7 +5,6 @@ package storetest_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -16,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
@@ -31,19 +32,15 @@ func TestFaultsAreCaught(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestPlanted$", "-test.v")
 	cmd.Env = append(os.Environ(), plantVariable+"=1")
 	output, err := cmd.CombinedOutput()
-	var failed *exec.ExitError
-	if !errors.As(err, &failed) || failed.ExitCode() != 1 {
-		t.Fatalf("the process with the faults ended with %v:\n%s", err, output)
-	}
 	log := string(output)
-	if !strings.Contains(log, "promised: ") || !strings.Contains(log, "look at:  ") {
-		t.Error("no failure names the promise and where to look")
-	}
+	var failed *exec.ExitError
+	require.ErrorAs(t, err, &failed, log)
+	require.Equal(t, 1, failed.ExitCode(), log)
+	assert.True(t, strings.Contains(log, "promised: ") && strings.Contains(log, "look at:  "), "failures name the promise and where to look")
 	for suite, its := range planted {
 		for _, f := range its.faults {
-			if !strings.Contains(log, "--- FAIL: TestPlanted/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (") {
-				t.Errorf("%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
-			}
+			caught := strings.Contains(log, "--- FAIL: TestPlanted/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (")
+			assert.True(t, caught, "%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
 		}
 	}
 	catches := map[string]bool{}
@@ -52,9 +49,7 @@ func TestFaultsAreCaught(t *testing.T) {
 		catches[name] = catches[name] || run[1] == "FAIL"
 	}
 	for name, fault := range catches {
-		if !fault {
-			t.Errorf("the case %q catches no fault", name)
-		}
+		assert.True(t, fault, "the case %q catches no fault", name)
 	}
 }
 
