@@ -3,6 +3,7 @@ package hotelstaysredis
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,9 +16,8 @@ import (
 
 // withEvents runs a test with the event stores of two processes.
 func withEvents(t *testing.T, test func(t *testing.T, l *link, a, b *EventStore)) {
-	withMini(t, func(t *testing.T, m *mini) {
-		l := m.connect()
-		defer l.Close()
+	synctest.Test(t, func(t *testing.T) {
+		l := newMini(t).connect(t)
 		test(t, l, newEvents(t, l), newEvents(t, l))
 	})
 }

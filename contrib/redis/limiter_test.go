@@ -17,9 +17,7 @@ func TestRateLimiter(t *testing.T) {
 	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
 			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
-			r, err := NewRateLimiter(client, RateLimiterOptions{})
-			require.NoError(t, err)
-			return r
+			return newProcess(t, client, RateLimiterOptions{}).RateLimiter
 		})
 	}, storetest.InBubble())
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -27,19 +28,24 @@ const (
 // process is a process of a fleet.
 type process struct {
 	*RateLimiter
-	link *link
+	link *link // nil: a client without one
+}
+
+func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOptions) *process {
+	t.Helper()
+	r, err := NewRateLimiter(client, opts)
+	require.NoError(t, err)
+	l, _ := client.(*link)
+	return &process{r, l}
 }
 
 // withFleet runs a test with n processes of a fleet whose first rest is over.
 func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testing.T, m *mini, fleet []*process)) {
-	withMini(t, func(t *testing.T, m *mini) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMini(t)
 		var fleet []*process
 		for range n {
-			l := m.connect()
-			defer l.Close()
-			r, err := NewRateLimiter(l, opts)
-			require.NoError(t, err)
-			fleet = append(fleet, &process{r, l})
+			fleet = append(fleet, newProcess(t, m.connect(t), opts))
 		}
 		defer time.Sleep(time.Minute) // until all is reported
 		fleet[0].take(t, key, 1)

@@ -1,16 +1,13 @@
 //go:build redis_server
 
-// The tests of this build need a real Redis, whose address is in HOTELSTAYS_REDIS_ADDR.
-// Some start a Redis of their own, to stop it or to configure it.
+// The tests of this build start a redis-server each.
 
 package hotelstaysredis
 
 import (
 	"context"
 	"flag"
-	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -27,10 +24,6 @@ func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // it logs every refused dial
 	chaostest.Main(runCaller)  // of TestServerFleetThroughTrouble
 	flag.Parse()
-	if os.Getenv("HOTELSTAYS_REDIS_ADDR") == "" {
-		fmt.Println("HOTELSTAYS_REDIS_ADDR is not set: tests with the tag redis_server need the address of a Redis on loopback")
-		os.Exit(1)
-	}
 	_ = flag.Set("test.parallel", "16") // they mostly wait
 	goleak.VerifyTestMain(m)
 }
@@ -49,9 +42,7 @@ func connectTo(t *testing.T, addr string) *redis.Client {
 // limiterAt returns a process with a limiter on a Redis.
 func limiterAt(t *testing.T, addr string, opts RateLimiterOptions) *process {
 	t.Helper()
-	limiter, err := NewRateLimiter(connectTo(t, addr), opts)
-	require.NoError(t, err)
-	p := &process{RateLimiter: limiter}
+	p := newProcess(t, connectTo(t, addr), opts)
 	t.Cleanup(func() { settle(t, p) })
 	return p
 }

@@ -5,7 +5,6 @@ package hotelstaysredis
 import (
 	"bytes"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -20,23 +19,22 @@ import (
 
 func TestServerEventStore(t *testing.T) {
 	t.Parallel()
-	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
-		return fleetOf(t, serverLink(t), func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
-	})
+	storetest.TestEventStore(t, serverFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) }))
 }
 
 func TestServerTokenStore(t *testing.T) {
 	t.Parallel()
-	storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-		return fleetOf(t, serverLink(t), func(client *redis.Client) hotelstays.TokenLeaser {
-			return newTokens(t, client, TokenStoreOptions{FetchLease: 2 * time.Second}) // a busy machine renews late
-		})
-	})
+	storetest.TestTokenLeaser(t, serverFleet(t, func(client *redis.Client) hotelstays.TokenLeaser {
+		return newTokens(t, client, TokenStoreOptions{FetchLease: 2 * time.Second}) // a busy machine renews late
+	}))
 }
 
-// serverLink returns a function that connects to the common Redis.
-func serverLink(t *testing.T) func() *link {
-	return func() *link { return newLink(connectTo(t, os.Getenv("HOTELSTAYS_REDIS_ADDR")), nil) }
+// serverFleet returns how a suite of storetest starts a fleet, on a Redis of its own.
+func serverFleet[S any](t *testing.T, open func(*redis.Client) S) func(*testing.T) storetest.Fleet[S] {
+	own := startServer(t)
+	return func(t *testing.T) storetest.Fleet[S] {
+		return fleetOf(func() *link { return newLink(t, &redis.Options{Addr: own.addr, MaxRetries: -1}, nil) }, open)
+	}
 }
 
 // A Redis that restarts from its disk may not know the last requests.
@@ -67,9 +65,7 @@ func TestServerCluster(t *testing.T) {
 	defer cluster.Close()
 	require.Eventually(t, func() bool { return cluster.Set(t.Context(), "ready", 1, 0).Err() == nil }, 20*time.Second, 50*ms)
 
-	limiter, err := NewRateLimiter(cluster, RateLimiterOptions{})
-	require.NoError(t, err)
-	p := &process{RateLimiter: limiter}
+	p := newProcess(t, cluster, RateLimiterOptions{})
 	p.take(t, key, limit)
 	p.take(t, key, 1)
 	settle(t, p)
@@ -106,9 +102,7 @@ func TestServerPolicyIsChecked(t *testing.T) {
 		rdb := redis.NewClient(&redis.Options{Addr: own.addr, Username: c.user, Password: c.password})
 		defer rdb.Close()
 		var log bytes.Buffer
-		limiter, err := NewRateLimiter(rdb, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		require.NoError(t, err)
-		p := &process{RateLimiter: limiter}
+		p := newProcess(t, rdb, RateLimiterOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for range 2 {
 			p.take(t, key, 1)
 			settle(t, p)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -41,13 +40,10 @@ type mini struct {
 	last time.Time
 }
 
-// withMini runs a test in a bubble.
-func withMini(t *testing.T, test func(t *testing.T, m *mini)) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &mini{Miniredis: miniredis.NewMiniRedis()}
-		defer m.Close()
-		test(t, m)
-	})
+func newMini(t *testing.T) *mini {
+	m := &mini{Miniredis: miniredis.NewMiniRedis()}
+	t.Cleanup(m.Close)
+	return m
 }
 
 // tick sets the server's clock by the bubble's.
@@ -74,17 +70,18 @@ type link struct {
 	commands atomic.Int64
 }
 
-func newLink(client *redis.Client, m *mini) *link {
-	l := &link{Client: client, mini: m}
-	client.AddHook(l)
+// newLink returns the link of one more process, which ends with the test.
+func newLink(t *testing.T, opts *redis.Options, m *mini) *link {
+	l := &link{Client: redis.NewClient(opts), mini: m}
+	l.AddHook(l)
+	t.Cleanup(func() { l.Close() })
 	return l
 }
 
-// connect returns the link of one more process.
-func (m *mini) connect() *link {
+func (m *mini) connect(t *testing.T) *link {
 	dial := func(context.Context, string, string) (net.Conn, error) { return m.Dial() }
-	return newLink(redis.NewClient(&redis.Options{Dialer: dial, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), m)
+	return newLink(t, &redis.Options{Dialer: dial, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}, m)
 }
 
 var errLost = errors.New("the connection is lost")
@@ -137,12 +134,11 @@ func (l *link) freeze() (thaw func()) {
 }
 
 // fleetOf returns a fleet for a suite of storetest. Each of its processes has a link.
-func fleetOf[S any](t *testing.T, connect func() *link, open func(*redis.Client) S) storetest.Fleet[S] {
+func fleetOf[S any](connect func() *link, open func(*redis.Client) S) storetest.Fleet[S] {
 	links := map[any]*link{}
 	return storetest.Fleet[S]{
 		Open: func() S {
 			l := connect()
-			t.Cleanup(func() { l.Close() })
 			s := open(l.Client)
 			links[s] = l
 			return s
@@ -154,11 +150,9 @@ func fleetOf[S any](t *testing.T, connect func() *link, open func(*redis.Client)
 // miniFleet returns a fleet on a miniredis. Each command is executed twice, because go-redis sends it
 // again if its reply was lost.
 func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
-	m := &mini{Miniredis: miniredis.NewMiniRedis()}
-	t.Cleanup(m.Close)
-	fleet := fleetOf(t, func() *link {
-		l, first := m.connect(), m.connect()
-		t.Cleanup(func() { first.Close() })
+	m := newMini(t)
+	fleet := fleetOf(func() *link {
+		l, first := m.connect(t), m.connect(t)
 		twice := func(cmd redis.Cmder) {
 			_ = first.Process(context.Background(), redis.NewCmd(context.Background(), cmd.Args()...))
 		}

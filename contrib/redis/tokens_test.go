@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,9 +27,9 @@ var (
 
 // withTokens runs a test with the token store of one process.
 func withTokens(t *testing.T, test func(t *testing.T, m *mini, l *link, s *TokenStore)) {
-	withMini(t, func(t *testing.T, m *mini) {
-		l := m.connect()
-		defer l.Close()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMini(t)
+		l := m.connect(t)
 		test(t, m, l, newTokens(t, l, TokenStoreOptions{}))
 	})
 }
@@ -95,9 +96,7 @@ func TestNothingShowsInRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
 		release := mustLease(t, s)
-		limiter, err := NewRateLimiter(l, RateLimiterOptions{})
-		require.NoError(t, err)
-		(&process{limiter, l}).take(t, key, 1)
+		newProcess(t, l, RateLimiterOptions{}).take(t, key, 1)
 		dump := m.Dump()
 		release()
 		for _, part := range []string{":token", ":fetch", ":slots:"} {
@@ -194,12 +193,10 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
-				mine := m.connect()
-				defer mine.Close()
 				release := mustLease(t, s)
 				l.down.Store(true)
 				time.Sleep(defaultFetchLease)
-				c.meanwhile(t, newTokens(t, mine, TokenStoreOptions{}))
+				c.meanwhile(t, newTokens(t, m.connect(t), TokenStoreOptions{}))
 				l.down.Store(false)
 				err := s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")})
 				assert.Equal(t, c.stays, mustLoad(t, s).Value)

@@ -59,8 +59,7 @@ func TestTurnThatArrivesLate(t *testing.T) {
 	for name, late := range map[string]time.Duration{"before the next": 1200 * ms, "after it": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
-				ghost := m.connect()
-				defer ghost.Close()
+				ghost := m.connect(t)
 				hold := func(cmd redis.Cmder) {
 					if cmd.Name() != "evalsha" {
 						return
