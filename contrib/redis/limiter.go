@@ -103,9 +103,7 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	if err := invalid("NewRateLimiter", problems...); err != nil {
 		return nil, err
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	r := &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}
 	if opts.FallbackProcesses > 0 {
 		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses})

@@ -279,7 +279,9 @@ func (l *line) apply(r reply) {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
-		p := l.grant(l)
+		p := &permit{line: l, number: l.next}
+		l.pending[p.number] = p
+		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
 			l.end(p, hotelstays.PermitResult{}, now)
 			continue

@@ -59,14 +59,6 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 	p.line.schedule()
 }
 
-// grant makes the next permit.
-func (s *slots) grant(l *line) *permit {
-	p := &permit{line: l, number: s.next}
-	s.pending[p.number] = p
-	s.next++
-	return p
-}
-
 // end adds a permit to the report.
 func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	_, unreported := s.pending[p.number]

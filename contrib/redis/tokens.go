@@ -68,11 +68,8 @@ func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*Token
 	if err := invalid("NewTokenStore", problems...); err != nil {
 		return nil, err
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &TokenStore{client: client, prefix: cmp.Or(opts.Prefix, defaultPrefix), lease: lease, keyring: ring, log: opts.Logger,
-		leases: make(map[string]string)}, nil
+	return &TokenStore{client: client, prefix: cmp.Or(opts.Prefix, defaultPrefix), lease: lease, keyring: ring,
+		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), leases: make(map[string]string)}, nil
 }
 
 // redisKeys returns where a token is, and where the lease to fetch it is.
@@ -213,11 +210,8 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	s.leases[key] = leaseID
 	s.mu.Unlock()
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	renewing := make(chan struct{})
-	go func() {
-		defer close(renewing)
-		s.renew(ctx, redisKey, leaseID)
-	}()
+	var renewing sync.WaitGroup
+	renewing.Go(func() { s.renew(ctx, redisKey, leaseID) })
 	return func() {
 		s.mu.Lock()
 		if s.leases[key] == leaseID { // else the lease ended, and another caller has one
@@ -225,7 +219,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		}
 		s.mu.Unlock()
 		stop()
-		<-renewing
+		renewing.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // else it ends by itself

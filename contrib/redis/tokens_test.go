@@ -176,20 +176,18 @@ func TestTokenStoreOptions(t *testing.T) {
 
 // A process is stopped while it fetches. Its late token never overwrites a newer one.
 func TestStoreAfterTheLeaseEnded(t *testing.T) {
+	older, newer := types.NewSecret("older"), types.NewSecret("newer")
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, other *TokenStore)
 		stays     types.Secret
 	}{
 		"another fetched": {func(t *testing.T, other *TokenStore) {
 			release := mustLease(t, other)
-			mustStore(t, other, types.NewSecret("newer"))
+			mustStore(t, other, newer)
 			release()
-		}, types.NewSecret("newer")},
-		"another fetches": {func(t *testing.T, other *TokenStore) {
-			release := mustLease(t, other)
-			time.AfterFunc(time.Minute, release)
-		}, types.Secret{}},
-		"nobody came": {func(*testing.T, *TokenStore) {}, types.NewSecret("older")},
+		}, newer},
+		"another fetches": {func(t *testing.T, other *TokenStore) { time.AfterFunc(time.Minute, mustLease(t, other)) }, types.Secret{}},
+		"nobody came":     {func(*testing.T, *TokenStore) {}, older},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
@@ -198,9 +196,9 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 				time.Sleep(defaultFetchLease)
 				c.meanwhile(t, newTokens(t, m.connect(t), TokenStoreOptions{}))
 				l.down.Store(false)
-				err := s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")})
+				err := s.Store(t.Context(), tokenKey, hotelstays.Token{Value: older})
 				assert.Equal(t, c.stays, mustLoad(t, s).Value)
-				if c.stays.Equal(types.NewSecret("older")) {
+				if c.stays.Equal(older) {
 					assert.NoError(t, err)
 				} else {
 					assert.ErrorContains(t, err, "the lease ended during the fetch")

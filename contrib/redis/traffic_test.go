@@ -13,8 +13,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// traffic is what callers send to a service, which counts arrivals over an exact rolling
-// second and refuses those above the limit.
+// traffic is what callers send to a service, which knows when it arrived.
 type traffic struct {
 	key     hotelstays.RateLimitKey
 	callers int     // of each process
@@ -25,8 +24,7 @@ type traffic struct {
 
 	mu      sync.Mutex
 	granted map[*process][]time.Time
-	arrived []time.Time // requests that were not refused
-	refused int         // the others
+	arrived []time.Time
 }
 
 // road is the way to the service. If it is zero, requests arrive at once, as their answers prove.
@@ -86,49 +84,33 @@ func (tr *traffic) call(ctx context.Context, p *process) {
 	if rand.Float64() < tr.dials {
 		time.Sleep(rand.N(300 * ms))
 	}
-	tr.send(p, permit)
+	tr.send(permit)
 }
 
 // send sends requests and receives their answers, one after another.
-func (tr *traffic) send(p *process, permits ...hotelstays.Permit) {
+func (tr *traffic) send(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Sent()
 		time.Sleep(span(tr.near, tr.far))
 		arrived := time.Now()
-		limited := tr.refuses(arrived)
-		if !limited {
-			time.Sleep(span(tr.quick, tr.slow))
-		}
+		tr.mu.Lock()
+		tr.arrived = append(tr.arrived, arrived)
+		tr.mu.Unlock()
+		time.Sleep(span(tr.quick, tr.slow))
 		cost := time.Since(arrived).Truncate(ms)
 		time.Sleep(span(tr.near, tr.far))
-		result := hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: limited}
+		result := hotelstays.PermitResult{FirstByte: time.Now()}
 		if !tr.proofless {
 			result.ArrivedBy = result.FirstByte.Add(-cost)
 		}
 		permit.Done(result)
-		if limited {
-			p.Pause(tr.key, time.Now().Add(time.Second))
-		}
 	}
-}
-
-// refuses counts an arrival, and reports whether it is above the limit.
-func (tr *traffic) refuses(arrived time.Time) bool {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if between(tr.arrived, arrived.Add(1-window), arrived.Add(1)) >= tr.key.Operation.RateLimit() {
-		tr.refused++
-		return true
-	}
-	tr.arrived = append(tr.arrived, arrived)
-	return false
 }
 
 // keptLimit asserts that no span had more arrivals than the limit.
 func (tr *traffic) keptLimit(t *testing.T, span time.Duration) {
 	t.Helper()
 	assert.NotEmpty(t, tr.arrived)
-	assert.Zero(t, tr.refused)
 	assert.LessOrEqual(t, busiest(tr.arrived, span), tr.key.Operation.RateLimit(), "in %s", span)
 }
 

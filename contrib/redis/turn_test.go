@@ -191,7 +191,7 @@ func TestProcessThatIsCutOff(t *testing.T) {
 					a.link.latency.Store(0)
 					a.link.down.Store(false)
 				})
-				time.AfterFunc(c.leave, func() { sent.send(a, held...) })
+				time.AfterFunc(c.leave, func() { sent.send(held...) })
 				sent.driveFor(12*time.Second, b)
 				sent.keptLimit(t, full)
 				time.Sleep(3 * time.Hour) // the hanging turns end
