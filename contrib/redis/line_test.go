@@ -129,19 +129,6 @@ func TestCallersOfAProcessAreServedInTheirOrder(t *testing.T) {
 	})
 }
 
-// A process in line is served, whatever the demand of the others.
-func TestNoProcessStarves(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		ctx, cancel := context.WithCancel(t.Context())
-		go (&traffic{key: key, callers: 100}).drive(ctx, a)
-		time.Sleep(3 * time.Second)
-		for range 5 {
-			assert.LessOrEqual(t, took(t, b, 1), 2*full)
-		}
-		cancel()
-	})
-}
-
 // A slot that is granted during the call of Pause is not used.
 func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
