@@ -268,18 +268,6 @@ func TestRedisAwayIsRefused(t *testing.T) {
 	})
 }
 
-// A limiter stops asking when the leases of what it has not reported have ended.
-func TestRedisAwayForLongerThanALease(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		held := a.hold(t, key, limit)
-		a.link.down.Store(true)
-		leave(held...)
-		time.Sleep(defaultLease + full)
-		assert.Zero(t, took(t, b, limit))
-		assert.True(t, a.idle())
-	})
-}
-
 func TestClosedClientIsNotAskedAgain(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, key, 2)

@@ -83,9 +83,9 @@ func TestTurnThatArrivesLate(t *testing.T) {
 }
 
 // Grants whose reply was lost go to other processes if no caller waits any more, also at the end of
-// an outage that was longer than a lease.
+// an outage as long as a lease. By then a limiter stops asking.
 func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
-	for _, away := range []time.Duration{0, 2 * defaultLease} {
+	for _, away := range []time.Duration{0, defaultLease + full} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			if away > 0 {
 				a.link.down.Store(true)
