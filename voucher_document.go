@@ -328,7 +328,9 @@ func mayBeOutdated(err error) bool {
 	return errors.Is(err, ErrVoucherLinkExpired) || errors.Is(err, ErrVoucherAltered) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (c *Client) spoolOnce(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (_ *types.Voucher, temp tempFile, err error) {
+func (c *Client) spoolOnce(
+	ctx context.Context, req *OrderVoucherRequest, set settings, dir string,
+) (_ *types.Voucher, temp tempFile, err error) {
 	resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
 	if err != nil {
 		return nil, temp, err

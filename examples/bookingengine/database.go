@@ -1,4 +1,4 @@
-// The orders in the database. A statement serves SQLite and PostgreSQL.
+// The orders in the database.
 
 package main
 
@@ -10,9 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
@@ -24,43 +22,36 @@ const schema = `
 		data      TEXT NOT NULL -- the order as JSON
 	)`
 
-type database struct {
-	*sql.DB
-	dialect hotelstayssql.Dialect
-}
+type database struct{ *sql.DB }
 
-// openDatabase opens the URL of a PostgreSQL or the file of a SQLite, and creates missing tables. A
-// real engine creates them when it is deployed. Close it.
-func openDatabase(ctx context.Context, where string, log *slog.Logger) (db *database, err error) {
-	driver, connections, dialect := "pgx", 10, hotelstayssql.PostgreSQL
-	if !strings.Contains(where, "://") {
-		if err := private(where); err != nil {
-			return nil, err
-		}
-		driver, connections, dialect = "sqlite", 1, hotelstayssql.SQLite // its goroutines take turns
-		where = "file:" + url.PathEscape(where) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
+// openDatabase opens the file of a SQLite, and creates missing tables. A real engine creates them
+// when it is deployed. Close it.
+func openDatabase(ctx context.Context, file string, log *slog.Logger) (_ *database, err error) {
+	if err := private(file); err != nil {
+		return nil, err
 	}
-	pool, err := sql.Open(driver, where)
+	db, err := sql.Open("sqlite",
+		"file:"+url.PathEscape(file)+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			pool.Close()
+			db.Close()
 		}
 	}()
-	pool.SetMaxOpenConns(connections)
-	if err := hotelstayssql.Migrate(ctx, pool, dialect); err != nil {
+	db.SetMaxOpenConns(1) // goroutines of SQLite take turns
+	if err := hotelstayssql.Migrate(ctx, db, hotelstayssql.SQLite); err != nil {
 		return nil, err
 	}
-	if _, err := pool.ExecContext(ctx, schema); err != nil {
+	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return nil, err
 	}
-	warnings, err := hotelstayssql.Check(ctx, pool, dialect)
+	warnings, err := hotelstayssql.Check(ctx, db, hotelstayssql.SQLite)
 	for _, w := range warnings {
 		log.Warn("a setting of the database does harm", "setting", w.String())
 	}
-	return &database{pool, dialect}, err
+	return &database{db}, err
 }
 
 // private creates a file, if it is missing, that only its owner may read: guests' names are in it.

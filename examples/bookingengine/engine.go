@@ -70,7 +70,7 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	// The key encrypts requests that wait, and orders. The next process needs it, too, so it is made of
 	// what both have.
 	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
-	e.journal, err = hotelstayssql.NewJournal(db.DB, db.dialect, e.client, hotelstayssql.JournalOptions{
+	e.journal, err = hotelstayssql.NewJournal(db.DB, hotelstayssql.SQLite, e.client, hotelstayssql.JournalOptions{
 		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled, Keys: []types.Secret{types.NewSecret(string(key[:]))},
 		BookTimeout: bookTimeout, PollInterval: svc.pause, Logger: e.log,
 	})

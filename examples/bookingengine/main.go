@@ -35,7 +35,7 @@ type settings struct {
 func main() {
 	var set settings
 	flag.StringVar(&set.addr, "addr", "127.0.0.1:8090", "the loopback `address` to listen on")
-	flag.StringVar(&set.db, "db", "", "the SQLite `file` of the bookings, or a PostgreSQL URL (default bookings.db)")
+	flag.StringVar(&set.db, "db", "", "the SQLite `file` of the bookings (default bookings.db)")
 	flag.BoolVar(&set.loseAnswer, "lose-answer", false, "let the sandbox lose its answer to the first booking")
 	flag.Parse()
 	if flag.NArg() > 0 {
