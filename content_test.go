@@ -175,40 +175,36 @@ func TestHotelsMetadataAll(t *testing.T) {
 }
 
 func TestIteratorsRefuse(t *testing.T) {
-	client := clientThrough(t, noSend{t})
-	search := func(change func(*hotelstays.HotelListRequest)) *hotelstays.HotelListRequest {
-		req := anySearch()
-		req.HotelIDs = []string{"1"}
-		change(req)
-		return req
+	client, ctx, cursor := clientThrough(t, noSend{t}), t.Context(), new(int64(7))
+	metadata := func(page types.PageReq, opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+		return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &page}, opts...))
 	}
-	ctx, cursor := t.Context(), new(int64(7))
+	pages := func(change func(*listReq)) iter.Seq2[any, error] {
+		return untyped(client.HotelListPages(ctx, list(change)))
+	}
+	batches := func(change func(*listReq), opts ...hotelstays.CallOption) iter.Seq2[any, error] {
+		req := list(change)
+		req.HotelIDs = []string{"1"}
+		return untyped(client.HotelListBatches(ctx, req, opts...))
+	}
+	same := func(*listReq) {}
 	for name, seq := range map[string]iter.Seq2[any, error]{
-		"no request to walk":      untyped(client.WalkDestinations(ctx, nil)),
-		"no request for metadata": untyped(client.HotelsMetadataAll(ctx, nil)),
-		"no request for pages":    untyped(client.HotelListPages(ctx, nil)),
-		"no request for batches":  untyped(client.HotelListBatches(ctx, nil)),
-		"a cursor for metadata": untyped(client.HotelsMetadataAll(ctx,
-			&hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{Cursor: cursor}})),
-		"a cursor for pages": untyped(client.HotelListPages(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
-		"a page below 1": untyped(client.HotelListPages(ctx, search(func(r *hotelstays.HotelListRequest) { r.PageNum = -1 }))),
-		"too large a page": untyped(client.HotelsMetadataAll(ctx,
-			&hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &types.PageReq{PageSize: 101}})),
-		"batches without a date": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.CheckIn = "" }))),
+		"no request to walk":               untyped(client.WalkDestinations(ctx, nil)),
+		"no request for metadata":          untyped(client.HotelsMetadataAll(ctx, nil)),
+		"no request for pages":             untyped(client.HotelListPages(ctx, nil)),
+		"no request for batches":           untyped(client.HotelListBatches(ctx, nil)),
+		"a cursor for metadata":            metadata(types.PageReq{Cursor: cursor}),
+		"too large a page":                 metadata(types.PageReq{PageSize: 101}),
+		"metadata with too much under way": metadata(types.PageReq{}, hotelstays.WithParallelism(1025)),
 		"a walk without a call under way": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
 			hotelstays.WithParallelism(0))),
-		"batches of too many ids": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
-			hotelstays.WithBatchSize(1001))),
-		"batches from the second page on": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.PageNum = 2 }))),
-		"batches of a cursor": untyped(client.HotelListBatches(ctx,
-			search(func(r *hotelstays.HotelListRequest) { r.Cursor = cursor }))),
-		"metadata with too much under way": untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d"},
-			hotelstays.WithParallelism(1025))),
-		"batches with a wrong call option": untyped(client.HotelListBatches(ctx, search(func(*hotelstays.HotelListRequest) {}),
-			hotelstays.WithCurrency("euro"))),
+		"a cursor for pages":               pages(func(r *listReq) { r.Cursor = cursor }),
+		"a page below 1":                   pages(func(r *listReq) { r.PageNum = -1 }),
+		"batches without a date":           batches(func(r *listReq) { r.CheckIn = "" }),
+		"batches of too many ids":          batches(same, hotelstays.WithBatchSize(1001)),
+		"batches from the second page on":  batches(func(r *listReq) { r.PageNum = 2 }),
+		"batches of a cursor":              batches(func(r *listReq) { r.Cursor = cursor }),
+		"batches with a wrong call option": batches(same, hotelstays.WithCurrency("euro")),
 	} {
 		_, errs := collect(seq)
 		if assert.Len(t, errs, 1, name) {

@@ -521,12 +521,9 @@ func TestStreamTwice(t *testing.T) {
 		search := client.HotelListStream(t.Context(), req)
 		req.DestinationID, *req.Cursor = "changed", 99
 		for range 2 {
-			n := 0
-			for _, err := range search.Hotels() {
-				require.NoError(t, err)
-				n++
-			}
-			assert.Equal(t, 12, n)
+			hotels, errs := collect(search.Hotels())
+			assert.Empty(t, errs)
+			assert.Len(t, hotels, 12)
 		}
 		requests := srv.Ledger().Requests(hotelstays.OpHotelList)
 		require.Len(t, requests, 2)
@@ -537,9 +534,7 @@ func TestStreamTwice(t *testing.T) {
 		assert.NotNil(t, resp)
 		assert.True(t, complete)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 403, Code: 100000403})
-		for _, err := range search.Hotels() {
-			require.ErrorIs(t, err, hotelstays.ErrForbidden)
-		}
+		require.ErrorIs(t, testkit.LastError(search.Hotels()), hotelstays.ErrForbidden)
 		resp, complete = search.Response()
 		assert.Nil(t, resp)
 		assert.False(t, complete)
@@ -550,8 +545,7 @@ func TestStreamTwice(t *testing.T) {
 func TestStreamSize(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
-	var decode *hotelstays.DecodeError
-	require.ErrorAs(t, got.err, &decode)
+	require.ErrorAs(t, got.err, new(*hotelstays.DecodeError))
 	assert.ErrorContains(t, got.err, "larger than the limit")
 	got = stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)))), anySearch())
 	require.NoError(t, got.err)
@@ -559,7 +553,7 @@ func TestStreamSize(t *testing.T) {
 	announced := &fixedAnswer{Status: 200, Body: page, Announced: true}
 	got = stream(t.Context(), clientThrough(t, announced, hotelstays.WithMaxResponseBytes(int64(len(page)-1)), hotelstays.WithMaxAttempts(3)),
 		anySearch())
-	require.ErrorAs(t, got.err, &decode)
+	require.ErrorAs(t, got.err, new(*hotelstays.DecodeError))
 	assert.Empty(t, got.hotels, "it is refused before its first hotel")
 	assert.Len(t, announced.Sent, 1)
 
@@ -624,20 +618,17 @@ func TestStreamWithoutAClient(t *testing.T) {
 		assert.Same(t, resp, after, name)
 		assert.Equal(t, row.complete, complete, name)
 	}
-}
 
-// Without hotels a stream says so, and without a response it has an empty one.
-func TestStreamWithoutAClientOfNothing(t *testing.T) {
+	// Without hotels a stream says so, and without a response it has an empty one.
 	nothing := hotelstays.NewHotelListStream(nil, nil)
 	assert.Equal(t, "NewHotelListStream", errorAs[*hotelstays.ValidationError](t, testkit.LastError(nothing.Hotels())).Func)
 	_, complete := nothing.Response()
 	assert.False(t, complete)
-
 	none := hotelstays.NewHotelListStream(func(func(*types.Hotel, error) bool) {}, nil)
 	hotels, errs := collect(none.Hotels())
 	assert.Empty(t, hotels)
 	assert.Empty(t, errs)
-	resp, complete := none.Response()
+	resp, complete = none.Response()
 	assert.Equal(t, &hotelstays.HotelListResponse{}, resp)
 	assert.True(t, complete)
 }

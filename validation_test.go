@@ -51,18 +51,24 @@ func edited[Q any](good Q, change func(*Q)) *Q {
 	return &good
 }
 
-func goodHotelList() hotelstays.HotelListRequest {
-	return hotelstays.HotelListRequest{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+type (
+	listReq  = hotelstays.HotelListRequest
+	ratesReq = hotelstays.HotelRatesRequest
+	bookReq  = hotelstays.BookRequest
+)
+
+func goodHotelList() listReq {
+	return listReq{DestinationID: "d", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 }
 
-func goodHotelRates() hotelstays.HotelRatesRequest {
-	return hotelstays.HotelRatesRequest{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
+func goodHotelRates() ratesReq {
+	return ratesReq{SessionID: "s", HotelID: "h", CheckIn: "2026-12-24", CheckOut: "2026-12-27",
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2}}}
 }
 
-func goodBook() hotelstays.BookRequest {
-	return hotelstays.BookRequest{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg",
+func goodBook() bookReq {
+	return bookReq{SessionID: "s", CustomerReferenceNo: "ref-1", RatePkgID: "pkg",
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
 }
@@ -107,12 +113,6 @@ func send(t *testing.T, client *hotelstays.Client, req any) error {
 	err, _ := reflect.TypeAssert[error](results[1])
 	return err
 }
-
-type (
-	listReq  = hotelstays.HotelListRequest
-	ratesReq = hotelstays.HotelRatesRequest
-	bookReq  = hotelstays.BookRequest
-)
 
 func list(change func(*listReq)) *listReq    { return edited(goodHotelList(), change) }
 func rates(change func(*ratesReq)) *ratesReq { return edited(goodHotelRates(), change) }
@@ -171,7 +171,14 @@ func TestValidationOfContent(t *testing.T) {
 	})
 }
 
-func TestSelectorsAndPages(t *testing.T) {
+// Dates and rooms are required, although a default is documented for the dates; and so is the session, but
+// for the search that opens it.
+func TestValidationOfSearch(t *testing.T) {
+	noCountries := faultsIn("countryCode", "nationalityCode", "residencyCode")
+	noStay := faultsIn("checkIn", "checkOut", "roomOccupancies")
+	check := func(session string) *hotelstays.CheckAvailRequest {
+		return &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: "p"}
+	}
 	checkRows(t, []validationRow{
 		{"HotelList: by destination", list(func(r *listReq) {}), accepted},
 		{"HotelList: by name", list(func(r *listReq) { r.DestinationID, r.DestinationName = "", "City" }), accepted},
@@ -185,16 +192,8 @@ func TestSelectorsAndPages(t *testing.T) {
 		{"HotelList: a page below 1", list(func(r *listReq) { r.PageNum = -1 }), faultsIn("pageNum")},
 		{"HotelList: one hotel more", list(func(r *listReq) { r.PageSize = 201 }), faultsIn("pageSize")},
 		{"HotelList: negative page size", list(func(r *listReq) { r.PageSize = -1 }), faultsIn("pageSize")},
-	})
-}
-
-// Dates and rooms are required, although a default is documented for the dates.
-func TestStayIsRequired(t *testing.T) {
-	checkRows(t, []validationRow{
-		{"HotelList: no stay", list(func(r *listReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }),
-			faultsIn("checkIn", "checkOut", "roomOccupancies")},
-		{"HotelRates: no stay", rates(func(r *ratesReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }),
-			faultsIn("checkIn", "checkOut", "roomOccupancies")},
+		{"HotelList: no stay", list(func(r *listReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }), noStay},
+		{"HotelRates: no stay", rates(func(r *ratesReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }), noStay},
 		{"HotelList: a room without adults", list(func(r *listReq) { r.RoomOccupancies = append(twoAdults(), types.GuestPerRoom{}) }),
 			faultsIn("roomOccupancies[1].adultCount")},
 		{"HotelList: negative ages", list(func(r *listReq) { r.RoomOccupancies[0].ChildrenAges = []int{0, 17, -1} }),
@@ -205,30 +204,14 @@ func TestStayIsRequired(t *testing.T) {
 		{"HotelRates: check-out before check-in", rates(func(r *ratesReq) { r.CheckOut = "2026-12-23" }), faultsIn("checkOut")},
 		{"HotelRates: dates", rates(func(r *ratesReq) { r.CheckIn, r.CheckOut = "24.12.2026", "2026-02-29" }),
 			faultsIn("checkIn", "checkOut")},
-	})
-}
-
-// The booking flow needs its session; only the search that opens it may do without.
-func TestSessionIsRequired(t *testing.T) {
-	check := func(session string) *hotelstays.CheckAvailRequest {
-		return &hotelstays.CheckAvailRequest{SessionID: session, RatePkgID: "p"}
-	}
-	cancel := &hotelstays.CancelRequest{CustomerReferenceNo: "c", SupplierReferenceNo: "s"}
-	checkRows(t, []validationRow{
 		{"HotelList: a search opens its own", list(func(r *listReq) { r.SessionID = "" }), accepted},
 		{"HotelRates: none", rates(func(r *ratesReq) { r.SessionID = "" }), faultsIn("Session-Id")},
 		{"CheckAvail: none", check(""), faultsIn("Session-Id")},
 		{"Book: none", book(func(r *bookReq) { r.SessionID = "" }), faultsIn("Session-Id")},
-		{"Cancel: none", cancel, faultsIn("Session-Id")},
+		{"Cancel: none", &hotelstays.CancelRequest{CustomerReferenceNo: "c", SupplierReferenceNo: "s"}, faultsIn("Session-Id")},
 		{"CheckAvail: blank session", check("\t"), faultsIn("Session-Id")},
 		{"CheckAvail: a session that no header can carry", check("s\r\nX: y"), faultsIn("Session-Id")},
 		{"HotelList: a session that no header can carry", list(func(r *listReq) { r.SessionID = "s\n" }), faultsIn("Session-Id")},
-	})
-}
-
-func TestValidationOfSearch(t *testing.T) {
-	noCountries := faultsIn("countryCode", "nationalityCode", "residencyCode")
-	checkRows(t, []validationRow{
 		{"HotelList: nothing set", &listReq{}, faultsIn("checkIn", "checkOut", "hotelIds", "roomOccupancies")},
 		{"HotelList: negative rates", list(func(r *listReq) { r.MaxRatesPerHotel = -1 }), faultsIn("maxRatesPerHotel")},
 		{"HotelList: countries, and sortBy is free", list(func(r *listReq) {
@@ -248,7 +231,12 @@ func TestValidationOfBooking(t *testing.T) {
 		return guest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(number) })
 	}
 	birth := faultsIn("guests[0].dateOfBirth")
-	checkRows(t, []validationRow{
+	var genders []validationRow // four in any case, and two short forms
+	for gender, faults := range map[types.Gender][]string{"": nil, "MALE": nil, "female": nil, "Other": nil, "UNSPECIFIED": nil, "M": nil,
+		"f": nil, "X": faultsIn("guests[0].gender"), " ": faultsIn("guests[0].gender")} {
+		genders = append(genders, validationRow{"Book: gender " + string(gender), guest(func(g *types.Guest) { g.Gender = gender }), faults})
+	}
+	checkRows(t, append(genders, []validationRow{
 		{"CheckAvail: nothing set", &hotelstays.CheckAvailRequest{}, faultsIn("Session-Id", "ratePkgId")},
 		{"Book: nothing set", &bookReq{},
 			faultsIn("Session-Id", "customerReferenceNo", "guests", "holder.firstName", "holder.lastName", "ratePkgId")},
@@ -268,13 +256,13 @@ func TestValidationOfBooking(t *testing.T) {
 		{"Book: callback", book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
 		{"Book: callback without TLS", book(func(r *bookReq) { r.CallbackURL = "http://hooks.example.test/x" }), faultsIn("callbackUrl")},
 		{"Book: callback to this machine", book(func(r *bookReq) { r.CallbackURL = "https://127.0.0.1/x" }), faultsIn("callbackUrl")},
-	})
+	}...))
 }
 
 // ValidateBook finds in a request what Book finds, and sends nothing. Its options are those of BookAndRecover.
 func TestValidateBook(t *testing.T) {
 	c := clientWith(t, noSend{t}, bearerToken("token"))
-	bad := edited(goodBook(), func(r *hotelstays.BookRequest) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
+	bad := book(func(r *bookReq) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
 	assert.Equal(t, faultsIn("callbackUrl", "guests"), faultPaths(t, c.ValidateBook(bad)))
 	_, err := c.Book(t.Context(), bad)
 	assert.Equal(t, err, c.ValidateBook(bad))
@@ -303,18 +291,6 @@ func TestValidationOfText(t *testing.T) {
 	})
 }
 
-// Four genders in any case, and two short forms. Any other value is refused here.
-func TestGenders(t *testing.T) {
-	var rows []validationRow
-	for _, gender := range []types.Gender{"", "MALE", "female", "Other", "UNSPECIFIED", "M", "f"} {
-		rows = append(rows, validationRow{string(gender), guest(func(g *types.Guest) { g.Gender = gender }), accepted})
-	}
-	for _, gender := range []types.Gender{"X", " "} {
-		rows = append(rows, validationRow{string(gender), guest(func(g *types.Guest) { g.Gender = gender }), faultsIn("guests[0].gender")})
-	}
-	checkRows(t, rows)
-}
-
 func TestValidationOfOrders(t *testing.T) {
 	orders := func(statuses ...string) *hotelstays.QueryOrdersRequest {
 		req := &hotelstays.QueryOrdersRequest{}
@@ -329,8 +305,7 @@ func TestValidationOfOrders(t *testing.T) {
 		{"QueryOrders: not JSON", orders(`1`, `confirmed`, ``, `1 2`), faultsIn("statusList[1]", "statusList[2]", "statusList[3]")},
 		{"OrderVoucher: the document alone names no order", &hotelstays.OrderVoucherRequest{IncludeDocument: true},
 			faultsIn("platformReferenceNo")},
-		{"OrderVoucher: a blank reference is none", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "},
-			faultsIn("platformReferenceNo")},
+		{"OrderVoucher: a blank reference is none", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: " "}, faultsIn("platformReferenceNo")},
 		{"OrderVoucher: by customer reference", &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"}, accepted},
 		{"OrderVoucher: by platform reference", &hotelstays.OrderVoucherRequest{PlatformReferenceNo: "p"}, accepted},
 		{"OrderVoucher: by supplier reference", &hotelstays.OrderVoucherRequest{SupplierReferenceNo: "s"}, accepted},
@@ -340,12 +315,10 @@ func TestValidationOfOrders(t *testing.T) {
 }
 
 func TestValidationOfNoRequest(t *testing.T) {
-	client := reflect.ValueOf(clientWith(t, noSend{t}, bearerToken("token")))
+	client := clientWith(t, noSend{t}, bearerToken("token"))
 	for _, op := range testkit.Operations() {
-		method := client.MethodByName(string(op))
-		results := method.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(method.Type().In(1))})
-		err, _ := reflect.TypeAssert[error](results[1])
-		assert.Equal(t, []string{"request"}, faultPaths(t, err), op)
+		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
+		assert.Equal(t, []string{"request"}, faultPaths(t, send(t, client, reflect.Zero(method.Type.In(2)).Interface())), op)
 	}
 }
 
@@ -379,7 +352,7 @@ func TestValidationLeavesTheRequestAlone(t *testing.T) {
 
 // The values of options are checked the same way on a client and on a call.
 func TestValidationOptionValues(t *testing.T) {
-	rows := []struct {
+	for _, row := range []struct {
 		name, path string
 		opt        hotelstays.CallOption
 	}{
@@ -413,17 +386,14 @@ func TestValidationOptionValues(t *testing.T) {
 		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 1}})},
 		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{0}})},
 		{"nil", "opts", nil},
-	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), row.opt)
-			assert.Equal(t, []string{row.path}, faultPaths(t, err))
+	} {
+		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), row.opt)
+		assert.Equal(t, []string{row.path}, faultPaths(t, err), row.name)
 
-			if shared, ok := row.opt.(hotelstays.Option); ok {
-				_, err = hotelstays.New("https://api.example.test", bearerToken("token"), shared)
-				assert.Equal(t, []string{row.path}, faultPaths(t, err))
-			}
-		})
+		if shared, ok := row.opt.(hotelstays.Option); ok {
+			_, err = hotelstays.New("https://api.example.test", bearerToken("token"), shared)
+			assert.Equal(t, []string{row.path}, faultPaths(t, err), row.name)
+		}
 	}
 }
 
@@ -434,12 +404,9 @@ func TestValidationOfBatchIDs(t *testing.T) {
 		{nil, faultsIn("hotelIds")},
 	} {
 		req := edited(goodHotelList(), func(r *hotelstays.HotelListRequest) { r.DestinationID, r.HotelIDs = "", row.ids })
-		told := 0
-		for _, err := range clientWith(t, noSend{t}, bearerToken("token")).HotelListBatches(t.Context(), req, hotelstays.WithBatchSize(3)) {
-			assert.Equal(t, row.faults, faultPaths(t, err))
-			told++
-		}
-		assert.Equal(t, 1, told)
+		_, errs := collect(clientWith(t, noSend{t}, bearerToken("token")).HotelListBatches(t.Context(), req, hotelstays.WithBatchSize(3)))
+		require.Len(t, errs, 1)
+		assert.Equal(t, row.faults, faultPaths(t, errs[0]))
 	}
 }
 
@@ -500,24 +467,22 @@ func TestValidateCallbackURL(t *testing.T) {
 // A callback needs a ticket. A static token may be one, an OAuth token is not.
 func TestCallbackNeedsATicket(t *testing.T) {
 	oauth := hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Scopes: []types.Scope{types.ScopeBookingWrite}}
-	req := edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = "https://hooks.example.test/x" })
+	req := book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" })
 
-	for name, cred := range map[string]hotelstays.Credential{"value": oauth, "pointer": &oauth} {
-		t.Run(name, func(t *testing.T) {
-			_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
-			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
+	for _, cred := range []hotelstays.Credential{oauth, &oauth} {
+		_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
+		assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err), "%T", cred)
 
-			service := &fixedAnswer{Status: 403} // without a callback the client asks for a token
-			_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
-			require.Error(t, err)
-			assert.Len(t, service.Sent, 1)
-		})
+		service := &fixedAnswer{Status: 403} // without a callback the client asks for a token
+		_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
+		require.Error(t, err)
+		assert.Len(t, service.Sent, 1, "%T", cred)
 	}
 }
 
 // A loopback base URL allows loopback callbacks, but no other private ones.
 func TestCallbackToLoopback(t *testing.T) {
-	rows := []struct {
+	for _, row := range []struct {
 		base, callback string
 		ok             bool
 	}{
@@ -534,19 +499,14 @@ func TestCallbackToLoopback(t *testing.T) {
 		{"https://api.example.test", "https://127.0.0.1:9000/x", false},
 		{"https://api.example.test", "https://localhost/x", false},
 		{"https://10.0.0.1", "https://10.0.0.2/x", false},
-	}
-	for _, row := range rows {
-		t.Run(row.base+" "+row.callback, func(t *testing.T) {
-			service := &fixedAnswer{Status: 403}
-			c := clientAt(t, row.base, bearerToken("t"), service, hotelstays.WithMaxAttempts(1))
-			_, err := c.Book(t.Context(), edited(goodBook(), func(r *hotelstays.BookRequest) { r.CallbackURL = row.callback }))
-			if row.ok {
-				assert.Len(t, service.Sent, 1)
-				return
-			}
-			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err))
-			assert.Empty(t, service.Sent)
-		})
+	} {
+		service := &fixedAnswer{Status: 403}
+		c := clientAt(t, row.base, bearerToken("t"), service, hotelstays.WithMaxAttempts(1))
+		_, err := c.Book(t.Context(), book(func(r *bookReq) { r.CallbackURL = row.callback }))
+		assert.Len(t, service.Sent, map[bool]int{true: 1}[row.ok], row)
+		if !row.ok {
+			assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err), row)
+		}
 	}
 }
 

@@ -117,6 +117,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 		{"unsigned", 401, hotelstays.ErrWebhookSignature, func(r *http.Request) { r.Header.Del(signatureHeader) }},
 		{"of another secret", 401, hotelstays.ErrWebhookSignature, signedAs(hookNext, 0)},
 		{"from the future", 401, hotelstays.ErrWebhookTime, signedAs(hookSecret, 301*time.Second)},
+		{"recorded, and older than the tolerance", 401, hotelstays.ErrWebhookTime, func(*http.Request) { time.Sleep(301 * time.Second) }},
 		{"another body than was signed", 401, hotelstays.ErrWebhookSignature,
 			body(strings.NewReader(strings.Replace(hookPaid, "ref-1", "ref-2", 1)))},
 		{"the connection broke", 408, io.ErrUnexpectedEOF, body(strings.NewReader(hookPaid[:40]), cut)},
@@ -214,14 +215,6 @@ func TestWebhookReplay(t *testing.T) {
 			assert.Empty(t, r.errs, row.name)
 		})
 	}
-	// A recorded delivery expires with the tolerance.
-	synctest.Test(t, func(t *testing.T) {
-		r := newHookReceiver()
-		recorded := hookRequest("evt-1", hookPaid)
-		time.Sleep(301 * time.Second)
-		assert.Equal(t, 401, r.deliver(recorded).Code)
-		assert.Zero(t, r.runs())
-	})
 }
 
 // While secrets are rolled out, nobody without one can make a signed event look handled, nor
