@@ -272,7 +272,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	hanging.idle = time.Second
 	defer close(release)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
-	hanging.workers(func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
+	startWorkers(t, hanging.Bookings, func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
 	w.Fleet.Pass(time.Minute)
 	<-hung
 	for range 2 {

@@ -64,7 +64,7 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{Accounts: accounts})
-			stop := w.another(func(cfg *Config) { begin(w, cfg) }).workers(nil)
+			stop := startWorkers(t, w.another(func(cfg *Config) { begin(w, cfg) }).Bookings, nil)
 			before := w.Row("ref-1")
 			w.Eventually("it fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
 			assert.Equal(t, before, w.Row("ref-1"))

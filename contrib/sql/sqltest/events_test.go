@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,23 +222,18 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 		return err
 	}
 	var wg sync.WaitGroup
-	var failures atomic.Pointer[error]
-	for range callersAtOnce {
+	failures := make([]error, callersAtOnce)
+	for i := range failures {
 		wg.Go(func() {
 			for _, n := range rand.Perm(eventsAtOnce) {
 				// Neighbours have a body in common, so that transactions wait for each other in chains.
 				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
-				if err := s.HandleTx(ctx, e, insert(n/2)); err != nil {
-					failures.Store(&err)
-				}
+				failures[i] = errors.Join(failures[i], s.HandleTx(ctx, e, insert(n/2)))
 			}
 		})
 	}
 	wg.Wait()
-	if failure := failures.Load(); failure != nil {
-		return *failure
-	}
-	return nil
+	return errors.Join(failures...)
 }
 
 func TestHandleTxInTwoProcesses(t *testing.T) {

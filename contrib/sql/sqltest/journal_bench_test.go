@@ -26,12 +26,10 @@ const (
 	each    = 8 // bookings of a booker in a round
 )
 
-type bookFunc func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
-
 // way is a way to book, and what its rounds have cost.
 type way struct {
 	name   string
-	book   bookFunc
+	book   func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	booked atomic.Int64
 	times  []time.Duration
 }

@@ -1,12 +1,16 @@
 package sqltest
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -177,5 +181,249 @@ func TestManyOpenBookings(t *testing.T) {
 			assert.False(t, poll.RateLimited)
 		}
 		assert.Less(t, peak, before.HeapAlloc+(100<<20))
+	})
+}
+
+// inVirtualTime runs a test with SQLite and the journal in a bubble.
+func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
+	t.Helper()
+	db := create(t, hotelstayssql.SQLite)
+	require.NoError(t, db.Close()) // its connections belong outside the bubble
+	synctest.Test(t, func(t *testing.T) {
+		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
+		inside.DB = inside.open(t)
+		require.NoError(t, hotelstayssql.Migrate(t.Context(), inside.DB, inside.dialect))
+		p := newProcess(t, inside, nil, hotelstaystest.Config{InMemory: true})
+		test(t, p)
+		p.Client().CloseIdleConnections()
+	})
+}
+
+// A worker whose polls are slow does not poll after its lease, when others do.
+func TestSlowPollsStayWithinTheLease(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		const many = 5
+		p.fillBooked(many, nil)
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second, Times: -1})
+		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).Work()
+		for p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
+			time.Sleep(time.Second)
+		}
+		stop()
+		assert.EqualValues(t, many, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
+		assert.Equal(t, 2*many-1, p.polls(), "a lease has time for a poll for all that are left, and one for the first")
+	})
+}
+
+// hang lets statements hang until their ctx ends, from the nth that begins with a text on. end lets the next
+// ones pass, and returns the longest time that one took.
+func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
+	var left, longest atomic.Int64
+	left.Store(nth)
+	first := make(chan struct{})
+	l.before = func(ctx context.Context, statement string) error {
+		if left.Load() > 0 && strings.HasPrefix(statement, begins) && left.Add(-1) == 0 {
+			close(first)
+		}
+		if left.Load() != 0 {
+			return nil
+		}
+		start := time.Now()
+		<-ctx.Done()
+		longest.Store(max(longest.Load(), int64(time.Since(start))))
+		return ctx.Err()
+	}
+	return first, func() time.Duration {
+		left.Store(-1)
+		return time.Duration(longest.Load())
+	}
+}
+
+// A statement that hangs ends with the lease. Another process takes over, and Run goes on.
+func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
+	const look, write = "SELECT reference", "UPDATE hotelstays_journal"
+	for name, row := range map[string]struct {
+		begins string
+		nth    int64
+		limit  time.Duration
+		late   bool // the first poll finds no orders
+	}{
+		"Run looks for work":              {begins: look, nth: 1, limit: 10 * time.Second},
+		"Run takes two leases":            {begins: write, nth: 2, limit: 10 * time.Second},
+		"Run stores a poll for many":      {begins: write, nth: 3, limit: 10 * time.Second, late: true},
+		"Run stores an outcome":           {begins: write, nth: 3, limit: time.Minute},
+		"OnOutcome of the first booking":  {begins: "UPDATE bookings", nth: 1, limit: time.Minute},
+		"OnOutcome of the second booking": {begins: "UPDATE bookings", nth: 2, limit: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.fill(3, func(i int, booking *durable.Booking) {
+					if i == 2 {
+						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
+						booking.Due = booking.Recovery.NextPoll
+					}
+				})
+				for i := range 3 {
+					p.AddRow(many(i))
+				}
+				order := func() {
+					for i := range 3 {
+						p.BookElsewhere(many(i))
+					}
+				}
+				if !row.late {
+					order()
+				}
+				ended := func(n int64, limit time.Duration) {
+					start := time.Now()
+					for p.db.number(t, `SELECT SUM(ended) FROM bookings`) < n && time.Since(start) < limit {
+						time.Sleep(5 * time.Second)
+					}
+					assert.Equal(t, n, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
+				}
+
+				pool, link := p.db.process(t)
+				begun, end := link.hang(row.begins, row.nth)
+				oneWorker := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers, o.PollInterval = 1, 5*time.Second }
+				stopHanging := p.through(pool, oneWorker).Work()
+				<-begun
+				if row.late {
+					order()
+				}
+				// The hanging process may have the only lock for writes, and others wait for it in real time.
+				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
+				ended(2, time.Minute+15*time.Second) // in the other process
+				stop()
+				time.Sleep(time.Minute)
+				assert.LessOrEqual(t, end(), row.limit)
+				ended(3, 5*time.Minute) // in this one
+				stopHanging()
+				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
+			})
+		})
+	}
+}
+
+// An OnOutcome that hangs has one worker, and others end their bookings, also after its lease. Run
+// ends without it.
+func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		const hangs, many = "many-000000", 6
+		p.fillBooked(many, func(i int, booking *durable.Booking) {
+			if i > 2 { // due after several leases
+				booking.Due = time.Now().Add(5 * time.Minute)
+			}
+		})
+		end, calls := make(chan struct{}), atomic.Int32{}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers, o.PollInterval = 2, time.Second
+			o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+				if outcome.Recovery.CustomerReferenceNo == hangs {
+					calls.Add(1)
+					<-end
+				}
+				return p.Fleet.StoreRow(ctx, tx, outcome)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- p.Run(ctx) }()
+		found := func() int64 { return p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
+		time.Sleep(2 * time.Minute)
+		assert.EqualValues(t, 2, found())
+		time.Sleep(5 * time.Minute)
+		assert.EqualValues(t, many-1, found())
+		assert.EqualValues(t, 1, calls.Load())
+		cancel()
+		stopped := time.Now()
+		assert.ErrorContains(t, <-ran, hangs)
+		assert.Equal(t, 15*time.Second, time.Since(stopped))
+		close(end)
+		synctest.Wait()
+	})
+}
+
+// So has an OnCancel that hangs. An OnOrder that hangs ends with its lease.
+func TestOnCancelAndOnOrderThatHang(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		end, failed := make(chan struct{}), false
+		lasts := func(ctx context.Context) {
+			deadline, _ := ctx.Deadline()
+			assert.LessOrEqual(t, time.Until(deadline), 55*time.Second)
+		}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		p = p.through(p.db.DB, func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers, o.PollInterval = 2, time.Second
+			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
+				if lasts(ctx); c.CustomerReferenceNo == "hangs" {
+					<-end
+				} else if !failed { // after Cancel it has ten seconds
+					failed = true
+					return errLost
+				}
+				return p.Fleet.StoreCancel(ctx, tx, c)
+			}
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+				if lasts(ctx); after.CustomerReferenceNo == "hangs" {
+					<-ctx.Done()
+				}
+				return p.Fleet.StoreOrder(ctx, tx, before, after)
+			}
+		})
+		p.Booked("hangs", "the next")
+		require.NoError(t, p.CancelAlone("hangs", nil))
+		stop := p.Work()
+		time.Sleep(2 * time.Minute) // it is due for longest
+		require.NoError(t, p.CancelAlone("the next", nil))
+		time.Sleep(5 * time.Minute)
+		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))
+		assert.EqualValues(t, 1, p.changes("the next"))
+		close(end)
+		stop()
+	})
+}
+
+// Book and Send end with BookTimeout: from then on Run takes their booking for one whose Book has
+// ended.
+func TestBookEndsWithItsTimeout(t *testing.T) {
+	for name, book := range map[string]func(p *process) (*hotelstays.BookingOutcome, error){
+		"Book": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Book(p.Context(), p.Request("ref-2")) },
+		"Send": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Send(p.Context(), "ref-1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.Begin("ref-1")
+				p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
+				start := time.Now()
+				_, err := book(p)
+				require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+				assert.Equal(t, 10*time.Second, time.Since(start))
+			})
+		})
+	}
+}
+
+// A Book that is frozen past its time may have made its order after the next round was refused: it is polled for.
+func TestFrozenBookOpensARoundThatWasRefused(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Begin("ref-1")
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 500})
+		frozen, answer := p.hold("/book", nil)
+		ended := make(chan error)
+		go func() {
+			_, err := frozen.Send(t.Context(), "ref-1")
+			ended <- err
+		}()
+		answer.Wait()
+		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Minute }).Work()
+		time.Sleep(time.Hour)
+		stop()
+		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+		p.Inject(bookingstest.BookRefused)
+		require.ErrorIs(t, p.MustSend("ref-1").Err, hotelstays.ErrRateChanged)
+		answer.Release()
+		require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(<-ended))
+		assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
 	})
 }

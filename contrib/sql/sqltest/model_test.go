@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,7 +128,8 @@ type actor struct {
 	book    *flight
 	answer  *http.Response // for a request that is let through with errAnswered
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed when its Send or Run has returned
+	busy    atomic.Bool // its Send or Run has not returned
+	working sync.WaitGroup
 }
 
 var errAnswered = errors.New("the answer is there")
@@ -170,12 +172,21 @@ func (f *flight) send(base http.RoundTripper) (*http.Response, error) {
 // run starts what a process does.
 func (a *actor) run(do func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.cancel, a.ended = cancel, make(chan struct{})
-	go func(ended chan struct{}) {
-		defer close(ended)
+	a.cancel = cancel
+	a.busy.Store(true)
+	a.working.Go(func() {
+		defer a.busy.Store(false)
 		do(ctx)
-	}(a.ended)
+	})
 	synctest.Wait()
+}
+
+// stop ends what a process does.
+func (a *actor) stop() {
+	if a.cancel != nil {
+		a.cancel()
+		a.working.Wait()
+	}
 }
 
 // pair is a process: one that sends, and one that runs.
@@ -236,10 +247,7 @@ func (d *following) die(w int) {
 		if held {
 			a.let(errLost)
 		}
-		if a.cancel != nil {
-			a.cancel()
-			<-a.ended
-		}
+		a.stop()
 	}
 }
 
@@ -288,9 +296,8 @@ func (d *following) end(a *actor) {
 func (d *following) rest() {
 	for _, p := range d.processes {
 		for _, a := range []*actor{p.sends, p.runs} {
-			if d.end(a); a == p.runs && a.ended != nil && !a.holds(books) {
-				a.cancel()
-				<-a.ended
+			if d.end(a); a == p.runs && !a.holds(books) {
+				a.stop()
 			}
 		}
 	}
@@ -318,7 +325,7 @@ func (d *following) do(step bookingsmodel.Step) {
 		me.active.run(func(ctx context.Context) { _, _ = me.sends.journal.Send(ctx, "ref-1") })
 	case "takes a lease":
 		me.active = me.runs
-		if run := me.runs; run.ended == nil || isClosed(run.ended) {
+		if run := me.runs; !run.busy.Load() {
 			run.run(func(ctx context.Context) { assert.NoError(d.t, run.journal.Run(ctx)) })
 		}
 		d.write(me.active, claims, how)
@@ -383,15 +390,6 @@ func (d *following) arrive(f *flight) {
 	var err error
 	f.answer, err = f.send(d.Server.Client().Transport)
 	require.NoError(d.t, err)
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // follow follows a path, and compares the journal, the caller's row and the service with the model
