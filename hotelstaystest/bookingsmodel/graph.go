@@ -82,12 +82,7 @@ func (g *graph) circle() int32 {
 			}
 		}
 	}
-	for n, count := range into {
-		if count > 0 {
-			return int32(n)
-		}
-	}
-	return -1
+	return int32(slices.IndexFunc(into, func(count int) bool { return count > 0 }))
 }
 
 // Now is what can be seen of a state from outside.

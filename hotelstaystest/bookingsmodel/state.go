@@ -9,13 +9,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -109,12 +110,7 @@ func (a worker) before(b worker) bool {
 }
 
 func endingOf(outcome *hotelstays.BookingOutcome) ending {
-	for i, e := range endings {
-		if e == durable.EndingOf(outcome) {
-			return ending(i)
-		}
-	}
-	panic("an unknown ending")
+	return ending(slices.Index(endings, durable.EndingOf(outcome)))
 }
 
 // marks are when time must stop next.
@@ -258,21 +254,13 @@ func newService() *service {
 	s := &service{}
 	client, err := hotelstays.New("https://service.example.com",
 		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: s}), hotelstays.WithRateLimiter(unlimited{}))
+		hotelstays.WithHTTPClient(&http.Client{Transport: s}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
 	if err != nil {
 		panic(err)
 	}
 	s.client = client
 	return s
 }
-
-type unlimited struct{}
-
-func (unlimited) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	return nil, nil //nolint:nilnil // a nil permit is allowed
-}
-
-func (unlimited) Pause(hotelstays.RateLimitKey, time.Time) {}
 
 // RoundTrip answers a request.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -294,8 +282,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.end()
 		return nil, errors.New("the connection is lost")
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+	return testkit.Reply(status, text), nil
 }
 
 // step is StepRecovery at the time of a recovery's clock.

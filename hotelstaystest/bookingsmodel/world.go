@@ -15,6 +15,7 @@ package bookingsmodel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -315,12 +316,7 @@ func (v *visit) serve(i int) {
 
 // awaited reports whether a worker awaits the answer of a Book.
 func (s *state) awaited(i int) bool {
-	for _, w := range s.workers {
-		if w.does == awaits && int(w.mine) == i {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.does == awaits && int(w.mine) == i })
 }
 
 // release forgets a Book: who awaits it awaits the order of the other one.

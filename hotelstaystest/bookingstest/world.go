@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,15 +140,11 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
 	})
 	require.NoError(t, err)
-	for _, hotel := range list.List {
-		if len(hotel.Rooms) > 0 && len(hotel.Rooms[0].Rates) > 0 {
-			rate := hotel.Rooms[0].Rates[0]
-			w.Offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
-			return w
-		}
-	}
-	require.FailNow(t, "the sandbox has no offer")
-	return nil
+	hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
+	require.NotEqual(t, -1, hotel, "the sandbox has no offer")
+	rate := list.List[hotel].Rooms[0].Rates[0]
+	w.Offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
+	return w
 }
 
 // SendThrough opens the process anew, with a client that sends through a transport.

@@ -138,7 +138,9 @@ func (c *checker) checkBooks() {
 		reference := b.TraceID
 		last, again := before[reference]
 		before[reference] = b
-		if !again || refused(last) {
+		// Then the call was not carried out, so that the client may repeat it at once.
+		refused := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
+		if !again || refused {
 			continue
 		}
 		proven := slices.ContainsFunc(c.outcomes[reference], func(o Outcome) bool {
@@ -150,12 +152,6 @@ func (c *checker) checkBooks() {
 				reference, last.Status, last.Fault, last.Executed, b.Arrived.Sub(last.Arrived))
 		}
 	}
-}
-
-// refused reports whether an answer says that the call was not carried out, so that the client
-// may repeat it at once.
-func refused(r hotelstaystest.Request) bool {
-	return (r.Status == 401 || r.Status == 429) && r.Code != 0 && !r.Cut
 }
 
 // Speed is how many times as fast [Fleet.Hurry] lets time pass.
