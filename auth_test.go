@@ -51,9 +51,7 @@ func TestNewFromEnv(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
-		t.Setenv(base, srv.URL)
-		t.Setenv(key, srv.AppKey)
-		t.Setenv(secret, srv.AppSecret)
+		set(t, srv.URL, srv.AppKey, srv.AppSecret)
 		client, err := hotelstays.NewFromEnv(hotelstays.WithHTTPClient(srv.Client()))
 		require.NoError(t, err)
 		defer client.CloseIdleConnections()

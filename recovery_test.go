@@ -551,15 +551,21 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 // The last poll decides. Only an answer that was read whole, and holds no order at all, proves
 // absence.
 func TestPollThatProvesAbsence(t *testing.T) {
-	type poll struct {
-		name   string
-		answer hotelstaystest.Fault
-		state  hotelstays.BookingState
+	type row struct {
+		name  string
+		poll  hotelstaystest.Fault
+		heals float64
+		state hotelstays.BookingState
+		polls []float64
 	}
-	var answers, failures []poll
+	var rows, earlier []row
+	last := func(name string, poll hotelstaystest.Fault, state hotelstays.BookingState) {
+		poll.Skip = 5 // good, and empty
+		rows = append(rows, row{name, poll, 0, state, allPolls})
+	}
 	data := func(state hotelstays.BookingState, texts ...string) {
 		for _, text := range texts {
-			answers = append(answers, poll{fmt.Sprintf("%.60s", text), pollAnswer(200, `{"code":0,"msg":"ok","data":`+text+`}`), state})
+			last(fmt.Sprintf("%.60s", text), pollAnswer(200, `{"code":0,"msg":"ok","data":`+text+`}`), state)
 		}
 	}
 	data(hotelstays.BookingAbsent,
@@ -597,59 +603,36 @@ func TestPollThatProvesAbsence(t *testing.T) {
 		{Kind: hotelstaystest.FaultTruncatedBody}, {Kind: hotelstaystest.FaultEmptyBody},
 	} {
 		name := fmt.Sprintf("%s %d %s", answer.Kind, answer.Status, answer.Body)
-		failures = append(failures, poll{name, pollFault(answer), hotelstays.BookingUnverified})
-	}
-	chosen := portionOf(t, 2, 3)
-	for _, tc := range slices.Concat(answers, failures) {
-		if !chosen.Next() {
-			continue
+		last(name, pollFault(answer), hotelstays.BookingUnverified)
+		// In the first five polls failures prove nothing, nor do they stop the sixth from proving it. A 403
+		// ends the polls: the next would be refused again.
+		before := row{name + ", before the last", pollFault(answer), 599, hotelstays.BookingAbsent, allPolls}
+		if answer.Status == http.StatusForbidden {
+			before.state, before.polls = hotelstays.BookingUnverified, []float64{0}
 		}
+		earlier = append(earlier, before)
+	}
+	for tc := range someOf(portionOf(t, 2, 3), slices.Concat(rows, earlier)) {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
-			w.Inject(bookLost)
-			tc.answer.Skip = 5 // good, and empty
-			w.Inject(tc.answer)
+			w.inject(bookLost, tc.poll)
+			at(t, tc.heals, w.ClearFaults)
 			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
 			require.NoError(t, err)
 			assert.Equal(t, tc.state, outcome.State)
 			assert.Equal(t, tc.state == hotelstays.BookingFound, outcome.Order != nil)
-			assert.Equal(t, allPolls, w.polls(w.bookEnded(t)))
-		})
-	}
-	// In the first five polls failures prove nothing, nor do they stop the sixth from proving it. A 403
-	// ends the polls: the next would be refused again.
-	for _, tc := range failures {
-		if !chosen.Next() {
-			continue
-		}
-		inBubble(t, tc.name+", before the last", func(t *testing.T) {
-			w := newRecoveryWorld(t)
-			w.inject(bookLost, tc.answer)
-			at(t, 599, w.ClearFaults)
-			outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
-			require.NoError(t, err)
-			state, polls := hotelstays.BookingAbsent, allPolls
-			if tc.answer.Status == http.StatusForbidden {
-				state, polls = hotelstays.BookingUnverified, []float64{0}
-			}
-			assert.Equal(t, state, outcome.State)
-			assert.Equal(t, polls, w.polls(w.bookEnded(t)))
+			assert.Equal(t, tc.polls, w.polls(w.bookEnded(t)))
 		})
 	}
 }
 
 func TestUnverifiedCanBeAskedAgain(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		book  hotelstaystest.Fault
-		state hotelstays.BookingState
-	}{
-		{"the order is there", bookMade, hotelstays.BookingFound},
-		{"there is none", bookLost, hotelstays.BookingAbsent},
+	for state, book := range map[hotelstays.BookingState]hotelstaystest.Fault{
+		hotelstays.BookingFound: bookMade, hotelstays.BookingAbsent: bookLost,
 	} {
-		inBubble(t, tc.name, func(t *testing.T) {
+		inBubble(t, string(state), func(t *testing.T) {
 			w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 9 * time.Minute})
-			w.Inject(tc.book)
+			w.Inject(book)
 			failing := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 			failing.Skip = 5
 			w.Inject(failing)
@@ -669,7 +652,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 			w.ClearFaults()
 			outcome, err = w.restarted(t).RecoverBooking(t.Context(), recovery)
 			require.NoError(t, err)
-			assert.Equal(t, tc.state, outcome.State)
+			assert.Equal(t, state, outcome.State)
 			assert.Equal(t, []float64{0, 30, 90, 210, 450, 600, 600, 600}, w.polls(w.bookEnded(t)))
 		})
 	}
@@ -856,10 +839,7 @@ func TestReferenceReused(t *testing.T) {
 		{"cancelled", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
 		{"no dates", func(p *types.RoomRatePkg) { p.CheckIn, p.CheckOut = "", "soon" }, false, "", "checkIn checkOut"},
 	} {
-		for _, how := range []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"} {
-			if !chosen.Next() {
-				continue
-			}
+		for how := range someOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
 			inBubble(t, tc.name+", "+how, func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				made := w.offer.Book(t, w.client, "ref-1")

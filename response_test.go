@@ -542,18 +542,20 @@ func TestDecodeSearchesLeniently(t *testing.T) {
 	}
 }
 
+// withData is a client whose every answer is a success with this data.
+func withData(t *testing.T, data string) *hotelstays.Client {
+	return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
+}
+
 // Content loses a place or a hotel whose id does not fit, and of all others the field alone.
 func TestDecodeContentLeniently(t *testing.T) {
-	client := func(data string) *hotelstays.Client {
-		return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
-	}
-	places, err := client(`{"destinations":[{"id":[1]},{"id":"d","type":"city","coordinates":{"centerLat":"1"}},{"id":7}]}`).
+	places, err := withData(t, `{"destinations":[{"id":[1]},{"id":"d","type":"city","coordinates":{"centerLat":"1"}},{"id":7}]}`).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	require.NoError(t, err)
 	assert.Equal(t, []types.Destination{{ID: "d", Coordinates: &types.DestinationCoordinates{}}, {ID: "7"}}, places.Destinations)
 	assert.Equal(t, 4, places.Meta.MismatchCount)
 
-	catalogue, err := client(`{"hotelsMetadata":[{"hotelId":{}},{"hotelId":1,"rating":"5"},{"platformHotelId":[]}`+
+	catalogue, err := withData(t, `{"hotelsMetadata":[{"hotelId":{}},{"hotelId":1,"rating":"5"},{"platformHotelId":[]}`+
 		strings.Repeat(`,{"hotelId":"2"}`, 100)+`],"page":{"total":"x","hasMore":true}}`).
 		HotelsMetadata(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "d"})
 	require.NoError(t, err)
@@ -562,17 +564,17 @@ func TestDecodeContentLeniently(t *testing.T) {
 	assert.Equal(t, types.PageResp{HasMore: true}, catalogue.Page)
 	assert.Equal(t, 5, catalogue.Meta.MismatchCount)
 
-	hotel, err := client(`{"hotel":{"id":"h","rating":{},"rooms":[7]}}`).HotelStaticDetail(t.Context(),
+	hotel, err := withData(t, `{"hotel":{"id":"h","rating":{},"rooms":[7]}}`).HotelStaticDetail(t.Context(),
 		&hotelstays.HotelStaticDetailRequest{HotelID: "h"})
 	require.NoError(t, err)
 	assert.Equal(t, &types.Hotel{ID: "h", Rooms: []types.Room{}}, hotel.Hotel)
 
-	ids, err := client(`{"hotelIdList":[{"hotelId":7777777},{"hotelId":true},{"hotelId":"8"}]}`).HotelIDList(t.Context(),
+	ids, err := withData(t, `{"hotelIdList":[{"hotelId":7777777},{"hotelId":true},{"hotelId":"8"}]}`).HotelIDList(t.Context(),
 		&hotelstays.HotelIDListRequest{})
 	require.NoError(t, err)
 	assert.Equal(t, []types.HotelIDListItem{{HotelID: "7777777"}, {HotelID: "8"}}, ids.HotelIDList)
 
-	search, err := client(`{"list":[],"total":"1","basic":{"sessionId":5,"destination":{"id":{}},"notices":[1,{}],"emptyReason":"x"}}`).
+	search, err := withData(t, `{"list":[],"total":"1","basic":{"sessionId":5,"destination":{"id":{}},"notices":[1,{}],"emptyReason":"x"}}`).
 		HotelList(t.Context(), anySearch())
 	require.NoError(t, err)
 	assert.Equal(t, types.SearchBasic{SessionID: "5", Notices: []string{"1", ""}}, search.Basic)
@@ -581,17 +583,14 @@ func TestDecodeContentLeniently(t *testing.T) {
 
 func TestAbsentIsNotZero(t *testing.T) {
 	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
-		client := func(data string) *hotelstays.Client {
-			return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
-		}
-		hotel, err := client(`{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
+		hotel, err := withData(t, `{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
 		require.NoError(t, err)
 		assert.Equal(t, want, hotel.Hotel.Rating, members)
-		catalogue, err := client(`{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(),
+		catalogue, err := withData(t, `{"hotelsMetadata":[{`+members+`}]}`).HotelsMetadata(t.Context(),
 			&hotelstays.HotelsMetadataRequest{DestinationID: "d"})
 		require.NoError(t, err)
 		assert.Equal(t, want, catalogue.HotelsMetadata[0].Rating, members)
-		orders, err := client(`{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+		orders, err := withData(t, `{"orders":[{"hotel":{`+members+`}}]}`).QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 		require.NoError(t, err)
 		assert.Equal(t, want, orders.Orders[0].Hotel.Rating, members)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -78,15 +79,11 @@ func TestKeysOfATokenStore(t *testing.T) {
 			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
 		}
 		callAll(t.Context(), clients...)
-		var keys []string
-		for key := range store.held {
-			keys = append(keys, key)
-		}
 		assert.ElementsMatch(t, []string{
 			w.URL + " ticket:" + w.AppKey,
 			w.URL + " oauth:" + w.ClientID + ":booking:read",
 			w.URL + " oauth:" + w.ClientID + ":booking:read search:read",
-		}, keys)
+		}, slices.Collect(maps.Keys(store.held)))
 	})
 }
 

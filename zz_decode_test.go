@@ -187,10 +187,7 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 			t.Parallel()
 			taken, left, chosen := 0, 0, portionOf(t, 43, 101)
 			for i := range d.body {
-				for _, c := range []byte("\"\\{]},:0x-.\n\x00\xff") {
-					if !chosen.Next() {
-						continue
-					}
+				for c := range someOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
 					mutant := d.with(string(d.body))
 					mutant.body[i] = c
 					if mutant.agree(t) {
@@ -238,31 +235,22 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 				before, after := string(d.body[:m.Key]), string(d.body[m.End:])
 				key, value := string(d.body[m.Key:m.Value]), string(d.body[m.Value:m.End])
 				name := key[1 : len(key)-2]
-				for _, v := range oddValues {
-					if chosen.Next() && d.with(before+key+v+after).agree(t) {
+				for v := range someOf(chosen, oddValues) {
+					if d.with(before + key + v + after).agree(t) {
 						taken++
 					}
 				}
-				for _, v := range []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
-					`{"eur":[],"usd":1}`} {
-					if !chosen.Next() {
-						continue
-					}
+				for v := range someOf(chosen, []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
+					`{"eur":[],"usd":1}`}) {
 					d.with(before + key + v + after).agreeWhole(t)
 				}
-				for _, other := range []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
+				for other := range someOf(chosen, []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
 					strings.ReplaceAll(name, "s", "ſ"), strings.ReplaceAll(name, "k", "K"), fmt.Sprintf(`\u%04x`, name[0]) + name[1:], name + `\n`, name +
-						"\xff"} {
-					if !chosen.Next() {
-						continue
-					}
+						"\xff"}) {
 					d.with(before + `"` + other + `":` + value + after).agreeWhole(t)
 					d.with(before + `"` + other + `":` + value + `,` + key + value + after).agreeWhole(t)
 				}
-				for _, twice := range []string{value, `null`, `{}`, `[]`, `1`} {
-					if !chosen.Next() {
-						continue
-					}
+				for twice := range someOf(chosen, []string{value, `null`, `{}`, `[]`, `1`}) {
 					d.with(before + key + value + `,` + key + twice + after).agreeWhole(t)
 					d.with(before + key + twice + `,` + key + value + after).agreeWhole(t)
 				}
@@ -281,11 +269,8 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 			if key := string(d.body[m.Key:m.Value]); key == `"eur":` || key == `"kwd":` {
 				continue
 			}
-			for _, v := range []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`, `[]`, `{}`,
-				strings.Repeat("[", 400) + strings.Repeat("]", 400)} {
-				if !chosen.Next() {
-					continue
-				}
+			for v := range someOf(chosen, []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`,
+				`[]`, `{}`, strings.Repeat("[", 400) + strings.Repeat("]", 400)}) {
 				more := d.with(string(d.body[:m.Key]) + `"brandNew":` + v + `,` + string(d.body[m.Key:]))
 				_, _, taken := more.fast()
 				require.True(t, taken, "%s: %s", d.name, more.body)
@@ -307,10 +292,7 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 			`"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
 		for _, a := range parts {
 			d.with(`{` + a + `}`).agreeWhole(t)
-			for _, b := range parts {
-				if !chosen.Next() {
-					continue
-				}
+			for b := range someOf(chosen, parts) {
 				d.with(`{` + a + `,` + b + `}`).agreeWhole(t)
 				d.with(`{` + a + `,` + b + `} x`).agreeWhole(t)
 			}
@@ -347,25 +329,20 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 
 // Both readers refuse an answer from the same element on.
 func TestMemoryIsCountedAlike(t *testing.T) {
-	chosen := portionOf(t, 2, 4)
-	for _, tc := range []struct {
+	const longest = 2 * mib // more than fits
+	for tc := range someOf(portionOf(t, 2, 4), []struct {
 		resp                    any
 		before, element, behind string
-		longest                 int // more than fits
 	}{
-		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},{}],"refundedPrice":null}`, `]}`,
-			2 * mib},
-		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[{}`, `,{"amount":{}}`, `]}}}`, 2 * mib},
-		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`, 2 * mib},
-		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`, 2 * mib},
-	} {
-		if !chosen.Next() {
-			continue
-		}
+		{&hotelstays.QueryOrdersResponse{}, `{"orders":[{}`, `,{"hotel":{"name":{}},"netRate":{},"rooms":[{},{}],"refundedPrice":null}`, `]}`},
+		{&hotelstays.CheckAvailResponse{}, `{"roomRatePkg":{"tax":{"items":[{}`, `,{"amount":{}}`, `]}}}`},
+		{&hotelstays.CheckAvailResponse{}, `{"exchangeRateSnapshot":{"usd":{"eur":1`, `,"%06d":1`, `}}}`},
+		{&hotelstays.HotelListResponse{}, `{"list":[{"isAvailable":true,"minPricesByCurrency":[{}`, `,{}`, `]}]}`},
+	}) {
 		text := &strings.Builder{}
 		text.WriteString(`{"code":0,"data":` + tc.before)
 		var ends []int // of so many elements
-		for i := 0; text.Len() < tc.longest; i++ {
+		for i := 0; text.Len() < longest; i++ {
 			ends = append(ends, text.Len())
 			if strings.Contains(tc.element, "%") {
 				fmt.Fprintf(text, tc.element, i)
