@@ -209,6 +209,7 @@ func TestIteratorsRefuse(t *testing.T) {
 		_, errs := collect(seq)
 		if assert.Len(t, errs, 1, name) {
 			assert.ErrorAs(t, errs[0], new(*hotelstays.ValidationError), name)
+			assert.NotErrorAs(t, errs[0], new(*hotelstays.BatchError), name)
 		}
 	}
 }
