@@ -156,23 +156,31 @@ func TestStatementThatFails(t *testing.T) {
 	})
 }
 
-// A row may change before it is written, and may not be read again then.
-func TestRowThatMovesAndCannotBeReadAgain(t *testing.T) {
+// A row may change before it is written. It is read again, which may fail.
+func TestRowThatMoves(t *testing.T) {
 	p := inProcess(t, nil)
-	p.SendUnknown("ref-1", bookingstest.BookMade)
 	pool, link := p.db.process(t)
-	var moved bool
-	link.before = func(_ context.Context, text string) error {
-		switch {
-		case text == "BEGIN":
-			p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1`)
-			moved = true
-		case moved && strings.Contains(text, "FROM hotelstays_journal"):
-			return errLost
+	p = p.through(pool, p.db.followBookings)
+	p.SendUnknown("hotelstays_journal", bookingstest.BookMade)
+	p.Booked("hotelstays_cancels", "hotelstays_orders")
+	require.NoError(t, p.CancelAlone("hotelstays_cancels", nil))
+	for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+		for _, lost := range []error{nil, errLost} {
+			moved := false
+			link.use(func(_ context.Context, text string) error {
+				switch {
+				case text == "BEGIN" && !moved:
+					p.db.exec(t, `UPDATE `+table+` SET fence = fence + 1`)
+					moved = true
+				case moved && strings.Contains(text, "FROM "+table):
+					return lost
+				}
+				return nil
+			}, nil)
+			require.ErrorIs(t, p.Wake(t.Context(), table), lost, table)
+			assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM `+table+` WHERE reference = ?`, []byte(table)), time.Now().UnixMicro())
 		}
-		return nil
 	}
-	assert.ErrorIs(t, p.through(pool, nil).Wake(t.Context(), "ref-1"), errLost)
 }
 
 // Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
