@@ -13,7 +13,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"runtime"
@@ -32,12 +31,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-func newLoopbackServer(t *testing.T, h http.Handler) *httptest.Server {
-	srv := httptest.NewServer(h)
-	t.Cleanup(srv.Close)
-	return srv
-}
 
 func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	oldTLS := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS11}}}

@@ -525,7 +525,8 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
 	release := make(chan struct{})
 	opts := hookOptions(func(o *hotelstays.WebhookOptions) { o.OnError = func(*http.Request, error) { <-release } })
-	srv := newLoopbackServer(t, newHookHandler(t, opts))
+	srv := httptest.NewServer(newHookHandler(t, opts))
+	defer srv.Close()
 	resp, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader(`{}`))
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusUnauthorized, resp.StatusCode)
