@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -100,7 +100,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 		onServer(t, db.driver, os.Getenv(postgresVariable), "CREATE SCHEMA "+name, "DROP SCHEMA "+name+" CASCADE")
 	case hotelstayssql.MySQL:
 		db.driver = "mysql"
-		db.dsn = os.Getenv(mariadbVariable) + name
+		db.dsn = os.Getenv(mariadbVariable) + name + "?"
 		onServer(t, db.driver, os.Getenv(mariadbVariable), "CREATE DATABASE "+name, "DROP DATABASE "+name)
 	}
 	db.DB = db.open(t)
@@ -137,16 +137,8 @@ func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 		switch d.dialect {
 		case hotelstayssql.SQLite:
 			dsn = regexp.MustCompile(`&_pragma=`+name+`\(\w+\)`).ReplaceAllString(dsn, "") + "&_pragma=" + name + "(" + value + ")"
-		case hotelstayssql.PostgreSQL:
+		case hotelstayssql.PostgreSQL, hotelstayssql.MySQL:
 			dsn += "&" + name + "=" + url.QueryEscape(value)
-		case hotelstayssql.MySQL:
-			cfg, err := mysql.ParseDSN(dsn)
-			require.NoError(t, err)
-			if cfg.Params == nil {
-				cfg.Params = map[string]string{}
-			}
-			cfg.Params[name] = value
-			dsn = cfg.FormatDSN()
 		}
 	}
 	pool, err := openPool(d.driver, dsn)
@@ -205,7 +197,8 @@ const patience = bookingstest.Patience
 
 // link makes the connections of one process.
 type link struct {
-	driver.Connector
+	driver driver.Driver
+	dsn    string
 
 	mu         sync.Mutex
 	statements []statement // in the order of their execution, with COMMIT
@@ -226,26 +219,12 @@ var errLost = errors.New("the connection is lost")
 // process opens the pool of one more process.
 func (d *database) process(t testing.TB) (*sql.DB, *link) {
 	t.Helper()
-	l := &link{Connector: connector{d.Driver(), d.dsn}}
-	if drv, ok := d.Driver().(driver.DriverContext); ok {
-		var err error
-		l.Connector, err = drv.OpenConnector(d.dsn)
-		require.NoError(t, err)
-	}
+	l := &link{driver: d.Driver(), dsn: d.dsn}
 	pool := sql.OpenDB(l)
 	limit(pool, d.driver)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	return pool, l
 }
-
-// connector is for drivers without OpenConnector.
-type connector struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c connector) Driver() driver.Driver                        { return c.driver }
 
 // freeze lets all calls hang until thaw.
 func (l *link) freeze() (thaw func()) {
@@ -303,11 +282,13 @@ func (l *link) take() []statement {
 	return taken
 }
 
+func (l *link) Driver() driver.Driver { return l.driver }
+
 func (l *link) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := l.pass(ctx, ""); err != nil {
 		return nil, err
 	}
-	conn, err := l.Connector.Connect(ctx)
+	conn, err := l.driver.Open(l.dsn)
 	return &linkConn{Conn: conn, link: l}, err
 }
 

@@ -61,32 +61,27 @@ func TestLockedRowHoldsUpNoOther(t *testing.T) {
 // While a function of the caller runs, the server ends the transaction if it is idle. The
 // connection of the pool has its own settings afterwards.
 func TestIdleTransactionsEndByTheServer(t *testing.T) {
-	read := map[hotelstayssql.Dialect]string{
-		hotelstayssql.PostgreSQL: `SELECT current_setting('idle_in_transaction_session_timeout')`,
-		hotelstayssql.MySQL:      `SELECT CONCAT(@@autocommit + 0, ' ', @@wait_timeout)`,
+	idle := map[hotelstayssql.Dialect]struct{ read, limit, connection string }{
+		hotelstayssql.PostgreSQL: {`SELECT current_setting('idle_in_transaction_session_timeout')`, "30s", `SELECT pg_backend_pid()`},
+		hotelstayssql.MySQL:      {`SELECT CONCAT(@@autocommit + 0, ' ', @@wait_timeout)`, "0 30", `SELECT CONNECTION_ID()`},
 	}
-	limit := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "30s", hotelstayssql.MySQL: "0 30"}
 	onServers(t, func(t *testing.T, db *database) {
 		db.SetMaxOpenConns(1)
-		setting := func(of interface {
-			QueryRowContext(context.Context, string, ...any) *sql.Row
-		}) (value string) {
-			require.NoError(t, of.QueryRowContext(t.Context(), read[db.dialect]).Scan(&value))
+		server := idle[db.dialect]
+		setting := func(query func(context.Context, string, ...any) *sql.Row) (value string) {
+			require.NoError(t, query(t.Context(), server.read).Scan(&value))
 			return value
 		}
-		connection := map[hotelstayssql.Dialect]string{
-			hotelstayssql.PostgreSQL: `SELECT pg_backend_pid()`, hotelstayssql.MySQL: `SELECT CONNECTION_ID()`,
-		}
-		before, id := setting(db), db.number(t, connection[db.dialect])
+		before, id := setting(db.QueryRowContext), db.number(t, server.connection)
 		failure := errors.New("failed")
 		for _, want := range []error{failure, nil} {
 			err := newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("id", "body"), func(_ context.Context, tx *sql.Tx) error {
-				assert.Equal(t, limit[db.dialect], setting(tx))
+				assert.Equal(t, server.limit, setting(tx.QueryRowContext))
 				return want
 			})
 			require.Equal(t, want, err)
-			assert.Equal(t, before, setting(db))
-			assert.Equal(t, id, db.number(t, connection[db.dialect]), "it is kept")
+			assert.Equal(t, before, setting(db.QueryRowContext))
+			assert.Equal(t, id, db.number(t, server.connection), "it is kept")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		require.Error(t, newEvents(t, db.DB, db.dialect).HandleTx(ctx, event("other", "other"), func(context.Context, *sql.Tx) error {
@@ -97,7 +92,7 @@ func TestIdleTransactionsEndByTheServer(t *testing.T) {
 			_ = newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("other", "other"),
 				func(context.Context, *sql.Tx) error { panic("a mistake") })
 		})
-		assert.Equal(t, before, setting(db))
+		assert.Equal(t, before, setting(db.QueryRowContext))
 		assert.EqualValues(t, 2, db.number(t, `SELECT COUNT(*) FROM hotelstays_events`))
 	})
 }
