@@ -21,15 +21,14 @@ import (
 // QueryOrdersRequest selects orders; all fields are optional. The order of the results, and
 // whether they come in pages, is undocumented.
 type QueryOrdersRequest struct {
-	CustomerReferenceNos []string          `json:"customerReferenceNos,omitempty"` // of BookRequest
-	SupplierReferenceNos []string          `json:"supplierReferenceNos,omitempty"`
-	CheckInTimeWindow    *types.TimeWindow `json:"checkInTimeWindow,omitempty"`
-	CheckOutTimeWindow   *types.TimeWindow `json:"checkOutTimeWindow,omitempty"`
-	BookingTimeWindow    *types.TimeWindow `json:"bookingTimeWindow,omitempty"`
-	FreeCancelTimeWindow *types.TimeWindow `json:"freeCancelTimeWindow,omitempty"`
-	CancelledTimeWindow  *types.TimeWindow `json:"cancelledTimeWindow,omitempty"`
-
-	StatusList []types.StatusFilter `json:"statusList,omitempty"`
+	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // of BookRequest
+	SupplierReferenceNos []string             `json:"supplierReferenceNos,omitempty"`
+	CheckInTimeWindow    *types.TimeWindow    `json:"checkInTimeWindow,omitempty"`
+	CheckOutTimeWindow   *types.TimeWindow    `json:"checkOutTimeWindow,omitempty"`
+	BookingTimeWindow    *types.TimeWindow    `json:"bookingTimeWindow,omitempty"`
+	FreeCancelTimeWindow *types.TimeWindow    `json:"freeCancelTimeWindow,omitempty"`
+	CancelledTimeWindow  *types.TimeWindow    `json:"cancelledTimeWindow,omitempty"`
+	StatusList           []types.StatusFilter `json:"statusList,omitempty"`
 }
 
 func (r *QueryOrdersRequest) validate(v *validation) {
@@ -105,8 +104,7 @@ func (a *callAnswer) signOfMore() string {
 	return signOfMore(a.result.Answer.Body, "data", "page")
 }
 
-// maxNoOrders limits the size of a credible answer without orders.
-const maxNoOrders = 64 << 10
+const maxNoOrders = 64 << 10 // bytes; a credible answer without orders has no more
 
 // namesOfMore are the names by which pages announce others, in lower case without separators.
 var (

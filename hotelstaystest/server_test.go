@@ -1,9 +1,11 @@
-// Start, end, protocols and clients of a server.
+// Start, end, protocols, clients and in-memory connections of a server.
 
 package hotelstaystest
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -166,10 +168,47 @@ func TestCertificateNames(t *testing.T) {
 	}
 }
 
+func TestAddressInUse(t *testing.T) {
+	s := NewServer(nil)
+	defer s.Close()
+	_, err := StartServer(&Config{Addr: strings.TrimPrefix(s.URL, "http://")})
+	failIf(t, err == nil, "two servers at %s", s.URL)
+}
+
 func TestReachableAddress(t *testing.T) {
 	for listens, want := range map[string]string{
 		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
 	} {
 		same(t, reachable(netip.MustParseAddrPort(listens)), want, listens)
 	}
+}
+
+func TestInMemoryConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newMemListener()
+		var server io.ReadWriteCloser
+		go func() { c, _ := l.Accept(); server = c }()
+		client, err := l.dial(t.Context(), "127.0.0.1:1")
+		stopIf(t, err != nil, "%v", err)
+		synctest.Wait()
+		client.SetReadDeadline(time.Now().Add(time.Minute))
+		began := time.Now()
+		if _, err := client.Read(make([]byte, 1)); err == nil || time.Since(began) != time.Minute {
+			t.Errorf("a read deadline of a minute: %v after %v", err, time.Since(began))
+		}
+		client.SetReadDeadline(time.Time{})
+		server.Write([]byte("last words"))
+		server.Close()
+		if b, err := io.ReadAll(client); string(b) != "last words" || err != nil {
+			t.Errorf("read %q, %v", b, err)
+		}
+		if _, err := client.Write([]byte("x")); err == nil {
+			t.Error("a write to a closed peer succeeds")
+		}
+		client.Close()
+		l.Close()
+		if _, err := l.dial(context.Background(), "127.0.0.1:1"); err == nil {
+			t.Error("a closed listener can be dialled")
+		}
+	})
 }

@@ -1,5 +1,5 @@
 // The wire fields of the sandbox are those of the client: a field that one of them gains alone
-// fails here.
+// fails here. So do bodies that the sandbox must refuse.
 
 package hotelstaystest
 
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // addFields adds the paths of the JSON fields of a type, with the word for their values. A type that
@@ -80,4 +81,29 @@ func TestFieldsAreThoseOfTheClient(t *testing.T) {
 		}
 	}
 	failIf(t, len(used) != len(onesOwn), "some of %q are fields of both, or of none: %q", onesOwn, slices.Sorted(maps.Keys(used)))
+}
+
+func TestStrictDecoding(t *testing.T) {
+	u := login(t, start(t, Config{NoRateLimits: true}))
+	for name, tc := range map[string]struct{ path, body, msg string }{
+		"unknown field":        {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},
+		"unknown nested field": {metadataPath, `{"destinationId":"x","page":{"pagesize":1}}`, "unknown field page.pagesize"},
+		"unknown in a list":    {listPath, `{"roomOccupancies":[{"adults":2}]}`, "unknown field roomOccupancies[0].adults"},
+		"string for integer":   {destinationsPath, `{"minHotelCount":"1"}`, "minHotelCount must be integer, not string"},
+		"fraction":             {destinationsPath, `{"minHotelCount":1.5}`, "minHotelCount must be integer"},
+		"number for string":    {detailPath, `{"hotelId":5}`, "hotelId must be string, not number"},
+		"array for string":     {destinationsPath, `{"countryCode":["AE"]}`, "countryCode must be string, not array"},
+		"scalar for object":    {metadataPath, `{"page":1}`, "page must be object"},
+		"null":                 {destinationsPath, `{"countryCode":null}`, "countryCode is null"},
+		"twice":                {destinationsPath, `{"countryCode":"AE","countryCode":"FR"}`, "countryCode appears twice"},
+		"two values":           {destinationsPath, `{}{}`, "data after its JSON object"},
+		"array":                {destinationsPath, `[]`, "the body must be object"},
+		"empty":                {destinationsPath, ``, "empty"},
+		"cut off":              {destinationsPath, `{"countryCode":"A`, "not valid JSON"},
+		"old order query":      {queryPath, `{"orderIds":["1"]}`, "unknown field orderIds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u.refused(tc.path, tc.body, 400, types.CodeParam, tc.msg)
+		})
+	}
 }

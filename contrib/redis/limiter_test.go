@@ -100,4 +100,6 @@ func TestRateLimiterOptions(t *testing.T) {
 	} {
 		assert.ErrorContains(t, err, problem)
 	}
+	_, err = NewRateLimiter(nil, RateLimiterOptions{Lease: 5 * time.Second, Timeout: 2 * time.Second})
+	assert.ErrorContains(t, err, "at least 6s")
 }

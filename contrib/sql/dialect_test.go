@@ -13,6 +13,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestStatementsAreTranslated(t *testing.T) {
@@ -133,3 +137,20 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)
 	assert.ErrorContains(t, err, "a key has 1025 bytes; at most 1024 are possible")
 }
+
+func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
+	_, err := NewTokenStore(nil, "", TokenStoreOptions{FetchLease: time.Millisecond})
+	for _, fault := range []string{"hotelstayssql: NewTokenStore: ", "the database is nil",
+		"the dialect", "keys is empty", "FetchLease is 1ms"} {
+		assert.ErrorContains(t, err, fault)
+	}
+	db := sql.OpenDB(&fake{})
+	defer db.Close()
+	s, err := NewTokenStore(db, MySQL, TokenStoreOptions{Keys: []types.Secret{types.NewSecret("a key of thirty-two random bytes")}})
+	require.NoError(t, err)
+	assert.ErrorContains(t, s.Store(t.Context(), "key", hotelstays.Token{}), "hotelstayssql: storing the token: it is empty")
+	late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}
+	assert.ErrorContains(t, s.Store(t.Context(), "key", late), "it has expired")
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -151,3 +151,64 @@ func TestMalformedStringsAreReadAlike(t *testing.T) {
 		assert.EqualError(t, err, "data.byName.* comes twice", s)
 	}
 }
+
+func TestOutlineShowsNoValue(t *testing.T) {
+	for text, want := range map[string]string{
+		``: ``, `<html lang="en">Bad gateway [12]</html>`: `<html lang="en">Bad gateway [number]`,
+		`[ERR] {x} [if lt IE 7]`: `[ERR] {x} [if lt IE 7]`,
+		`{}`:                     `{}`, `[]`: `[]`, `[[]]`: `[[]]`, `{"a":{}}`: `{a:{}}`,
+		` {"code" : 0, "data":[{"b":"CANARY"},{"CANARY":1}]} CANARY`: ` {code:number,data:[{b:string}]}`,
+		`{"x":null,"y":true,"z":-1.5}`:                               `{x:null,y:boolean,z:number}`,
+		`{"data":{"orders":[{"holder":{"email":"CANARY`:              `{data:{orders:[{holder:{email:…`,
+		`{"a":1,"b":CANARY}`:                                         `{a:number,b:…`,
+		`{"a":1,"CANARY`:                                             `{a:number…`,
+		`{"a":[1,CANARY]}`:                                           `{a:[number…`,
+		`["CANARY`:                                                   `[…`,
+		`[-15550199,1]`:                                              `[number]`,
+		`"CANARY"`:                                                   `string`,
+		` "CANARY`:                                                   `…`,
+		"\ufeff{\"a\":\"CANARY\"}":                                   "\ufeff{a:string}",
+		`)]}',` + "\n" + `{"a":"CANARY"}`:                            `)]}',` + "\n{a:string}",
+		`callback({"a":"CANARY"})`:                                   `callback({a:string}`,
+		`<pre>{&quot;a&quot;:&quot;CANARY&quot;}`:                    `<pre>{…`,
+		`upstream: {\"a\":\"CANARY\"}`:                               `upstream: {…`,
+		`{"a@b":1,"+49155":2,"X1":[],"` + strings.Repeat("a", 33) + `":[],"\u0061":[],"a_b":[]}`: `{*:number,*:number,*:[],*:[],*:[],a_b:[]}`,
+		strings.Repeat("[", 4000): strings.Repeat("[", 4000) + "…",
+	} {
+		got := Outline([]byte(text))
+		assert.Equal(t, want, got, text)
+		assert.NotContains(t, got, "CANARY")
+	}
+}
+
+// The longest numbers that are parsed, and longer ones.
+func TestLongValues(t *testing.T) {
+	digits := func(n int) string { return strings.Repeat("1", n) }
+	for name, c := range map[string]struct{ body, mismatch string }{
+		"an integer":                 {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},
+		"the longest float":          {`{"rating":0.` + digits(1022) + `}`, ""},
+		"a longer float":             {`{"rating":0.` + digits(1023) + `}`, "data.rating: want number, got number"},
+		"a literal":                  {`{"cost":{"amount":` + digits(1<<20) + `}}`, ""},
+		"the longest quoted":         {`{"cost":{"amount":"` + digits(1022) + `"}}`, ""},
+		"a longer quoted":            {`{"cost":{"amount":"` + digits(1023) + `"}}`, "data.cost.amount: want number, got string"},
+		"the longest with an escape": {`{"cost":{"amount":"` + digits(1016) + `\u0031"}}`, ""},
+		"a longer with an escape":    {`{"cost":{"amount":"` + digits(1017) + `\u0031"}}`, "data.cost.amount: want number, got string"},
+	} {
+		var got, want payload
+		env, err := Decode(t.Context(), []byte(`{"code":0,"data":`+c.body+`}`), Target{Into: &got}, true)
+		require.NoError(t, err, name)
+		if c.mismatch != "" {
+			require.Len(t, env.List, 1, name)
+			assert.Equal(t, c.mismatch, env.List[0].String(), name)
+			continue
+		}
+		assert.Empty(t, env.List, name)
+		require.NoError(t, json.Unmarshal([]byte(c.body), &want))
+		assert.Equal(t, want, got, name)
+	}
+
+	for _, code := range []string{digits(20), "-" + digits(20), digits(1 << 20)} {
+		_, err := Decode(t.Context(), []byte(`{"code":`+code+`}`), Target{Into: &payload{}}, true)
+		assert.EqualError(t, err, "code: want integer, got number")
+	}
+}

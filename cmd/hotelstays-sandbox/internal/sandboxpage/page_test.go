@@ -1,18 +1,22 @@
-// The page without a browser: its parts, its paths and its headers.
+// The page without a browser: its parts, its paths, its headers, and the requests that it lists.
 
 package sandboxpage
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func start(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server {
@@ -64,4 +68,32 @@ func TestPaths(t *testing.T) {
 	assert.Subset(t, strings.Split(resp.Header.Get("Content-Security-Policy"), "; "), []string{
 		"default-src 'none'", "script-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
 	})
+}
+
+func TestJournalHasTheNewestRequestsFirst(t *testing.T) {
+	srv := start(t, hotelstaystest.Config{NoRateLimits: true, LedgerLimit: 60})
+	for i := range 70 {
+		post(t, srv, "/api/auth/ticket", fmt.Sprintf(`{"appKey":"key-%d"}`, i))
+	}
+	post(t, srv, "/<script>", "{}")
+	_, body := get(t, srv, "/_sandbox/")
+	rows := regexp.MustCompile(`<li><details id="request-(\d+)"`).FindAllStringSubmatch(body, -1)
+	require.Len(t, rows, maxJournal)
+	assert.Equal(t, []string{"71", "22"}, []string{rows[0][1], rows[maxJournal-1][1]})
+	assert.Contains(t, body, "The last 50 of 71 requests")
+	assert.Contains(t, body, "POST /&lt;script&gt;")
+	assert.Contains(t, body, "key-21&#34;")
+	assert.NotContains(t, body, "key-20&#34;")
+}
+
+func TestFaultsAreDescribed(t *testing.T) {
+	for want, f := range map[string]hotelstaystest.Fault{
+		"cut on Book of trip-1, after it is executed, once": {
+			Operation: types.OpBook, Kind: hotelstaystest.FaultCut, Commit: true, Reference: "trip-1", Times: 1},
+		"status on any operation, HTTP 502, always": {Kind: hotelstaystest.FaultStatus, Status: 502, Times: -1},
+		"delay on any operation, 5s, after 2 more requests, 3 times": {
+			Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second, Skip: 2, Times: 3},
+	} {
+		assert.Equal(t, want, describe(f))
+	}
 }
