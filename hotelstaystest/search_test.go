@@ -119,8 +119,12 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 }
 
 func TestOffersBelongToTheirSession(t *testing.T) {
-	_, u := open(t, Config{Accounts: twoAccounts})
+	s, u := open(t, Config{Accounts: twoAccounts})
 	in, ids := u.find(nil)
+	r := in.must(ratesPath, object{
+		"hotelId": s.HotelIDs(1)[0], "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()})
+	failIf(t, len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
+		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")), "rates: %.300s", r.body)
 	other, _ := u.find(nil)
 	for _, tc := range []struct {
 		u   *user

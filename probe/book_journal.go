@@ -97,7 +97,7 @@ type journal struct {
 
 // openJournal locks and reads a journal. A last line without an end was never acted on: it is cut off.
 func openJournal(path string) (_ *journal, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // the path is the caller's
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the caller's
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -128,7 +128,8 @@ func openJournal(path string) (_ *journal, err error) {
 		j.entries = slices.DeleteFunc(j.entries, func(old *JournalEntry) bool { return old.reference() == e.reference() })
 		j.entries = append(j.entries, e)
 	}
-	return j, cmp.Or(file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
+	_, err = file.Seek(int64(whole), io.SeekStart)
+	return j, cmp.Or(err, file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
 }
 
 // syncDir makes a new name in a directory last. Some systems cannot; what they lose is an empty file.

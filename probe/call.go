@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go"
@@ -259,20 +260,47 @@ func excerpt(v any) string {
 }
 
 // pace is a limiter that calls with a burst in their context do not wait for.
-type pace struct{ hotelstays.RateLimiter }
+type pace struct {
+	hotelstays.RateLimiter
+
+	mu   sync.Mutex
+	next map[hotelstays.RateLimitKey]time.Time // of operations without a documented limit
+}
 
 type burst struct{}
 
-// paced uses a share of each rate limit, as one of several processes would.
-func paced(share float64) pace {
-	return pace{hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Processes: int(math.Ceil(min(1/share, 1e6)))})}
+// paced uses a share of each rate limit, as one of several processes would. An operation without a
+// documented limit has one request a second.
+func paced(share float64) *pace {
+	return &pace{next: map[hotelstays.RateLimitKey]time.Time{},
+		RateLimiter: hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Processes: int(math.Ceil(min(1/share, 1e6)))})}
 }
 
-func (p pace) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	if ctx.Value(burst{}) != nil {
+func (p *pace) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+	switch {
+	case ctx.Value(burst{}) != nil:
 		return nil, ctx.Err()
+	case key.Operation.RateLimit() > 0:
+		return p.RateLimiter.Acquire(ctx, key)
 	}
-	return p.RateLimiter.Acquire(ctx, key)
+	p.mu.Lock()
+	defer p.mu.Unlock() // one rule runs at a time
+	d := time.Until(p.next[key])
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d { // a Retry-After of hours is no reason to wait minutes
+		return nil, fmt.Errorf("%w: the next request may leave in %s", hotelstays.ErrRateLimited, d.Round(time.Second))
+	}
+	err := wait(ctx, d)
+	p.next[key] = time.Now().Add(time.Second)
+	return nil, err
+}
+
+func (p *pace) Pause(key hotelstays.RateLimitKey, until time.Time) {
+	p.RateLimiter.Pause(key, until)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until.After(p.next[key]) {
+		p.next[key] = until
+	}
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -229,7 +229,7 @@ func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials 
 	token, _ := in.Token()
 	if begin, nested := token.(json.Delim); nested {
 		out.WriteString(begin.String())
-		for n := 0; in.More() && out.Len() <= maxExcerpt; n++ {
+		for n := 0; in.More(); n++ {
 			if n > 0 {
 				out.WriteByte(',')
 			}
@@ -241,7 +241,9 @@ func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials 
 				below = hide || slices.Contains(maskedNames, strings.ToLower(strings.ReplaceAll(name, "_", ""))) ||
 					credentials && !slices.Contains([]string{"code", "msg", "error"}, name)
 			}
-			m.copy(in, out, below, false)
+			if m.copy(in, out, below, false); out.Len() > maxExcerpt {
+				return
+			}
 		}
 		end, _ := in.Token()
 		fmt.Fprint(out, end)

@@ -148,6 +148,12 @@ func TestMask(t *testing.T) {
 		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"error":{"type":"x"},"other":1}`), true))
 	assert.Equal(t, "["+strings.Repeat("[1],", maxExcerpt/4)[:maxExcerpt-1]+"…",
 		m.body([]byte("["+strings.Repeat("[1],", maxExcerpt)+"[1]]"), false))
+	const secret = "12345678901234567890" // masked it is shorter, so that what is behind the excerpt would get into it
+	m.add(secret)
+	for n := maxExcerpt/len(secret) - 20; n < maxExcerpt/len(secret); n++ {
+		body := `{"a":{"b":{"c":{"n":[` + strings.Repeat(secret+",", n) + `1],"lastName":"Janet"},"email":"Janet"},"phone":"Janet"},"d":1}`
+		assert.NotContains(t, m.body([]byte(body), false), "Janet")
+	}
 	assert.Equal(t, map[string]string{"Authorization": "Bearer [masked]"}, m.header(http.Header{"Authorization": {"Bearer tick-$(id)"}}))
 	assert.Equal(t, "x \uFFFD[31m", m.short("x \x1b[31m"))
 	assert.Len(t, m.short(strings.Repeat("x", 1<<20)), maxText+len("…"))
@@ -256,6 +262,24 @@ func TestRunIsPolite(t *testing.T) {
 			assert.GreaterOrEqual(t, at.Sub(times[i]), time.Second, "more than %d in a second", most)
 		}
 	}
+}
+
+func TestOperationWithoutALimitIsPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, key, begin := paced(1), hotelstays.RateLimitKey{Operation: types.OpOAuthToken}, time.Now()
+		for _, want := range []time.Duration{0, time.Second, time.Minute} {
+			_, err := p.Acquire(t.Context(), key)
+			require.NoError(t, err)
+			assert.Equal(t, want, time.Since(begin))
+			if want == time.Second {
+				p.Pause(key, begin.Add(time.Minute))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := p.Acquire(ctx, key)
+		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
+	})
 }
 
 func TestEndOfContextEndsTheRun(t *testing.T) {

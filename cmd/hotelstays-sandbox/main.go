@@ -71,8 +71,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer srv.Close()
 	if set.ca != "" {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		// For everyone to read, whatever the umask.
-		if err := errors.Join(os.WriteFile(set.ca, certificate, 0o644), os.Chmod(set.ca, 0o644)); err != nil {
+		// For everyone to read, whatever the umask, and never half of it.
+		part := set.ca + ".part"
+		if err := errors.Join(os.WriteFile(part, certificate, 0o644), os.Chmod(part, 0o644), os.Rename(part, set.ca)); err != nil {
 			return fmt.Errorf("-tls-ca: %w", err)
 		}
 	}

@@ -83,7 +83,8 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
 		return "", err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1`, reference)
+	err = tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2
+		RETURNING reference`, reference, maxRounds).Scan(&reference)
 	if err != nil {
 		return "", err
 	}

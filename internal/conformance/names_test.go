@@ -1,19 +1,24 @@
 // Which names in an answer count: the documented ones, in their exact letter case, each of
-// them once.
+// them once. And answers that prove nothing, because they are about another order.
 
 package conformance_test
 
 import (
+	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -106,4 +111,66 @@ func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
 	assert.Equal(t, &types.Order{CustomerReferenceNo: "ref-1"}, resp.HotelOrder)
 	assert.Equal(t, "m", resp.Meta.Msg)
 	assert.Zero(t, resp.Meta.MismatchCount)
+}
+
+// The voucher of another order is refused, by whichever of its references it shows.
+func TestVoucherOfAnotherOrder(t *testing.T) {
+	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
+	for answer, good := range map[string]bool{
+		`"customerReferenceNo":"c","platformReferenceNo":"p","supplierReferenceNo":"s"`: true,
+		`"platformReferenceNo":"p"`:                               true,
+		`"customerReferenceNo":"other","platformReferenceNo":"p"`: false,
+		`"platformReferenceNo":"other"`:                           false,
+		`"platformReferenceNo":"p","supplierReferenceNo":"other"`: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := clientThrough(t, saying(`{"code":0,"data":{"status":"GENERATED","voucher":{"voucherNumber":"v",`+
+				`"downloadUrl":"https://host.example/v"}`+
+				","+answer+"}}"))
+			path := filepath.Join(t.TempDir(), "voucher.pdf")
+			ctx := testkit.Within(t, time.Minute)
+			_, err := client.OrderVoucher(ctx, asked)
+			_, awaitErr := client.AwaitVoucher(ctx, asked)
+			if good {
+				assert.NoError(t, err, answer)
+				assert.NoError(t, awaitErr, answer)
+				return
+			}
+			_, saveErr := client.SaveVoucher(ctx, asked, path)
+			var unread *hotelstays.DecodeError
+			require.ErrorAs(t, err, &unread, answer)
+			assert.ErrorContains(t, err, "another order")
+			assert.ErrorContains(t, awaitErr, "another order", "it asks again, and says what came")
+			assert.ErrorIs(t, awaitErr, context.DeadlineExceeded)
+			assert.Error(t, saveErr)
+			assert.NoFileExists(t, path)
+		})
+	}
+}
+
+// The platform's reference is required: without one the answer may be of any order.
+func TestVoucherOfNoOrder(t *testing.T) {
+	for _, order := range []string{``, `,"platformReferenceNo":""`, `,"PlatformReferenceNo":"p"`, `,"customerReferenceNo":"c"`} {
+		client := clientThrough(t, saying(`{"code":0,"data":{"status":"NOT_GENERATED"`+order+`}}`))
+		_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})
+		var unread *hotelstays.DecodeError
+		assert.ErrorAs(t, err, &unread, order)
+	}
+	client := clientThrough(t, saying(`{"code":0,"data":{"platformReferenceNo":"p"}}`))
+	_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})
+	assert.ErrorContains(t, err, "data.status is missing")
+}
+
+func TestBookAnsweredWithAnotherReference(t *testing.T) {
+	var err error
+	var unknown *hotelstays.OutcomeUnknownError
+	for _, other := range []string{"other", "REF-1", "ref-1 "} {
+		client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"`+other+`"}}}`))
+		err = operationCalls[hotelstays.OpBook](t.Context(), client)
+		require.ErrorAs(t, err, &unknown, other)
+		assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
+	}
+	var cause *hotelstays.DecodeError
+	require.ErrorAs(t, err, &cause, "it is of a type, and says where to look")
+	assert.ErrorContains(t, err, "it is of another order")
 }

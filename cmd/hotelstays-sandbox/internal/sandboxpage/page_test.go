@@ -94,6 +94,8 @@ func TestFaultsAreDescribed(t *testing.T) {
 		"delay on any operation, 5s, after 2 more requests, 3 times": {
 			Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second, Skip: 2, Times: 3},
 	} {
-		assert.Equal(t, want, describe(f))
+		srv := start(t)
+		srv.Inject(f)
+		assert.Equal(t, want, newView(srv).Faults[0])
 	}
 }
