@@ -363,11 +363,11 @@ func engine(plan enginePlan) error {
 // that blocks stops the others. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
 func TestProcessesDie(t *testing.T) {
 	seed := chaostest.Seed()
-	// All bookings may stand still for a lease, which is longer than a recovery. The first process
-	// that is frozen sleeps for one and a half.
+	// All bookings may stand still for a lease, which is longer than a recovery, and than the 21 s in
+	// which River replaces a leader that died. The first process that is frozen sleeps for one and a half.
 	bookings, lease := 200, 30*time.Second
 	if testing.Short() {
-		bookings, lease = 40, 15*time.Second
+		bookings, lease = 40, 25*time.Second
 	} else if os.Getenv("HOTELSTAYS_LONG") != "" {
 		bookings = 1000
 	}
