@@ -73,7 +73,11 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
 		// For everyone to read, whatever the umask, and never half of it.
 		part := set.ca + ".part"
-		if err := errors.Join(os.WriteFile(part, certificate, 0o644), os.Chmod(part, 0o644), os.Rename(part, set.ca)); err != nil {
+		err := os.WriteFile(part, certificate, 0o644)
+		if err == nil {
+			err = errors.Join(os.Chmod(part, 0o644), os.Rename(part, set.ca))
+		}
+		if err != nil {
 			return fmt.Errorf("-tls-ca: %w", err)
 		}
 	}
