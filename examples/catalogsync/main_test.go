@@ -45,7 +45,7 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 // city again.
 func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{ProvincesPerCountry: 5,
-		CitiesPerProvince: 12, HotelsPerCity: 30}})
+		CitiesPerProvince: 24, HotelsPerCity: 15}})
 	defer srv.Close()
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 
@@ -66,8 +66,8 @@ func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
 	assertWhole(t, srv, file)
 	cities := srv.CityCount() * 4 / 5 // the others have no hotels
-	assert.LessOrEqual(t, srv.Ledger().Count(types.OpHotelsMetadata), cities+2*atOnce,
-		"what was under way is read again, and nothing else")
+	read := srv.Ledger().Count(types.OpHotelsMetadata) - srv.Ledger().RateLimited(types.OpHotelsMetadata)
+	assert.LessOrEqual(t, read, cities+2*atOnce, "what was under way is read again, and nothing else")
 }
 
 // assertWhole checks that every hotel of the sandbox is in the file, once, and nothing else.
