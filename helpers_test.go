@@ -5,7 +5,6 @@
 package hotelstays_test
 
 import (
-	"iter"
 	"net/http"
 	"slices"
 	"testing"
@@ -81,15 +80,4 @@ func errorAs[E error](t testing.TB, err error, what ...any) (found E) {
 	t.Helper()
 	require.ErrorAs(t, err, &found, what...)
 	return found
-}
-
-// someOf are the elements of a list that a portion takes.
-func someOf[V any](chosen *testkit.Portion, list []V) iter.Seq[V] {
-	return func(yield func(V) bool) {
-		for _, v := range list {
-			if chosen.Next() && !yield(v) {
-				return
-			}
-		}
-	}
 }

@@ -23,6 +23,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -612,7 +613,7 @@ func TestPollThatProvesAbsence(t *testing.T) {
 		}
 		earlier = append(earlier, before)
 	}
-	for tc := range someOf(portionOf(t, 2, 3), slices.Concat(rows, earlier)) {
+	for tc := range testkit.SomeOf(portionOf(t, 2, 3), slices.Concat(rows, earlier)) {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
 			w.inject(bookLost, tc.poll)
@@ -839,7 +840,7 @@ func TestReferenceReused(t *testing.T) {
 		{"cancelled", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
 		{"no dates", func(p *types.RoomRatePkg) { p.CheckIn, p.CheckOut = "", "soon" }, false, "", "checkIn checkOut"},
 	} {
-		for how := range someOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
+		for how := range testkit.SomeOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
 			inBubble(t, tc.name+", "+how, func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				made := w.offer.Book(t, w.client, "ref-1")

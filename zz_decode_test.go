@@ -29,6 +29,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -185,9 +186,9 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			taken, left, chosen := 0, 0, portionOf(t, 43, 101)
+			taken, left, chosen := 0, 0, portionOf(t, 43, 211)
 			for i := range d.body {
-				for c := range someOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
+				for c := range testkit.SomeOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
 					mutant := d.with(string(d.body))
 					mutant.body[i] = c
 					if mutant.agree(t) {
@@ -230,27 +231,27 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			taken, chosen := 0, portionOf(t, 17, 37)
+			taken, chosen := 0, portionOf(t, 17, 83)
 			for _, m := range members(t, d.body) {
 				before, after := string(d.body[:m.Key]), string(d.body[m.End:])
 				key, value := string(d.body[m.Key:m.Value]), string(d.body[m.Value:m.End])
 				name := key[1 : len(key)-2]
-				for v := range someOf(chosen, oddValues) {
+				for v := range testkit.SomeOf(chosen, oddValues) {
 					if d.with(before + key + v + after).agree(t) {
 						taken++
 					}
 				}
-				for v := range someOf(chosen, []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
+				for v := range testkit.SomeOf(chosen, []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
 					`{"eur":[],"usd":1}`}) {
 					d.with(before + key + v + after).agreeWhole(t)
 				}
-				for other := range someOf(chosen, []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
+				for other := range testkit.SomeOf(chosen, []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
 					strings.ReplaceAll(name, "s", "ſ"), strings.ReplaceAll(name, "k", "K"), fmt.Sprintf(`\u%04x`, name[0]) + name[1:], name + `\n`, name +
 						"\xff"}) {
 					d.with(before + `"` + other + `":` + value + after).agreeWhole(t)
 					d.with(before + `"` + other + `":` + value + `,` + key + value + after).agreeWhole(t)
 				}
-				for twice := range someOf(chosen, []string{value, `null`, `{}`, `[]`, `1`}) {
+				for twice := range testkit.SomeOf(chosen, []string{value, `null`, `{}`, `[]`, `1`}) {
 					d.with(before + key + value + `,` + key + twice + after).agreeWhole(t)
 					d.with(before + key + twice + `,` + key + value + after).agreeWhole(t)
 				}
@@ -269,7 +270,7 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 			if key := string(d.body[m.Key:m.Value]); key == `"eur":` || key == `"kwd":` {
 				continue
 			}
-			for v := range someOf(chosen, []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`,
+			for v := range testkit.SomeOf(chosen, []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`,
 				`[]`, `{}`, strings.Repeat("[", 400) + strings.Repeat("]", 400)}) {
 				more := d.with(string(d.body[:m.Key]) + `"brandNew":` + v + `,` + string(d.body[m.Key:]))
 				_, _, taken := more.fast()
@@ -292,7 +293,7 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 			`"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
 		for _, a := range parts {
 			d.with(`{` + a + `}`).agreeWhole(t)
-			for b := range someOf(chosen, parts) {
+			for b := range testkit.SomeOf(chosen, parts) {
 				d.with(`{` + a + `,` + b + `}`).agreeWhole(t)
 				d.with(`{` + a + `,` + b + `} x`).agreeWhole(t)
 			}
@@ -330,7 +331,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 // Both readers refuse an answer from the same element on.
 func TestMemoryIsCountedAlike(t *testing.T) {
 	const longest = 2 * mib // more than fits
-	for tc := range someOf(portionOf(t, 2, 4), []struct {
+	for tc := range testkit.SomeOf(portionOf(t, 2, 4), []struct {
 		resp                    any
 		before, element, behind string
 	}{

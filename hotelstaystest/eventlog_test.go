@@ -81,7 +81,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 		"huge bodies": {body: maxJournalBody},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const limit, sent = 500, 1500
+			const limit, sent = 200, 600
 			l := newLedger(limit, new(clock), nil)
 			before := liveHeap()
 			for range sent {
@@ -139,7 +139,7 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 // A day of bookings, with webhooks, a journal and a reader: only the orders stay, all else is
 // within the ledger's limit. HOTELSTAYS_LONG=1 takes the day.
 func TestMemoryOfADay(t *testing.T) {
-	const limit, perOrder, pools = 300, 4 << 10, 128 << 10 // bytes
+	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
 	books := 150
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		books = 24 * 3600
@@ -163,7 +163,7 @@ func TestMemoryOfADay(t *testing.T) {
 			in.must(bookPath, body)
 			time.Sleep(time.Second)
 		}
-		const first = 300 // fill the log
+		const first = 100 // fill the log
 		for n := range first {
 			book(n)
 		}

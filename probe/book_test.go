@@ -114,11 +114,12 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 
 // The facts are those of the sandbox, and what they are for works with them.
 func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
-	for _, variant := range []hotelstaystest.Variants{
+	portion := testkit.PortionOf(t, 1, 4) // the last differs from the first in all
+	for variant := range testkit.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
 			OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 3, Cancelled: 5, Pending: 2}},
-	} {
+	}) {
 		report, err := bookingRun{sandbox: hotelstaystest.Config{Variants: variant}, after: leaves(2)}.run(t)
 		require.NoError(t, err)
 		assert.Empty(t, report.broken())

@@ -429,3 +429,14 @@ func (p *Portion) Next() bool {
 	p.seen++
 	return p.seen%p.every == 0
 }
+
+// SomeOf ranges over the cases of a list that p takes.
+func SomeOf[V any](p *Portion, list []V) iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for _, v := range list {
+			if p.Next() && !yield(v) {
+				return
+			}
+		}
+	}
+}
