@@ -187,7 +187,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.WaitFor("h1", "There is no such page")
 			p.check("problem")
 
-			p.Do(chromedp.Navigate(p.site.base + p.site.toCheckout()))
+			p.Do(chromedp.Navigate(p.site.base + p.site.toCheckout(60)))
 			p.WaitFor("h1", "Who is travelling?")
 			p.fillGuests()
 			p.site.cut(hotelstays.OpBook, true)
@@ -195,7 +195,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.Click("main button")
 			p.WaitFor("#panel h2", "We are booking your room")
 			reference := strings.TrimPrefix(p.address(), "/orders/")
-			require.NoError(t, p.site.engine.db.inTx(t.Context(), func(tx *sql.Tx) error {
+			require.NoError(t, p.site.engine.inTx(t.Context(), func(tx *sql.Tx) error {
 				return change(t.Context(), tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
 			}))
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
@@ -205,9 +205,10 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
 			p.site.engine.endSends() // whose next poll is half a minute away
 
-			_, choose, offer := p.site.rooms(60)
-			p.site.srv.CloseRate(offer.Get("offer"))
-			p.Do(chromedp.Navigate(p.site.base + p.site.post(choose, offer)))
+			address := p.site.toCheckout(60)
+			p.site.srv.CloseRate(p.site.checkoutAt(address).Offer.RatePkgID)
+			p.site.post(address+"/check", nil)
+			p.Do(chromedp.Navigate(p.site.base + address))
 			p.WaitFor("h1", "This room is sold out")
 			p.check("gone")
 		})

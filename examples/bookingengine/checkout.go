@@ -1,21 +1,24 @@
-// The checkout: the offer is checked again, the guest agrees to changes and enters the
-// travellers, and the booking starts.
+// The checkout: the offer is checked again, the guest agrees to changes and enters the travellers, and books.
 
 package main
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/mail"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// checkout is an attempt to book an offer.
+// checkout is an attempt to book an offer, which a hotel's page has shown.
 type checkout struct {
 	// Reference is the same for every Book of the checkout. However often its form is sent, the
 	// service makes one order.
@@ -40,32 +43,6 @@ type checkout struct {
 // of an order, which no offer has.
 var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID, types.OfferCancelTime}}
 
-// refresh stores the offer as it is now, nil if it is gone. A change for the worse waits for
-// the consent of the guest.
-func (co *checkout) refresh(now *types.RoomRatePkg) {
-	co.Gone = now == nil
-	switch {
-	case co.Gone:
-		co.Changed = nil
-	case hotelstays.CompareOffer(&co.Offer, now).Within(acceptable):
-		co.Offer, co.Changed = *now, nil
-	case co.Changed == nil || len(hotelstays.CompareOffer(co.Changed, now).Changes) > 0:
-		co.Changed = now
-		co.Version++
-	}
-}
-
-// agree accepts the changed offer, if it is the one that the guest has seen.
-func (co *checkout) agree(version int) {
-	if co.Changed != nil && co.Version == version {
-		co.Offer, co.Changed = *co.Changed, nil
-		co.Version++
-	}
-}
-
-// ready reports whether the offer can be booked as the guest saw it.
-func (co *checkout) ready() bool { return !co.Gone && co.Changed == nil }
-
 // traveller is a person whose name the form asks for.
 type traveller struct {
 	types.Guest
@@ -75,18 +52,14 @@ type traveller struct {
 
 // Travellers returns who sleeps in the rooms.
 func (co checkout) Travellers() (all []traveller) {
-	add := func(room int, age *int, who string) {
-		all = append(all, traveller{
-			Guest: types.Guest{RoomIndex: room, IsChild: new(age != nil), Age: age},
-			Label: fmt.Sprintf("Room %d, %s", room, who), Field: fmt.Sprintf("guest%d", len(all)+1),
-		})
-	}
 	for i, room := range co.Occupancies {
-		for n := range room.AdultCount {
-			add(i+1, nil, fmt.Sprintf("adult %d", n+1))
-		}
-		for _, age := range room.ChildrenAges {
-			add(i+1, &age, fmt.Sprintf("child aged %d", age))
+		for n := range room.AdultCount + len(room.ChildrenAges) {
+			guest, who := types.Guest{RoomIndex: i + 1, IsChild: new(n >= room.AdultCount)}, fmt.Sprintf("adult %d", n+1)
+			if *guest.IsChild {
+				guest.Age = &room.ChildrenAges[n-room.AdultCount]
+				who = fmt.Sprintf("child aged %d", *guest.Age)
+			}
+			all = append(all, traveller{guest, fmt.Sprintf("Room %d, %s", i+1, who), fmt.Sprintf("guest%d", len(all)+1)})
 		}
 	}
 	return all
@@ -113,21 +86,15 @@ func (f *form) guests(travellers []traveller) (holder types.Holder, guests []typ
 	return holder, guests
 }
 
-// choose starts the checkout of an offer.
-func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
-	co, err := s.engine.choose(r.Context(), r.PathValue("search"), r.PostFormValue("offer"))
-	return redirect(w, r, err, "/checkouts/"+co.Reference)
-}
-
 // unbooked is a page of a checkout that is not booked: it may have been the last room. Once it is
 // or may be booked, all its addresses lead to the order.
 func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		o, err := s.engine.db.order(r.Context(), r.PathValue("reference"))
+		o, err := s.load(r.Context(), r.PathValue("reference"))
 		if !errors.Is(err, errNoOrder) && (err != nil || o.State != notBooked) {
 			return redirect(w, r, err, "/orders/"+o.Checkout.Reference)
 		}
-		co, known := s.engine.checkouts.Get(r.PathValue("reference"))
+		co, known := s.checkouts.Get(r.PathValue("reference"))
 		if !known {
 			return errExpired
 		}
@@ -150,26 +117,64 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) err
 	return s.render(w, status, page, co)
 }
 
-// checkAgain requests the offer as it is now.
-func (s *site) checkAgain(w http.ResponseWriter, r *http.Request, co checkout) error {
-	_, err := s.engine.check(r.Context(), co)
+// change changes a checkout and returns it.
+func (s *site) change(reference string, how func(*checkout)) (checkout, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	co, known := s.checkouts.Get(reference)
+	if !known {
+		return co, errExpired
+	}
+	how(&co)
+	s.checkouts.Add(reference, co)
+	return co, nil
+}
+
+// refresh stores the offer of a checkout as it is now. A change for the worse waits for the guest's consent.
+func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
+	resp, err := s.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
+	if err != nil {
+		return co, forgotten(err)
+	}
+	now := resp.RoomRatePkg // nil if it is gone
+	return s.change(co.Reference, func(co *checkout) {
+		co.Gone = now == nil
+		switch {
+		case co.Gone:
+			co.Changed = nil
+		case hotelstays.CompareOffer(&co.Offer, now).Within(acceptable):
+			co.Offer, co.Changed = *now, nil
+		case co.Changed == nil || len(hotelstays.CompareOffer(co.Changed, now).Changes) > 0:
+			co.Changed = now
+			co.Version++
+		}
+	})
+}
+
+// check shows the offer as it is now: a guest has chosen it, or wants to book it once more.
+func (s *site) check(w http.ResponseWriter, r *http.Request, co checkout) error {
+	_, err := s.refresh(r.Context(), co)
 	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
-// agree stores the guest's consent to a changed offer.
+// agree stores the guest's consent to a changed offer, if it is the one that the guest has seen.
 func (s *site) agree(w http.ResponseWriter, r *http.Request, co checkout) error {
 	version, err := strconv.Atoi(r.PostFormValue("version"))
 	if err != nil {
 		return errForm
 	}
-	_, err = s.engine.change(co.Reference, func(co *checkout) { co.agree(version) })
+	_, err = s.change(co.Reference, func(co *checkout) {
+		if co.Changed != nil && co.Version == version {
+			co.Offer, co.Changed = *co.Changed, nil
+			co.Version++
+		}
+	})
 	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
-// book starts the booking once: double clicks, reloads and forms from two windows all lead to
-// the same order.
+// book starts the booking once: double clicks, reloads and forms from two windows all lead to the same order.
 func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
-	if !s.engine.service.MayBook {
+	if !s.service.MayBook {
 		return errNoBooking
 	}
 	if err := r.ParseForm(); err != nil {
@@ -177,7 +182,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
 	}
 	sent := form{Values: r.PostForm}
 	holder, guests := sent.guests(co.Travellers())
-	co, err := s.engine.change(co.Reference, func(co *checkout) { co.Form = sent })
+	co, err := s.change(co.Reference, func(co *checkout) { co.Form = sent })
 	if err != nil {
 		return err
 	}
@@ -185,12 +190,38 @@ func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
 		return s.checkout(w, r, co)
 	}
 	// The offer may have changed while the guest filled in the form.
-	if co, err = s.engine.check(r.Context(), co); err != nil {
+	if co, err = s.refresh(r.Context(), co); err != nil {
 		return err
 	}
-	if !co.ready() || sent.Get("version") != strconv.Itoa(co.Version) {
+	if co.Gone || co.Changed != nil || sent.Get("version") != strconv.Itoa(co.Version) {
 		return redirect(w, r, nil, "/checkouts/"+co.Reference)
 	}
-	err = s.engine.book(r.Context(), co, holder, guests)
-	return redirect(w, r, err, "/orders/"+co.Reference)
+	return redirect(w, r, s.send(r.Context(), co, holder, guests), "/orders/"+co.Reference)
+}
+
+// send begins a booking, once for each checkout, and returns at once. Its row and its entry in the
+// journal are committed before Book is sent.
+func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		err := s.journal.BeginTx(ctx, tx, &hotelstays.BookRequest{
+			SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
+			Holder: holder, Guests: guests, CallbackURL: s.service.callbackURL,
+			Expect: &co.Offer, // an order of other dates is an error
+		}, hotelstays.WithTraceID(pageIDOf(ctx)))
+		if err != nil {
+			return err
+		}
+		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now(), Price: selling(co.Offer.TotalRate)})
+	})
+	if errors.Is(err, durable.ErrAlreadyBegun) || errors.Is(err, durable.ErrAlreadyBooked) {
+		return nil // the same form, once more
+	}
+	if err == nil {
+		s.work.Go(func() { // it must not end with the page
+			if _, err := s.journal.Send(s.sends, co.Reference); err != nil {
+				s.log.Error("booking", "reference", co.Reference, "error", err)
+			}
+		})
+	}
+	return err
 }

@@ -1,24 +1,23 @@
-// The engine: all use of the SDK. The journal books, follows and cancels orders, also after a
-// restart.
+// The engine: what outlives a page. The journal books, follows and cancels orders, also after a restart.
 
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
-	"slices"
+	"net/url"
+	"os"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
+	_ "modernc.org/sqlite"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
@@ -30,15 +29,14 @@ import (
 type engine struct {
 	client   *hotelstays.Client
 	service  *service
-	db       *database
+	db       *sql.DB
 	journal  *hotelstayssql.Journal
 	webhooks *hotelstays.WebhookHandler // nil without a callback URL
 	log      *slog.Logger
 
 	// In memory, the latest ones. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	shown     *lru.Cache[string, checkout] // offers as a guest saw them, by offerID: prices never come from a browser
-	checkouts *lru.Cache[string, checkout] // by reference
+	checkouts *lru.Cache[string, checkout] // of each offer that a guest saw, by reference: prices never come from a browser
 	changing  sync.Mutex                   // of a checkout
 
 	stop     context.CancelFunc // of the journal
@@ -47,38 +45,31 @@ type engine struct {
 	work     sync.WaitGroup
 }
 
-const (
-	// bookTimeout bounds a Book.
-	bookTimeout = 2 * time.Minute
-	// stopGrace is how long the end of the engine waits for it. The next start finds its order.
-	stopGrace = 10 * time.Second
-)
-
-// newEngine returns an engine, which continues what an earlier one left open. Close it, then the
-// database.
-func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
+// newEngine returns an engine, which continues what an earlier one left open.
+func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error) {
 	e := &engine{service: svc, db: db, log: log}
 	e.searches, _ = lru.New[string, search](1_000) // only a size below 1 is an error
-	e.shown, _ = lru.New[string, checkout](20_000)
-	e.checkouts, _ = lru.New[string, checkout](5_000)
-	opts := []hotelstays.Option{hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(e.log),
-		hotelstays.WithServiceFacts(svc.facts), hotelstays.WithTraceIDFrom(pageIDOf)}
-	var err error
-	if e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append(opts, svc.options...)...); err != nil {
+	e.checkouts, _ = lru.New[string, checkout](50_000)
+	e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append([]hotelstays.Option{
+		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithTraceIDFrom(pageIDOf)}, svc.options...)...)
+	if err != nil {
 		return nil, err
 	}
-	// The key encrypts requests that wait, and orders. The next process needs it, too, so it is made of
-	// what both have.
+	// It encrypts requests that wait, and orders. The next process needs it, too: it is made of what both have.
 	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
-	e.journal, err = hotelstayssql.NewJournal(db.DB, hotelstayssql.SQLite, e.client, hotelstayssql.JournalOptions{
-		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled, Keys: []types.Secret{types.NewSecret(string(key[:]))},
-		BookTimeout: bookTimeout, PollInterval: svc.pause, Logger: e.log,
+	e.journal, err = hotelstayssql.NewJournal(db, hotelstayssql.SQLite, e.client, hotelstayssql.JournalOptions{
+		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled,
+		Keys: []types.Secret{types.NewSecret(string(key[:]))}, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if svc.callbackURL != "" {
-		if e.webhooks, err = e.newWebhooks(); err != nil {
+		e.webhooks, err = hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+			Secrets: []types.Secret{svc.webhookSecret},
+			OnError: func(_ *http.Request, err error) { log.Warn("webhook rejected or failed", "error", err) },
+		}, e.event)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -87,168 +78,18 @@ func newEngine(svc *service, db *database, log *slog.Logger) (*engine, error) {
 	e.sends, e.endSends = context.WithCancel(context.Background())
 	e.work.Go(func() {
 		if err := e.journal.Run(ctx); err != nil {
-			e.log.Error("open bookings stay open", "error", err)
+			log.Error("open bookings stay open", "error", err)
 		}
 	})
 	return e, nil
 }
 
-// close ends the work and waits for it. The next start continues it.
+// close ends the work and waits for it, ten seconds for a Book. The next start continues it.
 func (e *engine) close() {
 	e.stop()
-	defer time.AfterFunc(stopGrace, e.endSends).Stop() // an answer that comes before saves ten minutes of polls
+	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // an answer that comes before saves ten minutes of polls
 	e.work.Wait()
 	e.client.CloseIdleConnections()
-}
-
-// search is a search of a guest.
-type search struct {
-	ID string
-	// Request has the session of the search, to which its offers belong.
-	Request hotelstays.HotelListRequest
-	Hotels  []types.Hotel // that have arrived
-}
-
-// arriving is a search whose hotels are on their way.
-type arriving struct {
-	search
-	// Arriving yields the hotels as they arrive, and stores each before the guest can choose it.
-	Arriving iter.Seq[*types.Hotel]
-	Err      error // why hotels are missing
-	Partial  bool  // not every supplier answered
-	Retry    bool  // the same search may find something in a moment
-}
-
-// search returns a search that begins with the range over its hotels. It calls shown when the page
-// has received a hotel.
-func (e *engine) search(ctx context.Context, req hotelstays.HotelListRequest, shown func()) *arriving {
-	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
-	a := &arriving{search: search{ID: uuid.NewString(), Request: req}}
-	a.Arriving = func(yield func(*types.Hotel) bool) {
-		stream := e.client.HotelListStream(ctx, &req) // the first page; HotelListPages has them all
-		for hotel, err := range stream.Hotels() {
-			if a.Err = err; err != nil {
-				return
-			}
-			resp, _ := stream.Response()
-			a.Request.SessionID = resp.Basic.SessionID // if a header names it
-			a.Hotels = append(a.Hotels, *hotel)
-			e.searches.Add(a.ID, a.search)
-			if !yield(hotel) {
-				return
-			}
-			shown()
-		}
-		resp, _ := stream.Response()
-		a.Request.SessionID = resp.Basic.SessionID
-		e.searches.Add(a.ID, a.search)
-		a.Partial, a.Retry = len(resp.Basic.Notices) > 0, resp.Basic.EmptyReason.Retryable()
-		if a.Partial || resp.Total == 0 {
-			e.log.InfoContext(ctx, "the search is not complete",
-				"remark", resp.Basic.StatusRemark, "notices", resp.Basic.Notices, "reason", resp.Basic.EmptyReason)
-		}
-	}
-	return a
-}
-
-// rates returns the rooms of a hotel with their offers, the cheapest first, and stores them. It
-// omits offers that may only be sold with a flight.
-func (e *engine) rates(ctx context.Context, s search, hotel types.Hotel) ([]types.Room, error) {
-	resp, err := e.client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
-		SessionID: s.Request.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
-		CheckIn: s.Request.CheckIn, CheckOut: s.Request.CheckOut, RoomOccupancies: s.Request.RoomOccupancies,
-	})
-	if err != nil {
-		return nil, forgotten(err)
-	}
-	for i := range resp.Rooms {
-		room := &resp.Rooms[i]
-		room.Rates = slices.DeleteFunc(room.Rates, func(r types.RoomRatePkg) bool { return r.IncludesPackaging })
-		slices.SortStableFunc(room.Rates, func(a, b types.RoomRatePkg) int {
-			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if they cannot be compared
-			return order
-		})
-		for _, rate := range room.Rates {
-			e.shown.Add(offerID(s.ID, rate.RatePkgID), checkout{
-				SearchID: s.ID, SessionID: s.Request.SessionID, Occupancies: s.Request.RoomOccupancies,
-				Hotel: hotel, Room: room.RoomTypeName.In("en"), Offer: rate,
-			})
-		}
-	}
-	return slices.DeleteFunc(resp.Rooms, func(r types.Room) bool { return len(r.Rates) == 0 }), nil
-}
-
-// offerID identifies an offer: a ratePkgId is unique only within its search.
-func offerID(searchID, ratePkgID string) string { return searchID + " " + ratePkgID }
-
-// choose starts the checkout of an offer that the guest has seen.
-func (e *engine) choose(ctx context.Context, searchID, ratePkgID string) (checkout, error) {
-	co, shown := e.shown.Get(offerID(searchID, ratePkgID))
-	if !shown {
-		return co, errExpired
-	}
-	co.Reference = uuid.NewString()
-	e.checkouts.Add(co.Reference, co)
-	return e.check(ctx, co)
-}
-
-// check refreshes the offer of a checkout.
-func (e *engine) check(ctx context.Context, co checkout) (checkout, error) {
-	resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: co.SessionID, RatePkgID: co.Offer.RatePkgID})
-	if err != nil {
-		return co, forgotten(err)
-	}
-	return e.change(co.Reference, func(co *checkout) { co.refresh(resp.RoomRatePkg) })
-}
-
-// forgotten reports whether the service no longer knows a session or an offer. These requests
-// contain only what the search returned, so the guest has nothing to correct.
-func forgotten(err error) error {
-	if errors.Is(err, hotelstays.ErrParam) {
-		return fmt.Errorf("%w: %w", errExpired, err)
-	}
-	return err
-}
-
-// change changes a checkout and returns it.
-func (e *engine) change(reference string, how func(*checkout)) (checkout, error) {
-	e.changing.Lock()
-	defer e.changing.Unlock()
-	co, known := e.checkouts.Get(reference)
-	if !known {
-		return co, errExpired
-	}
-	how(&co)
-	e.checkouts.Add(reference, co)
-	return co, nil
-}
-
-// book begins a booking, once for each checkout, and returns at once. Its row and its entry in the
-// journal are committed before Book is sent.
-func (e *engine) book(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
-	req := &hotelstays.BookRequest{
-		SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
-		Holder: holder, Guests: guests, CallbackURL: e.service.callbackURL,
-		Expect: &co.Offer, // an order of other dates is an error
-	}
-	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
-		if err := e.journal.BeginTx(ctx, tx, req, hotelstays.WithTraceID(pageIDOf(ctx))); err != nil {
-			return err
-		}
-		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now()})
-	})
-	switch {
-	case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked):
-		return nil // the same form, once more
-	case err != nil:
-		return err
-	}
-	e.work.Go(func() { // it must not end with the page
-		if _, err := e.journal.Send(e.sends, co.Reference); err != nil {
-			e.log.Error("booking", "reference", co.Reference, "error", err)
-		}
-	})
-	return nil
 }
 
 // booked stores the outcome of a booking, together with the end of its entry in the journal.
@@ -263,37 +104,98 @@ func (e *engine) changed(ctx context.Context, tx *sql.Tx, _, after *types.Order)
 	return change(ctx, tx, after.CustomerReferenceNo, func(o *order) { o.read(after, e.client.OrderStates()) })
 }
 
-// cancel begins a cancellation, once, and returns at once. The journal sends it, unless it would cost
-// more than most.
-func (e *engine) cancel(ctx context.Context, co checkout, reason string, most *types.Money) error {
-	err := e.db.inTx(ctx, func(tx *sql.Tx) error {
-		err := e.journal.CancelTx(ctx, tx, durable.CancelRequest{
-			CustomerReferenceNo: co.Reference, SessionID: co.SessionID, Reason: reason, MaxFee: most,
-		}, hotelstays.WithTraceID(pageIDOf(ctx)))
-		if err != nil {
-			return err
-		}
-		return change(ctx, tx, co.Reference, func(o *order) { o.Cancelling, o.Problem = time.Now(), nil })
-	})
-	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
-		return nil // the same form, once more
-	}
-	return err
-}
-
 // cancelled stores how a cancellation has ended.
 func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
 	e.log.InfoContext(ctx, "cancelling", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err())
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// newWebhooks returns the handler of order events. An event makes the journal read its order.
-func (e *engine) newWebhooks() (*hotelstays.WebhookHandler, error) {
-	return hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{e.service.webhookSecret},
-		OnError: func(_ *http.Request, err error) { e.log.Warn("webhook rejected or failed", "error", err) },
-	}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-		e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-		return e.journal.Wake(ctx, event.CustomerReferenceNo)
-	})
+// event makes the journal read the order of a webhook.
+func (e *engine) event(ctx context.Context, event *hotelstays.WebhookEvent) error {
+	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
+	return e.journal.Wake(ctx, event.CustomerReferenceNo)
 }
+
+// openDatabase opens a SQLite, and creates missing tables; a real engine creates them when it is deployed.
+func openDatabase(ctx context.Context, file string, log *slog.Logger) (_ *sql.DB, err error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// Only its owner may read it: guests' names are in it. SQLite gives its -wal and -shm files the same mode.
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite",
+		"file:"+url.PathEscape(file)+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			db.Close()
+		}
+	}()
+	db.SetMaxOpenConns(1) // goroutines of SQLite take turns
+	if err := hotelstayssql.Migrate(ctx, db, hotelstayssql.SQLite); err != nil {
+		return nil, err
+	}
+	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (reference TEXT PRIMARY KEY, data TEXT NOT NULL)`)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := hotelstayssql.Check(ctx, db, hotelstayssql.SQLite)
+	for _, w := range warnings {
+		log.Warn("a setting of the database does harm", "setting", w.String())
+	}
+	return db, err
+}
+
+// inTx commits what fn writes, or nothing.
+func (e *engine) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := e.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// load returns an order, or errNoOrder.
+func (e *engine) load(ctx context.Context, reference string) (o order, err error) {
+	err = e.db.QueryRowContext(ctx, `SELECT data FROM orders WHERE reference = $1`, reference).Scan(&o)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errNoOrder
+	}
+	return o, err
+}
+
+// put stores an order.
+func put(ctx context.Context, tx *sql.Tx, o order) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO orders (reference, data) VALUES ($1, $2)
+		ON CONFLICT (reference) DO UPDATE SET data = $2`, o.Checkout.Reference, o)
+	return err
+}
+
+// change changes an order. It writes before it reads: this locks the row.
+func change(ctx context.Context, tx *sql.Tx, reference string, how func(*order)) error {
+	var o order
+	row := tx.QueryRowContext(ctx, `UPDATE orders SET data = data WHERE reference = $1 RETURNING data`, reference)
+	if err := row.Scan(&o); err != nil {
+		return err
+	}
+	how(&o)
+	return put(ctx, tx, o)
+}
+
+// Value is the order as JSON.
+func (o order) Value() (driver.Value, error) {
+	data, err := json.Marshal(o)
+	return string(data), err
+}
+
+// Scan reads what Value returned.
+func (o *order) Scan(data any) error { return json.Unmarshal([]byte(data.(string)), o) }

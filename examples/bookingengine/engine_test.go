@@ -4,7 +4,6 @@ package main
 
 import (
 	"database/sql"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,9 +96,8 @@ func TestLostRequestCanBeBookedAgain(t *testing.T) {
 // The reference has the order of other dates: a guest reads to wait, and cannot cancel it.
 func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		address := s.toCheckout()
-		_, choose, offer := s.rooms(70)
-		s.bookElsewhere(address, s.checkoutAt(s.post(choose, offer)))
+		address := s.toCheckout(60)
+		s.bookElsewhere(address, s.checkoutAt(s.toCheckout(70)))
 		address = s.post(address+"/book", guests())
 		time.Sleep(10 * time.Minute)
 		page := s.get(address)
@@ -116,11 +114,8 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 // The order has the price and the terms of another offer: the guest reads them, and may cancel it.
 func TestOrderThatDiffersFromItsOfferSaysSo(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		address := s.toCheckout()
-		hotel := links(s.get(s.searchAddress(60)))[1]
-		found := refundableOffer.FindStringSubmatch(s.get(hotel))
-		require.NotNil(s.t, found)
-		other := s.checkoutAt(s.post(html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}))
+		address := s.toCheckout(60)
+		other := s.checkoutAt(s.offer(links(s.get(s.searchAddress(60)))[1]))
 		s.bookElsewhere(address, other)
 		address = s.post(address+"/book", guests())
 		time.Sleep(time.Second)
@@ -160,14 +155,13 @@ func TestRefusedBooking(t *testing.T) {
 
 func TestCancellingShowsWhatItCosts(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		_, choose, offer := s.rooms(5)
-		address := s.post(s.post(choose, offer)+"/book", guests())
+		address := s.post(s.toCheckout(5)+"/book", guests())
 		time.Sleep(10 * time.Minute)
 		s.shows(address+"/cancel", "Cancelling is free")
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
 		offered := s.stored(address).Checkout.Offer
-		require.NoError(s.t, s.engine.db.inTx(s.t.Context(), func(tx *sql.Tx) error { // the order's fees are what it costs
+		require.NoError(s.t, s.engine.inTx(s.t.Context(), func(tx *sql.Tx) error { // the order's fees are what it costs
 			return change(s.t.Context(), tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
 				for i := range o.Checkout.Offer.CancelFees {
 					o.Checkout.Offer.CancelFees[i].Fee.Amount = "0.01"
@@ -217,8 +211,7 @@ func TestRefusedCancellation(t *testing.T) {
 // A cancellation that could not be sent before its fee rose is not sent.
 func TestDearerCancellationIsNotSent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		_, choose, offer := s.rooms(5)
-		address := s.post(s.post(choose, offer)+"/book", guests())
+		address := s.post(s.toCheckout(5)+"/book", guests())
 		time.Sleep(10 * time.Minute)
 		s.status(types.OpQueryOrders, 503, -1)
 		s.post(address+"/cancel", free)

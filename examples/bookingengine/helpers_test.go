@@ -48,7 +48,7 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	s.start(sandboxService(s.srv, s.base))
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, listener, s.site) }()
+	go func() { served <- serve(ctx, listener, s.engine) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-served, "the site should end in time")
@@ -73,7 +73,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
 		svc.pause = looks
-		svc.options = []hotelstays.Option{hotelstays.WithHTTPClient(s.srv.Client())}
+		svc.options = append(svc.options, hotelstays.WithHTTPClient(s.srv.Client()))
 		s.start(svc)
 		defer func() { s.engine.close() }()
 		test(s)
@@ -92,7 +92,7 @@ func (s *testSite) start(svc *service) {
 	s.t.Cleanup(func() { db.Close() })
 	engine, err := newEngine(svc, db, log)
 	require.NoError(s.t, err)
-	s.site = newSite(engine)
+	s.site = newSite(s.t.Context(), engine)
 }
 
 // restart ends the engine, and starts another one on its database after a time. If it is
@@ -125,7 +125,7 @@ func (s *testSite) cut(op types.Operation, commit bool) {
 // stored returns the stored order of an address.
 func (s *testSite) stored(address string) order {
 	s.t.Helper()
-	o, err := s.engine.db.order(s.t.Context(), strings.TrimPrefix(address, "/orders/"))
+	o, err := s.engine.load(s.t.Context(), strings.TrimPrefix(address, "/orders/"))
 	require.NoError(s.t, err)
 	return o
 }
@@ -186,7 +186,7 @@ func (s *testSite) searchAddress(days int) string {
 
 var (
 	hotelLink       = regexp.MustCompile(`href="(/searches/[^"]+)"`)
-	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)".*?name="offer" value="([^"]+)"`)
+	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)/check"`)
 )
 
 // links returns the addresses of the hotels on a page.
@@ -197,28 +197,33 @@ func links(page string) (all []string) {
 	return all
 }
 
-// rooms returns the address of a search's first hotel, and the address and form of a
-// refundable offer.
-func (s *testSite) rooms(days int) (hotel, choose string, offer url.Values) {
+// offer returns the address of the checkout of a refundable offer of a hotel.
+func (s *testSite) offer(hotel string) string {
+	s.t.Helper()
+	found := refundableOffer.FindStringSubmatch(s.get(hotel))
+	require.NotNil(s.t, found)
+	return found[1]
+}
+
+// rooms returns the address of a search's first hotel, and of the checkout of a refundable offer.
+func (s *testSite) rooms(days int) (hotel, checkout string) {
 	s.t.Helper()
 	hotels := links(s.get(s.searchAddress(days)))
 	require.NotEmpty(s.t, hotels)
-	found := refundableOffer.FindStringSubmatch(s.get(hotels[0]))
-	require.NotNil(s.t, found)
-	return hotels[0], html.UnescapeString(found[1]), url.Values{"offer": {html.UnescapeString(found[2])}}
+	return hotels[0], s.offer(hotels[0])
 }
 
-// toCheckout chooses an offer and returns the address of its checkout.
-func (s *testSite) toCheckout() string {
+// toCheckout chooses an offer for a stay that starts in some days, and returns the address of its checkout.
+func (s *testSite) toCheckout(days int) string {
 	s.t.Helper()
-	_, choose, offer := s.rooms(60)
-	return s.post(choose, offer)
+	_, checkout := s.rooms(days)
+	return s.post(checkout+"/check", nil)
 }
 
 // checkoutAt returns the checkout of an address.
 func (s *testSite) checkoutAt(address string) checkout {
 	s.t.Helper()
-	co, known := s.engine.checkouts.Get(strings.TrimPrefix(address, "/checkouts/"))
+	co, known := s.checkouts.Get(strings.TrimPrefix(address, "/checkouts/"))
 	require.True(s.t, known)
 	return co
 }
@@ -236,7 +241,7 @@ func guests() url.Values {
 // toOrder books, and returns the address and the reference of the order.
 func (s *testSite) toOrder() (address, reference string) {
 	s.t.Helper()
-	address = s.post(s.toCheckout()+"/book", guests())
+	address = s.post(s.toCheckout(60)+"/book", guests())
 	return address, strings.TrimPrefix(address, "/orders/")
 }
 

@@ -21,22 +21,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// settings are the flags.
-type settings struct {
-	addr, db   string
-	loseAnswer bool
-}
-
 func main() {
-	var set settings
-	flag.StringVar(&set.addr, "addr", "127.0.0.1:8090", "the loopback `address` to listen on")
-	flag.StringVar(&set.db, "db", "", "the SQLite `file` of the bookings (default bookings.db)")
-	flag.BoolVar(&set.loseAnswer, "lose-answer", false, "let the sandbox lose its answer to the first booking")
+	port := flag.String("port", "8090", "the `port` of 127.0.0.1 to listen on")
+	db := flag.String("db", "", "the SQLite `file` of the bookings (default bookings.db)")
+	loseAnswer := flag.Bool("lose-answer", false, "let the sandbox lose its answer to the first booking")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "unexpected argument %q: -help lists what it takes\n", flag.Arg(0))
@@ -44,27 +40,27 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, set, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
+	if err := run(ctx, *port, *db, *loseAnswer, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until ctx ends, then closes in order: pages, bookings, client, database, sandbox.
-func run(ctx context.Context, set settings, log *slog.Logger) error {
-	listener, err := listen(set.addr)
+func run(ctx context.Context, port, file string, loseAnswer bool, log *slog.Logger) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)) // anyone who reaches this site can book
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	base := "http://" + listener.Addr().String()
-	svc, closeService, err := findService(base, set.loseAnswer)
+	svc, err := findService(base, loseAnswer)
 	if err != nil {
 		return err
 	}
-	defer closeService()
-	if svc.Sandbox {
-		if set.db != "" {
+	if svc.Sandbox != nil {
+		defer svc.Sandbox.Close()
+		if file != "" {
 			return errors.New("-db needs a service that outlives this program: run the sandbox by itself, as the README shows")
 		}
 		dir, err := os.MkdirTemp("", "bookingengine")
@@ -72,9 +68,9 @@ func run(ctx context.Context, set settings, log *slog.Logger) error {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		set.db = filepath.Join(dir, "bookings.db")
+		file = filepath.Join(dir, "bookings.db")
 	}
-	db, err := openDatabase(ctx, cmp.Or(set.db, "bookings.db"), log)
+	db, err := openDatabase(ctx, cmp.Or(file, "bookings.db"), log)
 	if err != nil {
 		return err
 	}
@@ -84,36 +80,18 @@ func run(ctx context.Context, set settings, log *slog.Logger) error {
 		return err
 	}
 	defer engine.close()
-	log.Info("open the booking engine in a browser", "address", base, "service", svc.BaseURL, "sandbox", svc.Sandbox)
-	return serve(ctx, listener, newSite(engine))
+	log.Info("open the booking engine in a browser", "address", base, "service", svc.BaseURL, "sandbox", svc.Sandbox != nil)
+	return serve(ctx, listener, engine)
 }
 
-// listen accepts only loopback addresses, because anyone who reaches this site can book.
-func listen(addr string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("-addr: %w", err)
-	}
-	if !isLoopback(host) {
-		return nil, fmt.Errorf("-addr: %q is not a loopback address, and this example has no login: use 127.0.0.1:8090", addr)
-	}
-	return net.Listen("tcp", addr)
-}
-
-// isLoopback reports whether a host is a loopback name of this machine.
-func isLoopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
-}
-
-func serve(ctx context.Context, listener net.Listener, site *site) error {
+func serve(ctx context.Context, listener net.Listener, e *engine) error {
 	server := &http.Server{
-		Handler:           site,
+		Handler:           newSite(ctx, e),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute, // streams move theirs
 		IdleTimeout:       2 * time.Minute,
 	}
-	server.RegisterOnShutdown(site.endStreams) // they do not end by themselves
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -124,4 +102,72 @@ func serve(ctx context.Context, listener net.Listener, site *site) error {
 		return err
 	}
 	return <-ended
+}
+
+// eventsPath receives webhooks.
+const eventsPath = "/hotel-events"
+
+type service struct {
+	BaseURL string
+	Sandbox *hotelstaystest.Server // nil for a real service
+	MayBook bool
+	Cities  []string // suggestions of the search form; a real engine fills its catalogue with WalkDestinations
+
+	credential hotelstays.TicketCredential
+	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without webhooks.
+	callbackURL   string
+	webhookSecret types.Secret
+	pause         time.Duration       // of the journal, until it looks for work again; zero is its default
+	options       []hotelstays.Option // without the numbers of order states the pages show less
+}
+
+// findService returns the service of the environment, or starts a sandbox, which may lose an answer.
+func findService(site string, loseAnswer bool) (*service, error) {
+	base, key, secret := os.Getenv("HOTELSTAYS_BASE_URL"), os.Getenv("HOTELSTAYS_APP_KEY"), os.Getenv("HOTELSTAYS_APP_SECRET")
+	callback, signed := os.Getenv("HOTELSTAYS_CALLBACK_URL"), os.Getenv("HOTELSTAYS_WEBHOOK_SECRET")
+	switch {
+	case base == "" && key == "" && secret == "":
+		return startSandbox(site, loseAnswer)
+	case base == "" || key == "" || secret == "":
+		return nil, errors.New("set HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET together, or none for the sandbox")
+	case callback != "" && signed == "":
+		return nil, errors.New("set HOTELSTAYS_WEBHOOK_SECRET together with HOTELSTAYS_CALLBACK_URL, or neither to do without webhooks")
+	}
+	return &service{
+		BaseURL: base, MayBook: os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
+		credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
+		callbackURL: callback, webhookSecret: types.NewSecret(signed),
+	}, nil
+}
+
+// startSandbox starts a sandbox whose hotels confirm within seconds.
+func startSandbox(site string, loseAnswer bool) (*service, error) {
+	config := &hotelstaystest.Config{ConfirmAfter: 8 * time.Second, VoucherDelay: 2 * time.Second}
+	if loseAnswer {
+		config.ConfirmAfter, config.LateVisibility = time.Minute, 20*time.Second
+	}
+	srv, err := hotelstaystest.StartServer(config)
+	if err != nil {
+		return nil, err
+	}
+	if loseAnswer {
+		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
+	}
+	return sandboxService(srv, site), nil
+}
+
+// sandboxService returns a sandbox that calls back the site.
+func sandboxService(srv *hotelstaystest.Server, site string) *service {
+	svc := &service{
+		BaseURL: srv.URL, Sandbox: srv, MayBook: true,
+		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
+		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // of the sandbox
+		}})},
+	}
+	for i := range srv.CityCount() {
+		svc.Cities = append(svc.Cities, srv.CityName(i))
+	}
+	return svc
 }

@@ -1,9 +1,16 @@
-// An order, and its status for its guest in every state.
+// An order: its state, its page, which the server keeps up to date, its voucher, and its cancellation.
 
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"database/sql"
+	"errors"
 	"fmt"
+	"mime"
+	"net/http"
+	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -11,37 +18,35 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// bookingState is the state of a booking.
-type bookingState string
+// orderState is the state of an order.
+type orderState string
 
 const (
-	placing   bookingState = "placing"    // its outcome is unknown
-	booked    bookingState = "booked"     // there is one
-	notBooked bookingState = "not booked" // there is none
-	unclear   bookingState = "unclear"    // a person has to look; nothing can be done here
+	placing    orderState = "placing"    // its outcome is unknown
+	booked     orderState = "booked"     // there is one
+	notBooked  orderState = "not-booked" // there is none
+	cancelling orderState = "cancelling" // there is one, perhaps no longer
+	cancelled  orderState = "cancelled"
+	unclear    orderState = "unclear" // a person has to look; nothing can be done here
 )
 
 // order is a booking of a guest, from just before Book.
 type order struct {
 	// Checkout is what the guest agreed to. Its reference names the order everywhere.
 	Checkout checkout
-	State    bookingState
-	Problem  *message     // why nothing was booked or cancelled, or what is unclear
-	Booked   *types.Order // last read; nil if there is none, or another one has the reference
-	Changed  bool         // it is not what the guest agreed to
-	Since    time.Time    // of Book
-
-	Cancelling time.Time // since when a cancellation is open; zero: none is
-	Cancelled  bool
-	Fee        *types.Money // of the cancellation
+	State    orderState
+	Since    time.Time // of placing or cancelling
+	Problem  *message  // why nothing was booked or cancelled, or what is unclear
+	Price    types.Money
+	Booked   *types.Order          // last read; nil if there is none, or another one has the reference
+	Status   hotelstays.OrderState // of Booked; empty if it is not known what it means
+	Changed  bool                  // it is not what the guest agreed to
+	Fee      *types.Money          // of the cancellation
 }
 
 // settle stores the outcome of a booking.
 func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.OrderStates) {
-	o.State, o.Problem = notBooked, &nothingBooked
-	if outcome.Err != nil {
-		o.Problem = new(messageFor(outcome.Err))
-	}
+	o.State, o.Problem = notBooked, new(messageFor(outcome.Err))
 	switch durable.EndingOf(outcome) {
 	case durable.EndingFound:
 		o.State, o.Problem, o.Changed = booked, nil, !outcome.Changes.Within(acceptable)
@@ -53,85 +58,143 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Ord
 
 // read stores the order as it was read.
 func (o *order) read(seen *types.Order, states hotelstays.OrderStates) {
-	o.Booked = seen
-	if states.StateOf(seen.Status) == hotelstays.OrderStateCancelled {
-		o.State, o.Cancelled, o.Problem = booked, true, nil
+	o.Booked, o.Status = seen, states.StateOf(seen.Status)
+	o.Price = selling(types.Rate{NetRate: seen.NetRate, GrossRate: seen.GrossRate, RespectGrossRate: seen.RespectGrossRate})
+	if o.Status == hotelstays.OrderStateCancelled {
+		o.State, o.Problem = cancelled, nil
 	}
 }
 
 // cancelled stores how a cancellation has ended.
 func (o *order) cancelled(c *durable.Cancellation) {
-	o.Cancelling, o.Fee = time.Time{}, c.ServiceFee
+	o.Fee = c.ServiceFee
 	switch {
-	case o.Cancelled || c.Ending == durable.CancelDone: // the hotel may have been first
-		o.Cancelled = true
-	case c.Ending == durable.CancelStanding:
-		o.Problem = &notCancelled
+	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have been first
+		o.State = cancelled
 	case c.Ending == durable.CancelUnknown: // the journal begins no other one
 		o.State, o.Problem = unclear, &cancelUnknown
+	case c.Ending == durable.CancelStanding:
+		o.State, o.Problem = booked, &notCancelled
 	default:
-		o.Problem = new(messageFor(c.Err()))
+		o.State, o.Problem = booked, new(messageFor(c.Err()))
 	}
 }
 
-// CanCancel reports whether a guest can cancel.
-func (o order) CanCancel() bool { return o.State == booked && o.Cancelling.IsZero() && !o.Cancelled }
-
-// Price returns the price of the order.
-func (o order) Price() types.Money {
-	if o.Booked == nil {
-		return selling(o.Checkout.Offer.TotalRate)
-	}
-	return selling(types.Rate{NetRate: o.Booked.NetRate, GrossRate: o.Booked.GrossRate, RespectGrossRate: o.Booked.RespectGrossRate})
-}
-
-// status is the headline of an order.
-type status struct {
-	Kind             string // "wait", "good", "bad" or "over": its colour
-	Headline, Detail string
-	Voucher          bool // there may be one
-}
-
-// patient is how long an answer typically takes. A guest reads when one is overdue, also after
-// a restart.
+// patient is how long an answer typically takes. A guest reads when one is overdue, also after a restart.
 const patient = 10 * time.Second
 
-// statusOf returns the status of an order. It says no more than is known.
-func statusOf(o order, states hotelstays.OrderStates) status {
-	const keepsItself = " Please do not book again: this page keeps itself up to date."
+// Stage is what the page says of the order, in the words of its template.
+func (o order) Stage() string {
 	switch {
-	case o.State == placing && time.Since(o.Since) < patient:
-		return status{"wait", "We are booking your room", "This takes a moment." + keepsItself, false}
-	case o.State == placing:
-		return status{"wait", "We are finding out whether your room is booked",
-			"There is no answer yet. Finding out takes up to eleven minutes." + keepsItself, false}
-	case o.State == notBooked:
-		return status{"bad", o.Problem.Title, "Nothing was booked. " + o.Problem.Text, false}
-	case o.State == unclear:
-		return status{"wait", o.Problem.Title, o.Problem.Text, false}
-	case o.Cancelled:
-		return status{"over", "Your booking is cancelled", kept(o.Fee), false}
-	case !o.Cancelling.IsZero() && time.Since(o.Cancelling) < patient:
-		return status{"wait", "We are cancelling your booking", "This takes a moment.", false}
-	case !o.Cancelling.IsZero():
-		return status{"wait", "We are finding out whether your booking is cancelled",
-			"There is no answer yet. Finding out takes up to eleven minutes. This page keeps itself up to date.", false}
-	case o.Booked.HotelConfirmNo != "" || states.StateOf(o.Booked.Status) == hotelstays.OrderStateConfirmed:
-		return status{"good", "Your booking is confirmed", "The hotel expects you.", true}
-	case states.StateOf(o.Booked.Status) == hotelstays.OrderStateOpen:
-		return status{"wait", "Waiting for the hotel to confirm", "Your room is booked. The hotel usually confirms within ten minutes.", false}
+	case o.State == booked && o.Booked.HotelConfirmNo != "":
+		return string(hotelstays.OrderStateConfirmed)
+	case o.State == booked:
+		return cmp.Or(string(o.Status), "answered")
+	case (o.State == placing || o.State == cancelling) && time.Since(o.Since) >= patient:
+		return string(o.State) + " late"
 	}
-	return status{"wait", "The hotel has answered",
-		fmt.Sprintf("The booking is in state %d. We will tell you what that means.", o.Booked.Status), true}
+	return string(o.State)
 }
 
-// kept describes the cost of a cancellation.
-func kept(m *types.Money) string {
-	switch {
-	case m == nil:
-		return "What it costs follows from the cancellation terms below."
-	case fee(*m) == "free":
-		return "It costs you nothing."
+// ordered is a page of an order. Anyone who knows the address can see it: a real engine requires a login.
+func (s *site) ordered(h func(http.ResponseWriter, *http.Request, order) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		o, err := s.load(r.Context(), r.PathValue("reference"))
+		if err != nil {
+			return err
+		}
+		return h(w, r, o)
 	}
-	return "The hotel keeps " + price(*m) + "."
+}
+
+func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
+	return s.render(w, http.StatusOK, "order", o)
+}
+
+// streamPause is the pause after which a stream looks for a change that another process has made.
+const streamPause = 3 * time.Second
+
+// orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
+// change. A browser that reconnects gets the current panel first.
+func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err error) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	connection := http.NewResponseController(w)
+	changed, stop := s.journal.Watch(o.Checkout.Reference)
+	defer stop()
+	for sent := ""; ; {
+		var panel bytes.Buffer
+		if o, err = s.load(r.Context(), o.Checkout.Reference); err == nil {
+			err = s.pages.ExecuteTemplate(&panel, "panel", o)
+		}
+		if err != nil {
+			s.log.WarnContext(r.Context(), "a live page broke off", "reference", o.Checkout.Reference, "error", err)
+			return nil // the browser connects again
+		}
+		if text := strings.TrimSpace(panel.String()); text != sent {
+			sent = text
+			connection.SetWriteDeadline(time.Now().Add(10 * time.Second))
+			fmt.Fprintf(w, "event: order\ndata: %s\n\n", strings.ReplaceAll(text, "\n", "\ndata: "))
+			connection.Flush() // if the browser is gone, the request ends
+		}
+		select {
+		case <-changed:
+		case <-time.After(streamPause):
+		case <-r.Context().Done():
+			return nil
+		case <-s.open.Done():
+			return nil
+		}
+	}
+}
+
+// voucher serves the document, verified. It is downloaded each time, because newer versions replace older ones.
+func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
+	if o.Booked == nil {
+		return errNoOrder
+	}
+	document, err := s.client.OpenVoucher(r.Context(), &hotelstays.OrderVoucherRequest{PlatformReferenceNo: o.Booked.PlatformReferenceNo})
+	if err != nil {
+		return err
+	}
+	defer document.Close()
+	name := document.Voucher.VoucherNumber + ".pdf"
+	w.Header().Set("Content-Type", "application/pdf")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	http.ServeContent(w, r, "", time.Time{}, document)
+	return nil
+}
+
+// cancel shows what a cancellation costs, and begins it at the fee that the guest has seen, because a
+// deadline may have passed since. The journal sends it, unless it would cost more.
+func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
+	reference := o.Checkout.Reference
+	if o.State != booked {
+		return redirect(w, r, nil, "/orders/"+reference)
+	}
+	var most *types.Money
+	page := map[string]any{"Order": o, "Fee": "unknown"}
+	if cost, err := o.Booked.CancelFeeAt(time.Now()); err == nil {
+		most, page["Fee"] = &cost, fee(cost)
+	}
+	if r.Method != http.MethodPost {
+		return s.render(w, http.StatusOK, "cancel", page)
+	}
+	if r.PostFormValue("fee") != page["Fee"] {
+		page["Moved"] = true
+		return s.render(w, http.StatusConflict, "cancel", page)
+	}
+	err := s.inTx(r.Context(), func(tx *sql.Tx) error {
+		err := s.journal.CancelTx(r.Context(), tx, durable.CancelRequest{
+			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
+			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require one
+		}, hotelstays.WithTraceID(pageIDOf(r.Context())))
+		if err != nil {
+			return err
+		}
+		return change(r.Context(), tx, reference, func(o *order) { o.State, o.Since, o.Problem = cancelling, time.Now(), nil })
+	})
+	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
+		err = nil // the same form, once more
+	}
+	return redirect(w, r, err, "/orders/"+reference)
 }

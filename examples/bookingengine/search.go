@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -84,7 +88,7 @@ func (f *form) ages(field string) (ages []int) {
 func (s *site) home(w http.ResponseWriter, _ *http.Request) error {
 	day := func(days int) string { return string(types.DateOf(time.Now().AddDate(0, 2, days))) }
 	start := url.Values{"check_in": {day(0)}, "check_out": {day(3)}, "rooms": {"1"}, "adults": {"2"}}
-	if cities := s.engine.service.Cities; len(cities) > 0 {
+	if cities := s.service.Cities; len(cities) > 0 {
 		start.Set("destination", cities[0])
 	}
 	return s.render(w, http.StatusOK, "home", form{Values: start})
@@ -112,6 +116,15 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 	return f, req
 }
 
+// search is a search of a guest.
+type search struct {
+	ID      string
+	Request hotelstays.HotelListRequest // with the session, to which the offers belong
+	Hotels  []types.Hotel               // that have arrived
+	Basic   types.SearchBasic           // of the whole answer, once all have arrived
+	Err     error                       // why hotels are missing
+}
+
 // hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
 // so it can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
@@ -119,40 +132,92 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	if len(form.Errors) > 0 {
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
+	stream := s.client.HotelListStream(r.Context(), &req) // the first page; HotelListPages has them all
+	found := &search{ID: uuid.NewString(), Request: req}
+	store := func() {
+		resp, _ := stream.Response()
+		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // before the end, if a header names it
+		s.searches.Add(found.ID, *found)
+	}
 	var page bytes.Buffer
-	found := s.engine.search(r.Context(), req, func() {
-		page.WriteTo(w) // the browser may be gone
-		http.NewResponseController(w).Flush()
-	})
-	err := s.pages["hotels"].ExecuteTemplate(&page, "layout", found)
-	switch {
-	case len(found.Hotels) == 0 && found.Err != nil:
-		return found.Err // nothing is written
-	case err != nil:
-		s.log.ErrorContext(r.Context(), "a page was not sent to its end", "error", err)
-	case found.Err != nil:
-		s.log.ErrorContext(r.Context(), "a search broke off", "hotels", len(found.Hotels), "error", found.Err)
+	arriving := func(yield func(*types.Hotel) bool) {
+		for hotel, err := range stream.Hotels() {
+			if found.Err = err; err != nil {
+				return
+			}
+			found.Hotels = append(found.Hotels, *hotel)
+			store() // before the guest can choose it
+			if !yield(hotel) {
+				return
+			}
+			page.WriteTo(w) // the browser may be gone
+			http.NewResponseController(w).Flush()
+		}
+		store()
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	err := s.pages.ExecuteTemplate(&page, "hotels.html", map[string]any{"Search": found, "Arriving": arriving})
+	if err = errors.Join(err, found.Err); err != nil && len(found.Hotels) == 0 {
+		return err // nothing is written
+	}
+	if err != nil || len(found.Hotels) == 0 || len(found.Basic.Notices) > 0 {
+		s.log.WarnContext(r.Context(), "the search is not complete", "hotels", len(found.Hotels), "error", err,
+			"remark", found.Basic.StatusRemark, "notices", found.Basic.Notices, "reason", found.Basic.EmptyReason)
 	}
 	page.WriteTo(w)
 	return nil
 }
 
-type hotelPage struct {
-	Search search
-	Hotel  types.Hotel
-	Rooms  []types.Room
+// room is a type of room with its offers, each with the checkout that begins when a guest chooses it.
+type room struct {
+	Name   string
+	Offers []checkout
 }
 
+// hotel shows the rooms of a hotel with their offers, the cheapest first.
 func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
-	found, _ := s.engine.searches.Get(r.PathValue("search"))
+	found, _ := s.searches.Get(r.PathValue("search"))
 	at := slices.IndexFunc(found.Hotels, func(h types.Hotel) bool { return h.ID == r.PathValue("hotel") })
 	if at < 0 {
 		return errExpired
 	}
-	rooms, err := s.engine.rates(r.Context(), found, found.Hotels[at])
+	hotel, req := found.Hotels[at], found.Request
+	resp, err := s.client.HotelRates(r.Context(), &hotelstays.HotelRatesRequest{
+		SessionID: req.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
+		CheckIn: req.CheckIn, CheckOut: req.CheckOut, RoomOccupancies: req.RoomOccupancies,
+	})
 	if err != nil {
-		return err
+		return forgotten(err)
 	}
-	return s.render(w, http.StatusOK, "hotel", hotelPage{found, found.Hotels[at], rooms})
+	var rooms []room
+	for _, of := range resp.Rooms {
+		slices.SortStableFunc(of.Rates, func(a, b types.RoomRatePkg) int {
+			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if they cannot be compared
+			return order
+		})
+		shown := room{Name: of.RoomTypeName.In("en")}
+		for _, rate := range of.Rates {
+			if rate.IncludesPackaging {
+				continue // it may only be sold with a flight
+			}
+			co := checkout{Reference: uuid.NewString(), SearchID: found.ID, SessionID: req.SessionID,
+				Hotel: hotel, Room: shown.Name, Occupancies: req.RoomOccupancies, Offer: rate}
+			s.checkouts.Add(co.Reference, co)
+			shown.Offers = append(shown.Offers, co)
+		}
+		if len(shown.Offers) > 0 {
+			rooms = append(rooms, shown)
+		}
+	}
+	return s.render(w, http.StatusOK, "hotel", map[string]any{"Request": req, "Hotel": hotel, "Rooms": rooms})
+}
+
+// forgotten reports whether the service no longer knows a session or an offer. These requests
+// contain only what the search returned, so the guest has nothing to correct.
+func forgotten(err error) error {
+	if errors.Is(err, hotelstays.ErrParam) {
+		return fmt.Errorf("%w: %w", errExpired, err)
+	}
+	return err
 }

@@ -7,11 +7,10 @@ import (
 	"context"
 	"embed"
 	"html/template"
-	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -21,35 +20,23 @@ import (
 //go:embed templates static
 var files embed.FS
 
-const (
-	// patience is how long a page may take. Bookings do not end with it.
-	patience = 30 * time.Second
-	// maxForm is the maximum size of a form, in bytes.
-	maxForm = 64 << 10
-)
-
 type site struct {
 	*http.ServeMux
-	engine *engine
-	log    *slog.Logger
-	pages  map[string]*template.Template
-
-	streams    context.Context // of live pages
-	endStreams context.CancelFunc
+	*engine
+	pages *template.Template
+	open  context.Context // live pages end with it
 }
 
-func newSite(e *engine) *site {
-	s := &site{ServeMux: http.NewServeMux(), engine: e, log: e.log, pages: parsePages(e.service)}
-	s.streams, s.endStreams = context.WithCancel(context.Background())
-
+// newSite returns a site whose live pages end with ctx.
+func newSite(ctx context.Context, e *engine) *site {
+	s := &site{ServeMux: http.NewServeMux(), engine: e, pages: parsePages(e.service), open: ctx}
 	pages := http.NewServeMux()
 	pages.Handle("GET /{$}", s.page(s.home))
 	pages.Handle("GET /hotels", s.page(s.hotels))
 	pages.Handle("GET /searches/{search}/hotels/{hotel}", s.page(s.hotel))
-	pages.Handle("POST /searches/{search}/checkout", s.page(s.choose))
 	pages.Handle("GET /checkouts/{reference}", s.page(s.unbooked(s.checkout)))
 	pages.Handle("GET /checkouts/{reference}/{form}", s.page(s.unbooked(s.checkout)))
-	pages.Handle("POST /checkouts/{reference}/check", s.page(s.unbooked(s.checkAgain)))
+	pages.Handle("POST /checkouts/{reference}/check", s.page(s.unbooked(s.check)))
 	pages.Handle("POST /checkouts/{reference}/agree", s.page(s.unbooked(s.agree)))
 	pages.Handle("POST /checkouts/{reference}/book", s.page(s.unbooked(s.book)))
 	pages.Handle("GET /orders/{reference}", s.page(s.ordered(s.order)))
@@ -60,8 +47,7 @@ func newSite(e *engine) *site {
 	pages.Handle("GET /static/", http.FileServerFS(files))
 	pages.Handle("/", s.refuse(errNoPage))
 
-	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are
-	// signed.
+	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are signed.
 	sameSite := http.NewCrossOriginProtection()
 	sameSite.SetDenyHandler(s.refuse(errForeign))
 	s.Handle("/", s.guarded(sameSite.Handler(pages)))
@@ -71,9 +57,8 @@ func newSite(e *engine) *site {
 	return s
 }
 
-// guarded sets security headers, and serves pages only under loopback names, because the site
-// has no login. Neither a name that another site points here nor the public name of the webhooks
-// opens it.
+// guarded sets security headers, and serves pages only under loopback names, because the site has no login.
+// Neither a name that another site points here nor the public name of the webhooks opens it.
 func (s *site) guarded(pages http.Handler) http.Handler {
 	elsewhere := s.refuse(errElsewhere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +68,7 @@ func (s *site) guarded(pages http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store") // pages contain prices and names
-		if host := (&url.URL{Host: r.Host}).Hostname(); isLoopback(host) {
+		if host := (&url.URL{Host: r.Host}).Hostname(); strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() {
 			pages.ServeHTTP(w, r)
 		} else {
 			elsewhere.ServeHTTP(w, r)
@@ -99,12 +84,12 @@ func (s *site) refuse(m *message) http.Handler {
 	return s.page(func(http.ResponseWriter, *http.Request) error { return m })
 }
 
-// page is a handler that ends within patience.
+// page is a handler that ends within half a minute, which bookings do not, for forms of up to 64 KiB.
 func (s *site) page(h handler) http.Handler {
 	return s.stream(func(w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 		defer cancel()
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 		return h(w, r.WithContext(ctx))
 	})
 }
@@ -124,7 +109,8 @@ func (s *site) stream(h handler) http.Handler {
 			level = slog.LevelError
 		}
 		s.log.Log(ctx, level, "a page failed", "method", r.Method, "path", r.URL.Path, "error", err, "page", id)
-		s.render(w, told.Status, "problem", problemPage{told, id, r.Method == http.MethodGet && told.Status > http.StatusInternalServerError})
+		reload := r.Method == http.MethodGet && told.Status > http.StatusInternalServerError
+		s.render(w, told.Status, "problem", map[string]any{"Told": told, "ID": id, "Reload": reload})
 	})
 }
 
@@ -138,16 +124,10 @@ func pageIDOf(ctx context.Context) string {
 	return id
 }
 
-type problemPage struct {
-	message
-	ID     string // in the log
-	Reload bool
-}
-
 // render renders the whole page before it sends anything.
 func (s *site) render(w http.ResponseWriter, status int, page string, data any) error {
 	var body bytes.Buffer
-	if err := s.pages[page].ExecuteTemplate(&body, "layout", data); err != nil {
+	if err := s.pages.ExecuteTemplate(&body, page+".html", data); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -156,26 +136,12 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	return nil
 }
 
-// parsePages parses each page with the layout and the parts.
-func parsePages(svc *service) map[string]*template.Template {
-	shared := template.New("").Funcs(templateFuncs).Funcs(template.FuncMap{
-		"service": func() *service { return svc },
-		"status":  func(o order) status { return statusOf(o, svc.facts.OrderStates) },
-	})
-	template.Must(shared.ParseFS(files, "templates/layout.html", "templates/parts.html"))
-	names, err := fs.Glob(files, "templates/*.html")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	pages := make(map[string]*template.Template)
-	for _, name := range names {
-		pages[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))
-	}
-	return pages
+func parsePages(svc *service) *template.Template {
+	service := template.FuncMap{"service": func() *service { return svc }}
+	return template.Must(template.New("").Funcs(templateFuncs).Funcs(service).ParseFS(files, "templates/*.html"))
 }
 
-// redirect redirects with a GET, so that a reload sends no form again. It returns err if there is
-// one.
+// redirect redirects with a GET, so that a reload sends no form again, or returns err.
 func redirect(w http.ResponseWriter, r *http.Request, err error, address string) error {
 	if err == nil {
 		http.Redirect(w, r, address, http.StatusSeeOther)
