@@ -49,7 +49,7 @@ func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel)
 // time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
-	w.passUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
+	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
 		var ending string
 		var n int
 		w.scan(reference, "cancel, cancels", &ending, &n)
@@ -144,7 +144,9 @@ func cancelNotExecuted[Tx any](w *World[Tx]) {
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 429, Code: types.CodeRateLimited})
 	require.NoError(w, w.CancelAlone("ref-1", nil, hotelstays.WithMaxAttempts(1)))
 	w.Work()
-	w.Eventually("it waits again", func() bool { return w.cancels() == 1 && w.Fleet.Cancellation("ref-1").SendBy.IsZero() })
+	w.Eventually("it waits again", func() bool {
+		return w.cancels() > 1 || w.cancels() == 1 && w.Fleet.Cancellation("ref-1").SendBy.IsZero()
+	})
 	w.Fleet.Pass(time.Minute)
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(w, 2, w.cancels())
@@ -196,10 +198,7 @@ func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
 	require.NoError(w, slow.CancelAlone("ref-1", nil))
 	w.Fleet.Pass(20 * time.Minute)
 	slow.Work()
-	w.Eventually("its order is read again", func() bool {
-		w.Fleet.Pass(time.Second)
-		return w.polls() > 1
-	})
+	w.PassUntil("its order is read again", 10*time.Second, func() bool { return w.polls() > 1 })
 	slow.MustSend("ref-1")
 	require.NoError(w, slow.Wake(w.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
@@ -232,7 +231,7 @@ func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration)
 	w.Helper()
 	order, err := w.Options.Client.FindOrder(w.Context(), reference)
 	require.NoError(w, err)
-	w.passUntil("the mirror of "+reference+" is true", step, func() bool {
+	w.PassUntil("the mirror of "+reference+" is true", step, func() bool {
 		mirror, n := w.mirror(reference)
 		assert.LessOrEqual(w, n, changes)
 		return mirror == mirrorOf(order) && n == changes

@@ -294,10 +294,7 @@ func unverified[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookMade)
 	w.Inject(NoPoll)
 	w.Work()
-	w.Eventually("three polls have shown nothing", func() bool {
-		w.Fleet.Pass(10 * time.Minute)
-		return w.Fleet.Stored("ref-1").Unverified >= 3
-	})
+	w.PassUntil("three polls have shown nothing", 10*time.Minute, func() bool { return w.Fleet.Stored("ref-1").Unverified >= 3 })
 	assert.Equal(w, Row{State: "pending"}, w.Row("ref-1"))
 	w.ClearFaults()
 	w.HasState("ref-1", durable.EndingFound, time.Hour)

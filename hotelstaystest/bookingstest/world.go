@@ -326,15 +326,18 @@ func (w *World[Tx]) Eventually(what string, condition func() bool) {
 	require.Eventually(w, condition, Patience, 10*time.Millisecond, what)
 }
 
-// passUntil lets time pass in steps until a condition holds.
-func (w *World[Tx]) passUntil(what string, step time.Duration, condition func() bool) {
+// PassUntil lets time pass in steps until a condition holds. What a worker has begun can be in vain
+// after a step, so the pauses between them grow with the time that this takes, up to half a second.
+func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() bool) {
 	w.Helper()
+	began, next := time.Now(), time.Time{}
 	w.Eventually(what, func() bool {
 		if condition() {
 			return true
 		}
-		if step > 0 {
+		if step > 0 && time.Now().After(next) {
 			w.Fleet.Pass(step)
+			next = time.Now().Add(min(time.Since(began)/10, time.Second/2))
 		}
 		return false
 	})
@@ -343,7 +346,7 @@ func (w *World[Tx]) passUntil(what string, step time.Duration, condition func() 
 // HasState waits until the caller's row has a state, and lets time pass in steps.
 func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Duration) {
 	w.Helper()
-	w.passUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
+	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
 // Held is an answer that is held back.

@@ -133,8 +133,10 @@ func TestStatementThatFails(t *testing.T) {
 		}
 		p.Fleet.Pass(time.Minute)
 		stop := p.Work()
-		p.Eventually("all have ended", func() bool {
-			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, 2*time.Minute, journaltest.PollsOnly))
+		p.Fleet.Pass = func(d time.Duration) {
+			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly))
+		}
+		p.PassUntil("all have ended", 2*time.Minute, func() bool {
 			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
 		})
 		stop()
