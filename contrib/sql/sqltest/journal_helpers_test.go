@@ -156,13 +156,13 @@ func (p *process) sealed(reference string) (request []byte) {
 	return request
 }
 
-// fill stores many bookings whose Book has ended a minute ago with an unknown outcome.
+// fill stores many bookings whose Book has ended three minutes ago with an unknown outcome.
 func (p *process) fill(n int, change func(i int, booking *durable.Booking)) {
 	p.Helper()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx *sql.Tx) error {
 		for i := range n {
 			recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
-			recovery.EndedAt = time.Now().Add(-time.Minute).UTC()
+			recovery.EndedAt = time.Now().Add(-3 * time.Minute).UTC()
 			recovery.NextPoll = recovery.EndedAt
 			booking := durable.New(recovery, time.Time{})
 			if change != nil {

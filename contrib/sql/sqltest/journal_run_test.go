@@ -57,7 +57,7 @@ func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
 // notDue waits until no booking is due, and no lease is left: they last a minute.
 func (p *process) notDue() {
 	p.Helper()
-	p.Eventually("no lease is left", func() bool { // they are due 150 s after the end of Book: in 90 s
+	p.Eventually("no lease is left", func() bool { // they are due 210 s after their poll
 		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
 	})
 }

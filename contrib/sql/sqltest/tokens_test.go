@@ -22,10 +22,8 @@ var key = types.NewSecret("a key of thirty-two bytes.......")
 func TestTokenStore(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
-			open := func(db *database) hotelstays.TokenLeaser {
-				return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) { o.FetchLease = 2 * time.Second })
-			}
-			return fleetOf(t, db, open, "hotelstays_tokens", "expires_at", "lease_until")
+			return fleetOf(t, db, func(db *database) hotelstays.TokenLeaser { return newTokens(t, db) },
+				"hotelstays_tokens", "expires_at", "lease_until")
 		})
 	})
 }
