@@ -106,14 +106,14 @@ func TestProcess(t *testing.T) {
 	require.NoError(t, p.Freeze())
 	_, err := fmt.Fprintln(p, "word")
 	require.NoError(t, err)
-	said := make(chan string)
+	said := make(chan string, 1)
 	go func() {
 		line, _ := p.Line()
 		said <- line
 	}()
 	select {
 	case <-said:
-		assert.Fail(t, "it is not frozen")
+		require.Fail(t, "it is not frozen")
 	case <-time.After(100 * time.Millisecond):
 	}
 	require.NoError(t, p.Thaw())
@@ -135,7 +135,7 @@ func TestMayBlock(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 10_000, "both continue")
+		require.Less(t, lines, 100_000, "both continue") // a pipe holds a third of them from before
 	}
 	assert.NoError(t, p.Close())
 }
@@ -205,6 +205,7 @@ func TestFleetSurvives(t *testing.T) {
 func TestFleetHoldsProcesses(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
+	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // at once: their own pace is no matter
 	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }

@@ -4,8 +4,15 @@ package chaostest
 
 import "syscall"
 
-// Freeze stops the process with SIGSTOP, as if its machine were suspended.
-func (p *Process) Freeze() error { return p.Cmd.Process.Signal(syscall.SIGSTOP) }
+// Freeze stops the process with SIGSTOP, as if its machine were suspended. On Linux it returns when the
+// whole process stands still.
+func (p *Process) Freeze() error {
+	if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	awaitStop(p.Cmd.Process.Pid)
+	return nil
+}
 
 // Thaw continues a process after Freeze.
 func (p *Process) Thaw() error { return p.Cmd.Process.Signal(syscall.SIGCONT) }
