@@ -319,6 +319,19 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 	}
 }
 
+// What comes first after a Cancel may be the event of an earlier change.
+func TestEventOfACancellationIsAwaited(t *testing.T) {
+	sandbox := hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{
+		hotelstaystest.OnCancel: {types.EventOrderModified, types.EventOrderCancelled}}}}
+	report, err := bookingRun{sandbox: sandbox, change: only("webhook/delivered"), fault: event(func(q *question) {
+		if q.body["event"] == "order_cancelled" {
+			time.Sleep(overtaken - 2*time.Second)
+		}
+	}, "")}.run(t)
+	require.NoError(t, err)
+	assert.Contains(t, report.result(t, "webhook/delivered").Found, "order_modified order_cancelled")
+}
+
 // A service that refuses an ordinary booking, or moves its rate, breaks no rule.
 func TestRefusedBookingIsNotTried(t *testing.T) {
 	for _, code := range []int{types.CodeParam, types.CodeRateChanged} {

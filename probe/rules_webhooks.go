@@ -18,12 +18,14 @@ import (
 )
 
 const (
-	redelivering = 5 * time.Minute // in which a redelivery may come
+	redelivering = 5 * time.Minute  // in which a redelivery may come
+	overtaken    = 10 * time.Second // in which an event may come that a later one has overtaken
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )
 
-// events are the deliveries about the cancelled booking of the run, with one since the cancellation, of any kind.
+// events are the deliveries about the cancelled booking of the run, with one of the cancellation. Another kind than
+// order_cancelled may be that of an earlier change, until no more of these can come.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		e := r.cancelled()
@@ -31,7 +33,9 @@ func (r *run) events() []delivery {
 			list = slices.DeleteFunc(r.cfg.Booking.Callback.deliveries(), func(d delivery) bool {
 				return d.fields().Reference != e.entry.reference()
 			})
-			return slices.ContainsFunc(list, func(d delivery) bool { return !d.at.Before(e.at) })
+			return slices.ContainsFunc(list, func(d delivery) bool {
+				return !d.at.Before(e.at) && (d.fields().Event == types.EventOrderCancelled || time.Since(d.at) >= overtaken)
+			})
 		})
 		breaks(len(list) == 0, "nothing came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, confirming)
 		breaks(!found, "of the cancellation nothing came within %s", confirming)
