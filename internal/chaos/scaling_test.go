@@ -1,9 +1,12 @@
 package chaos_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -102,25 +105,52 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 	}
 }
 
-// Callers that start together on a client without a connection: their requests arrive over up
-// to half a second, and those that wait for a slot arrive at once. HOTELSTAYS_LONG=1 makes 20
-// bursts of 150 and 300 callers, one after another; the gate runs them alone, because on a starved
-// machine a request can take longer to arrive than the client assumes. Else it is one small burst.
+// Callers that start together on a client without a connection: their requests arrive over up to half a second, and
+// those that wait for a slot arrive at once. HOTELSTAYS_LONG=1 makes 20 bursts of 150 and 300 callers over sockets, one
+// after another; .ci/long runs them alone, because on a starved machine a request can take longer to arrive than the
+// client assumes. Else it is one small burst in virtual time.
 func TestColdBursts(t *testing.T) {
-	for i := range howMany(t, "bursts", 20, 1, 1) {
-		callers := 120
-		if testkit.Long() {
-			callers = 300 - i%2*150
-		}
-		t.Run(fmt.Sprintf("%d: %d callers", i, callers), func(t *testing.T) { burst(t, callers) })
+	if !testkit.Long() {
+		synctest.Test(t, func(t *testing.T) {
+			srv, _ := testkit.NewSandbox(t)
+			through := srv.Client()
+			cold := through.Transport.(*http.Transport)
+			dial := cold.DialContext
+			cold.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, addr)
+				return &coldConn{Conn: conn}, err
+			}
+			burst(t, srv, through, 120)
+		})
+		return
+	}
+	for i := range 20 {
+		callers := 300 - i%2*150
+		t.Run(fmt.Sprintf("%d: %d callers", i, callers), func(t *testing.T) {
+			srv := hotelstaystest.NewServer(nil)
+			defer srv.Close()
+			burst(t, srv, &http.Client{Transport: hotelstays.NewTransport()}, callers)
+		})
 	}
 }
 
+// coldConn is a connection whose first request arrives late.
+type coldConn struct {
+	net.Conn
+	warm bool
+}
+
+func (c *coldConn) Write(b []byte) (int, error) {
+	if !c.warm {
+		time.Sleep(rand.N(time.Second / 2))
+	}
+	c.warm = true
+	return c.Conn.Write(b)
+}
+
 // burst makes all calls at once, with a new client, and counts the 429s.
-func burst(t *testing.T, callers int) {
-	srv := hotelstaystest.NewServer(nil)
-	defer srv.Close()
-	client, err := hotelstays.New(srv.URL, ticketOf(srv))
+func burst(t *testing.T, srv *hotelstaystest.Server, through *http.Client, callers int) {
+	client, err := hotelstays.New(srv.URL, ticketOf(srv), hotelstays.WithHTTPClient(through))
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	begin := time.Now()
