@@ -98,34 +98,36 @@ func TestNewCredentials(t *testing.T) {
 // A client of another account, derived twice over, has a token and options of its own, and
 // all else from the first.
 func TestWithCredential(t *testing.T) {
-	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
-	observed, store := 0, newMemoryStore()
-	log, _, _ := logOf(t, slog.LevelInfo)
-	base := clientAt(t, "https://api.example.test", bearerToken("first"), service,
-		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
-		hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithHeader("User-Agent", "agent"),
-		hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
-	second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
-	require.NoError(t, err)
-	third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key",
-		AppSecret: types.NewSecret("secret")}, hotelstays.WithLanguage("de"))
-	require.NoError(t, err)
-	for _, c := range []struct {
-		client                  *hotelstays.Client
-		token, market, language string
-	}{{third, "ticket-1", "DE", "de"}, {second, "second", "DE", "ar"}, {base, "first", "AE", "ar"}} {
-		require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), c.client))
-		r := service.Sent[len(service.Sent)-1]
-		assert.Equal(t, []string{"Bearer " + c.token, c.market, c.language, "agent"},
-			[]string{r.Header.Get("Authorization"), r.Header.Get("Market"), r.Header.Get("Language"), r.Header.Get("User-Agent")})
-		deadline, _ := r.Context().Deadline()
-		assert.InDelta(t, 7, time.Until(deadline).Seconds(), 2)
-	}
-	assert.Equal(t, 4, observed, "with the ticket")
-	assert.Contains(t, store.held, "https://api.example.test ticket:key")
+	synctest.Test(t, func(t *testing.T) {
+		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
+		observed, store := 0, newMemoryStore()
+		log, _, _ := logOf(t, slog.LevelInfo)
+		base := clientAt(t, "https://api.example.test", bearerToken("first"), service,
+			hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { observed++ }}),
+			hotelstays.WithTokenStore(store), hotelstays.WithLogger(log), hotelstays.WithHeader("User-Agent", "agent"),
+			hotelstays.WithMarket("AE"), hotelstays.WithLanguage("ar"), hotelstays.WithTimeout(7*time.Second))
+		second, err := base.WithCredential(bearerToken("second"), hotelstays.WithMarket("DE"))
+		require.NoError(t, err)
+		third, err := second.WithCredential(hotelstays.TicketCredential{AppKey: "key",
+			AppSecret: types.NewSecret("secret")}, hotelstays.WithLanguage("de"))
+		require.NoError(t, err)
+		for _, c := range []struct {
+			client                  *hotelstays.Client
+			token, market, language string
+		}{{third, "ticket-1", "DE", "de"}, {second, "second", "DE", "ar"}, {base, "first", "AE", "ar"}} {
+			require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), c.client))
+			r := service.Sent[len(service.Sent)-1]
+			assert.Equal(t, []string{"Bearer " + c.token, c.market, c.language, "agent"},
+				[]string{r.Header.Get("Authorization"), r.Header.Get("Market"), r.Header.Get("Language"), r.Header.Get("User-Agent")})
+			deadline, _ := r.Context().Deadline()
+			assert.Equal(t, 7*time.Second, time.Until(deadline))
+		}
+		assert.Equal(t, 4, observed, "with the ticket")
+		assert.Contains(t, store.held, "https://api.example.test ticket:key")
 
-	_, err = base.WithCredential(nil, nil, hotelstays.WithMarket("x"))
-	assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
+		_, err = base.WithCredential(nil, nil, hotelstays.WithMarket("x"))
+		assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
+	})
 }
 
 func TestClientOfAnAccountCostsLittle(t *testing.T) {

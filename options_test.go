@@ -153,37 +153,39 @@ func TestCallOptionsOf(t *testing.T) {
 
 // What a helper is given, all its calls are sent with, but no download.
 func TestHelpersHandCallOptionsOn(t *testing.T) {
-	traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
-		hotelstays.WithHeader("X-Zone", "a")}
-	service := serviceOf(nil, serving(voucherDoc))
-	var calls []*http.Request
-	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
-		calls = append(calls, r)
-		return service.RoundTrip(r)
-	}), hotelstays.WithHeader("User-Agent", "agency"), hotelstays.WithHeader("X-Gateway", "key"))
+	synctest.Test(t, func(t *testing.T) {
+		traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
+			hotelstays.WithHeader("X-Zone", "a")}
+		service := serviceOf(nil, serving(voucherDoc))
+		var calls []*http.Request
+		client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
+			calls = append(calls, r)
+			return service.RoundTrip(r)
+		}), hotelstays.WithHeader("User-Agent", "agency"), hotelstays.WithHeader("X-Gateway", "key"))
 
-	_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
-		append(traced, hotelstays.WithMaxVoucherBytes(1<<20))...)
-	require.NoError(t, err)
-	resp, err := client.AwaitVoucher(t.Context(), voucherRef,
-		append(traced, hotelstays.WithWakeup(make(chan struct{})), hotelstays.WithRawData())...)
-	require.NoError(t, err)
-	assert.NotEmpty(t, resp.Meta.RawData)
-	require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, io.Discard, hotelstays.WithTimeout(7*time.Second)))
+		_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(t.TempDir(), "voucher.pdf"),
+			append(traced, hotelstays.WithMaxVoucherBytes(1<<20))...)
+		require.NoError(t, err)
+		resp, err := client.AwaitVoucher(t.Context(), voucherRef,
+			append(traced, hotelstays.WithWakeup(make(chan struct{})), hotelstays.WithRawData())...)
+		require.NoError(t, err)
+		assert.NotEmpty(t, resp.Meta.RawData)
+		require.NoError(t, client.DownloadVoucher(t.Context(), resp.Voucher, io.Discard, hotelstays.WithTimeout(7*time.Second)))
 
-	require.Len(t, calls, 4)
-	for i, download := range []bool{false, true, false, true} {
-		deadline, _ := calls[i].Context().Deadline()
-		assert.InDelta(t, 7, time.Until(deadline).Seconds(), 2, "a timeout bounds call and download alike")
-		assert.Equal(t, "agency", calls[i].Header.Get("User-Agent"))
-		if download {
-			assert.Len(t, calls[i].Header, 2, "with Accept-Encoding; the link may be another host's")
-			continue
+		require.Len(t, calls, 4)
+		for i, download := range []bool{false, true, false, true} {
+			deadline, _ := calls[i].Context().Deadline()
+			assert.Equal(t, 7*time.Second, time.Until(deadline), "a timeout bounds call and download alike")
+			assert.Equal(t, "agency", calls[i].Header.Get("User-Agent"))
+			if download {
+				assert.Len(t, calls[i].Header, 2, "with Accept-Encoding; the link may be another host's")
+				continue
+			}
+			assert.Equal(t, "key a", calls[i].Header.Get("X-Gateway")+" "+calls[i].Header.Get("X-Zone"))
+			assert.Equal(t, "trace-1", calls[i].Header.Get("Trace-Id"))
+			assert.Equal(t, "AE", calls[i].Header.Get("Market"))
 		}
-		assert.Equal(t, "key a", calls[i].Header.Get("X-Gateway")+" "+calls[i].Header.Get("X-Zone"))
-		assert.Equal(t, "trace-1", calls[i].Header.Get("Trace-Id"))
-		assert.Equal(t, "AE", calls[i].Header.Get("Market"))
-	}
+	})
 }
 
 // Each attempt has the id and the time that the caller's functions make for it, and so have

@@ -32,10 +32,10 @@ var (
 	order            *types.Order
 	saved            []byte
 	told             string
-	mux              = http.NewServeMux()
+	mux              *http.ServeMux
 	events           []types.EventKind
-	tokens           = oneToken{}
-	limiter          = countingLimiter{}
+	tokens           oneToken
+	limiter          countingLimiter
 	searching        *hotelstays.Client
 )
 
@@ -191,8 +191,8 @@ func TestRecipes(t *testing.T) {
 	credential = hotelstays.TicketCredential{AppKey: key, AppSecret: secret}
 	client, err := hotelstays.New(baseURL, credential, hotelstays.WithHTTPClient(srv.Client()))
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := t.Context()
+	saved, told, events, mux, tokens, limiter = nil, "", nil, http.NewServeMux(), oneToken{}, countingLimiter{} // in each run
 
 	require.NoError(t, pickOffer(ctx, client, srv.CityName(0)))
 	srv.MoveRate(seen.RatePkgID, -2) // cheaper: within the tolerance, and the new price is booked
