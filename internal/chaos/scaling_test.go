@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
@@ -106,30 +105,28 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 }
 
 // Callers that start together on a client without a connection: their requests arrive over up to half a second, and
-// those that wait for a slot arrive at once. HOTELSTAYS_LONG=1 makes 20 bursts of 150 and 300 callers over sockets, one
-// after another; .ci/long runs them alone, because on a starved machine a request can take longer to arrive than the
-// client assumes. Else it is one small burst in virtual time.
+// those that wait for a slot arrive at once.
 func TestColdBursts(t *testing.T) {
-	if !testkit.Long() {
+	for i := range howMany(t, "bursts", 20, 1, 1) {
 		synctest.Test(t, func(t *testing.T) {
-			srv, _ := testkit.NewSandbox(t)
-			through := srv.Client()
-			cold := through.Transport.(*http.Transport)
-			dial := cold.DialContext
-			cold.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			srv, client := testkit.NewSandbox(t)
+			transport := srv.Client().Transport.(*http.Transport)
+			dial := transport.DialContext
+			transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)
 				return &coldConn{Conn: conn}, err
 			}
-			burst(t, srv, through, 120)
-		})
-		return
-	}
-	for i := range 20 {
-		callers := 300 - i%2*150
-		t.Run(fmt.Sprintf("%d: %d callers", i, callers), func(t *testing.T) {
-			srv := hotelstaystest.NewServer(nil)
-			defer srv.Close()
-			burst(t, srv, &http.Client{Transport: hotelstays.NewTransport()}, callers)
+			var wg sync.WaitGroup
+			for range 120 + i%2*180 {
+				wg.Go(func() {
+					_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+						DestinationName: srv.CityName(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(),
+					})
+					assert.NoError(t, err)
+				})
+			}
+			wg.Wait()
+			assert.Zero(t, srv.Ledger().RateLimited(""), "429s")
 		})
 	}
 }
@@ -146,24 +143,4 @@ func (c *coldConn) Write(b []byte) (int, error) {
 	}
 	c.warm = true
 	return c.Conn.Write(b)
-}
-
-// burst makes all calls at once, with a new client, and counts the 429s.
-func burst(t *testing.T, srv *hotelstaystest.Server, through *http.Client, callers int) {
-	client, err := hotelstays.New(srv.URL, ticketOf(srv), hotelstays.WithHTTPClient(through))
-	require.NoError(t, err)
-	defer client.CloseIdleConnections()
-	begin := time.Now()
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-				DestinationName: srv.CityName(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(),
-			})
-			assert.NoError(t, err)
-		})
-	}
-	wg.Wait()
-	t.Logf("%v", time.Since(begin).Round(time.Millisecond))
-	assert.Zero(t, srv.Ledger().RateLimited(""), "429s")
 }

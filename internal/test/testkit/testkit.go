@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -345,6 +347,14 @@ func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *
 	resp, err := client.Book(t.Context(), o.Request(reference))
 	require.NoError(t, err)
 	return resp.HotelOrder
+}
+
+// LiveHeap is the size of what a garbage collection leaves.
+func LiveHeap() int {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int(sample[0].Value.Uint64())
 }
 
 // Member is where a member of an object lies in a text.
