@@ -178,8 +178,7 @@ type chaosOutcome struct {
 func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
 	p, dies := w.process, w.maybe(percent)
 	if dies {
-		timer := time.AfterFunc(w.within(15*time.Minute), p.kill)
-		defer timer.Stop()
+		defer time.AfterFunc(w.within(15*time.Minute), p.kill).Stop()
 	}
 	outcome, err := f(p)
 	if !dies {
@@ -311,10 +310,8 @@ func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps b
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

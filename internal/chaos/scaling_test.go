@@ -36,11 +36,8 @@ func TestMiddleSeller(t *testing.T) {
 		w := newWorld(t, config)
 		chaostest.Inject(w.Server)
 		var clients []*hotelstays.Client
-		var limiters [addresses]hotelstays.RateLimiter
+		limiters := [addresses]hotelstays.RateLimiter{hotelstays.NewRateLimiter(nil), hotelstays.NewRateLimiter(nil)}
 		for i := range processes {
-			if i < addresses {
-				limiters[i] = hotelstays.NewRateLimiter(nil)
-			}
 			client, err := hotelstays.New(w.URL, ticketOf(w.Server), hotelstays.WithRateLimiter(limiters[i%addresses]),
 				hotelstays.WithHTTPClient(w.ClientFrom(fmt.Sprint("10.0.0.", 1+i%addresses))))
 			require.NoError(t, err)

@@ -216,7 +216,7 @@ func TestSaveVoucherWhileOthersDo(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "voucher.pdf")
 	var writers, readers sync.WaitGroup
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
 	for range savers {
 		writers.Go(func() {
 			for range saves {
@@ -226,17 +226,12 @@ func TestSaveVoucherWhileOthersDo(t *testing.T) {
 		})
 	}
 	readers.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(time.Millisecond):
-				assertWhole(t, path, size, "while others save")
-			}
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			assertWhole(t, path, size, "while others save")
 		}
 	})
 	writers.Wait()
-	close(done)
+	cancel()
 	readers.Wait()
 	assertWhole(t, path, size, "at last")
 	assertFiles(t, dir, "voucher.pdf")
