@@ -117,7 +117,7 @@ func TestColdBursts(t *testing.T) {
 			for range 120 + i%2*180 {
 				wg.Go(func() {
 					_, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-						DestinationName: srv.CityName(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(),
+						DestinationName: srv.CityName(0), CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults(), PageSize: 1,
 					})
 					assert.NoError(t, err)
 				})
