@@ -236,7 +236,7 @@ func cancelling(as string) func(*reply) {
 // A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
 // facts are right.
 func TestLawfulServicesBreakNoRule(t *testing.T) {
-	portion, adults := testkit.PortionOf(t, 3, 13), any(nil)
+	portion, adults := testkit.PortionOf(t, 6, 13), any(nil)
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault

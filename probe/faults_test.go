@@ -309,7 +309,7 @@ func TestFaultsAreFound(t *testing.T) {
 
 // eachBreaksItsRules expects that a fault of a service breaks the rules that are about it, and no other.
 func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T, fault) (*Report, error)) {
-	portion := testkit.PortionOf(t, 10, 41)
+	portion := testkit.PortionOf(t, 20, 41)
 	for name := range testkit.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
 		t.Run(name, func(t *testing.T) {
 			report, err := run(t, all[name])
@@ -340,7 +340,7 @@ func TestEveryRuleCanBreak(t *testing.T) {
 
 // Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
 func TestSurprisesBreakNoRule(t *testing.T) {
-	portion := testkit.PortionOf(t, 3, 11)
+	portion := testkit.PortionOf(t, 6, 11)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
 		return on("pageNum", 1, func(a *reply) {
