@@ -140,7 +140,7 @@ func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
 	t.Helper()
 	require.Len(t, h.live, 10)
 	first, peak := h.live[0], slices.Max(h.live)
-	t.Logf("live heap: %.1f MB after a tenth, at most %.1f MB", mb(first), mb(peak))
+	t.Logf("live heap: %d kB after a tenth, at most %d kB", first>>10, peak>>10)
 	assert.Less(t, peak, first+catalogueGrowth)
 
 	require.EqualValues(t, h.expected, h.n.Load())
@@ -150,5 +150,3 @@ func (h *hotelTally) check(t *testing.T, srv *hotelstaystest.Server) {
 	}
 	assert.Equal(t, want, h.sum.Load(), "every hotel once")
 }
-
-func mb(bytes int) float64 { return float64(bytes) / (1 << 20) }
