@@ -186,7 +186,7 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			taken, left, chosen := 0, 0, portionOf(t, 73, 211)
+			taken, left, chosen := 0, 0, portionOf(t, 43, 211)
 			for i := range d.body {
 				for c := range testkit.SomeOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
 					mutant := d.with(string(d.body))
@@ -231,7 +231,7 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			taken, chosen := 0, portionOf(t, 31, 83)
+			taken, chosen := 0, portionOf(t, 17, 83)
 			for _, m := range members(t, d.body) {
 				before, after := string(d.body[:m.Key]), string(d.body[m.End:])
 				key, value := string(d.body[m.Key:m.Value]), string(d.body[m.Value:m.End])

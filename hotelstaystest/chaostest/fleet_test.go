@@ -104,6 +104,7 @@ func TestProcess(t *testing.T) {
 	p := begin(t, "echo", "")
 	assert.Equal(t, "ready", lineOf(t, p))
 	require.NoError(t, p.Freeze())
+	require.NoError(t, p.Freeze(), "it stands still already")
 	_, err := fmt.Fprintln(p, "word")
 	require.NoError(t, err)
 	said := make(chan string, 1)

@@ -2,22 +2,16 @@
 
 package chaostest
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
-// Freeze stops the process with SIGSTOP, as if its machine were suspended, and returns when it stands still:
-// until then some of its threads may go on.
+// Freeze stops the process with SIGSTOP, as if its machine were suspended. On Linux it returns when the
+// whole process stands still.
 func (p *Process) Freeze() error {
 	if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for {
-		if _, err := syscall.Wait4(p.Cmd.Process.Pid, nil, syscall.WUNTRACED, nil); !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
+	awaitStop(p.Cmd.Process.Pid)
+	return nil
 }
 
 // Thaw continues a process after Freeze.

@@ -172,6 +172,10 @@ func oneOfManyLeases(c *leaseCase) {
 	if leases.Load() == 0 {
 		c.broken("no caller got the lease")
 	}
+	if c.bubble {
+		mustLease(c, c.a, k)
+		return
+	}
 	takeOver(c, c.a, k) // the last release may have failed among so many callers
 }
 

@@ -1,0 +1,14 @@
+package chaostest
+
+import "syscall"
+
+// awaitStop returns when the process has stopped or ended. A signal acts when the kernel next runs the
+// process, and until then some of its threads may go on.
+func awaitStop(pid int) {
+	const byPID, options = 1, syscall.WSTOPPED | syscall.WEXITED | syscall.WNOWAIT // which leaves its end to Cmd.Wait
+	for {
+		if _, _, err := syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), 0, options, 0, 0); err != syscall.EINTR {
+			return
+		}
+	}
+}
