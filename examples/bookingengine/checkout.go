@@ -13,12 +13,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// checkout is an attempt to book an offer, which a hotel's page has shown.
+// checkout is an attempt to book an offer, or before the guest has chosen it, what one begins with.
 type checkout struct {
 	// Reference is the same for every Book of the checkout. However often its form is sent, the
 	// service makes one order.
@@ -86,6 +88,17 @@ func (f *form) guests(travellers []traveller) (holder types.Holder, guests []typ
 	return holder, guests
 }
 
+// choose begins a checkout of an offer that the guest has seen.
+func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
+	co, known := s.offers.Get(r.PathValue("offer"))
+	if !known {
+		return errExpired
+	}
+	co.Reference = uuid.NewString()
+	s.checkouts.Add(co.Reference, co)
+	return s.check(w, r, co)
+}
+
 // unbooked is a page of a checkout that is not booked: it may have been the last room. Once it is
 // or may be booked, all its addresses lead to the order.
 func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
@@ -151,7 +164,7 @@ func (s *site) refresh(ctx context.Context, co checkout) (checkout, error) {
 	})
 }
 
-// check shows the offer as it is now: a guest has chosen it, or wants to book it once more.
+// check shows the offer as it is now.
 func (s *site) check(w http.ResponseWriter, r *http.Request, co checkout) error {
 	_, err := s.refresh(r.Context(), co)
 	return redirect(w, r, err, "/checkouts/"+co.Reference)

@@ -9,6 +9,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -36,7 +37,8 @@ type engine struct {
 
 	// In memory, the latest ones. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	checkouts *lru.Cache[string, checkout] // of each offer that a guest saw, by reference: prices never come from a browser
+	offers    *lru.Cache[string, checkout] // that a guest saw, and has not chosen: prices never come from a browser
+	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // of a checkout
 
 	stop     context.CancelFunc // of the journal
@@ -49,7 +51,8 @@ type engine struct {
 func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error) {
 	e := &engine{service: svc, db: db, log: log}
 	e.searches, _ = lru.New[string, search](1_000) // only a size below 1 is an error
-	e.checkouts, _ = lru.New[string, checkout](50_000)
+	e.offers, _ = lru.New[string, checkout](50_000)
+	e.checkouts, _ = lru.New[string, checkout](5_000)
 	e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append([]hotelstays.Option{
 		hotelstays.WithCurrency("EUR"), hotelstays.WithLogger(log), hotelstays.WithTraceIDFrom(pageIDOf)}, svc.options...)...)
 	if err != nil {
@@ -198,4 +201,4 @@ func (o order) Value() (driver.Value, error) {
 }
 
 // Scan reads what Value returned.
-func (o *order) Scan(data any) error { return json.Unmarshal([]byte(data.(string)), o) }
+func (o *order) Scan(data any) error { return json.Unmarshal(fmt.Appendf(nil, "%s", data), o) }

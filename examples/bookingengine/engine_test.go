@@ -34,6 +34,7 @@ func TestLostAnswerIsFoundOut(t *testing.T) {
 		assert.Contains(s.t, page, "We are finding out whether your room is booked")
 		assert.Contains(s.t, page, "Please do not book again: this page keeps itself up to date.")
 		assert.NotContains(s.t, page, "Check the offer again")
+		assert.Contains(s.t, page, price(selling(s.checkoutAt(address).Offer.TotalRate)))
 
 		s.srv.ClearFaults()
 		s.srv.SendWebhook(reference, types.EventOrderCreated)
@@ -102,7 +103,7 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		page := s.get(address)
 		assert.Contains(s.t, page, `<h2 id="status">We are checking this booking`)
-		for _, not := range []string{"confirm", "Booking number", "Cancel the booking", "Check the offer again"} {
+		for _, not := range []string{"confirm", "Booking number", "Cancel the booking", "Check the offer again", "Nothing was booked"} {
 			assert.NotContains(s.t, page, not)
 		}
 		assert.Equal(s.t, address, s.post(address+"/cancel", free))

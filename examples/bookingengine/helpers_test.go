@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -186,7 +187,7 @@ func (s *testSite) searchAddress(days int) string {
 
 var (
 	hotelLink       = regexp.MustCompile(`href="(/searches/[^"]+)"`)
-	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="([^"]+)/check"`)
+	refundableOffer = regexp.MustCompile(`(?s)class="good">Free cancellation.*?action="(/offers/[^"]+)"`)
 )
 
 // links returns the addresses of the hotels on a page.
@@ -197,7 +198,7 @@ func links(page string) (all []string) {
 	return all
 }
 
-// offer returns the address of the checkout of a refundable offer of a hotel.
+// offer returns the address of a refundable offer of a hotel.
 func (s *testSite) offer(hotel string) string {
 	s.t.Helper()
 	found := refundableOffer.FindStringSubmatch(s.get(hotel))
@@ -205,8 +206,8 @@ func (s *testSite) offer(hotel string) string {
 	return found[1]
 }
 
-// rooms returns the address of a search's first hotel, and of the checkout of a refundable offer.
-func (s *testSite) rooms(days int) (hotel, checkout string) {
+// rooms returns the address of a search's first hotel, and of a refundable offer.
+func (s *testSite) rooms(days int) (hotel, offer string) {
 	s.t.Helper()
 	hotels := links(s.get(s.searchAddress(days)))
 	require.NotEmpty(s.t, hotels)
@@ -216,14 +217,17 @@ func (s *testSite) rooms(days int) (hotel, checkout string) {
 // toCheckout chooses an offer for a stay that starts in some days, and returns the address of its checkout.
 func (s *testSite) toCheckout(days int) string {
 	s.t.Helper()
-	_, checkout := s.rooms(days)
-	return s.post(checkout+"/check", nil)
+	_, offer := s.rooms(days)
+	return s.post(offer, nil)
 }
 
-// checkoutAt returns the checkout of an address.
+// checkoutAt returns the checkout of an address, or what an offer begins with.
 func (s *testSite) checkoutAt(address string) checkout {
 	s.t.Helper()
-	co, known := s.checkouts.Get(strings.TrimPrefix(address, "/checkouts/"))
+	co, known := s.checkouts.Get(path.Base(address))
+	if !known {
+		co, known = s.offers.Get(path.Base(address))
+	}
 	require.True(s.t, known)
 	return co
 }

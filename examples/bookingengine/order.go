@@ -191,7 +191,11 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 		if err != nil {
 			return err
 		}
-		return change(r.Context(), tx, reference, func(o *order) { o.State, o.Since, o.Problem = cancelling, time.Now(), nil })
+		return change(r.Context(), tx, reference, func(o *order) {
+			if o.State == booked { // the hotel has not cancelled it meanwhile
+				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
+			}
+		})
 	})
 	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
 		err = nil // the same form, once more

@@ -169,7 +169,7 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// room is a type of room with its offers, each with the checkout that begins when a guest chooses it.
+// room is a type of room with its offers, each as the checkout that begins when a guest chooses it.
 type room struct {
 	Name   string
 	Offers []checkout
@@ -203,7 +203,7 @@ func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
 			}
 			co := checkout{Reference: uuid.NewString(), SearchID: found.ID, SessionID: req.SessionID,
 				Hotel: hotel, Room: shown.Name, Occupancies: req.RoomOccupancies, Offer: rate}
-			s.checkouts.Add(co.Reference, co)
+			s.offers.Add(co.Reference, co)
 			shown.Offers = append(shown.Offers, co)
 		}
 		if len(shown.Offers) > 0 {

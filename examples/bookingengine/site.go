@@ -34,6 +34,7 @@ func newSite(ctx context.Context, e *engine) *site {
 	pages.Handle("GET /{$}", s.page(s.home))
 	pages.Handle("GET /hotels", s.page(s.hotels))
 	pages.Handle("GET /searches/{search}/hotels/{hotel}", s.page(s.hotel))
+	pages.Handle("POST /offers/{offer}", s.page(s.choose))
 	pages.Handle("GET /checkouts/{reference}", s.page(s.unbooked(s.checkout)))
 	pages.Handle("GET /checkouts/{reference}/{form}", s.page(s.unbooked(s.checkout)))
 	pages.Handle("POST /checkouts/{reference}/check", s.page(s.unbooked(s.check)))

@@ -133,10 +133,10 @@ func TestGuestFormSaysWhatIsWrong(t *testing.T) {
 
 func TestMovedPriceNeedsConsent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		_, address := s.rooms(60)
-		rate := s.checkoutAt(address).Offer.RatePkgID
+		_, offer := s.rooms(60)
+		rate := s.checkoutAt(offer).Offer.RatePkgID
 		s.srv.MoveRate(rate, 10)
-		s.post(address+"/check", nil)
+		address := s.post(offer, nil)
 		page := s.get(address)
 		assert.Contains(t, page, "The offer has changed")
 		assert.Regexp(t, `The price was EUR\x{a0}[\d,.]+ when you saw this offer, and is EUR\x{a0}[\d,.]+ now\.`, page)
@@ -155,6 +155,7 @@ func TestMovedPriceNeedsConsent(t *testing.T) {
 		form := guests()
 		form.Set("version", "3")
 		assert.Contains(t, s.post(address+"/book", form), "/orders/")
+		s.shows(s.post(offer, nil), "The offer has changed") // who chooses it again has agreed to nothing
 	})
 }
 
@@ -174,9 +175,9 @@ func TestLowerPriceNeedsNoConsent(t *testing.T) {
 
 func TestSoldOutRoom(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		hotel, address := s.rooms(60)
-		s.srv.CloseRate(s.checkoutAt(address).Offer.RatePkgID)
-		s.post(address+"/check", nil)
+		hotel, offer := s.rooms(60)
+		s.srv.CloseRate(s.checkoutAt(offer).Offer.RatePkgID)
+		address := s.post(offer, nil)
 		page := s.get(address)
 		assert.Contains(t, page, "This room is sold out")
 		assert.Contains(t, page, hotel, "the way to other rooms")
@@ -296,12 +297,13 @@ func TestHotelsThatBreakOff(t *testing.T) {
 // a new search.
 func TestServiceForgets(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		hotel, checkout := s.rooms(60)
+		hotel, offer := s.rooms(60)
+		checkout := s.post(offer, nil)
 		s.status(hotelstays.OpHotelRates, 400, 1)
 		s.status(hotelstays.OpCheckAvail, 400, -1)
 		for _, w := range []*httptest.ResponseRecorder{
-			s.send(http.MethodGet, hotel, nil), s.send(http.MethodPost, checkout+"/check", nil),
-			s.send(http.MethodPost, checkout+"/book", guests()),
+			s.send(http.MethodGet, hotel, nil), s.send(http.MethodPost, offer, nil),
+			s.send(http.MethodPost, checkout+"/check", nil), s.send(http.MethodPost, checkout+"/book", guests()),
 		} {
 			assert.Equal(t, http.StatusNotFound, w.Code)
 			assert.Contains(t, w.Body.String(), "Please search again")
