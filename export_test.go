@@ -18,6 +18,14 @@ var DecodeTarget = decodeTarget
 func Mutates(op Operation) bool       { return operations[op].mutates }
 func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
+// OptionNames are the names of all options of calls.
+func OptionNames() (names []string) {
+	for _, rule := range optionRules {
+		names = append(names, rule.name)
+	}
+	return names
+}
+
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
