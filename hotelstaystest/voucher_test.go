@@ -130,7 +130,7 @@ func TestVoucherSizes(t *testing.T) {
 		"HTTP %d, %d bytes; %s", status, len(doc), r.body)
 	at := issued(t, Config{VoucherSize: maxInline})
 	c := &call{account: at.s.AppKey}
-	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references{CustomerReferenceNo: "ref"}, true})
+	_, err := runOrderVoucher(at.s, c, &orderVoucherRequest{references: references{CustomerReferenceNo: "ref"}, IncludeDocument: true})
 	failIf(t, err != nil, "exactly at the limit: %v", err)
 }
 
