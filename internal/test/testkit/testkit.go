@@ -201,10 +201,10 @@ func Operations() (ops []hotelstays.Operation) {
 // Call makes one call of an operation and returns its error.
 type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
 
-// Calls has a well-formed call of every operation. Its sessions and references are made up: it is
-// for tests of what surrounds an operation.
-func Calls() map[hotelstays.Operation]Call {
-	offer := Offer{Session: "session", RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
+// Calls has a well-formed call of every operation. Its references are made up, and so is the session
+// if none is given: it is for tests of what surrounds an operation.
+func Calls(session ...string) map[hotelstays.Operation]Call {
+	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
 	fields := map[string]any{ // by their names; other required ones have a value for their type
 		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(), "DestinationID": "place", "RegionCode": int64(1),
 		"SessionID": offer.Session, "CustomerReferenceNo": "ref-1",
