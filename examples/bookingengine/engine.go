@@ -37,7 +37,7 @@ type engine struct {
 
 	// In memory, the latest ones. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // that a guest saw, and has not chosen: prices never come from a browser
+	offers    *lru.Cache[string, checkout] // that a guest saw: prices never come from a browser
 	checkouts *lru.Cache[string, checkout] // by reference
 	changing  sync.Mutex                   // of a checkout
 

@@ -1,4 +1,4 @@
-// Package chaos has the tests that break things on purpose or take many clients and real
+// Package chaos has the tests that break things on purpose, or take many clients or real
 // time: bookings through faults and dying processes, bursts of callers, a whole catalogue, and
 // files at every stage of their writing.
 //
