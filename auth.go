@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -39,8 +40,8 @@ func (t TicketCredential) request() *TicketRequest {
 
 func (t TicketCredential) snapshot() Credential   { return t }
 func (t TicketCredential) validate(v *validation) { t.request().validate(v) }
-func (t TicketCredential) id() string             { return "ticket:" + t.AppKey }
-func (t TicketCredential) account() string        { return t.id() }
+func (t TicketCredential) account() string        { return "ticket:" + t.AppKey }
+func (t TicketCredential) tokenID() string        { return hashed(t.account(), t.AppSecret.Reveal()) }
 func (t TicketCredential) secret() types.Secret   { return t.AppSecret }
 func (t TicketCredential) callbacks() bool        { return true }
 
@@ -80,9 +81,9 @@ func (o OAuthCredential) validate(v *validation) {
 	}
 }
 
-func (o OAuthCredential) id() string {
+func (o OAuthCredential) tokenID() string {
 	scopes := slices.Sorted(slices.Values(o.Scopes))
-	return fmt.Sprintf("oauth:%s:%s", o.ClientID, joinScopes(scopes))
+	return hashed(o.account(), joinScopes(scopes), o.ClientSecret.Reveal())
 }
 
 func (o OAuthCredential) account() string      { return "oauth:" + o.ClientID }
@@ -111,7 +112,7 @@ func (t TokenCredential) validate(v *validation) {
 	v.secret("Token", t.Token.Reveal())
 }
 
-func (t TokenCredential) id() string           { return "" }
+func (t TokenCredential) tokenID() string      { return "" }
 func (t TokenCredential) account() string      { return "token:" + t.Token.Reveal() }
 func (t TokenCredential) secret() types.Secret { return t.Token }
 func (t TokenCredential) callbacks() bool      { return true } // it may be a ticket
@@ -181,8 +182,16 @@ func (r *TicketRequest) parts() parts {
 
 func (*TicketRequest) check(resp *TicketResponse, a *callAnswer) error {
 	a.secrets = append(a.secrets, resp.Ticket.Reveal())
-	if resp.Ticket.IsZero() {
-		return missing("data.ticket")
+	return checkToken("data.ticket", resp.Ticket)
+}
+
+// checkToken refuses a token with which every call would fail.
+func checkToken(field string, token types.Secret) error {
+	switch {
+	case token.IsZero():
+		return missing(field)
+	case !isHeaderValue(token.Reveal()):
+		return fmt.Errorf("%s has characters that a header cannot carry, or spaces at its ends", field)
 	}
 	return nil
 }
@@ -231,11 +240,15 @@ func (r *OAuthTokenRequest) parts() parts {
 }
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *callAnswer) error {
-	a.secrets = append(a.secrets, resp.AccessToken.Reveal())
-	if resp.AccessToken.IsZero() {
-		return missing("access_token")
+	var bare OAuthTokenResponse // beside the envelope's data
+	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, decodeTarget(&bare, false), false); err != nil {
+		bare = OAuthTokenResponse{}
 	}
-	return nil
+	a.secrets = append(a.secrets, bare.AccessToken.Reveal(), resp.AccessToken.Reveal())
+	if !resp.AccessToken.IsZero() && !bare.AccessToken.IsZero() && !resp.AccessToken.Equal(bare.AccessToken) {
+		return errTwoTokens
+	}
+	return checkToken("access_token", resp.AccessToken)
 }
 
 func joinScopes(scopes []types.Scope) string {

@@ -18,6 +18,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -170,6 +171,58 @@ func TestTokenAnswersAreSmall(t *testing.T) {
 	}
 }
 
+// A token that no header can carry is as none: Book is not sent, and its outcome is known.
+func TestBookWithoutAUsableToken(t *testing.T) {
+	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret-1")}
+	oauth := hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret-1")}
+	page := "<html>" + strings.Repeat("x", 2<<20)
+	ok := func(body string) fixedAnswer { return fixedAnswer{Status: 200, Body: body} }
+	for name, tc := range map[string]struct {
+		cred   hotelstays.Credential
+		answer fixedAnswer
+	}{
+		"a large page":               {ticket, fixedAnswer{Status: 200, Body: page}},
+		"a large page with 502":      {ticket, fixedAnswer{Status: 502, Body: page}},
+		"a large page, announced":    {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
+		"a large page for OAuth":     {oauth, fixedAnswer{Status: 200, Body: page}},
+		"a line break":               {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
+		"a NUL":                      {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
+		"spaces":                     {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
+		"spaces at its end":          {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
+		"none":                       {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
+		"a line break for OAuth":     {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
+		"a line break, no envelope":  {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
+		"two tokens":                 {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
+		"two tokens, one is a blank": {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			client := clientWith(t, &tc.answer, tc.cred)
+			begun := time.Now()
+			for name, call := range map[string]testkit.Call{
+				"Book":           operationCalls[hotelstays.OpBook],
+				"QueryOrders":    operationCalls[hotelstays.OpQueryOrders],
+				"BookAndRecover": testkit.Helpers("")["BookAndRecover"],
+			} {
+				err := call(t.Context(), client)
+				transport := errorAs[*hotelstays.TransportError](t, err, name)
+				assert.True(t, transport.NoToken && !transport.Sent, name)
+				unusable := errorAs[*hotelstays.DecodeError](t, err, name)
+				assert.Contains(t, []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpOAuthToken}, unusable.Operation, name)
+				assert.Equal(t, hotelstays.KindDecode, hotelstays.KindOf(err), name)
+				assert.NotContains(t, err.Error(), "tok-", name)
+			}
+			assert.Zero(t, time.Since(begun), "nothing waits for an order")
+			for _, sent := range tc.answer.Sent {
+				assert.Regexp(t, "^/api/(auth|v1/oauth)/", sent.URL.Path)
+			}
+		})
+	}
+	client := clientWith(t, saying(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-one-111"}}`), oauth)
+	resp, err := client.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "c", ClientSecret: types.NewSecret("secret-1")})
+	require.NoError(t, err, "the same token twice")
+	assert.Equal(t, "tok-one-111", resp.AccessToken.Reveal())
+}
+
 // Tickets that are accepted and do not last are fetched ever more rarely, and the error says when.
 func TestTicketsThatDoNotLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -206,34 +259,62 @@ func TestTokenStoreIsShared(t *testing.T) {
 		w.RevokeTokens()
 		both()
 		assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
-		assert.WithinDuration(t, time.Now().Add(time.Hour), store.held[w.URL+" ticket:"+w.AppKey].Expiry, time.Second)
-		assert.Len(t, store.held, 1)
+		require.Len(t, store.held, 1)
+		for _, token := range store.held {
+			assert.WithinDuration(t, time.Now().Add(time.Hour), token.Expiry, time.Second)
+		}
 	})
 }
 
-// Tokens of other environments, credentials and scopes are other tokens. One that the
-// caller got elsewhere is not shared.
+// Credentials share a token only if all their parts are equal, the secret too. A token that the caller
+// got elsewhere is not shared.
 func TestKeysOfATokenStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	const url = "https://api.example.test"
+	ticket := func(key, secret string) hotelstays.Credential {
+		return hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)}
+	}
+	oauth := func(id, secret string, scopes ...types.Scope) hotelstays.Credential {
+		return hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(secret), Scopes: scopes}
+	}
+	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"t","access_token":"t","orders":[]}}`}
+	used := map[string]bool{}
+	keyOf := func(base string, cred hotelstays.Credential) string {
 		store := newMemoryStore()
-		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
-		oauth := func(scopes ...types.Scope) hotelstays.Credential {
-			return hotelstays.OAuthCredential{ClientID: w.ClientID, ClientSecret: types.NewSecret(w.ClientSecret), Scopes: scopes}
+		client := clientAt(t, base, cred, service, hotelstays.WithTokenStore(store))
+		require.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), client))
+		return strings.Join(slices.Collect(maps.Keys(store.held)), "|")
+	}
+	for i, same := range [][]hotelstays.Credential{
+		{ticket("acme", "secret-1"), ticket("acme", "secret-1")},
+		{ticket("acme", "secret-2")},
+		{ticket("acmes", "ecret-1")},
+		{oauth("acme", "secret-1")},
+		{oauth("acme", "secret-1", "content:read")},
+		{oauth("acme", "secret-2", "content:read")},
+		{oauth("acme:content", "secret-1", "read")},
+		{oauth("acme", "secret-1", "content:read", "search:read"), oauth("acme", "secret-1", "search:read", "content:read")},
+	} {
+		key := keyOf(url, same[0])
+		assert.NotContains(t, used, key, "%d", i)
+		assert.NotContains(t, key, "secret-")
+		used[key] = true
+		for _, cred := range same[1:] {
+			assert.Equal(t, key, keyOf(url, cred), "%d", i)
 		}
-		clients := []*hotelstays.Client{w.client}
-		for _, cred := range []hotelstays.Credential{
-			oauth(types.ScopeBookingRead),
-			oauth(types.ScopeSearchRead, types.ScopeBookingRead), oauth(types.ScopeBookingRead, types.ScopeSearchRead),
-			hotelstays.TokenCredential{Token: types.NewSecret("token")},
-		} {
-			clients = append(clients, w.connect(t, cred, hotelstays.WithTokenStore(store)))
-		}
-		callAll(t.Context(), clients...)
-		assert.ElementsMatch(t, []string{
-			w.URL + " ticket:" + w.AppKey,
-			w.URL + " oauth:" + w.ClientID + ":booking:read",
-			w.URL + " oauth:" + w.ClientID + ":booking:read search:read",
-		}, slices.Collect(maps.Keys(store.held)))
+	}
+	assert.NotContains(t, used, keyOf(url+"/test", ticket("acme", "secret-1")))
+	assert.Empty(t, keyOf(url, bearerToken("token-1")))
+}
+
+func TestWrongSecretFindsNoSharedToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(newMemoryStore()))
+		require.Empty(t, callAll(t.Context(), w.client))
+		guessed, err := w.client.WithCredential(hotelstays.TicketCredential{AppKey: w.AppKey, AppSecret: types.NewSecret("a guess")})
+		require.NoError(t, err)
+		failed := callAll(t.Context(), guessed)
+		require.Len(t, failed, 1)
+		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -71,7 +72,7 @@ type BookRequest struct {
 }
 
 func (r *BookRequest) parts() parts {
-	return parts{body: r.wire(), session: r.SessionID, reference: r.CustomerReferenceNo, secrets: r.passports()}
+	return parts{body: r.wire(), session: r.SessionID, reference: r.CustomerReferenceNo, secrets: r.passports(), guests: r.personal()}
 }
 
 func (r *BookRequest) validate(v *validation) {
@@ -134,6 +135,21 @@ func (r *BookRequest) passports() []types.Secret {
 		numbers[i] = g.PassportNumber
 	}
 	return numbers
+}
+
+// personal returns what else the request says about people: each part of a name, and all of the rest.
+func (r *BookRequest) personal() []string {
+	words := []string{r.Holder.Email}
+	if r.Holder.Phone != nil {
+		words = append(words, r.Holder.Phone.Number)
+	}
+	words = append(words, strings.Fields(r.Holder.FirstName+" "+r.Holder.LastName)...)
+	for _, g := range r.Guests {
+		words = append(words, string(g.DateOfBirth))
+		words = append(words, strings.Fields(g.FirstName+" "+g.LastName)...)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 func (v *validation) callback(url string) {

@@ -13,9 +13,10 @@ import (
 
 // ValidateCallbackURL checks a URL as Book checks its CallbackURL: https with a public host. Like the
 // service, it refuses loopback, private and shared addresses, localhost, single-label names,
-// *.internal and *.local; it also refuses reserved and link-local addresses, unusual notations of an
-// address, and names that are not ASCII. The error is a *ValidationError. It resolves no names; the
-// service does before each delivery, and delivers only to public addresses.
+// *.internal and *.local. It also refuses *.localhost, multicast and link-local addresses, addresses that
+// IANA reserves (for documentation, benchmarks, protocols, or later use) or that hold an IPv4 address,
+// unusual notations of an address, and names that are not ASCII. The error is a *ValidationError. It
+// resolves no names; the service does before each delivery, and delivers only to public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
 	if problem := callbackProblem(raw); problem != "" {
@@ -55,7 +56,7 @@ func hostProblem(host string) string {
 	case len(labels) == 1 || slices.Contains([]string{"localhost", "internal", "local"}, last):
 		return "its host is not a public name"
 	case last[0] >= '0' && last[0] <= '9': // 127.1, 0x7f.0.0.1
-		return "its host is an IP address in an unusual notation; write it as 192.0.2.1"
+		return "its host is an IP address in an unusual notation; write it as four decimal numbers"
 	}
 	return ""
 }
@@ -77,8 +78,17 @@ var (
 		netip.MustParsePrefix("100.64.0.0/10"), // shared
 		netip.MustParsePrefix("240.0.0.0/4"),   // reserved
 		netip.MustParsePrefix("192.0.0.0/24"),  // IETF protocols; a cloud has its metadata here
-		netip.MustParsePrefix("2001::/32"),     // Teredo
-		netip.MustParsePrefix("2002::/16"),     // 6to4
+		netip.MustParsePrefix("192.0.2.0/24"),  // documentation, as the next two
+		netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"),
+		netip.MustParsePrefix("192.88.99.0/24"), // relays of 6to4
+		netip.MustParsePrefix("198.18.0.0/15"),  // benchmarks
+		netip.MustParsePrefix("2001:2::/48"),    // benchmarks
+		netip.MustParsePrefix("2001:10::/28"),   // ORCHID
+		netip.MustParsePrefix("2001:db8::/32"),  // documentation, as the next one
+		netip.MustParsePrefix("3fff::/20"),
+		netip.MustParsePrefix("2001::/32"), // Teredo
+		netip.MustParsePrefix("2002::/16"), // 6to4
 	}
 )
 

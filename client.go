@@ -50,10 +50,10 @@ type Credential interface {
 	validate(*validation)
 	// snapshot is a copy that the caller cannot change.
 	snapshot() Credential
-	// id names the tokens of a TokenStore, without a secret. It is empty for a token that
-	// is neither renewed nor shared.
-	id() string
-	// account identifies the account. It may hold a secret, so it is only ever hashed.
+	// tokenID names the credential's token in a TokenStore. It hashes the secret, so that a wrong secret
+	// finds no token. It is empty for a token that is neither renewed nor shared.
+	tokenID() string
+	// account identifies the account, whatever its secret. It may hold a token, so it is only ever hashed.
 	account() string
 	secret() types.Secret
 	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
@@ -148,7 +148,7 @@ func (v *validation) credential(cred Credential) Credential {
 func (c *Client) newTokenCache() *token.Cache {
 	cache := &token.Cache{
 		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return c.cred.fetch(ctx, c) },
-		Renewable: c.cred.id() != "",
+		Renewable: c.cred.tokenID() != "",
 		IsRefusal: refusesCredential,
 		Advise:    adviseOnToken,
 		Log:       c.log,
@@ -156,7 +156,7 @@ func (c *Client) newTokenCache() *token.Cache {
 			return redact.Set{secret.Reveal(), c.cred.secret().Reveal()}.Text(text)
 		},
 	}
-	shareToken(cache, c.store, c.baseURL, c.cred.id())
+	shareToken(cache, c.store, c.baseURL, c.cred.tokenID())
 	return cache
 }
 
@@ -210,6 +210,7 @@ type parts struct {
 	session   string         // sent as Session-Id
 	reference string         // names the order when the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors
+	guests    []string       // words that are kept out of what the service wrote
 }
 
 // responseTo is what every *XResponse implements.
@@ -311,7 +312,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	}
 	x.session = p.session
 	x.answer = callAnswer{facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
-		keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
+		guests: p.guests, keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
 	}
@@ -393,6 +394,7 @@ func (x *exchange) call() *transport.Call {
 		Timeout:        x.ownTimeout,
 		AttemptTimeout: x.attemptTimeout,
 		Policy:         policy,
+		Quota:          c.quota,
 		Log:            c.log,
 		Scrub:          x.answer.scrubAttempt,
 		Timeline:       x.watch.timeline(),
@@ -412,9 +414,6 @@ func (x *exchange) call() *transport.Call {
 		x.sending.TokenSource = c.tokens
 	}
 	x.sending.Policy.MaxBody = x.answer.maxBytes
-	if !x.set.recovers {
-		x.sending.Quota = c.quota
-	}
 	return &x.sending
 }
 

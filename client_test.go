@@ -123,7 +123,7 @@ func TestWithCredential(t *testing.T) {
 			assert.Equal(t, 7*time.Second, time.Until(deadline))
 		}
 		assert.Equal(t, 4, observed, "with the ticket")
-		assert.Contains(t, store.held, "https://api.example.test ticket:key")
+		assert.Len(t, store.held, 1, "the shared ticket")
 
 		_, err = base.WithCredential(nil, nil, hotelstays.WithMarket("x"))
 		assert.Equal(t, []string{"WithMarket", "cred", "opts"}, faultPaths(t, err))
@@ -575,7 +575,7 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 }
 
 // In an outage the calls of a client are sent once each, when its retries are spent, and their
-// errors say so. The polls of a recovery are retried all the same.
+// errors say so. A recovery makes each of its polls, with one request.
 func TestRetriesInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 503, Body: `{"code":9,"msg":"down"}`}
@@ -592,10 +592,10 @@ func TestRetriesInAnOutage(t *testing.T) {
 		assert.Len(t, service.Sent, 300+100+1, "accounts share the retries")
 
 		recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-		outcome, err := client.StepRecovery(t.Context(), recovery)
+		outcome, err := client.RecoverBooking(t.Context(), recovery)
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.KindServerError, hotelstays.KindOf(outcome.Err))
-		assert.Len(t, service.Sent, 300+100+1+4)
+		assert.Len(t, service.Sent, 300+100+1+6)
 	})
 }
 
@@ -606,6 +606,21 @@ func TestNewTakesTheDefaultTLS(t *testing.T) {
 		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
 		assert.NoError(t, err)
 	}
+}
+
+// A program may change http.DefaultTransport at any time, and no token goes over an old TLS.
+func TestDefaultTransportWithOldTLS(t *testing.T) {
+	defer func(kept http.RoundTripper) { http.DefaultTransport = kept }(http.DefaultTransport)
+	before, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{}),
+		hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	http.DefaultTransport = &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS11},
+		DialContext: func(context.Context, string, string) (net.Conn, error) { panic("it connects") }}
+	_, err = hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{}))
+	assert.Equal(t, []string{"WithHTTPClient"}, faultPaths(t, err))
+	var failed *hotelstays.TransportError
+	require.ErrorAs(t, operationCalls[hotelstays.OpBook](t.Context(), before), &failed)
+	assert.False(t, failed.Sent)
 }
 
 // A caller's http.Client without a Transport sends through http.DefaultTransport, also
@@ -640,6 +655,7 @@ func TestMockedDefaultTransport(t *testing.T) {
 func TestRefusingProxyIsNamed(t *testing.T) {
 	tr := hotelstays.NewTransport()
 	defer tr.CloseIdleConnections()
+	assert.NotNil(t, tr.Proxy, "by default the environment names the proxy")
 	tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example:3128", User: url.UserPassword("user", "password")})
 	tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()

@@ -125,13 +125,12 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 }
 
 // HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page on. The
-// default page size is types.MaxMetadataPageSize. An error is yielded once and ends the iteration. A
-// page that repeats an earlier one although HasMore is set is a *PageError, and so is the eleventh
-// empty one in a row.
+// default page size is types.MaxMetadataPageSize. An error is yielded once and ends the iteration. The
+// listing ends as that of HotelListPages does.
 //
 // By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n pages under
-// way or unread, in the same order, as far as Total shows that they exist. HasMore decides whether
-// another page follows. Leaving the loop stops all calls.
+// way or unread, in the same order, as far as Total shows that they exist. Leaving the loop stops all
+// calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest,
 	opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
@@ -178,7 +177,8 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 	for i, h := range r.HotelsMetadata {
 		ids[i] = h.HotelID + "\x00" + h.PlatformHotelID
 	}
-	return paging.Info{IDs: ids, More: r.Page.HasMore, Total: r.Page.Total, RequestID: r.Meta.RequestID}
+	return paging.Info{IDs: ids, More: r.Page.HasMore, Total: r.Page.Total, LeftOut: r.Meta.MismatchCount > 0,
+		RequestID: r.Meta.RequestID}
 }
 
 // PageError reports a listing that is incomplete: a page repeats an earlier one, or is the eleventh

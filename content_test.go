@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -216,7 +217,9 @@ func TestIteratorsRefuse(t *testing.T) {
 
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
-	pages [][]string // the hotels of each, "id/platform id"; more is promised on all but the last
+	pages  [][]string // the hotels of each, "id/platform id"; more is promised on all but the last
+	silent bool       // hasMore is left out
+	total  int        // left out if 0
 
 	mu       sync.Mutex
 	asked    []int
@@ -243,10 +246,16 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 			hotels = append(hotels, map[string]string{"id": id, "hotelId": id, "platformHotelId": platform})
 		}
 	}
-	more := num < len(s.pages)
-	body, err := json.Marshal(map[string]any{"code": 0, "data": map[string]any{
-		"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)}, "hasMore": more,
-		"hotelsMetadata": hotels, "page": map[string]any{"hasMore": more},
-	}})
+	page := map[string]any{}
+	if !s.silent {
+		page["hasMore"] = num < len(s.pages)
+	}
+	if s.total > 0 {
+		page["total"] = s.total
+	}
+	data := map[string]any{"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)},
+		"hotelsMetadata": hotels, "page": page}
+	maps.Copy(data, page) // of a search they are no object of their own
+	body, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
 }

@@ -76,7 +76,9 @@ func TestDo(t *testing.T) {
 		_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Operation: "Amend"})
 		require.NoError(t, err, "the data is dropped")
 		assert.Equal(t, "{}", body)
-		assert.Equal(t, []hotelstays.Operation{newPath, newPath, "Amend"}, seen)
+		_, err = client.Do(t.Context(), &hotelstays.DoRequest{Path: "/api/search/destinations", Operation: "Places", Idempotent: true})
+		require.NoError(t, err)
+		assert.Equal(t, []hotelstays.Operation{newPath, newPath, "Amend", "Places"}, seen)
 
 		for data, want := range map[string]any{`,"data":[1.50]`: []any{1.5}, `,"data":"x"`: "x", "": nil, `,"data":null`: nil} {
 			answer = `{"code":0` + data + `}`

@@ -27,7 +27,7 @@
 //	HotelRates       all offers of one hotel
 //	CheckAvail       one offer as it is now; CompareOffer lists what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the order, once its status is no longer 0 or 1, which are open
+//	AwaitOrder       the order, once its status is no longer 0 or 1, which count as open
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
 //
@@ -54,7 +54,8 @@
 // answers; the build tag hotelstays_stdjson selects reflection and encoding/json.
 //
 // A field of another type than documented stays empty, and a number in the place of text is read as its
-// digits; ResponseMeta.Mismatches lists both, and says what else is left out. CheckAvail, OrderVoucher,
+// digits; ResponseMeta.Mismatches lists both, and says what else is left out. The status of an order is then
+// types.OrderStatusUnreadable, because 0 means open. An integer may be written 2.0. CheckAvail, OrderVoucher,
 // Ticket and OAuthToken are strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name
 // that differs from code, data or orders in letter case alone makes an answer unusable.
 //
@@ -66,17 +67,18 @@
 // An operation returns one of these, for errors.As; a helper may also wrap ctx.Err() or your
 // own error. Check for [*OutcomeUnknownError] first: it wraps another.
 //
-//	*ValidationError        the input is invalid; lists all faults; nothing was sent
-//	*OutcomeUnknownError    Book or Cancel may have been executed
-//	*APIError               the service, or something in front of it, refused or failed
-//	*TransportError         no answer; Sent reports whether the request may have arrived
-//	*DecodeError            the answer cannot be read
-//	*OrderNotFoundError     no order under the reference, of FindOrder or AwaitOrder
-//	*ReferenceReusedError   the order under this reference has other dates
-//	*PageError              a list ends early; what came before is correct
-//	*BatchError             one batch of HotelListBatches failed; the others go on
-//	*VoucherError           the document is missing or not the one that was issued
-//	*WebhookError           the delivery is not to be trusted
+//	*ValidationError          the input is invalid; lists all faults; nothing was sent
+//	*OutcomeUnknownError      Book or Cancel may have been executed
+//	*APIError                 the service, or something in front of it, refused or failed
+//	*TransportError           no answer; Sent reports whether the request may have arrived
+//	*DecodeError              the answer cannot be read
+//	*OrderNotFoundError       no order under the reference, of FindOrder or AwaitOrder
+//	*AmbiguousReferenceError  several orders under the reference, of what reads one
+//	*ReferenceReusedError     the order under this reference has other dates
+//	*PageError                a list ends early; what came before is correct
+//	*BatchError               one batch of HotelListBatches failed; the others go on
+//	*VoucherError             the document is missing or not the one that was issued
+//	*WebhookError             the delivery is not to be trusted
 //
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged]. [KindOf] returns
 // one word for each error type and each sentinel. Each error type is a group for log/slog, with kind,
@@ -116,13 +118,13 @@
 // end in a 429 do not count. Before the next attempt it waits for the answer's Retry-After (a 429
 // without one: 1 s), plus a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It
 // returns the failure at once if that wait would pass the deadline, or if Retry-After is above 60 s. A
-// 429 pauses its operation for all callers until Retry-After is over, but for a day at most, and for a
-// minute if it is not enveloped. Each attempt has a new Request-Id ([WithRequestID]); all of them share
-// the Trace-Id ([WithTraceIDFrom]).
+// 429 pauses its operation for all callers until Retry-After is over: with the code 100000429 for a day
+// at most, else for a minute at most. Each attempt has a new Request-Id ([WithRequestID]); all of them
+// share the Trace-Id ([WithTraceIDFrom]).
 //
 // In an outage a client makes few retries: it has 500 points, a retry takes 5, or 10 after a time-out,
-// and a call that is answered gives 1 back. First attempts, waits after a 429 and the polls of a
-// recovery are always made.
+// and a call that is answered gives 1 back. First attempts and waits after a 429 are always made. So is
+// each poll of a recovery: once the points are spent, a poll is one request.
 //
 // After an unknown outcome, an [*OutcomeUnknownError], do not send it again: QueryOrders shows what
 // happened.
@@ -162,7 +164,7 @@
 //
 // [Client.SaveVoucher], [Client.OpenVoucher] and [Client.DownloadVoucher] return only a document whose
 // SHA-256 is as issued, from public hosts or those of [WithVoucherHosts]. The function of a
-// [NewWebhookHandler] succeeds once per event. Events overtake each other, so ask QueryOrders for the
+// [NewWebhookHandler] succeeds once per event. Events may overtake each other, so ask QueryOrders for the
 // current state. A [WakeHub] makes a wait poll at once.
 //
 // # Testing

@@ -138,7 +138,7 @@ func (e *TransportError) details() details {
 // LogValue is like that of APIError. With no_token, status and code are those of the call for the token.
 func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
-// DecodeError reports an answer that cannot be used: it is no envelope, lacks a required field, has a
+// DecodeError reports an answer that cannot be used: it is no envelope, lacks what the call is for, has a
 // field of another type than documented (where ResponseMeta.Mismatches does not list them), has a
 // documented name twice or one of code, data and orders in another letter case, is of another order,
 // or is larger than WithMaxResponseBytes.

@@ -165,7 +165,8 @@ var (
 	ErrDuplicateBooking = newSentinel(KindDuplicateBooking, "an active booking has the same content")
 	// ErrVoucherTooLarge: the document is above 8 MB and is not inlined (code 100001005).
 	ErrVoucherTooLarge = newSentinel(KindVoucherTooLarge, "voucher document too large to be inlined")
-	// ErrAmbiguousReference: the reference matches several orders (code 100001008).
+	// ErrAmbiguousReference: the reference matches several orders (code 100001008, or an
+	// *AmbiguousReferenceError).
 	ErrAmbiguousReference = newSentinel(KindAmbiguousReference, "the reference matches more than one order")
 	// ErrRateChanged: the rate changed between CheckAvail and Book (code 100001111).
 	ErrRateChanged = newSentinel(KindRateChanged, "the rate changed before the booking was made")
@@ -196,7 +197,7 @@ var (
 	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")
 	ErrWebhookBody = newSentinel(KindWebhook, "the body is not an event")
 	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. Only
-	// WebhookOptions.OnError receives it; the answer is 503, so that the sender delivers it again.
+	// WebhookOptions.OnError receives it; the answer is 503, so that the sender may deliver it again.
 	ErrWebhookBusy = newSentinel(KindWebhook, "a duplicate of the event is being handled")
 )
 

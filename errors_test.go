@@ -394,7 +394,8 @@ func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 
 var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &hotelstays.DecodeError{}, &hotelstays.PageError{},
 	&hotelstays.OutcomeUnknownError{}, &hotelstays.ValidationError{}, &hotelstays.VoucherError{}, &hotelstays.WebhookError{},
-	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{}}
+	&hotelstays.ReferenceReusedError{}, &hotelstays.BatchError{}, &hotelstays.OrderNotFoundError{},
+	&hotelstays.AmbiguousReferenceError{}}
 
 // A caller's fake may leave every field empty.
 func TestZeroErrors(t *testing.T) {
@@ -404,7 +405,8 @@ func TestZeroErrors(t *testing.T) {
 		names = append(names, name)
 		assert.NotEmpty(t, err.Error())
 		for sentinel := range sentinels {
-			assert.Equal(t, name == "OrderNotFoundError" && sentinel == "NotFound", errors.Is(err, sentinels[sentinel]), "%s %s", name, sentinel)
+			wraps := name == "OrderNotFoundError" && sentinel == "NotFound" || name == "AmbiguousReferenceError" && sentinel == "AmbiguousReference"
+			assert.Equal(t, wraps, errors.Is(err, sentinels[sentinel]), "%s %s", name, sentinel)
 		}
 		assert.NotContains(t, []hotelstays.ErrorKind{"", hotelstays.KindOther}, hotelstays.KindOf(err), name)
 		assert.Equal(t, slog.KindGroup, err.(slog.LogValuer).LogValue().Kind(), name)
@@ -447,6 +449,7 @@ func TestErrorsInALog(t *testing.T) {
 		{&hotelstays.BatchError{Err: fmt.Errorf("own: %w", refused)},
 			map[string]any{"kind": "batch", "operation": "Book", "status": 400., "code": 100001111., "request_id": "id-1", "trace_id": "trace-1"}},
 		{&hotelstays.OrderNotFoundError{CustomerReferenceNo: "ref-1"}, map[string]any{"kind": "not_found", "reference": "ref-1"}},
+		{&hotelstays.AmbiguousReferenceError{CustomerReferenceNo: "ref-1"}, map[string]any{"kind": "ambiguous_reference", "reference": "ref-1"}},
 		{&hotelstays.VoucherError{Reference: "ref-1", Err: hotelstays.ErrNoVoucher}, map[string]any{"kind": "no_voucher", "reference": "ref-1"}},
 		{&hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}, map[string]any{"kind": "webhook"}},
 	} {
@@ -516,6 +519,7 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindVoucherNotReady, &hotelstays.VoucherError{Err: hotelstays.ErrVoucherNotReady}},
 		{hotelstays.KindWebhook, &hotelstays.WebhookError{Err: hotelstays.ErrWebhookTime}},
 		{hotelstays.KindNotFound, &hotelstays.OrderNotFoundError{}},
+		{hotelstays.KindAmbiguousReference, &hotelstays.AmbiguousReferenceError{}},
 		{hotelstays.KindNotFound, fmt.Errorf("own: %w", hotelstays.ErrNotFound)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 0)},
 		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},

@@ -76,7 +76,7 @@ func ExampleClient_HotelsMetadata() {
 	for _, hotel := range page.HotelsMetadata {
 		fmt.Println(hotel.PlatformHotelID, hotel.Name, *hotel.Rating) // nil where the service does not say
 	}
-	fmt.Println("of", page.Page.Total, "more:", page.Page.HasMore)
+	fmt.Println("of", page.Page.Total, "more:", *page.Page.HasMore)
 	// Output:
 	// PH10000000 Upper White Gate Resort 1 2.8
 	// PH10000001 White White Gate Inn 2 2

@@ -61,7 +61,7 @@ func ExampleWithServiceFacts() {
 		OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3},
 	}})
 	defer srv.Close()
-	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001112]}}`
+	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001200]}}`
 	var facts hotelstays.ServiceFacts
 	if err := json.Unmarshal([]byte(file), &facts); err != nil {
 		log.Fatal(err)

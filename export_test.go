@@ -68,6 +68,8 @@ var (
 
 const DefaultEvents = defaultEvents
 
+func (h *WebhookHandler) UnsignedEvents() MemoryEvents { return h.unsigned.(*memoryEvents) }
+
 func (m *memoryEvents) Keys() int { return len(m.held) }
 
 func (m *memoryEvents) DoneKeys() int { return len(m.done) }

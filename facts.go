@@ -3,6 +3,7 @@
 package hotelstays
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -14,7 +15,7 @@ type ServiceFacts struct {
 	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
 	OrderStates OrderStates `json:"orderStates,omitzero"`
 	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was done, such
-	// as {"Book": [100001112]}. Under HTTP 2xx and 4xx they are an *APIError, like the codes that are
+	// as {"Book": [100001200]}. Under HTTP 2xx and 4xx they are an *APIError, like the codes that are
 	// documented for the operation. Without this fact the outcome is unknown, except under HTTP 400,
 	// 401, 403 and 429, and 404 for Cancel. Under any other status no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
@@ -40,13 +41,16 @@ func (f *ServiceFacts) validate(v *faults) {
 	const option = "WithServiceFacts"
 	states := slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Pending, f.OrderStates.Cancelled)
 	for i, status := range states {
+		if status == types.OrderStatusUnreadable {
+			v.add(option, "orderStates has %d, which stands for a status that is no number", status)
+		}
 		if slices.Contains(states[:i], status) {
 			v.add(option, "orderStates names the status %d twice", status)
 		}
 	}
 	for _, status := range slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Cancelled) {
 		if isOpen(status) {
-			v.add(option, "orderStates has the status %d, which is documented as open; it may stand in pending alone", status)
+			v.add(option, "orderStates has the status %d, which the client treats as open; it may stand in pending alone", status)
 		}
 	}
 	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
@@ -65,8 +69,8 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
 
-// OrderStates are the meanings of order states, one for each. Only 0 and 1 are documented, as open:
-// they may stand in Pending alone.
+// OrderStates are the meanings of order states, one for each. The document names only 0, Unknown, and 1,
+// Confirming. The client treats both as open: they may stand in Pending alone.
 type OrderStates struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`
@@ -82,11 +86,12 @@ const (
 	OrderStateOpen      OrderState = "open"
 	OrderStateConfirmed OrderState = "confirmed"
 	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown, the zero value: the status is undocumented, and s does not have it.
+	// OrderStateUnknown, the zero value: the status is undocumented and s does not have it, or it is
+	// types.OrderStatusUnreadable.
 	OrderStateUnknown OrderState = ""
 )
 
-// StateOf returns the meaning of a status. 0 and 1 are open.
+// StateOf returns the meaning of a status. It is open for 0 and 1, Unknown and Confirming in the document.
 func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
 	switch {
 	case isOpen(status), slices.Contains(s.Pending, status):
@@ -99,7 +104,16 @@ func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
 	return OrderStateUnknown
 }
 
-// isOpen reports whether a status is documented, as that of an open order.
+// unknownStatus names a status of OrderStateUnknown, and why its meaning is unknown.
+func unknownStatus(status types.OrderStatus) string {
+	if status == types.OrderStatusUnreadable {
+		return "a status that is no number, as QueryOrders lists in Meta.Mismatches"
+	}
+	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.OrderStates", status)
+}
+
+// isOpen reports whether a status counts as open without a fact. That 0, Unknown, does is the client's choice:
+// an order of which nothing is known is asked for again.
 func isOpen(status types.OrderStatus) bool {
 	return oneOf(status, types.OrderUnknown, types.OrderConfirming)
 }

@@ -23,10 +23,10 @@ func TestServiceFactsAsJSON(t *testing.T) {
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
 		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},` +
-			`"refusalCodes":{"Book":[100001112,7],"Cancel":[8]},"nullOrders":true}`: {
+			`"refusalCodes":{"Book":[100001200,7],"Cancel":[8]},"nullOrders":true}`: {
 			OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5},
 				Cancelled: []types.OrderStatus{3}},
-			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112, 7}, hotelstays.OpCancel: {8}},
+			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001200, 7}, hotelstays.OpCancel: {8}},
 			NullOrders:   true,
 		},
 	} {
@@ -46,7 +46,7 @@ func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 
 // A code that ServiceFacts lists for an operation is a refusal where a documented one would be.
 func TestRefusalCodesOfTheService(t *testing.T) {
-	const own = 100001112
+	const own = 100001200
 	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 		_, err := client.Do(ctx, &hotelstays.DoRequest{Path: "/api/trade/book"}, opts...)
 		return err
@@ -78,7 +78,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 		{"CancelAndRead", cancelAndRead, refusing(hotelstays.OpCancel, own), 200, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			answer := &fixedAnswer{Status: tc.status, Body: `{"code":100001112,"msg":"over the limit"}`}
+			answer := &fixedAnswer{Status: tc.status, Body: `{"code":100001200,"msg":"over the limit"}`}
 			for _, err := range []error{
 				tc.call(t.Context(), clientThrough(t, answer, tc.facts)),
 				tc.call(t.Context(), clientThrough(t, answer), tc.facts),
@@ -149,7 +149,7 @@ func TestAnswersThatProveAbsence(t *testing.T) {
 	}
 }
 
-// 0 and 1 have the documented meaning, whatever else the caller names.
+// 0 and 1 are open, whatever else the caller names.
 func TestStateOf(t *testing.T) {
 	none := hotelstays.OrderStates{}
 	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}

@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,6 +20,9 @@ const minTLS = tls.VersionTLS12
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if allowsOldTLS(http.DefaultTransport) { // a dial error, because nothing was sent
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("http.DefaultTransport allows TLS below 1.2")}
+	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -65,13 +69,16 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // Its error is part of the call's error: one that keeps the request keeps the token in its header.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
-		if t, ok := hc.Transport.(*http.Transport); ok && t.TLSClientConfig != nil {
-			if v := t.TLSClientConfig.MinVersion; v != 0 && v < minTLS {
-				c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
-			}
+		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
+			c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
 		}
 		c.httpClient = hc
 	})
+}
+
+func allowsOldTLS(rt http.RoundTripper) bool {
+	t, ok := rt.(*http.Transport)
+	return ok && t.TLSClientConfig != nil && t.TLSClientConfig.MinVersion != 0 && t.TLSClientConfig.MinVersion < minTLS
 }
 
 // refusedByProxy is the error of a refused CONNECT. The text of net/http's own is the status alone, as

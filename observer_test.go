@@ -451,6 +451,22 @@ func TestObserverOfAHelperThatIsLeft(t *testing.T) {
 	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
+// Observers end in the reverse order of their starts, as spans within each other do.
+func TestObserversEndInReverse(t *testing.T) {
+	var steps []string
+	named := func(name string) hotelstays.Option {
+		start := func(ctx context.Context, _ hotelstays.CallStart) context.Context {
+			steps = append(steps, "start "+name)
+			return ctx
+		}
+		end := func(context.Context, hotelstays.CallInfo) { steps = append(steps, "end "+name) }
+		return hotelstays.WithObserver(hotelstays.Observer{CallStart: start, CallEnd: end})
+	}
+	client := clientThrough(t, saying(`{"code":0,"data":{"destinations":[]}}`), named("outer"), named("inner"))
+	require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
+	assert.Equal(t, []string{"start outer", "start inner", "end inner", "end outer"}, steps)
+}
+
 // An observer that panics does not keep the others from the end of the call.
 func TestObserverThatPanics(t *testing.T) {
 	log := &callLog{}

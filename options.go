@@ -265,12 +265,14 @@ func WithMaxResponseBytes(n int64) Option {
 }
 
 // WithVoucherHosts names private hosts of voucher documents, such as "store.internal" or "10.0.0.5",
-// without a port. Other hosts must have public addresses: see DownloadVoucher.
+// without a port. Each is one host: there are no wildcards, and ".internal" is refused. Other hosts must
+// have public addresses: see DownloadVoucher.
 func WithVoucherHosts(hosts ...string) Option {
 	hosts = slices.Clone(hosts)
 	return clientOption(func(c *config) {
 		for _, host := range hosts {
-			if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsFunc(host, notInHost)) {
+			labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+			if _, err := netip.ParseAddr(host); err != nil && (strings.ContainsFunc(host, notInHost) || slices.Contains(labels, "")) {
 				c.faults.add("WithVoucherHosts", "%q is not a host name in ASCII or an IP address, without a port", host)
 			}
 		}

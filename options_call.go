@@ -175,7 +175,6 @@ type settings struct {
 	given       uint32    // a bit for each option
 	headers     [headerCount]string
 	traceIDFrom func(context.Context) string // of WithTraceIDFrom
-	recovers    bool                         // a poll of a recovery, which no quota refuses
 	queued      bool                         // the time limit is that of each attempt, and begins with its slot
 	validation
 }

@@ -186,6 +186,11 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 			assert.Equal(t, "trace-1", calls[i].Header.Get("Trace-Id"))
 			assert.Equal(t, "AE", calls[i].Header.Get("Market"))
 		}
+
+		_, err = client.AwaitVoucher(t.Context(), voucherRef)
+		require.NoError(t, err)
+		assert.Equal(t, "key", calls[4].Header.Get("X-Gateway"))
+		assert.Empty(t, calls[4].Header.Get("X-Zone"), "an option of a call ends with it")
 	})
 }
 

@@ -1,4 +1,4 @@
-// Orders: reading them, waiting for them, and cancelling them.
+// Orders: reading them, and waiting for them.
 
 package hotelstays
 
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -154,13 +155,13 @@ func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts 
 // pickOrder returns the order under a reference, or nil if the answer proves that there is none:
 // neither other orders, of a filter that did not work, nor a list that may be incomplete prove it.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
-	for i := range resp.Orders {
-		if resp.Orders[i].CustomerReferenceNo == reference {
-			return &resp.Orders[i], nil
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(resp.Orders), func(o types.Order) bool { return o.CustomerReferenceNo != reference })
 	var why error
 	switch n := len(resp.Orders); {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, &AmbiguousReferenceError{CustomerReferenceNo: reference, Orders: found}
 	case n > 0:
 		why = fmt.Errorf("none of %d orders has reference %q: the filter was not applied, so the order may exist", n, reference)
 	case resp.more != "":
@@ -183,7 +184,8 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 
 // FindOrder calls QueryOrders once and returns the order under a reference. A complete answer without
 // it is an *OrderNotFoundError, which is ErrNotFound; another one is a *DecodeError: the order may
-// exist. After a Book with an unknown outcome use RecoverBooking: the order may appear later.
+// exist. Several orders under the reference are an *AmbiguousReferenceError. After a Book with an unknown
+// outcome use RecoverBooking: the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
@@ -221,6 +223,33 @@ func (e *OrderNotFoundError) details() details { return details{reference: e.Cus
 // LogValue is a group for slog: the kind, the reference and the text.
 func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
+// AmbiguousReferenceError reports that QueryOrders returned several orders under one reference, such as a
+// cancelled one and a later one. The client does not choose among them.
+type AmbiguousReferenceError struct {
+	CustomerReferenceNo string
+	Orders              []types.Order // all under the reference
+}
+
+// Error names the reference and each order's PlatformReferenceNo.
+func (e *AmbiguousReferenceError) Error() string {
+	names := make([]string, len(e.Orders))
+	for i, order := range e.Orders {
+		names[i] = strconv.Quote(order.PlatformReferenceNo)
+	}
+	text := redact.Shorten(strings.Join(names, ", "), maxExcerpt)
+	return fmt.Sprintf("hotelstays: %d orders have the reference %q, with the platformReferenceNos %s: look which of them is meant",
+		len(e.Orders), e.CustomerReferenceNo, text)
+}
+
+// Unwrap returns ErrAmbiguousReference.
+func (e *AmbiguousReferenceError) Unwrap() error { return ErrAmbiguousReference }
+
+func (*AmbiguousReferenceError) kind() ErrorKind    { return KindAmbiguousReference }
+func (e *AmbiguousReferenceError) details() details { return details{reference: e.CustomerReferenceNo} }
+
+// LogValue is a group for slog: the kind, the reference and the text.
+func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
+
 // OrderStates returns what the client knows of order states, by WithServiceFacts.
 func (c *Client) OrderStates() OrderStates {
 	if facts := c.defaults.ServiceFacts.copied(); facts != nil {
@@ -252,8 +281,9 @@ const (
 // 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a
 // deadline on ctx: WithTimeout bounds only each poll.
 //
-// Failed polls are repeated, unless the refusal cannot change. If no order appears within ten minutes,
-// the error is an *OrderNotFoundError. When ctx ends, the last order seen comes with the error.
+// Failed polls are repeated, unless the refusal cannot change, or several orders have the reference. If no
+// order appears within ten minutes, the error is an *OrderNotFoundError. When ctx ends, the last order
+// seen comes with the error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err
@@ -305,7 +335,7 @@ func (s OrderStates) progress(reference string, seen *types.Order) string {
 	case seen == nil:
 		return fmt.Sprintf("AwaitOrder: no order under reference %q was seen", reference)
 	case s.StateOf(seen.Status) == OrderStateUnknown:
-		return fmt.Sprintf("AwaitOrder: the order under reference %q has status %d, which is in no list of OrderStates", reference, seen.Status)
+		return fmt.Sprintf("AwaitOrder: the order under reference %q has %s", reference, unknownStatus(seen.Status))
 	}
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
 }
@@ -324,6 +354,9 @@ func awaitNext(start time.Time) time.Time {
 func transient(err error) bool {
 	var api *APIError
 	if _, ok := errors.AsType[*ValidationError](err); ok {
+		return false
+	}
+	if errors.Is(err, ErrAmbiguousReference) {
 		return false
 	}
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
@@ -345,106 +378,4 @@ func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error 
 		}
 		return ctx.Err()
 	}
-}
-
-// CancelRequest cancels an order. How to cancel a part of an order is undocumented.
-type CancelRequest struct {
-	// SessionID is required. Which session is undocumented: use that of the booking.
-	SessionID           string `json:"-"`
-	CustomerReferenceNo string `json:"customerReferenceNo"` // required
-	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
-	// Reason is required for some orders; without it they are ErrCancelRefused.
-	Reason string `json:"reason,omitempty"`
-}
-
-func (r *CancelRequest) parts() parts {
-	return parts{body: r, session: r.SessionID, reference: r.CustomerReferenceNo}
-}
-
-func (*CancelRequest) check(*CancelResponse, *callAnswer) error { return nil }
-
-func (r *CancelRequest) validate(v *validation) {
-	v.session(r.SessionID, true)
-	v.required("customerReferenceNo", r.CustomerReferenceNo)
-	v.required("supplierReferenceNo", r.SupplierReferenceNo)
-}
-
-// CancelResponse is the result of a cancellation.
-type CancelResponse struct {
-	ServiceFee *types.Money       `json:"serviceFee"` // of the supplier, not refunded
-	Status     *types.OrderStatus `json:"status"`     // the new one, or nil if it was not sent
-	Meta       ResponseMeta       `json:"-"`
-}
-
-func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
-
-// Cancel cancels an order. The error is ErrCancelRefused if it cannot be cancelled online, ErrNotFound
-// if it does not exist; which of them an order of another account gets is undocumented. An
-// *OutcomeUnknownError, also of a ctx that ended, means that it may be cancelled: read it with
-// QueryOrders. Cancel is never sent twice unless the first attempt provably did nothing.
-func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
-	return invoke(ctx, c, OpCancel, req, opts)
-}
-
-// CancelOutcome is the result of CancelAndRead. State decides.
-type CancelOutcome struct {
-	// Response is the answer to Cancel. It is nil if none arrived, although the error may be nil,
-	// too, where the Order shows that Cancel was carried out.
-	Response *CancelResponse
-	// Order is the order read afterwards, or nil if that failed.
-	Order *types.Order
-	// State is what the status of Order means, or without an Order that of Response:
-	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.OrderStates has it.
-	State OrderState
-}
-
-// after returns the state of the order as it was read, or without one that of the answer to Cancel.
-func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState {
-	switch {
-	case order != nil:
-		return s.StateOf(order.Status)
-	case resp != nil && resp.Status != nil:
-		return s.StateOf(*resp.Status)
-	}
-	return OrderStateUnknown
-}
-
-// CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
-//
-// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the
-// *OutcomeUnknownError comes with the outcome: read the order again later. A refusal returns only its
-// error. A failed read after an answer to Cancel is no error: Response is set then.
-func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
-	set := collect("CancelAndRead", operations[OpCancel], opts)
-	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {
-		return nil, err
-	}
-	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })
-}
-
-func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set settings) (*CancelOutcome, error) {
-	resp, err := c.Cancel(ctx, req, set.to(OpCancel))
-	var unknown *OutcomeUnknownError
-	if err != nil && !errors.As(err, &unknown) {
-		return nil, err
-	}
-	states := set.over(&c.defaults).ServiceFacts.OrderStates
-	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
-	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
-	var found string
-	switch {
-	case err == nil || outcome.State == OrderStateCancelled:
-		return outcome, nil
-	case readErr != nil:
-		found = "reading the order failed, too: " + fact(readErr)
-	case order != nil && outcome.State == OrderStateUnknown:
-		found = fmt.Sprintf("the order has status %d, whose meaning ServiceFacts.OrderStates does not say", order.Status)
-	case order != nil:
-		found = fmt.Sprintf("the order is %s (status %d)", outcome.State, order.Status)
-	default:
-		return outcome, err
-	}
-	told := *unknown // an observer has the other
-	told.Err = &bothErrors{unknown.Err, errors.New(found)}
-	return outcome, &told
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -179,11 +180,15 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "with no final state, one that is not named is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
 			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 5},
+		{name: "with cancelled alone, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
+			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}})},
+			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
 		{name: "in no list of states", confirm: hotelstaystest.Never, steps: []step{{1, 5}}, await: []hotelstays.CallOption{sandboxStates},
 			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
-			says: `the order under reference "ref-1" has status 5, which is in no list of OrderStates` + ended + "call again to continue"},
+			says: `the order under reference "ref-1" has status 5, which is in no list of ServiceFacts.OrderStates` + ended +
+				"call again to continue"},
 		{name: "invisible until ctx ends", confirm: 1, visible: time.Hour, within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: -1,
 			err: context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "call again to continue"},
 		{name: "failing polls", confirm: 1, poll: garbage, heals: 60, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
@@ -305,6 +310,108 @@ func TestCancelAndRead(t *testing.T) {
 			assert.Len(t, w.polls(time.Now()), 1, "the order is read once")
 			assert.Len(t, w.Ledger().Cancellations(), map[bool]int{true: 1}[tc.made])
 		})
+	}
+}
+
+// The document says that a reference may match more than one order. None of them is taken for the one that
+// is meant; an order listed under another reference does not count.
+func TestSeveralOrdersUnderOneReference(t *testing.T) {
+	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
+		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,
+		`{"status":2,"customerReferenceNo":"ref-2","platformReferenceNo":"P-C"}`
+	for _, orders := range []string{cancelled + "," + confirmed, confirmed + "," + other + "," + cancelled} {
+		synctest.Test(t, func(t *testing.T) {
+			answer := transportFunc(func(r *http.Request) (*http.Response, error) {
+				if !strings.HasSuffix(r.URL.Path, "/queryOrders") {
+					return reply(504, ""), nil
+				}
+				return reply(200, `{"code":0,"data":{"orders":[`+orders+`]}}`), nil
+			})
+			client := clientThrough(t, answer, sandboxStates)
+			begun := time.Now()
+			_, found := client.FindOrder(t.Context(), "ref-1")
+			_, awaited := client.AwaitOrder(within(t, time.Hour), "ref-1")
+			booking := offer{Session: "s"}.Request("ref-1")
+			booking.RatePkgID = "p"
+			booked, err := client.BookAndRecover(t.Context(), booking)
+			require.NoError(t, err)
+			recovered, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(booking))
+			require.NoError(t, err)
+			stepped, err := client.StepRecovery(t.Context(), client.NewBookingRecovery(booking))
+			require.NoError(t, err)
+			for _, outcome := range []*hotelstays.BookingOutcome{booked, recovered, stepped} {
+				assert.Equal(t, hotelstays.BookingUnverified, outcome.State)
+				assert.Nil(t, outcome.Order)
+			}
+			for _, err := range []error{found, awaited, booked.Err, recovered.Err, stepped.Err} {
+				several := errorAs[*hotelstays.AmbiguousReferenceError](t, err)
+				assert.Len(t, several.Orders, 2)
+				assert.Equal(t, hotelstays.KindAmbiguousReference, hotelstays.KindOf(err))
+				assert.Contains(t, err.Error(), `"P-A"`)
+				assert.Contains(t, err.Error(), `"P-B"`)
+				assert.NotContains(t, err.Error(), "Guestname")
+			}
+			assert.Zero(t, time.Since(begun), "a later poll would say the same")
+
+			cancel := cancelling(offer{Session: "s"}, &types.Order{SupplierReferenceNo: "s-1"})
+			outcome, err := client.CancelAndRead(t.Context(), cancel)
+			require.NoError(t, err)
+			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "that of the order with the supplier's reference")
+			cancel.SupplierReferenceNo = "s-3"
+			outcome, err = client.CancelAndRead(t.Context(), cancel)
+			errorAs[*hotelstays.OutcomeUnknownError](t, err)
+			assert.Nil(t, outcome.Order)
+		})
+	}
+}
+
+// A status that is no number is not 0, which is open. Nothing is known of the order then.
+func TestUnreadableStatus(t *testing.T) {
+	for text, want := range map[string]types.OrderStatus{
+		`2`: 2, `2.0`: 2, `20e-1`: 2, `0.0`: 0, `1`: 1, `77`: 77,
+		`"cancelled"`: types.OrderStatusUnreadable, `"2"`: types.OrderStatusUnreadable, `true`: types.OrderStatusUnreadable,
+		`2.5`: types.OrderStatusUnreadable, `1e-400`: types.OrderStatusUnreadable, `1e999999999`: types.OrderStatusUnreadable,
+		`[3]`: types.OrderStatusUnreadable, `{}`: types.OrderStatusUnreadable,
+	} {
+		inBubble(t, text, func(t *testing.T) {
+			answer := transportFunc(func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.URL.Path, "/cancel") {
+					return reply(504, ""), nil
+				}
+				return reply(200, `{"code":0,"data":{"orders":[{"status":`+text+`,"customerReferenceNo":"ref-1","platformReferenceNo":"p"}]}}`), nil
+			})
+			client := clientThrough(t, answer, sandboxStates)
+			state := client.OrderStates().StateOf(want)
+			resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
+			require.NoError(t, err)
+			assert.Equal(t, want, resp.Orders[0].Status)
+			outcome, err := client.CancelAndRead(t.Context(), cancelling(offer{Session: "s"}, &types.Order{SupplierReferenceNo: "s"}))
+			errorAs[*hotelstays.OutcomeUnknownError](t, err)
+			assert.Equal(t, state, outcome.State)
+			_, awaited := client.AwaitOrder(within(t, time.Minute), "ref-1")
+			if want != types.OrderStatusUnreadable {
+				assert.Empty(t, mismatchTexts(resp.Meta))
+				return
+			}
+			assert.Equal(t, hotelstays.OrderStateUnknown, outcome.State)
+			require.Len(t, resp.Meta.Mismatches, 1)
+			assert.Equal(t, "data.orders[0].status", resp.Meta.Mismatches[0].Path)
+			assert.ErrorIs(t, awaited, context.DeadlineExceeded)
+			for _, err := range []error{err, awaited} {
+				assert.ErrorContains(t, err, "Mismatches")
+				assert.NotContains(t, err.Error(), "open")
+			}
+			began := time.Now()
+			order, err := clientThrough(t, answer).AwaitOrder(within(t, time.Minute), "ref-1")
+			require.NoError(t, err, "without states any status but 0 and 1 ends the wait")
+			assert.Equal(t, want, order.Status)
+			assert.Zero(t, time.Since(began))
+		})
+	}
+	for text, want := range map[string]*types.OrderStatus{`3.0`: new(types.OrderStatus(3)), `"cancelled"`: nil, `null`: nil} {
+		resp, err := sendCancel(t, clientThrough(t, saying(`{"code":0,"data":{"status":`+text+`}}`)))
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.Status, text)
 	}
 }
 

@@ -26,7 +26,8 @@ import (
 type RateLimiter interface {
 	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. If ctx's deadline
 	// comes before the end of a pause, it may return an error that wraps ErrRateLimited at once, which
-	// ends the call. Operations without a rate limit are granted at once; their permit may be nil.
+	// ends the call. Operations without a rate limit are granted at once unless they are paused; their
+	// permit may be nil.
 	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
 	// Pause grants nothing to key until the given time, also to callers that wait. The longest pause
 	// counts. It is called after a 429, with a time of at most a day ahead.
@@ -85,7 +86,8 @@ func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	return l
 }
 
-// processLimiter has a rolling window for each key that was used.
+// processLimiter has a rolling window for each key that was used, and for each without a rate limit that
+// was paused.
 type processLimiter struct {
 	margin    time.Duration // between a request's arrival and its count
 	processes int
@@ -93,25 +95,29 @@ type processLimiter struct {
 	windows   map[RateLimitKey]*ratelimit.Window
 }
 
-// window returns the window of a key, or nil if its operation has no rate limit.
-func (l *processLimiter) window(key RateLimitKey) *ratelimit.Window {
+// window returns the window of a key, or nil if its operation has no rate limit and was never paused.
+func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window {
 	limit := key.Operation.RateLimit()
-	if limit == 0 {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.windows[key]
-	if w == nil {
+	switch {
+	case w != nil:
+		return w
+	case limit > 0:
 		seconds := (l.processes + limit - 1) / limit
 		w = ratelimit.NewWindow(max(1, limit/l.processes), time.Duration(seconds)*time.Second, l.margin)
-		l.windows[key] = w
+	case pause:
+		w = ratelimit.NewWindow(1<<20, time.Second, 0) // more than a process sends
+	default:
+		return nil
 	}
+	l.windows[key] = w
 	return w
 }
 
 func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit, error) {
-	w := l.window(key)
+	w := l.window(key, false)
 	if w == nil {
 		return unlimited{}, nil
 	}
@@ -126,9 +132,7 @@ func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit,
 }
 
 func (l *processLimiter) Pause(key RateLimitKey, until time.Time) {
-	if w := l.window(key); w != nil {
-		w.Pause(until)
-	}
+	l.window(key, true).Pause(until)
 }
 
 type unlimited struct{}

@@ -191,6 +191,43 @@ func TestPauseBeyondTheDeadline(t *testing.T) {
 	})
 }
 
+// A 429 pauses an operation whose rate limit is undocumented, too: for all clients behind the limiter, and
+// no other operation.
+func TestPauseWithoutARateLimit(t *testing.T) {
+	do := func(path string) operationCall {
+		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
+			_, err := client.Do(ctx, &hotelstays.DoRequest{Path: path, Idempotent: true}, opts...)
+			return err
+		}
+	}
+	for name, call := range map[string]operationCall{
+		"OAuthToken": operationCalls[hotelstays.OpOAuthToken], "HotelIDList": operationCalls[hotelstays.OpHotelIDList],
+		"Do": do("/api/search/later"),
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			calls := 0
+			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+				if calls++; calls == 1 {
+					return reply(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "5"), nil
+				}
+				return reply(200, `{"code":0,"data":{"access_token":"tok-1234567"}}`), nil
+			}))
+			other, err := client.WithCredential(bearerToken("another"))
+			require.NoError(t, err)
+			begun := time.Now()
+			require.ErrorIs(t, call(t.Context(), client), hotelstays.ErrRateLimited)
+			require.NoError(t, do("/api/search/another")(t.Context(), other))
+			require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), other))
+			assert.Zero(t, time.Since(begun), "others are not paused")
+			assert.ErrorIs(t, call(within(t, time.Second), other), hotelstays.ErrRateLimited)
+			for range 200 {
+				require.NoError(t, call(t.Context(), other))
+				assert.Equal(t, 5*time.Second, time.Since(begun), "after the pause there is no rate limit")
+			}
+		})
+	}
+}
+
 // A limiter of the caller may also refuse at once, and is not asked again.
 func TestLimiterThatRefusesAtOnce(t *testing.T) {
 	for refusal, kind := range map[error]hotelstays.ErrorKind{

@@ -28,7 +28,8 @@ const (
 	// BookingAbsent: there is no order. Call CheckAvail, then you may call Book again under the
 	// same reference, with a new BookingRecovery.
 	BookingAbsent BookingState = "absent"
-	// BookingUnverified: nothing is known. Do not book again; poll from NextPoll on, or ask a person.
+	// BookingUnverified: nothing is known. Do not book again; poll from NextPoll on, or ask a person. Err
+	// is an *AmbiguousReferenceError if several orders have the reference.
 	BookingUnverified BookingState = "unverified"
 )
 
@@ -270,8 +271,8 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		outcome.Err = err
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
 			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
-		if errors.Is(err, ErrForbidden) {
-			outcome.State = BookingUnverified // the next poll would be refused, too
+		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrAmbiguousReference) {
+			outcome.State = BookingUnverified // the next poll would end alike
 		}
 		return outcome, false, nil
 	case order == nil:
@@ -293,7 +294,6 @@ func (run *recoveryRun) pollOption() CallOption {
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
 	set.Timeout = cmp.Or(set.Timeout, run.client.defaults.Timeout, recoveryPollTimeout)
 	set.Timeout = min(set.Timeout, recoveryPollTimeout)
-	set.recovers = true
 	return set.to(OpQueryOrders)
 }
 

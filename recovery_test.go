@@ -505,6 +505,8 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 	assert.Equal(t, []string{"recovery.polls"}, faultPaths(t, err))
 	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // may be of two accounts
 	assert.NotEqual(t, one.NewBookingRecovery(req), another.NewBookingRecovery(req))
+	rotated := hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("its next secret")}
+	assert.Equal(t, own.NewBookingRecovery(req), client(url, rotated).NewBookingRecovery(req))
 	both := client(url, oauth(types.ScopeBookingRead, types.ScopeBookingWrite))
 	assert.Equal(t, both.NewBookingRecovery(req), client(url, oauth(types.ScopeBookingRead)).NewBookingRecovery(req))
 }
@@ -752,7 +754,7 @@ func TestRefusalCodes(t *testing.T) {
 			Commit: commit, Times: -1}
 	}
 	good, failing := hotelstaystest.Fault{}, pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
-	const undocumented, known = 100009999, 100001112 // known to ServiceFacts
+	const undocumented, known = 100009999, 100001200 // known to ServiceFacts
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault

@@ -19,6 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ResponseMeta is what an answer says about itself. Every response has one.
@@ -43,7 +44,8 @@ type ResponseMeta struct {
 	// Mismatches lists up to 64 fields whose JSON type is not the documented one, and MismatchCount
 	// counts all. A number in the place of text was read as its digits. Any other field is empty, and
 	// what it makes useless was left out of its list: an offer by its price, tax, dates, cancellation
-	// terms or id, a room by its list of offers, a hotel or a place by its id.
+	// terms or id, a room by its list of offers, a hotel or a place by its id, and a search's Basic by its
+	// session.
 	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of data, if WithRawData asked for it.
@@ -68,7 +70,8 @@ type callAnswer struct {
 	traceID   string // as it was sent
 	reference string
 	facts     *ServiceFacts
-	secrets   redact.Set // the credential's, those of the request, and at last the token
+	secrets   redact.Set   // the credential's, those of the request, and at last the token
+	guests    redact.Words // what the request says about them
 	keepRaw   bool
 	maxBytes  int64
 	log       *slog.Logger
@@ -92,7 +95,7 @@ func (a *callAnswer) DecodeFeed(_ transport.Result, body *wire.Feed) (again bool
 // received stores the result; its token is a secret of the call from then on.
 func (a *callAnswer) received(r transport.Result) {
 	a.result = r
-	a.secrets = append(a.secrets, tokenOf(r.Authorization.Header))
+	a.secrets = append(a.secrets, r.Authorization.Token.Reveal())
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
@@ -120,7 +123,7 @@ func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (d
 	env, fault := a.decodeBody(into)
 	success := a.result.Answer.Status >= 200 && a.result.Answer.Status < 300
 	unusable := check()
-	if a.row.bare && unusable != nil && env.Code == 0 {
+	if a.row.bare && unusable != nil && !errors.Is(unusable, errTwoTokens) && env.Code == 0 {
 		if a.decodeBare(into, &env) && check() == nil {
 			fault, unusable = nil, nil
 			env.HasCode, env.HasData = true, true
@@ -165,6 +168,8 @@ func (a *callAnswer) decodeBody(into any) (env wire.Envelope, err error) {
 	return env, err
 }
 
+var errTwoTokens = errors.New("data.access_token and access_token are two different tokens")
+
 func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
 var errOtherOrder = errors.New("it is of another order than the one asked for")
@@ -195,7 +200,7 @@ func (a *callAnswer) decodeBare(into any, env *wire.Envelope) bool {
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
 func (a *callAnswer) noAnswer() (definite bool, err failure) {
-	if errors.Is(a.result.Err, transport.ErrBodyTooLarge) {
+	if a.result.Answer != nil && errors.Is(a.result.Err, transport.ErrBodyTooLarge) {
 		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.result.Err, a.maxBytes))
 	}
 	cause := a.scrubError(a.result.Err)
@@ -347,13 +352,13 @@ func (a *callAnswer) excerpt() string {
 	}
 	body := a.result.Answer.Body
 	text := strings.TrimSpace(wire.Outline(body[:min(len(body), redact.MaxText)]))
-	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrub(text)), "?"), maxExcerpt)
+	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrubQuoted(text)), "?"), maxExcerpt)
 }
 
 // message is the envelope's msg. For operations that fetch tokens it ends before the first text that
 // looks like one, and is empty if it is JSON.
 func (a *callAnswer) message(msg string) string {
-	text := a.scrub(msg)
+	text := a.scrubQuoted(msg)
 	if a.row.noAuth {
 		if json.Valid([]byte(msg)) {
 			return ""
@@ -391,11 +396,13 @@ func (a *callAnswer) sessionID() string {
 
 func (a *callAnswer) scrub(text string) string { return a.secrets.Text(text) }
 
-func (a *callAnswer) scrubAttempt(text, authorization string) string {
-	return redact.Set{tokenOf(authorization)}.Text(a.scrub(text))
-}
+// scrubQuoted is scrub for what the service wrote, which may repeat the request's guests. In errors of
+// this machine a name is only a word.
+func (a *callAnswer) scrubQuoted(text string) string { return a.guests.Text(a.scrub(text)) }
 
-func tokenOf(authorization string) string { return strings.TrimPrefix(authorization, "Bearer ") }
+func (a *callAnswer) scrubAttempt(text string, token types.Secret) string {
+	return redact.Set{token.Reveal()}.Text(a.scrub(text))
+}
 
 // scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
 func (a *callAnswer) scrubError(err error) error {

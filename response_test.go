@@ -335,7 +335,8 @@ var mistypedPaths = []string{
 func mistypedOrderRest() types.Order {
 	eur := func(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 	return types.Order{
-		StatusRemark: "5", CheckIn: "20261224", CheckOut: "2026-12-27", RoomCount: 2, BookingTime: "2026-11-20T10:00:00Z",
+		Status: types.OrderStatusUnreadable, StatusRemark: "5",
+		CheckIn: "20261224", CheckOut: "2026-12-27", RoomCount: 2, BookingTime: "2026-11-20T10:00:00Z",
 		Holder:              types.Holder{FirstName: "Guest", Phone: &types.Phone{Number: "5"}},
 		PlatformReferenceNo: "plat-1", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "sup-1",
 		NetRate: eur(""), GrossRate: &types.Money{Currency: "978", Amount: "2400.10"},
@@ -561,7 +562,7 @@ func TestDecodeContentLeniently(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, catalogue.HotelsMetadata, 101)
 	assert.Equal(t, types.HotelMetadata{HotelID: "1"}, catalogue.HotelsMetadata[0])
-	assert.Equal(t, types.PageResp{HasMore: true}, catalogue.Page)
+	assert.Equal(t, types.PageResp{HasMore: new(true)}, catalogue.Page)
 	assert.Equal(t, 5, catalogue.Meta.MismatchCount)
 
 	hotel, err := withData(t, `{"hotel":{"id":"h","rating":{},"rooms":[7]}}`).HotelStaticDetail(t.Context(),
@@ -724,6 +725,7 @@ func TestHeadersOfAnAnswer(t *testing.T) {
 			{"Via": {"proxy"}},
 			{"Via": {"proxy"}, "Set-Cookie": {"session=1", "route=2"}},
 			{"Via": {"proxy"}, "Echo": {"none", "Bearer secret-token"}},
+			{"Via": {"proxy"}, "Echo": {"BEARER SECRET-TOKEN"}},
 		} {
 			own := maps.Clone(sent)
 			client := clientWith(t, transportFunc(func(*http.Request) (*http.Response, error) {

@@ -75,8 +75,9 @@ type HotelListResponse struct {
 	// or incomplete list.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 if there are no hotels, or if the search has no totals.
-	Total   int          `json:"total"`
-	HasMore bool         `json:"hasMore" essential:"true"`
+	Total int `json:"total"`
+	// HasMore reports whether another page follows; nil: the service did not say.
+	HasMore *bool        `json:"hasMore" essential:"true"`
 	Meta    ResponseMeta `json:"-"`
 }
 
@@ -86,7 +87,7 @@ func (*HotelListRequest) check(resp *HotelListResponse, a *callAnswer) error {
 	case resp.List == nil:
 		return missing("data.list")
 	case reflect.ValueOf(resp.Basic).IsZero() && header == "":
-		return missing("data.basic, and a Session-Id header in its place,")
+		return missing("data.basic with its sessionId, and a Session-Id header in its place,")
 	}
 	resp.Basic.SessionID = cmp.Or(resp.Basic.SessionID, header)
 	return nil
@@ -99,7 +100,7 @@ func (r *HotelListResponse) pageInfo() paging.Info {
 	for i, h := range r.List {
 		ids[i] = h.ID + "\x00" + h.PlatformHotelID
 	}
-	return paging.Info{IDs: ids, More: r.HasMore, RequestID: r.Meta.RequestID}
+	return paging.Info{IDs: ids, More: r.HasMore, Total: r.Total, LeftOut: r.Meta.MismatchCount > 0, RequestID: r.Meta.RequestID}
 }
 
 // HotelList searches for hotels with prices. An empty list is a success: see Basic.EmptyReason.
@@ -109,8 +110,11 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 }
 
 // HotelListPages yields the pages of a search from req.PageNum on, each fetched when the loop needs
-// it, in the session of the page before it. An error ends the iteration. A page that repeats an
-// earlier one although HasMore is set is a *PageError, and so is the eleventh empty one in a row.
+// it, in the session of the page before it. An error ends the iteration.
+//
+// HasMore decides whether another page follows. If the service does not send it, Total decides; without
+// both, the listing ends with a page that is empty or repeats an earlier one. Where more is promised,
+// such a page is a *PageError, if it repeats or is the eleventh empty one in a row.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
@@ -120,6 +124,8 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 		return c.pages(ctx, req, set)
 	})
 }
+
+const defaultListPageSize = 50 // the service's
 
 func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {
@@ -139,7 +145,7 @@ func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings)
 			yield(nil, err)
 			return
 		}
-		for resp, err := range paging.Pages(req.PageNum, fetch) {
+		for resp, err := range paging.Pages(req.PageNum, cmp.Or(req.PageSize, defaultListPageSize), fetch) {
 			if !yield(resp, pageError(OpHotelList, err)) {
 				return
 			}

@@ -28,7 +28,7 @@ type HotelListStream struct {
 
 // HotelListStream returns a search that hands out each hotel as soon as it has arrived, and keeps
 // none. Nothing is sent before Hotels is ranged over. It is one call, like HotelList: while Response
-// has HasMore, make another stream for the next PageNum, with Basic.SessionID as SessionID.
+// says HasMore, make another stream for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }

@@ -24,10 +24,13 @@ import (
 // the header must have it; basic need not name one.
 func TestHotelListSessionOfTheHeader(t *testing.T) {
 	for data, want := range map[string][2]string{ // with a header, and without
-		`{"list":[],"basic":{"sessionId":"of basic"}}`: {"of basic", "of basic"},
-		`{"list":[],"basic":{"statusRemark":"none"}}`:  {"of the header", ""},
-		`{"list":[],"basic":null}`:                     {"of the header", "unreadable"},
-		`{"list":[]}`:                                  {"of the header", "unreadable"},
+		`{"list":[],"basic":{"sessionId":"of basic"}}`:                   {"of basic", "of basic"},
+		`{"list":[],"basic":{"statusRemark":"none"}}`:                    {"of the header", ""},
+		`{"list":[],"basic":null}`:                                       {"of the header", "unreadable"},
+		`{"list":[]}`:                                                    {"of the header", "unreadable"},
+		`{"list":[],"basic":{"sessionId":true,"statusRemark":"none"}}`:   {"of the header", "unreadable"},
+		`{"list":[],"basic":{"sessionId":{"id":"of"},"destination":{}}}`: {"of the header", "unreadable"},
+		`{"list":[],"basic":{"sessionId":7}}`:                            {"7", "7"},
 	} {
 		for i, header := range [][]string{{"Session-Id", "of the header"}, nil} {
 			resp, err := clientThrough(t, answering(200, `{"code":0,"data":`+data+`}`, header...)).HotelList(t.Context(), anySearch())
@@ -106,15 +109,21 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			calls   int
 			repeats bool
 			fails   bool
+			silent  bool // no page has hasMore
+			total   int
 		}{
-			{"an empty page in the middle", [][]string{a, {}, c}, 3, false, false},
-			{"eleven empty pages", slices.Concat([][]string{a}, make([][]string, 11), [][]string{c}), 12, false, true},
-			{"a page that repeats", [][]string{a, a, c}, 2, true, true},
-			{"pages without platform ids, and with them alone", [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false},
-			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false},
+			{"no hasMore, and a total", [][]string{a, b, c}, 3, false, false, true, 5},
+			{"no hasMore, and a total that is not reached", [][]string{a}, 12, false, true, true, 250},
+			{"neither hasMore nor a total", [][]string{a, b, c}, 4, false, false, true, 0},
+			{"hasMore is false, and a larger total", [][]string{a, b, c}, 3, false, false, false, 250},
+			{"an empty page in the middle", [][]string{a, {}, c}, 3, false, false, false, 0},
+			{"eleven empty pages", slices.Concat([][]string{a}, make([][]string, 11), [][]string{c}), 12, false, true, false, 0},
+			{"a page that repeats", [][]string{a, a, c}, 2, true, true, false, 0},
+			{"pages without platform ids, and with them alone", [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
+			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
-				script := &pageScript{pages: tc.pages}
+				script := &pageScript{pages: tc.pages, silent: tc.silent, total: tc.total}
 				client := clientThrough(t, script)
 				_, errs := collect(start(t.Context(), client))
 				assert.Len(t, script.asked, tc.calls)

@@ -4,6 +4,8 @@ package hotelstays
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -22,8 +24,9 @@ type Token = types.Token
 // Tokens are secrets: a store should encrypt them. It must store Token.Value.Reveal(), which the JSON
 // of a Token lacks. It may round Expiry down, to a second.
 type TokenStore interface {
-	// Load returns the token under key, or a zero Token. The key names environment and credential, and
-	// contains no secret. Keys are compared byte by byte.
+	// Load returns the token under key, or a zero Token. The key is the base URL and a hash of the
+	// credential with its secret: whoever lacks the secret finds no token, and a new secret needs a new
+	// token. Keys are compared byte by byte.
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry if that is set.
 	Store(ctx context.Context, key string, t Token) error
@@ -44,11 +47,20 @@ type TokenLeaser interface {
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 
-func shareToken(cache *token.Cache, store TokenStore, baseURL, credentialID string) {
-	if store == nil || credentialID == "" {
+// hashed returns a key for a store. Lengths separate the parts, so that no two lists have one key.
+func hashed(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func shareToken(cache *token.Cache, store TokenStore, baseURL, tokenID string) {
+	if store == nil || tokenID == "" {
 		return
 	}
-	cache.Store, cache.Key = checkedTokens{store}, baseURL+" "+credentialID
+	cache.Store, cache.Key = checkedTokens{store}, baseURL+" "+tokenID
 	if leaser, ok := store.(TokenLeaser); ok {
 		cache.TryLease = leaser.TryLease
 	}

@@ -171,12 +171,18 @@ func unsignedVoucher(v *types.Voucher) error {
 
 var errVoucherSize = errors.New("size not accepted")
 
+// sizeSlack is how far a document may exceed the size that its voucher states, if its digest matches.
+const sizeSlack = 64 << 10
+
 // copyDocument reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	sum := sha256.New()
 	limit := set.MaxVoucherBytes
-	if v.Signature == nil {
+	switch {
+	case v.Signature == nil:
 		limit = v.ByteSize
+	case v.ByteSize > 0 && limit-v.ByteSize > sizeSlack:
+		limit = v.ByteSize + sizeSlack
 	}
 	document = io.LimitReader(document, min(limit, math.MaxInt64-1)+1)
 	size, err := io.Copy(io.MultiWriter(w, sum), document)

@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,6 +241,8 @@ func documentFaults() map[string]documentFault {
 			asks: 1, unfetched: true},
 		"unsigned, of a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
 			text: "none without a digest", asks: 1},
+		"no digest, of a redirect": {change: func(v *types.Voucher) { v.Signature.Digest = "" }, serve: redirecting(302, voucherLink+"&again"),
+			opts: unsignedAllowed, text: "none without a digest", asks: 1},
 		"inline, a bit flipped": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
 		"inline, not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" }, text: "base64", asks: 1,
 			unfetched: true},
@@ -250,6 +253,16 @@ func documentFaults() map[string]documentFault {
 		"inline, above the limit": {change: inlined(voucherDoc), opts: atMost(5), text: "WithMaxVoucherBytes", asks: 1,
 			unfetched: true},
 		"signed, altered, unsigned allowed": {serve: serving(flipped), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered, asks: 3},
+	}
+	for name, quote := range map[string]func(*url.URL) string{
+		"path": func(u *url.URL) string { return u.Path }, "file": func(u *url.URL) string { return path.Base(u.Path) },
+		"parameter": func(u *url.URL) string { return u.Query().Get("proof") }, "query": func(u *url.URL) string { return fmt.Sprint(u.Query()) },
+		"fields":       func(u *url.URL) string { return fmt.Sprintf("%+v", *u) },
+		"escaped link": func(u *url.URL) string { return url.QueryEscape(u.String()) },
+	} {
+		faults["an error with its "+name] = documentFault{text: "no route to ", asks: 1, serve: func(r *http.Request) (*http.Response, error) {
+			return nil, errors.New("no route to " + quote(r.URL))
+		}}
 	}
 	for _, status := range []int{401, 403, 404, 410} {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{serve: answering(status, "no"), is: hotelstays.ErrVoucherLinkExpired,
@@ -399,6 +412,11 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	assert.Equal(t, 1001, read)
 	assert.Zero(t, service.open)
 	assert.Zero(t, w.Len())
+
+	read = 0
+	err = client.DownloadVoucher(t.Context(), service.voucher(1), &w)
+	assert.ErrorIs(t, err, hotelstays.ErrVoucherAltered)
+	assert.Equal(t, len(voucherDoc)+64<<10+1, read, "a little more than the stated size")
 
 	read = 0
 	err = client.DownloadVoucher(t.Context(), edited(*service.voucher(1), unsigned), &w, hotelstays.WithUnsignedVouchers())

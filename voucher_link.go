@@ -42,7 +42,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 		}
 		resp.Body.Close()
 		next = resp.Header.Get("Location")
-		if !isRedirect(resp.StatusCode) || next == "" || v.Signature == nil || len(links) > 1+maxVoucherRedirects {
+		if !isRedirect(resp.StatusCode) || next == "" || v.Signature == nil || v.Signature.Digest == "" || len(links) > 1+maxVoucherRedirects {
 			return nil, nil, documentRefused(v, resp.StatusCode)
 		}
 	}
@@ -135,7 +135,15 @@ func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 func publicTransport(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.Proxy, t.DisableKeepAlives = nil, true
-	if t.DialContext == nil {
+	if len(t.TLSNextProto) > 0 { // such as http2.ConfigureTransport sets: its connections stay in a pool of its own
+		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
+	}
+	//lint:ignore SA1019 deprecated, and used where it is set
+	switch own := t.Dial; {
+	case t.DialContext != nil: // net/http ignores Dial then
+	case own != nil:
+		t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) { return own(network, addr) }
+	default:
 		t.DialContext = dial
 	}
 	t.DialContext = publicDial(t.DialContext)
@@ -194,17 +202,22 @@ func withoutLinks(err error, links []string) error {
 	return errors.New(redactLinks(err.Error(), links))
 }
 
+// redactLinks redacts links and their parts: an error may quote the path alone, or one parameter. Shorter
+// parts prove nothing, and may be words of any error.
 func redactLinks(text string, links []string) string {
+	const minPart = 8
+	var secrets redact.Set
 	for _, link := range links {
-		secrets := []string{link}
-		if u, err := url.Parse(link); err == nil {
-			secrets = append(secrets, u.RequestURI(), u.RawQuery)
+		secrets = append(secrets, link)
+		u, err := url.Parse(link)
+		if err != nil {
+			continue
 		}
-		for _, secret := range secrets {
-			if len(secret) > 1 {
-				text = strings.ReplaceAll(text, secret, redact.Marker)
-			}
+		parts := append(strings.Split(u.Path, "/"), u.Path, u.RequestURI(), u.RawQuery)
+		for name, values := range u.Query() {
+			parts = append(append(parts, name), values...)
 		}
+		secrets = append(secrets, slices.DeleteFunc(parts, func(part string) bool { return len(part) < minPart })...)
 	}
-	return text
+	return secrets.Text(text)
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -293,7 +294,7 @@ func TestDownloadVoucherAddresses(t *testing.T) {
 		"127.0.0.1:443": false, "[fd00:ec2::254]:80": false, "[fe80::1%eth0]:443": false, "[::ffff:127.0.0.1]:443": false,
 		"[64:ff9b::7f00:1]:443": false, "[2002:7f00:1::]:443": false,
 	} {
-		for _, dialsTLS := range []bool{false, true} {
+		for _, dials := range []string{"DialContext", "DialTLSContext", "Dial"} {
 			for _, named := range []bool{false, true} {
 				conn, peer := net.Pipe()
 				received := make(chan int, 1)
@@ -308,8 +309,14 @@ func TestDownloadVoucherAddresses(t *testing.T) {
 				}
 				transport := hotelstays.NewTransport()
 				transport.Proxy = nil
-				if transport.DialContext = dial; dialsTLS {
+				switch transport.DialContext = dial; dials {
+				case "DialTLSContext":
 					transport.DialContext, transport.DialTLSContext = nil, dial
+				case "Dial":
+					//lint:ignore SA1019 deprecated, and used where it is set
+					transport.DialContext, transport.Dial = nil, func(network, addr string) (net.Conn, error) {
+						return dial(context.Background(), network, addr)
+					}
 				}
 				var opts []hotelstays.Option
 				if named {
@@ -320,6 +327,7 @@ func TestDownloadVoucherAddresses(t *testing.T) {
 				}
 				client := clientWith(t, transport, bearerToken("token"), opts...)
 				err := client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://files.example/secret-path?proof="+voucherSecret), io.Discard)
+				conn.Close()
 				sent := 0
 				if public || named {
 					sent = 1
@@ -348,10 +356,13 @@ func (c connTo) RemoteAddr() net.Addr {
 // connection of its own, also where one to its host is idle.
 func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 	ownTempDir(t)
+	const link = "https://example.com/doc"
 	var accepted atomic.Int32
+	peers := make(chan string, 10)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		peers <- r.RemoteAddr
 		if r.Method == http.MethodPost {
-			_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, voucherFor(voucherDoc, "https://example.com/doc")))
+			_, _ = io.WriteString(w, voucherAnswer(types.VoucherGenerated, voucherFor(voucherDoc, link)))
 			return
 		}
 		_, _ = w.Write(voucherDoc)
@@ -369,19 +380,22 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 	srv.StartTLS() // for example.com
 	defer srv.Close()
 	addr := srv.Listener.Addr().String()
+	public := func(ctx context.Context, _ dialFunc) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return connTo{conn, "8.8.8.8:443"}, err
+	}
 	for name, tc := range map[string]struct {
+		link        string
 		opts        []hotelstays.Option
 		dial        func(ctx context.Context, own dialFunc) (net.Conn, error)
 		ok          bool
 		connections int32
 	}{
-		"private": {nil, func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, false, 1},
-		"named": {[]hotelstays.Option{hotelstays.WithVoucherHosts("example.com")},
+		"private": {link, nil, func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, false, 1},
+		"named": {link, []hotelstays.Option{hotelstays.WithVoucherHosts("example.com")},
 			func(ctx context.Context, own dialFunc) (net.Conn, error) { return own(ctx, "tcp", addr) }, true, 1},
-		"public": {nil, func(ctx context.Context, _ dialFunc) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-			return connTo{conn, "8.8.8.8:443"}, err
-		}, true, 2},
+		"public":                  {link, nil, public, true, 2},
+		"public, of another host": {"https://example.com:8443/doc", nil, public, true, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport := hotelstays.NewTransport()
@@ -389,7 +403,7 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 			own := transport.DialContext
 			var refused error
 			transport.DialContext = func(ctx context.Context, _, asked string) (net.Conn, error) {
-				assert.Equal(t, "example.com:443", asked)
+				assert.Contains(t, []string{"example.com:443", "example.com:8443"}, asked)
 				conn, err := tc.dial(ctx, own)
 				refused = err
 				return conn, err
@@ -398,17 +412,59 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 			accepted.Store(0)
 			v := orderVoucher(t, client)
 			require.EqualValues(t, 1, accepted.Load())
+			first := <-peers
+			v.DownloadURL = tc.link
 			err := client.DownloadVoucher(t.Context(), v, io.Discard)
 			assert.Equal(t, tc.ok, err == nil, err)
 			assert.Equal(t, tc.ok, refused == nil, "it did not even connect")
 			assert.Equal(t, tc.connections, accepted.Load())
+			if tc.ok {
+				assert.Equal(t, tc.connections == 1, <-peers == first, "the document has a connection of its own")
+			}
 			for range tc.connections - 1 {
-				<-closed // no idle connection is left
+				select {
+				case <-closed:
+				case <-time.After(5 * time.Second):
+					assert.Fail(t, "an idle connection is left")
+				}
 			}
 			client.CloseIdleConnections()
 			<-closed
 		})
 	}
+}
+
+// HTTP/2 that another package has set up keeps its connections, so that a document does not use it.
+func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
+	ownTempDir(t)
+	closed := make(chan struct{}, 1)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, 2, r.ProtoMajor)
+		_, _ = w.Write(voucherDoc)
+	}))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	transport := hotelstays.NewTransport()
+	transport.Proxy, transport.TLSClientConfig = nil, srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	transport.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
+	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper {
+		return failing(errors.New("this connection stays"))
+	}}
+	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", srv.Listener.Addr().String())
+		return connTo{conn, "8.8.8.8:443"}, err
+	}
+	client := clientAt(t, "https://example.com", bearerToken("token"), transport)
+	var w bytes.Buffer
+	require.NoError(t, client.DownloadVoucher(t.Context(), voucherFor(voucherDoc, "https://example.com/doc"), &w))
+	assert.Equal(t, voucherDoc, w.Bytes())
+	<-closed
 }
 
 // Where a proxy connects, the proxy may be private, and the name alone is checked.
@@ -431,7 +487,8 @@ func TestDownloadVoucherThroughAProxy(t *testing.T) {
 }
 
 func TestVoucherHostsAreChecked(t *testing.T) {
-	for _, host := range []string{"", "store.internal:9000", "https://store.internal", "*.internal", "[fd00::5]", "störe.internal"} {
+	for _, host := range []string{"", "store.internal:9000", "https://store.internal", "*.internal", "[fd00::5]", "störe.internal",
+		".internal", "store..internal", "."} {
 		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithVoucherHosts("store.internal", host))
 		assert.Equal(t, []string{"WithVoucherHosts"}, faultPaths(t, err), host)
 	}

@@ -57,6 +57,7 @@ type WebhookEvent struct {
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime"`
 
+	Account  string          `json:"-"` // whose event it is: see WebhookOptions
 	ID       string          `json:"-"` // or empty; the signature does not cover it
 	Signed   bool            `json:"-"` // the delivery has a valid signature, made at SignedAt
 	SignedAt time.Time       `json:"-"`
@@ -72,20 +73,21 @@ func (e *WebhookEvent) Time() time.Time {
 }
 
 // Keys returns the keys of the event for an EventStore, hashes of 64 characters: duplicates share at
-// least one, and a signed event shares none with an unsigned one.
+// least one. Events of two accounts share none, nor do a signed event and an unsigned one.
 func (e *WebhookEvent) Keys() []string {
 	trust := "signed"
 	if !e.Signed {
 		trust = "unsigned"
 	}
+	trust = hashed(e.Account, trust)
 	body := hashed(trust, "body", string(e.Raw))
 	key := body
 	switch {
 	case e.ID != "":
 		key = hashed(trust, "id", e.ID)
-	case e.Kind != types.EventOrderModified:
+	case oneOf(e.Kind, types.EventOrderCreated, types.EventOrderPaid, types.EventOrderCancelled): // once per order
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind))
-	case e.EventTime != 0: // each change has its own event
+	case e.EventTime != 0: // any other kind may come again
 		key = hashed(trust, "event", e.CustomerReferenceNo, string(e.Kind), fmt.Sprint(e.EventTime))
 	}
 	if e.Signed && key != body {
@@ -94,17 +96,9 @@ func (e *WebhookEvent) Keys() []string {
 	return []string{key}
 }
 
-func hashed(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // VerifyWebhook verifies and decodes a delivery, whose body must be the raw bytes. It does not detect
 // duplicates; NewWebhookHandler does. The error is a *WebhookError, or a *ValidationError if opts are
-// invalid. A body without customerReferenceNo or event is ErrWebhookBody.
+// invalid. A body without customerReferenceNo or event, as texts, is ErrWebhookBody.
 func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
 	var f faults
 	secrets := opts.reveal()
@@ -123,27 +117,34 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 // verify returns the event of a body, which becomes its Raw.
 func (o WebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
 	var signedAt time.Time
+	account := o.Account
 	signatures := h.Values(signatureHeader)
 	switch {
 	case len(signatures) > 1:
 		return nil, &WebhookError{ErrWebhookSignature, "there are several signature headers"}
 	case len(signatures) == 1 && len(secrets) > 0:
-		at, err := checkSignature(body, signatures[0], secrets, cmp.Or(o.Tolerance, defaultTolerance))
+		at, secret, err := checkSignature(body, signatures[0], secrets, cmp.Or(o.Tolerance, defaultTolerance))
 		if err != nil {
 			return nil, err
 		}
-		signedAt = at
+		signedAt, account = at, cmp.Or(account, hashed("secret", secret)[:16])
 	case !o.AllowUnsigned:
 		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	event := &WebhookEvent{}
-	if _, err := wire.DecodeBare(context.Background(), body, decodeTarget(event, false), true); err != nil {
+	mismatches, err := wire.DecodeBare(context.Background(), body, decodeTarget(event, false), true)
+	if err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
+	}
+	for _, m := range mismatches.List {
+		if m.Path == "customerReferenceNo" || m.Path == "event" { // numbers are no texts here
+			return nil, &WebhookError{ErrWebhookBody, m.String()}
+		}
 	}
 	if event.CustomerReferenceNo == "" || event.Kind == "" {
 		return nil, &WebhookError{ErrWebhookBody, "customerReferenceNo or event is missing"}
 	}
-	event.ID, event.Raw = h.Get(eventIDHeader), body
+	event.Account, event.ID, event.Raw = account, h.Get(eventIDHeader), body
 	event.Signed, event.SignedAt = !signedAt.IsZero(), signedAt
 	return event, nil
 }
@@ -152,10 +153,11 @@ const maxSignatureHeader = 4096
 
 type digest [sha256.Size]byte
 
-func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (time.Time, error) {
+// checkSignature returns the time of a valid signature, and the secret that made it.
+func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (at time.Time, signer string, err error) {
 	stamp, candidates, err := parseSignature(header)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, "", err
 	}
 	found := false
 	signed := []byte(stamp + ".")
@@ -166,23 +168,25 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 		var room digest
 		want := mac.Sum(room[:0])
 		for _, candidate := range candidates {
-			found = hmac.Equal(want, candidate[:]) || found
+			if hmac.Equal(want, candidate[:]) {
+				found, signer = true, secret
+			}
 		}
 	}
 	if !found {
-		return time.Time{}, &WebhookError{ErrWebhookSignature,
+		return time.Time{}, "", &WebhookError{ErrWebhookSignature,
 			"the secret differs, or the body was changed; check the webhook signing secret, which is not the application's secret"}
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return time.Time{}, &WebhookError{ErrWebhookSignature, "the time is out of range"}
+		return time.Time{}, "", &WebhookError{ErrWebhookSignature, "the time is out of range"}
 	}
-	at := time.Unix(seconds, 0)
+	at = time.Unix(seconds, 0)
 	if d := time.Since(at).Abs(); d > tolerance {
-		return time.Time{}, &WebhookError{ErrWebhookTime,
+		return time.Time{}, "", &WebhookError{ErrWebhookTime,
 			fmt.Sprintf("it is %s off, the tolerance is %s; check this machine's clock", d.Round(time.Second), tolerance)}
 	}
-	return at, nil
+	return at, signer, nil
 }
 
 // parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes, and
@@ -232,13 +236,19 @@ type WebhookOptions struct {
 	// send. A signature that is present must match, unless Secrets is empty. An event that comes
 	// unsigned and then signed is handled twice.
 	AllowUnsigned bool
+	// Account names the account whose events these are, because references and event ids are unique
+	// within an account only. Its name is part of the keys, so accounts can share a Store. By default the
+	// secret that signed a delivery stands for the account: after a rotation, a late repeat of an event
+	// is handled again. Unsigned events without an Account all count as one account's.
+	Account string
 	// Tolerance is the largest difference between a delivery's time and now, in both directions;
 	// 300 seconds by default.
 	Tolerance time.Duration
 
 	// Only NewWebhookHandler uses the fields below.
 
-	Store     EventStore    // by default the last 100,000 events, in memory
+	// Store is by default in memory: the last 100,000 signed events, and the last 200,000 unsigned ones.
+	Store     EventStore
 	Retention time.Duration // how long Store remembers an event, 7 days by default
 	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
 	// ends, and a duplicate may be handled.

@@ -19,19 +19,21 @@ const settleTimeout = 5 * time.Second
 // WebhookHandler is an http.Handler for webhooks. It is safe for concurrent use;
 // NewWebhookHandler makes one.
 type WebhookHandler struct {
-	opts WebhookOptions
-	fn   func(context.Context, *WebhookEvent) error
+	opts     WebhookOptions
+	unsigned EventStore // of unsigned events
+	fn       func(context.Context, *WebhookEvent) error
 }
 
 // NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event,
 // concurrently and in any order. The error is a *ValidationError.
 //
-// An event is handled once fn returns nil. After an error the sender delivers it again. fn succeeds
+// An event is handled once fn returns nil. After an error the sender may deliver it again. fn succeeds
 // once per event within the store's retention, provided that it returns within its lease. Its ctx
 // ends when the sender disconnects, or after opts.Lease.
 //
-// Two deliveries are duplicates if they have the same event id or the same signed body; without an id
-// also the same reference and kind, and time for types.EventOrderModified. A signed and an unsigned
+// Two deliveries are duplicates if they have the same event id or the same signed body. Without an id they
+// are also duplicates if they have the same reference and kind; of types.EventOrderModified and of unknown
+// kinds, which may come again, the same time too. A signed and an unsigned
 // delivery never are, so that nobody without a secret can make an event look handled. The signature
 // does not cover the id: who has a signed delivery that was never handled, and guesses the id of
 // another event, can make that event look handled.
@@ -53,15 +55,16 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 	if err := f.err("NewWebhookHandler"); err != nil {
 		return nil, err
 	}
-	if opts.Store == nil {
-		opts.Store = newMemoryEvents(defaultEvents)
+	unsigned := opts.Store
+	if opts.Store == nil { // an unsigned flood must not push a signed event out
+		opts.Store, unsigned = newMemoryEvents(defaultEvents), newMemoryEvents(defaultEvents)
 	}
 	opts.Secrets = slices.Clone(opts.Secrets)
 	opts.Retention = cmp.Or(opts.Retention, 7*24*time.Hour)
 	opts.Lease = cmp.Or(opts.Lease, time.Minute)
 	opts.MaxBodyBytes = cmp.Or(opts.MaxBodyBytes, 1<<20)
 	opts.ReadTimeout = cmp.Or(opts.ReadTimeout, 10*time.Second)
-	return &WebhookHandler{opts, fn}, nil
+	return &WebhookHandler{opts, unsigned, fn}, nil
 }
 
 // ServeHTTP handles one delivery.
@@ -116,8 +119,11 @@ func (h *WebhookHandler) read(w http.ResponseWriter, r *http.Request) (body []by
 }
 
 func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status int, err error) {
-	keys, leaseEnd := event.Keys(), time.Now().Add(h.opts.Lease)
-	claim, err := h.opts.Store.Claim(ctx, keys, h.opts.Lease)
+	store, keys, leaseEnd := h.opts.Store, event.Keys(), time.Now().Add(h.opts.Lease)
+	if !event.Signed {
+		store = h.unsigned
+	}
+	claim, err := store.Claim(ctx, keys, h.opts.Lease)
 	switch {
 	case err != nil:
 		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: claiming the event: %w", err)
@@ -129,7 +135,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	done := false
 	defer func() { // fn may panic; an expired lease may already belong to another process
 		if !done && time.Now().Before(leaseEnd) {
-			_ = h.settle(ctx, func(ctx context.Context) error { return h.opts.Store.Release(ctx, keys) })
+			_ = h.settle(ctx, func(ctx context.Context) error { return store.Release(ctx, keys) })
 		}
 	}()
 	leased, cancel := context.WithTimeout(ctx, h.opts.Lease)
@@ -140,11 +146,11 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	}
 	done = true
 	err = h.settle(ctx, func(ctx context.Context) error {
-		return h.opts.Store.Done(ctx, keys, h.opts.Retention)
+		return store.Done(ctx, keys, h.opts.Retention)
 	})
 	if err != nil {
 		return http.StatusServiceUnavailable,
-			fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender will repeat it: %w", err)
+			fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender may repeat it: %w", err)
 	}
 	return http.StatusOK, nil
 }

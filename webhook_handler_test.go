@@ -218,6 +218,42 @@ func TestWebhookReplay(t *testing.T) {
 	}
 }
 
+// Two accounts may use the same references, and their events the same ids. Neither may make an event of
+// the other look handled.
+func TestAccountsShareAnEventStore(t *testing.T) {
+	type hook struct{ account, secret string } // without a secret the delivery is unsigned
+	for name, row := range map[string]struct {
+		first, second hook
+		runs          int // of both
+	}{
+		"two accounts by their secrets":          {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
+		"two accounts by name":                   {hook{"a", "secret"}, hook{"b", "secret"}, 2},
+		"two accounts, unsigned":                 {hook{"a", ""}, hook{"b", ""}, 2},
+		"one account, unsigned":                  {hook{"a", ""}, hook{"a", ""}, 1},
+		"one account by its secret":              {hook{"", "secret"}, hook{"", "secret"}, 1},
+		"one account by name, secret rotated":    {hook{"a", "old"}, hook{"a", "new"}, 1},
+		"no name and no secret is one account":   {hook{"", ""}, hook{"", ""}, 1},
+		"a secret that is the name of the other": {hook{"a", "secret"}, hook{"", "a"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, runs := hotelstays.NewMemoryEvents(100), 0
+			for _, h := range []hook{row.first, row.second} {
+				r := newHookReceiver(func(o *hotelstays.WebhookOptions) {
+					o.Account, o.Store, o.AllowUnsigned = h.account, store, h.secret == ""
+					o.Secrets = []types.Secret{types.NewSecret("another secret"), types.NewSecret(cmp.Or(h.secret, "a third"))}
+				})
+				req := hookRequest("evt-1", hookPaid)
+				if req.Header.Del(signatureHeader); h.secret != "" {
+					req.Header.Set(signatureHeader, hookSign(h.secret, time.Now(), hookPaid))
+				}
+				assert.Equal(t, 200, r.deliver(req).Code)
+				runs += r.runs()
+			}
+			assert.Equal(t, row.runs, runs)
+		})
+	}
+}
+
 // While secrets are rolled out, nobody without one can make a signed event look handled, nor
 // hold its claim.
 func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
@@ -248,6 +284,26 @@ func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
 			assert.Equal(t, 2, r.runs())
 		})
 	}
+}
+
+// Whoever knows the URL can send any number of unsigned events. They push no signed one out of the memory.
+func TestUnsignedFloodForgetsNoSignedEvent(t *testing.T) {
+	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
+	unsigned := hookRequest("evt-1", hookPaid)
+	unsigned.Header.Del(signatureHeader)
+	assert.Equal(t, 200, r.send("evt-1", hookPaid))
+	assert.Equal(t, 200, r.deliver(unsigned).Code)
+	require.Equal(t, 2, r.runs())
+	flood := make([]string, hotelstays.DefaultEvents)
+	for i := range flood {
+		flood[i] = strconv.Itoa(i)
+	}
+	require.NoError(t, r.Handler.(*hotelstays.WebhookHandler).UnsignedEvents().Done(t.Context(), flood, time.Hour))
+	assert.Equal(t, 200, r.send("evt-1", hookPaid))
+	assert.Equal(t, 2, r.runs(), "the signed event is remembered")
+	unsigned.Body = io.NopCloser(strings.NewReader(hookPaid))
+	assert.Equal(t, 200, r.deliver(unsigned).Code)
+	assert.Equal(t, 3, r.runs(), "the unsigned one is not")
 }
 
 type hookStore struct {

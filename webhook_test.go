@@ -86,11 +86,11 @@ func TestVerifyWebhookGood(t *testing.T) {
 	h := hookHeader(hookSign(hookSecret, now, hookPaid))
 	h.Set(eventIDHeader, "evt-1")
 	body := []byte(hookPaid)
-	event, err := hotelstays.VerifyWebhook(body, h, hookOptions())
+	event, err := hotelstays.VerifyWebhook(body, h, hookOptions(func(o *hotelstays.WebhookOptions) { o.Account = "acme" }))
 	require.NoError(t, err)
 	clear(body) // the event keeps its own copy
 	assert.Equal(t, &hotelstays.WebhookEvent{CustomerReferenceNo: "ref-1", HotelConfirmNo: "HC-1", Kind: types.EventOrderPaid,
-		EventTime: 946684800123, ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
+		EventTime: 946684800123, Account: "acme", ID: "evt-1", Signed: true, SignedAt: time.Unix(now.Unix(), 0), Raw: []byte(hookPaid)}, event)
 	assert.Equal(t, "2000-01-01T00:00:00.123Z", event.Time().UTC().Format(time.RFC3339Nano))
 	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
 }
@@ -313,6 +313,7 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		require.NoError(t, err, row.body)
 		assert.Equal(t, row.body, string(event.Raw), "byte for byte")
 		row.want.CustomerReferenceNo, row.want.Raw, row.want.Signed, row.want.SignedAt = "r", event.Raw, true, event.SignedAt
+		row.want.Account = event.Account
 		assert.Equal(t, &row.want, event, row.body)
 	}
 }
@@ -321,6 +322,7 @@ var hookNoEvents = []string{
 	"", " ", "null", "true", "12", `"ref-1"`, "[]", `[{"customerReferenceNo":"ref-1","event":"order_paid"}]`, "{}", "{", "\x00", "\xff",
 	`{"event":"order_paid","eventTime":1}`, `{"customerReferenceNo":"ref-1"}`, `{"customerReferenceNo":"","event":"order_paid"}`,
 	`{"customerReferenceNo":"ref-1","event":""}`, `{"customerReferenceNo":"ref-1","event":null}`,
+	`{"customerReferenceNo":1,"event":"order_paid"}`, `{"customerReferenceNo":"ref-1","event":2}`, `{"customerReferenceNo":1,"event":2}`,
 	`{"customerReferenceNo":[7],"event":"order_paid"}`, `{"customerReferenceNo":"ref-1","event":{"kind":"order_paid"}}`,
 	hookPaid + "x", hookPaid + hookPaid, hookPaid[:len(hookPaid)-1], "callback=" + hookPaid, "<html>ref-1</html>", "\xef\xbb\xbf" + hookPaid,
 	strings.Repeat("[", 20000), strings.Repeat(`{"customerReferenceNo":`, 20000),
@@ -423,7 +425,8 @@ func fuzzMembers(body []byte) map[string]string {
 	return members
 }
 
-// The body is a key of what is signed alone, no key comes twice, and texts do not run together.
+// The body is a key of what is signed alone, no key comes twice, accounts share none, and texts do not
+// run together.
 func TestWebhookKeys(t *testing.T) {
 	event := func(id, reference string, kind types.EventKind, at int64, body string) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: reference, Kind: kind, EventTime: at, Raw: []byte(body)}
@@ -436,6 +439,17 @@ func TestWebhookKeys(t *testing.T) {
 		"an id":  {event("evt-1", "ref-1", types.EventOrderPaid, 1, "{}"), event("evt-1", "ref-2", types.EventOrderCreated, 2, ""), 2, 1, true},
 		"a kind": {event("", "ref-1", types.EventOrderPaid, 1, "{}"), event("", "ref-1", types.EventOrderPaid, 2, ""), 2, 1, true},
 		"a time": {event("", "ref-1", types.EventOrderModified, 1, "{}"), event("", "ref-1", types.EventOrderModified, 1, ""), 2, 1, true},
+
+		"an unknown kind": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 1, ""), 2, 1, true},
+		"an unknown kind, another time": {event("", "ref-1", "order_upgraded", 1, "{}"), event("", "ref-1", "order_upgraded", 2, ""),
+			2, 1, false},
+		"an unknown kind, without a time": {event("", "ref-1", "order_upgraded", 0, "{}"), event("", "ref-1", "order_upgraded", 0, ""),
+			1, 1, false},
+		"cancelled, another time": {event("", "ref-1", types.EventOrderCancelled, 1, "{}"),
+			event("", "ref-1", types.EventOrderCancelled, 2, ""), 2, 1, true},
+		"created, another time": {event("", "ref-1", types.EventOrderCreated, 1, "{}"),
+			event("", "ref-1", types.EventOrderCreated, 2, ""), 2, 1, true},
+
 		"nothing but its body": {event("", "ref-1", types.EventOrderModified, 0, "{}"), event("", "ref-1", types.EventOrderModified, 0, ""),
 			1, 1, false},
 		"another time": {event("", "ref-1", types.EventOrderModified, 1, "{}"),
@@ -448,5 +462,8 @@ func TestWebhookKeys(t *testing.T) {
 		assert.Equal(t, tc.same, slices.Equal(tc.event.Keys(), tc.other.Keys()), name)
 		tc.event.Signed = true
 		assert.Len(t, tc.event.Keys(), tc.signed, name)
+		of := tc.event
+		of.Account = "acme"
+		assert.Len(t, slices.Compact(slices.Sorted(slices.Values(append(of.Keys(), tc.event.Keys()...)))), 2*tc.signed, name)
 	}
 }

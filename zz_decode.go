@@ -63,7 +63,9 @@ var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
 	{Name: "list", Read: func(l *wire.Lexer, v *HotelListResponse) { v.List = hotelList.Read(l, wire.ReadHotel) }},
 	{Name: "basic", Read: func(l *wire.Lexer, v *HotelListResponse) { wire.ReadSearchBasic(l, &v.Basic) }},
 	{Name: "total", Read: func(l *wire.Lexer, v *HotelListResponse) { v.Total = l.Int() }},
-	{Name: "hasMore", Read: func(l *wire.Lexer, v *HotelListResponse) { v.HasMore = l.Bool() }},
+	{Name: "hasMore", Read: func(l *wire.Lexer, v *HotelListResponse) {
+		v.HasMore = wire.Pointer(l, func(l *wire.Lexer, v *bool) { *v = l.Bool() })
+	}},
 })
 
 func (v *HotelListResponse) decode(l *wire.Lexer) { readHotelListResponse(l, v) }

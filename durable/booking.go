@@ -55,6 +55,8 @@ const (
 // caller's WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
+	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
+	Round int `json:"round,omitempty"`
 	// BookBy is when Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
 	// Earlier is when the last Book of an earlier round under the same reference has ended that
@@ -65,7 +67,9 @@ type Booking struct {
 	Unverified int `json:"unverified,omitempty"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
-	// Changes is what the order that ended the booking has otherwise than Recovery.Expect.
+	// OrderNo is the PlatformReferenceNo of the order that ended the booking.
+	OrderNo string `json:"orderNo,omitempty"`
+	// Changes lists in which points the order that ended the booking differs from Recovery.Expect.
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 	// Due is when a worker must poll, or send. Its JSON is left to the store, which
 	// searches by it.
@@ -79,12 +83,57 @@ func New(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
 	if !recovery.EndedAt.IsZero() {
 		return handedOver(recovery)
 	}
-	return Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}
+	return Booking{Recovery: recovery, Round: 1, Due: wallClock(startBy.Add(ClockMargin))}
 }
 
 // handedOver returns the booking of a Book that has ended with an unknown outcome.
 func handedOver(recovery hotelstays.BookingRecovery) Booking {
-	return Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
+	return Booking{Recovery: recovery, Round: 1, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
+}
+
+// After returns a new booking as the next round under the reference of an earlier one. The error is
+// ErrAlreadyBegun if that has not ended, and ErrAlreadyBooked if it has ended with an order.
+func (b Booking) After(before Booking) (Booking, error) {
+	switch {
+	case before.Ending == "":
+		return b, ErrAlreadyBegun
+	case before.Ending.HasOrder():
+		return b, ErrAlreadyBooked
+	}
+	b.Round = max(before.Round, 1) + 1
+	if last := before.LastBook(); !last.IsZero() {
+		b, _ = b.EarlierEnded(last)
+	}
+	return b, nil
+}
+
+// sameRound reports whether two states are of one Book: the booking has not begun again between them.
+func sameRound(a, b Booking) bool { return a.Round == b.Round && a.BookBy.Equal(b.BookBy) }
+
+func (b *Booking) identity() (reference, fingerprint string) {
+	return b.Recovery.CustomerReferenceNo, b.Recovery.Fingerprint
+}
+
+func (b *Booking) due() time.Time { return b.Due }
+
+func (b *Booking) read(row *Row) error {
+	switch b.Due = row.Due; {
+	case row.Life != Open && b.Ending == "": // a person has ended the row in the database
+		b.Ending = EndingAbandoned
+	case row.Life == Open && b.Ending != "":
+		return fmt.Errorf("the row is open, and its ending is %q", b.Ending)
+	}
+	return nil
+}
+
+func (b *Booking) life() Life {
+	switch {
+	case b.Ending == "":
+		return Open
+	case b.Ending.HasOrder():
+		return Kept
+	}
+	return Over
 }
 
 // Phase returns the phase at a time.
@@ -249,7 +298,49 @@ func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok
 	if b.Ending.HasOrder() || proven {
 		return b, false
 	}
-	return handedOver(recovery).EarlierEnded(b.Earlier)
+	next = handedOver(recovery)
+	next.Round = b.Round
+	return next.EarlierEnded(b.Earlier)
+}
+
+// sent is a Book that has ended.
+type sent struct {
+	marked  Booking   // as Start has returned it
+	at      time.Time // of the end
+	outcome *hotelstays.BookingOutcome
+	err     error // outcome and err are the results of BookAndRecover
+}
+
+// settled is what the end of a Book means for the stored booking.
+type settled struct {
+	outcome *hotelstays.BookingOutcome // what the Book has shown; nil: it is unknown
+	store   bool                       // commit the next booking
+	deliver bool                       // and pass outcome to the caller in the same transaction
+	err     error                      // for the sender: another outcome was stored before
+}
+
+// settle returns what a Book that has ended means for the stored booking, which may be of a later round.
+func (s sent) settle(stored Booking) (next Booking, is settled) {
+	next = stored
+	is.outcome = stored.Booked(s.at, s.outcome, s.err)
+	again := !sameRound(stored, s.marked) // the booking has begun again since
+	switch {
+	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers begin at BookBy
+	case is.outcome == nil && again && stored.Ending == "":
+		next, is.store = stored.EarlierEnded(s.outcome.Recovery.EndedAt)
+	case is.outcome == nil && again && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):
+		// the later round began after the proof that this Book made no order
+	case is.outcome == nil:
+		next, is.store = stored.HandOver(*s.outcome.Recovery)
+	case !again:
+		next, is.store, is.err = stored.End(is.outcome)
+		is.deliver = is.store
+	case stored.Ending.HasOrder() || !EndingOf(is.outcome).HasOrder(): // the later round says the same, or more
+	default:
+		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
+		next, is.store = stored.EarlierEnded(s.at)
+	}
+	return next, is
 }
 
 // Abandon ends a booking without an outcome, because a person gives it up. It is refused while
@@ -303,6 +394,9 @@ func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool,
 			b.Recovery.CustomerReferenceNo)
 	case b.Ending == "":
 		b.Ending, b.Changes = end, outcome.Changes
+		if outcome.Order != nil {
+			b.OrderNo = outcome.Order.PlatformReferenceNo
+		}
 		return b, true, nil
 	case b.Ending == end, noOrder(b.Ending) && noOrder(end):
 		return b, false, nil
@@ -321,77 +415,3 @@ func later(a, b time.Time) time.Time {
 
 // wallClock drops the monotonic reading, which cannot be stored.
 func wallClock(t time.Time) time.Time { return t.UTC().Round(0) }
-
-// Ending is how a booking has ended, as a word to store.
-type Ending string
-
-const (
-	// EndingFound: the order exists.
-	EndingFound Ending = "found"
-	// EndingReused: an order exists under the reference, but not the expected one.
-	EndingReused Ending = "reused"
-	// EndingAbsent: the recovery found no order.
-	EndingAbsent Ending = "absent"
-	// EndingFailed: there is no order, because Book was refused or not sent.
-	EndingFailed Ending = "failed"
-	// EndingAbandoned: a person gave the booking up. There is no outcome.
-	EndingAbandoned Ending = "abandoned"
-)
-
-// HasOrder reports whether there is an order under the reference.
-func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
-
-// EndingOf returns the ending of a final outcome, which is found or absent, or "" for another one.
-func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
-	switch {
-	case outcome == nil:
-	case outcome.State == hotelstays.BookingFound && outcome.Err != nil:
-		return EndingReused
-	case outcome.State == hotelstays.BookingFound:
-		return EndingFound
-	case outcome.State == hotelstays.BookingAbsent && outcome.Err != nil:
-		return EndingFailed
-	case outcome.State == hotelstays.BookingAbsent:
-		return EndingAbsent
-	}
-	return ""
-}
-
-// known returns a final outcome, or nil while nothing is known.
-func (b Booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
-	if isUnknown(err) {
-		return nil
-	}
-	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
-	if outcome != nil {
-		final.State, final.Order, final.Changes, final.Recovery = outcome.State, outcome.Order, outcome.Changes, outcome.Recovery
-	}
-	if reused, ok := errors.AsType[*hotelstays.ReferenceReusedError](err); ok {
-		final.State, final.Order, final.Err = hotelstays.BookingFound, reused.Order, err
-		return final
-	}
-	if err != nil || final.State != hotelstays.BookingFound && final.State != hotelstays.BookingAbsent {
-		return nil
-	}
-	return final
-}
-
-func isUnknown(err error) bool {
-	_, unknown := errors.AsType[*hotelstays.OutcomeUnknownError](err)
-	return unknown
-}
-
-// Unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
-// the results of BookAndRecover.
-func (b Booking) Unknown(outcome *hotelstays.BookingOutcome, err error) error {
-	if err == nil && outcome != nil {
-		err = outcome.Err
-	}
-	if err == nil {
-		err = errors.New("no poll has shown whether there is an order")
-	}
-	if isUnknown(err) {
-		return err
-	}
-	return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: b.Recovery.CustomerReferenceNo, Err: err}
-}

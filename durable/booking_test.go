@@ -134,7 +134,7 @@ func TestTransitions(t *testing.T) {
 		}, "booking, polling, taken over, abandoned", func(b *booking) { b.Due, b.Recovery.NextPoll, b.Ending = soon, soon, "" }},
 		"hand over": {func(b booking) (booking, bool) { return b.HandOver(recovery) },
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
-			func(b *booking) { *b = booking{Recovery: recovery, BookBy: soon, Due: after(time.Minute)} }},
+			func(b *booking) { *b = booking{Recovery: recovery, Round: 1, BookBy: soon, Due: after(time.Minute)} }},
 		"earlier round's Book ends": {func(b booking) (booking, bool) { return b.EarlierEnded(late) },
 			"waiting, booking, polling, taken over", func(b *booking) {
 				if b.Earlier = late; !b.Recovery.EndedAt.IsZero() {
@@ -225,7 +225,7 @@ func TestPolled(t *testing.T) {
 	unverifiedTwice := polling
 	unverifiedTwice.Unverified = 2
 	becomes := func(unverified int, due time.Duration) durable.Booking {
-		return durable.Booking{Recovery: open, BookBy: after(0), Unverified: unverified, Due: after(due)}
+		return durable.Booking{Recovery: open, Round: 1, BookBy: after(0), Unverified: unverified, Due: after(due)}
 	}
 	for name, tc := range map[string]struct {
 		booking durable.Booking
@@ -364,7 +364,8 @@ func TestJSON(t *testing.T) {
 	}
 	text, err := json.Marshal(started())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"recovery":{"customerReferenceNo":"ref-1","fingerprint":"","polls":0},"bookBy":"2026-06-01T12:01:05Z"}`, string(text))
+	assert.JSONEq(t, `{"recovery":{"customerReferenceNo":"ref-1","fingerprint":"","polls":0},"round":1,
+		"bookBy":"2026-06-01T12:01:05Z"}`, string(text))
 }
 
 // Times with a monotonic reading do not compare equal to those that were stored.
@@ -463,6 +464,32 @@ func TestUnknown(t *testing.T) {
 		}
 		if tc.wraps != nil {
 			assert.ErrorIs(t, err, tc.wraps, name)
+		}
+	}
+}
+
+// A booking begins again where the round before has no order, and waits for its last Book.
+func TestRounds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before  durable.Booking
+		earlier time.Time
+		err     error
+	}{
+		"open":      {polling, time.Time{}, durable.ErrAlreadyBegun},
+		"found":     {ended(durable.EndingFound), time.Time{}, durable.ErrAlreadyBooked},
+		"reused":    {ended(durable.EndingReused), time.Time{}, durable.ErrAlreadyBooked},
+		"absent":    {ended(durable.EndingAbsent), time.Time{}, nil},
+		"failed":    {ended(durable.EndingFailed), time.Time{}, nil},
+		"abandoned": {ended(durable.EndingAbandoned), after(0), nil},
+	} {
+		next, err := waiting.After(tc.before)
+		assert.Equal(t, tc.err, err, name)
+		if err == nil {
+			assert.Equal(t, []any{2, tc.earlier}, []any{next.Round, next.Earlier}, name)
+		}
+		tc.before.Round = 0 // an older version has stored it
+		if next, err = waiting.After(tc.before); err == nil {
+			assert.Equal(t, 2, next.Round, name)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -17,6 +18,8 @@ var (
 	ErrAlreadyCancelling = errors.New("a cancellation under this reference has not ended, or nobody knows how it has ended")
 	// ErrAlreadyCancelled: a cancellation under this reference has ended, and the order is cancelled.
 	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
+	// ErrNothingToCancel: the booking under this reference has no order of its own. The text says why.
+	ErrNothingToCancel = errors.New("nothing is to be cancelled")
 	// ErrCancelCost: nothing was sent, because of CancelRequest.MaxFee.
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order leaves it open; nothing was sent")
 )
@@ -35,20 +38,49 @@ const (
 	CancelRefused CancelEnding = "refused"
 	// CancelStanding: no answer came to Cancel, and the order was not cancelled ten minutes later.
 	CancelStanding CancelEnding = "standing"
+	// CancelAccepted: the service has accepted Cancel, and a day later the order did not say that it is
+	// cancelled. It may still be cancelled.
+	CancelAccepted CancelEnding = "accepted"
 	// CancelUnknown: the stay was over before the order said whether it is cancelled.
 	CancelUnknown CancelEnding = "unknown"
 )
 
 const (
-	// orderShows is how long a cancellation waits for its order to appear: a Book and its recovery.
+	// orderShows is how long a cancellation waits for the order of a booking that has ended.
 	orderShows = 15 * time.Minute
-	// cancelPause is the first pause before a cancellation that was not sent is tried again.
-	cancelPause = 5 * time.Second
+	// acceptedFor is how long the order is read after the service has accepted Cancel.
+	acceptedFor = 24 * time.Hour
+	// cancelPause is the first pause before a cancellation that was not sent is tried again, and
+	// bookingPause the longest one while its booking is open.
+	cancelPause  = 5 * time.Second
+	bookingPause = 30 * time.Second
 )
+
+// Why a cancellation has nothing to cancel, as words to store.
+const (
+	whyNotBooked  = "not booked"
+	whyBegunAgain = "begun again"
+)
+
+// whyNothing explains the words, and the endings of a booking without an order of its own.
+var whyNothing = map[string]string{
+	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
+	whyBegunAgain:        "the booking has begun again since, and this cancellation was of the earlier round",
+	string(EndingAbsent): "the booking has ended as absent: it made no order",
+	string(EndingFailed): "the booking has ended as failed: Book was refused, or not sent",
+	string(EndingReused): "the booking has ended as reused: the order under this reference is of another stay; name it by PlatformReferenceNo",
+}
+
+func nothingToCancel(why string) error {
+	return fmt.Errorf("%w: %s", ErrNothingToCancel, whyNothing[why])
+}
 
 // CancelRequest asks for the cancellation of an order.
 type CancelRequest struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
+	// PlatformReferenceNo names the order. Without it, the order of the latest booking under the
+	// reference is cancelled. It is required for an order that was not booked here.
+	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// SessionID is required. Which session is undocumented: use that of the booking.
 	SessionID string `json:"sessionId"`
 	// Reason is required for some orders.
@@ -61,7 +93,10 @@ type CancelRequest struct {
 // Cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
 // what Reason, WithUserRef and WithClientIP say.
 type Cancellation struct {
+	// CancelRequest has the PlatformReferenceNo as soon as it is known.
 	CancelRequest
+	// Round is that of the booking whose order is to be cancelled. It is 0 if the request names the order.
+	Round int `json:"round,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
 	Fingerprint string        `json:"fingerprint"`
 	Options     storedOptions `json:"options,omitzero"`
@@ -77,25 +112,113 @@ type Cancellation struct {
 	CheckOut            types.Date        `json:"checkOut,omitempty"`
 	// Ending is empty until the cancellation has ended.
 	Ending CancelEnding `json:"ending,omitempty"`
+	// Delivered: OnCancel has received how the cancellation has ended. The Life of its row says so.
+	Delivered bool `json:"-"`
+	// Accepted: the service has answered Cancel with code 0, and with a status that is not cancelled.
+	Accepted bool `json:"accepted,omitempty"`
 	// ServiceFee is of the answer to Cancel, or nil.
 	ServiceFee *types.Money `json:"serviceFee,omitempty"`
-	// Refusal is the answer to a Cancel that was refused, and Problem why it was not sent.
+	// Refusal is the answer to a Cancel that was refused. Problem is why it was not sent, and Nothing
+	// is a word for why there is nothing to cancel.
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
+	Nothing string               `json:"nothing,omitempty"`
 	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
 	Due time.Time `json:"-"`
 }
 
-// NewCancellation returns a cancellation to store. A worker sends it. Options that are no data, and
-// an incomplete request, are a *hotelstays.ValidationError.
-func NewCancellation(req CancelRequest, fingerprint string, now time.Time, opts ...hotelstays.CallOption) (Cancellation, error) {
+// NewCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
+// the reference, or nil. Options that are no data, and an incomplete request, are a
+// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
+// and the booking has no order of its own.
+func NewCancellation(req CancelRequest, booking *Booking, fingerprint string, now time.Time,
+	opts ...hotelstays.CallOption) (Cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
 	if err == nil {
 		err = refuse("CancelTx", unfit{"customerReferenceNo", req.CustomerReferenceNo == "", "is required"},
 			unfit{"sessionId", req.SessionID == "", "is required"})
 	}
 	now = wallClock(now)
-	return Cancellation{CancelRequest: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}, err
+	c := Cancellation{CancelRequest: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}
+	if err == nil {
+		c, _ = c.bind(now, booking)
+		err = c.Err()
+	}
+	return c, err
+}
+
+// named reports whether the request itself names the order.
+func (c Cancellation) named() bool { return c.Round == 0 && c.PlatformReferenceNo != "" }
+
+// same reports whether a stored cancellation is the one that a worker has read: another one may have begun since,
+// also at the same time by a coarse clock.
+func (c Cancellation) same(read Cancellation) bool {
+	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
+	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
+}
+
+// bind returns a waiting cancellation as the latest booking under its reference leaves it. It ends where
+// that booking has no order of its own. waits reports that the booking has not ended.
+func (c Cancellation) bind(at time.Time, booking *Booking) (next Cancellation, waits bool) {
+	switch {
+	case c.named():
+		return c, false
+	case booking == nil:
+		if c.PlatformReferenceNo == "" {
+			c.Ending, c.Nothing = CancelRefused, whyNotBooked
+		}
+		return c, false
+	case c.Round == 0: // it is new, or an older version has stored it
+		c.Round = max(booking.Round, 1)
+	case c.Round != max(booking.Round, 1):
+		c.Ending, c.Nothing = CancelRefused, whyBegunAgain
+		return c, false
+	}
+	switch booking.Ending {
+	case "":
+		c.Due = wallClock(at.Add(min(max(at.Sub(c.Begun), cancelPause), bookingPause)))
+		return c, true
+	case EndingFound:
+		c.PlatformReferenceNo = cmp.Or(c.PlatformReferenceNo, booking.OrderNo)
+	case EndingAbandoned: // there may be an order
+	default:
+		c.Ending, c.Nothing = CancelRefused, string(booking.Ending)
+	}
+	return c, false
+}
+
+// bookingBegins returns a cancellation when a booking begins again under its reference. The error is
+// ErrAlreadyCancelling if a Cancel may be under way: its order could become that of the new round.
+func (c Cancellation) bookingBegins(now time.Time) (Cancellation, error) {
+	switch {
+	case c.Ending != "" || c.named() && c.SendBy.IsZero():
+		return c, nil
+	case !c.SendBy.IsZero():
+		return c, ErrAlreadyCancelling
+	}
+	c.Ending, c.Nothing, c.Due = CancelRefused, whyBegunAgain, wallClock(now)
+	return c, nil
+}
+
+func (c *Cancellation) identity() (reference, fingerprint string) {
+	return c.CustomerReferenceNo, c.Fingerprint
+}
+
+func (c *Cancellation) due() time.Time { return c.Due }
+
+func (c *Cancellation) read(row *Row) error {
+	c.Due, c.Delivered = row.Due, row.Life != Open
+	return nil
+}
+
+func (c *Cancellation) life() Life {
+	switch {
+	case !c.Delivered:
+		return Open
+	case c.Again() != nil:
+		return Kept
+	}
+	return Over
 }
 
 // Phase returns the phase at a time.
@@ -114,10 +237,11 @@ func (c Cancellation) Phase(now time.Time) Phase {
 // Again returns nil if another cancellation under the reference may begin after c, or else
 // ErrAlreadyCancelling or ErrAlreadyCancelled.
 func (c Cancellation) Again() error {
-	switch c.Ending {
-	case CancelDone:
+	switch {
+	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
-	case CancelRefused, CancelStanding:
+	case c.Ending == CancelRefused, c.Ending == CancelStanding,
+		c.Delivered && c.Ending == "" && c.SendBy.IsZero(): // a person has ended its row before anything was sent
 		return nil
 	}
 	return ErrAlreadyCancelling
@@ -143,13 +267,19 @@ func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hot
 	switch {
 	case c.Ending != "" || !c.SendBy.IsZero():
 		return c, ErrAlreadyStarted
-	case order == nil || order.SupplierReferenceNo == "": // its Book may be under way
-		if at.Sub(c.Begun) < orderShows {
-			return c.later(at), nil
+	case order == nil || order.SupplierReferenceNo == "":
+		if end := c.Begun.Add(orderShows); at.Before(end) {
+			if c = c.later(at); c.Due.After(end) {
+				c.Due = wallClock(end)
+			}
+			return c, nil
 		}
-		c.Ending = CancelRefused
+		if c.Ending = CancelRefused; order != nil {
+			c.Problem = "the order has no supplierReferenceNo, which Cancel requires; cancel it by hand"
+		}
 		return c, nil
 	}
+	c.PlatformReferenceNo = order.PlatformReferenceNo
 	c.SupplierReferenceNo, c.Status, c.CheckOut = order.SupplierReferenceNo, order.Status, order.CheckOut
 	if states.StateOf(order.Status) == hotelstays.OrderStateCancelled {
 		c.Ending = CancelDone
@@ -202,12 +332,9 @@ func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, er
 		c.Due = c.SendBy
 	case err == nil:
 		c.ServiceFee = resp.ServiceFee
-		if resp.Status != nil {
-			if state := states.StateOf(*resp.Status); state == hotelstays.OrderStateOpen || state == hotelstays.OrderStateConfirmed {
-				c.SendBy = wallClock(at)
-				c.Due = c.SendBy
-				return c // the order will say
-			}
+		if resp.Status != nil && !saysCancelled(*resp.Status, states) { // the order will say
+			c.Accepted, c.SendBy, c.Due = true, wallClock(at), wallClock(at)
+			return c
 		}
 		c.Ending = CancelDone
 	case isInvalid:
@@ -221,6 +348,13 @@ func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, er
 		c = c.later(at)
 	}
 	return c
+}
+
+// saysCancelled reports whether the status in an answer to Cancel with code 0 means that the order is
+// cancelled. Where no status is known to mean that, code 0 decides, unless the status means another state.
+func saysCancelled(status types.OrderStatus, states hotelstays.OrderStates) bool {
+	state := states.StateOf(status)
+	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
 // Read returns a polling cancellation after a poll for its order, which began at a time. order is nil
@@ -239,7 +373,10 @@ func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.O
 		case state == hotelstays.OrderStateCancelled:
 			c.Ending = CancelDone
 			return c
-		case since >= provenAfter && (state != hotelstays.OrderStateUnknown || order.Status == c.Status):
+		case c.Accepted && since >= acceptedFor:
+			c.Ending = CancelAccepted
+			return c
+		case !c.Accepted && since >= provenAfter && (state != hotelstays.OrderStateUnknown || order.Status == c.Status):
 			c.Ending = CancelStanding
 			return c
 		}
@@ -275,13 +412,17 @@ func (c Cancellation) Err() error {
 		return nil
 	case c.Refusal != nil:
 		return c.Refusal
+	case c.Nothing != "":
+		return nothingToCancel(c.Nothing)
+	case c.Ending == CancelAccepted:
+		return errors.New("the service accepted Cancel, and a day later the order did not say that it is cancelled; ask the service")
 	case c.Ending == CancelStanding:
 		return errors.New("no answer came to Cancel, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:
 		return errors.New("no answer came to Cancel, and the order did not say whether it was cancelled before the stay was over")
-	case c.SupplierReferenceNo == "":
+	case c.SupplierReferenceNo == "" && c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
-	case c.SendBy.IsZero():
+	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":
 		return fmt.Errorf("%w: %s", ErrCancelCost, c.Problem)
 	}
 	return errors.New(c.Problem)

@@ -20,13 +20,27 @@ var states = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled
 
 var toCancel = durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: "session"}
 
+// in is a booking of a round that has ended.
+func in(round int, ending durable.Ending) *durable.Booking {
+	b := ended(ending)
+	b.Round = round
+	return &b
+}
+
+// foundIn is a booking of a round that was found as order-1.
+func foundIn(round int) *durable.Booking {
+	b := in(round, durable.EndingFound)
+	b.OrderNo = "order-1"
+	return b
+}
+
 // waitingCancel begins a cancellation at the start, at a price of at most maxFee, if it is given.
 func waitingCancel(t *testing.T, maxFee string) durable.Cancellation {
 	req := toCancel
 	if maxFee != "" {
 		req.MaxFee = &types.Money{Currency: "EUR", Amount: json.Number(maxFee)}
 	}
-	c, err := durable.NewCancellation(req, "account", start)
+	c, err := durable.NewCancellation(req, foundIn(1), "account", start)
 	require.NoError(t, err)
 	return c
 }
@@ -36,7 +50,8 @@ func orderIn(status types.OrderStatus, rooms int) *types.Order {
 	step := func(until time.Time, fee string) types.CancelFee {
 		return types.CancelFee{Until: types.Timestamp(until.Format(time.RFC3339)), Fee: types.Money{Currency: "EUR", Amount: json.Number(fee)}}
 	}
-	o := &types.Order{Status: status, SupplierReferenceNo: "supplier", CustomerReferenceNo: "ref-1", CheckOut: "2026-07-01"}
+	o := &types.Order{Status: status, SupplierReferenceNo: "supplier", PlatformReferenceNo: "order-1",
+		CustomerReferenceNo: "ref-1", CheckOut: "2026-07-01"}
 	for range rooms {
 		o.Rooms = append(o.Rooms, types.OrderRoom{CancelFees: []types.CancelFee{
 			step(after(time.Minute), "0"), step(after(time.Hour), "10"), step(after(24*time.Hour), "50")}})
@@ -57,6 +72,10 @@ var cancelBy = 2*time.Minute + durable.ClockMargin
 func TestStartOfACancellation(t *testing.T) {
 	noSupplier := orderIn(2, 1)
 	noSupplier.SupplierReferenceNo = ""
+	inDinars := orderIn(2, 1)
+	for i := range inDinars.Rooms[0].CancelFees {
+		inDinars.Rooms[0].CancelFees[i].Fee.Currency = "KWD"
+	}
 	const send, wait = durable.PhaseSending, durable.PhaseWaiting
 	for name, tc := range map[string]struct {
 		maxFee string
@@ -68,6 +87,7 @@ func TestStartOfACancellation(t *testing.T) {
 	}{
 		"no limit":                               {"", 0, orderIn(2, 1), send, cancelBy, nil},
 		"within the limit":                       {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
+		"in another currency than the limit":     {"100", 2 * time.Minute, inDinars, "", 0, durable.ErrCancelCost},
 		"above the limit":                        {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, durable.ErrCancelCost},
 		"above the limit before Cancel ends":     {"0", 0, orderIn(2, 1), "", 0, durable.ErrCancelCost},
 		"rooms within the limit, one by one":     {"10", 2 * time.Minute, orderIn(2, 2), "", 0, durable.ErrCancelCost},
@@ -75,8 +95,9 @@ func TestStartOfACancellation(t *testing.T) {
 		"no limit, and no fees":                  {"", 0, orderIn(2, 0), send, cancelBy, nil},
 		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, durable.ErrCancelCost},
 		"no order":                               {"", time.Second, nil, wait, 5 * time.Second, nil},
-		"no order for long":                      {"", 14 * time.Minute, nil, wait, 14 * time.Minute, nil},
+		"no order for long":                      {"", 14 * time.Minute, nil, wait, time.Minute, nil},
 		"no order for too long":                  {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
+		"no supplier's number for too long":      {"", 15 * time.Minute, noSupplier, "", 0, errors.ErrUnsupported},
 		"an order without its supplier's number": {"", 0, noSupplier, wait, 5 * time.Second, nil},
 		"a cancelled order":                      {"0", 0, orderIn(3, 1), "", 0, nil},
 	} {
@@ -86,7 +107,11 @@ func TestStartOfACancellation(t *testing.T) {
 			require.NoError(t, err)
 			if tc.phase == "" {
 				require.Equal(t, durable.PhaseEnded, c.Phase(at))
-				assert.ErrorIs(t, c.Err(), tc.err)
+				if tc.order == noSupplier {
+					assert.NotErrorIs(t, c.Err(), hotelstays.ErrNotFound, "there is an order")
+				} else {
+					assert.ErrorIs(t, c.Err(), tc.err)
+				}
 				assert.Equal(t, tc.err == nil, c.Ending == durable.CancelDone)
 				assert.Zero(t, c.SendBy)
 				return
@@ -141,7 +166,7 @@ func TestAnswersToCancel(t *testing.T) {
 	}{
 		"no status":              {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
 		"cancelled":              {status(3), nil, done},
-		"an unknown status":      {status(5), nil, done},
+		"an unknown status":      {status(5), nil, poll},
 		"still confirmed":        {status(2), nil, poll},
 		"still open":             {status(1), nil, poll},
 		"refused":                {nil, answer(hotelstays.OpCancel, 400, 7), refused},
@@ -233,6 +258,128 @@ func TestReadsAfterCancel(t *testing.T) {
 	assert.Equal(t, c, c.Read(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
 }
 
+// The service has accepted Cancel, and the order says for a day that it is not cancelled.
+func TestReadsAfterAnAcceptedCancel(t *testing.T) {
+	open := types.OrderStatus(2)
+	at := after(time.Minute)
+	c := sendingCancel(t).Answered(at, &hotelstays.CancelResponse{Status: &open}, nil, states)
+	for name, tc := range map[string]struct {
+		since  time.Duration
+		order  *types.Order
+		ending durable.CancelEnding
+	}{
+		"at once":                         {0, orderIn(2, 1), ""},
+		"when a lost one would stand":     {proven, orderIn(2, 1), ""},
+		"cancelled":                       {proven, orderIn(3, 1), durable.CancelDone},
+		"a moment before a day is over":   {24*time.Hour - 1, orderIn(2, 1), ""},
+		"a day later":                     {24 * time.Hour, orderIn(2, 1), durable.CancelAccepted},
+		"a day later, and it is not read": {24 * time.Hour, nil, ""},
+	} {
+		next := c.Read(at.Add(tc.since), tc.order, states)
+		assert.Equal(t, tc.ending, next.Ending, name)
+		assert.Equal(t, tc.ending == durable.CancelAccepted, next.Err() != nil, name)
+		if tc.ending == durable.CancelAccepted {
+			assert.ErrorIs(t, next.Again(), durable.ErrAlreadyCancelling, "it may still be cancelled")
+		}
+	}
+}
+
+// A cancellation is of a round, and of an order.
+func TestCancellationsAreOfARound(t *testing.T) {
+	open, none := polling, (*durable.Booking)(nil)
+	named := toCancel
+	named.PlatformReferenceNo = "order-9"
+	const refused = durable.CancelRefused
+	for name, tc := range map[string]struct {
+		booking *durable.Booking // when the cancellation begins
+		later   *durable.Booking // when a worker looks
+		req     durable.CancelRequest
+		begins  bool
+		ending  durable.CancelEnding
+		waits   bool
+		order   string
+	}{
+		"nothing was booked":              {none, none, toCancel, false, "", false, ""},
+		"nothing was booked, and named":   {none, none, named, true, "", false, "order-9"},
+		"absent":                          {in(1, durable.EndingAbsent), none, toCancel, false, "", false, ""},
+		"refused":                         {in(1, durable.EndingFailed), none, toCancel, false, "", false, ""},
+		"reused":                          {in(1, durable.EndingReused), none, toCancel, false, "", false, ""},
+		"found":                           {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
+		"abandoned, there may be one":     {in(1, durable.EndingAbandoned), in(1, durable.EndingAbandoned), toCancel, true, "", false, ""},
+		"open":                            {&open, &open, toCancel, true, "", true, ""},
+		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
+		"open, absent then":               {&open, in(1, durable.EndingAbsent), toCancel, true, refused, false, ""},
+		"open, refused then":              {&open, in(1, durable.EndingFailed), toCancel, true, refused, false, ""},
+		"open, reused then":               {&open, in(1, durable.EndingReused), toCancel, true, refused, false, ""},
+		"abandoned, begun again and open": {in(1, durable.EndingAbandoned), &durable.Booking{Round: 2}, toCancel, true, refused, false, ""},
+		"open, begun again and found":     {&open, foundIn(2), toCancel, true, refused, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := durable.NewCancellation(tc.req, tc.booking, "account", start)
+			if !tc.begins {
+				require.ErrorIs(t, err, durable.ErrNothingToCancel)
+				return
+			}
+			require.NoError(t, err)
+			at := after(time.Second)
+			bound, waits := c.Bind(at, tc.later)
+			assert.Equal(t, []any{tc.ending, tc.waits, tc.order}, []any{bound.Ending, waits, bound.PlatformReferenceNo})
+			assert.Equal(t, tc.ending == refused, errors.Is(bound.Err(), durable.ErrNothingToCancel))
+			if waits {
+				assert.Equal(t, at.Add(5*time.Second), bound.Due)
+				late, _ := c.Bind(after(time.Hour), tc.later)
+				assert.Equal(t, after(time.Hour+30*time.Second), late.Due, "a booking that ends is not noticed otherwise")
+			}
+		})
+	}
+	older := waitingCancel(t, "")
+	older.Round, older.PlatformReferenceNo = 0, ""
+	bound, _ := older.Bind(start, foundIn(3))
+	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
+}
+
+// A booking that begins again ends a cancellation of the earlier round, and waits for its Cancel.
+func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
+	named := waitingCancel(t, "")
+	named.Round, named.PlatformReferenceNo = 0, "order-9"
+	hasEnded, lost, sentNamed := waitingCancel(t, ""), sendingCancel(t), sendingCancel(t)
+	hasEnded.Ending, sentNamed.Round = durable.CancelDone, 0
+	lost = lost.Answered(after(time.Minute), nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel}, states)
+	at := after(time.Hour)
+	for name, tc := range map[string]struct {
+		c    durable.Cancellation
+		ends bool
+		err  error
+	}{
+		"waiting":                   {waitingCancel(t, ""), true, nil},
+		"sending":                   {sendingCancel(t), false, durable.ErrAlreadyCancelling},
+		"its answer is lost":        {lost, false, durable.ErrAlreadyCancelling},
+		"ended":                     {hasEnded, false, nil},
+		"of a named order":          {named, false, nil},
+		"of a named order, sending": {sentNamed, false, durable.ErrAlreadyCancelling},
+	} {
+		next, err := tc.c.BookingBegins(at)
+		assert.Equal(t, tc.err, err, name)
+		if !tc.ends {
+			assert.Equal(t, tc.c, next, name)
+			continue
+		}
+		assert.Equal(t, []any{durable.CancelRefused, at}, []any{next.Ending, next.Due}, name)
+		assert.ErrorIs(t, next.Err(), durable.ErrNothingToCancel, name)
+	}
+}
+
+// A worker that was frozen stores nothing over a cancellation that began later, even if the clock is coarse.
+func TestSameCancellation(t *testing.T) {
+	first := waitingCancel(t, "")
+	later, older, second := first, first, first
+	later.Begun, older.Round, older.PlatformReferenceNo, second.Round = after(1), 0, "", 2
+	assert.True(t, first.Same(first))
+	assert.True(t, older.Same(first), "an older version has stored it")
+	assert.False(t, later.Same(first))
+	assert.False(t, second.Same(first))
+}
+
 // Which cancellations may be followed by another one, and can be woken.
 func TestAgainAndWakeOfCancellations(t *testing.T) {
 	for ending, again := range map[durable.CancelEnding]error{"": durable.ErrAlreadyCancelling,
@@ -254,14 +401,14 @@ func TestAgainAndWakeOfCancellations(t *testing.T) {
 }
 
 func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
-	_, err := durable.NewCancellation(durable.CancelRequest{}, "account", start)
+	_, err := durable.NewCancellation(durable.CancelRequest{}, nil, "account", start)
 	assert.ErrorContains(t, err, "customerReferenceNo: is required")
 	assert.ErrorContains(t, err, "sessionId: is required")
 	for name, opt := range refusedOptions {
-		_, err := durable.NewCancellation(toCancel, "account", start, opt)
+		_, err := durable.NewCancellation(toCancel, foundIn(1), "account", start, opt)
 		assert.ErrorContains(t, err, name)
 	}
-	c, err := durable.NewCancellation(toCancel, "account", start,
+	c, err := durable.NewCancellation(toCancel, foundIn(1), "account", start,
 		hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
 	require.NoError(t, err)
 	stored := roundTrip(t, c)

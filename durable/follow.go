@@ -5,6 +5,7 @@ package durable
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -17,20 +18,32 @@ const (
 	// between it is a quarter of the time since the last change, because webhooks can be lost.
 	firstFollow = time.Minute
 	lastFollow  = 12 * time.Hour
+	// failedFollow is the longest pause after a read that failed.
+	failedFollow = 5 * time.Minute
+	// missingFor is how long an order is read that no answer has.
+	missingFor = 30 * 24 * time.Hour
 )
 
 // Followed is the stored state of an order that is followed until it is settled: it is cancelled, or
 // confirmed and two days past its check-in, or two days past its check-out.
 type Followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
+	// PlatformReferenceNo identifies the order. Another order under the same reference is reported,
+	// and never taken for this one.
+	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
-	Fingerprint string `json:"fingerprint"`
-	Market      string `json:"market,omitempty"`
-	UserRef     string `json:"userRef,omitempty"`
+	Fingerprint string     `json:"fingerprint"`
+	Market      string     `json:"market,omitempty"`
+	UserRef     string     `json:"userRef,omitempty"`
+	CheckOut    types.Date `json:"checkOut,omitempty"`
 	// Since is when the order was booked, has changed, or an event came.
 	Since time.Time `json:"since"`
 	// Seen is the order that the caller has received last. It is encrypted, because it names guests.
 	Seen []byte `json:"seen,omitempty"`
+	// MissingSince is when a complete answer did not have the order for the first time since it had it. Other
+	// is the number of another order under the reference. Each was reported.
+	MissingSince time.Time `json:"missingSince,omitzero"`
+	Other        string    `json:"other,omitempty"`
 	// Settled: nothing is left to follow.
 	Settled bool `json:"settled,omitempty"`
 	// Due is when a worker must read the order. Its JSON is left to the store, which searches by it.
@@ -45,6 +58,24 @@ func Follow(ring *keyring.Ring, outcome *hotelstays.BookingOutcome, now time.Tim
 	return f.keep(ring, outcome.Order)
 }
 
+func (f *Followed) identity() (reference, fingerprint string) {
+	return f.CustomerReferenceNo, f.Fingerprint
+}
+
+func (f *Followed) due() time.Time { return f.Due }
+
+func (f *Followed) read(row *Row) error {
+	f.Due, f.Settled = row.Due, row.Life != Open
+	return nil
+}
+
+func (f *Followed) life() Life {
+	if f.Settled {
+		return Over
+	}
+	return Open
+}
+
 // Options returns the stored options of the reads.
 func (f Followed) Options() []hotelstays.CallOption {
 	return storedOptions{Market: f.Market, UserRef: f.UserRef}.append(nil)
@@ -54,55 +85,77 @@ func (f Followed) place() string {
 	return "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
 }
 
+// allFields marks the text of an order that has all fields of the version that stored it, also empty ones.
+const allFields = "allFields"
+
+// keep stores an order with its empty fields, so that a later version knows which fields this version knows.
 func (f Followed) keep(ring *keyring.Ring, order *types.Order) (_ Followed, err error) {
-	plain, err := json.Marshal(order)
+	fields, _ := fieldsOf(order).(map[string]any)
+	fields[allFields] = true
+	plain, err := json.Marshal(fields)
 	if err == nil {
+		f.PlatformReferenceNo, f.CheckOut = order.PlatformReferenceNo, order.CheckOut
 		f.Seen, err = ring.Seal(f.place(), plain)
 	}
 	return f, err
 }
 
-// Order returns the order that the caller has received last, or nil if it cannot be decrypted any
-// more.
-func (f Followed) Order(ring *keyring.Ring) *types.Order {
-	var order *types.Order
-	if plain, err := ring.Open(f.place(), f.Seen); err != nil || json.Unmarshal(plain, &order) != nil {
-		return nil
+// seen returns the text of the order that the caller has received last, and the order. They are nil if
+// the text cannot be decrypted any more.
+func (f Followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
+	plain, err := ring.Open(f.place(), f.Seen)
+	if err != nil || json.Unmarshal(plain, &order) != nil {
+		return nil, nil
 	}
-	return order
+	return plain, order
 }
 
-// Missed returns the time of the next read after one that began at a time, and found no change.
-func (f Followed) Missed(at time.Time) time.Time {
-	return wallClock(at.Add(min(max(at.Sub(f.Since)/4, firstFollow), lastFollow)))
+// Missed returns an order after a read that began at a time, and found no change.
+func (f Followed) Missed(at time.Time) Followed {
+	f.Due = wallClock(at.Add(min(max(at.Sub(f.Since)/4, firstFollow), lastFollow)))
+	return f
+}
+
+// Failed returns an order after a read that began at a time, and failed.
+func (f Followed) Failed(at time.Time) Followed {
+	if f = f.Missed(at); f.Due.Sub(at) > failedFollow {
+		f.Due = wallClock(at.Add(failedFollow))
+	}
+	return f
+}
+
+// Lost returns an order after a complete answer, at a time, that did not have it. It is settled two days
+// past its check-out, and after 30 days in which no answer had it.
+func (f Followed) Lost(at time.Time) Followed {
+	if f.MissingSince.IsZero() {
+		f.MissingSince = wallClock(at)
+	}
+	if f.Settled = dayOver(f.CheckOut, at) || at.Sub(f.MissingSince) >= missingFor; f.Settled {
+		f.Seen = nil
+	}
+	return f.Missed(at)
 }
 
 // Saw returns an order after a read that began at a time, and the order that the caller has received
 // before. changed reports whether it has changed: pass both to the caller in the transaction that
-// stores next. If it is false, only Due and Settled may differ.
+// stores next.
 func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.OrderStates) (next Followed,
 	before *types.Order, changed bool, err error) {
-	if before = f.Order(ring); !same(before, order) {
+	plain, before := f.seen(ring)
+	if changed = before == nil || differs(plain, before, order); changed {
 		if f, err = f.keep(ring, order); err != nil {
 			return f, nil, false, err
 		}
-		f.Since, changed = wallClock(at), true
+		f.Since = wallClock(at)
 	}
-	f.Due = f.Missed(at)
-	if f.Settled = settled(order, at, states); f.Settled {
+	f.MissingSince = time.Time{}
+	if f.Settled = isSettled(order, at, states); f.Settled {
 		f.Seen = nil
 	}
-	return f, before, changed, nil
+	return f.Missed(at), before, changed, nil
 }
 
-// same reports whether two orders are equal after they were stored.
-func same(a, b *types.Order) bool {
-	var c *types.Order
-	text, err := json.Marshal(b)
-	return err == nil && json.Unmarshal(text, &c) == nil && reflect.DeepEqual(a, c)
-}
-
-func settled(order *types.Order, at time.Time, states hotelstays.OrderStates) bool {
+func isSettled(order *types.Order, at time.Time, states hotelstays.OrderStates) bool {
 	switch states.StateOf(order.Status) {
 	case hotelstays.OrderStateCancelled:
 		return true
@@ -120,4 +173,90 @@ func (f Followed) Wake(now time.Time) (next Followed, ok bool) {
 	}
 	f.Since, f.Due = wallClock(now), wallClock(now)
 	return f, true
+}
+
+// identify returns the order with a number, and the numbers of other orders under its reference. If the
+// number is empty it returns the only order.
+func identify(orders []types.Order, number string) (order *types.Order, others []string) {
+	for i := range orders {
+		switch o := &orders[i]; {
+		case o.PlatformReferenceNo == number, number == "" && len(orders) == 1:
+			order = o
+		default:
+			others = append(others, o.PlatformReferenceNo)
+		}
+	}
+	return order, others
+}
+
+// differs compares an order with the one that was stored, field by field, as far as both the version
+// that stored it and this one know a field.
+func differs(plain []byte, before, order *types.Order) bool {
+	var stored, now any
+	text, err := json.Marshal(fieldsOf(order))
+	if err != nil || json.Unmarshal(text, &now) != nil || json.Unmarshal(plain, &stored) != nil {
+		return true
+	}
+	if _, all := stored.(map[string]any)[allFields]; !all { // an older version left out what was empty
+		if text, err = json.Marshal(fieldsOf(before)); err != nil || json.Unmarshal(text, &stored) != nil {
+			return true
+		}
+	}
+	return !sameWhereKnown(stored, now)
+}
+
+func sameWhereKnown(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		for name := range a {
+			if value, known := b[name]; ok && known {
+				ok = sameWhereKnown(a[name], value)
+			}
+		}
+		return ok
+	case []any:
+		b, ok := b.([]any)
+		ok = ok && len(a) == len(b)
+		for i := 0; ok && i < len(a); i++ {
+			ok = sameWhereKnown(a[i], b[i])
+		}
+		return ok
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// fieldsOf returns a value as encoding/json would write it if no field had the option omitempty.
+func fieldsOf(value any) any {
+	v := reflect.ValueOf(value)
+	if _, text := value.(json.Marshaler); text {
+		return value
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return fieldsOf(v.Elem().Interface())
+		}
+		return nil
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = fieldsOf(v.Index(i).Interface())
+		}
+		return list
+	case reflect.Struct:
+		fields := map[string]any{}
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() {
+				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+				fields[name] = fieldsOf(v.Field(i).Interface())
+			}
+		}
+		return fields
+	case reflect.String:
+		if value == json.Number("") {
+			return nil // encoding/json would write 0
+		}
+	}
+	return value
 }

@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -21,8 +22,19 @@ func newRing(t *testing.T, key string) *keyring.Ring {
 
 // stayOf is an order from 2 to 4 July in a state.
 func stayOf(status types.OrderStatus) *types.Order {
-	return &types.Order{Status: status, CustomerReferenceNo: "ref-1", CheckIn: "2026-07-02", CheckOut: "2026-07-04",
+	return &types.Order{Status: status, CustomerReferenceNo: "ref-1", PlatformReferenceNo: "order-1",
+		CheckIn: "2026-07-02", CheckOut: "2026-07-04",
 		Holder: types.Holder{FirstName: "Ada", LastName: "Smith"}}
+}
+
+// sameOrder compares orders as JSON, because a stored one has empty lists where another one has none.
+func sameOrder(t *testing.T, want, got *types.Order) {
+	t.Helper()
+	a, err := json.Marshal(want)
+	require.NoError(t, err)
+	b, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(a), string(b))
 }
 
 // following is the order of a booking that was found at the start.
@@ -38,15 +50,15 @@ func TestFollowedOrderIsReadLessAndLess(t *testing.T) {
 	assert.Equal(t, after(time.Minute), f.Due)
 	reads, at := 0, start
 	for at.Before(after(48 * time.Hour)) {
-		at = f.Missed(at)
+		at = f.Missed(at).Due
 		reads++
 	}
 	assert.Equal(t, 34, reads, "in two days")
-	assert.Equal(t, after(1000*time.Hour+12*time.Hour), f.Missed(after(1000*time.Hour)))
+	assert.Equal(t, after(1000*time.Hour+12*time.Hour), f.Missed(after(1000*time.Hour)).Due)
 	woken, ok := f.Wake(after(1000 * time.Hour))
 	assert.True(t, ok)
 	assert.Equal(t, after(1000*time.Hour), woken.Due)
-	assert.Equal(t, after(1000*time.Hour+time.Minute), woken.Missed(woken.Due))
+	assert.Equal(t, after(1000*time.Hour+time.Minute), woken.Missed(woken.Due).Due)
 	f.Settled = true
 	_, ok = f.Wake(start)
 	assert.False(t, ok)
@@ -69,15 +81,113 @@ func TestChangesOfAFollowedOrder(t *testing.T) {
 		next, before, changed, err := f.Saw(ring, at, tc.order, states)
 		require.NoError(t, err)
 		assert.Equal(t, tc.changed, changed, name)
-		assert.Equal(t, stayOf(1), before, name)
-		assert.Equal(t, tc.order, next.Order(ring), name)
+		sameOrder(t, stayOf(1), before)
+		sameOrder(t, tc.order, next.Order(ring))
 		if changed {
 			assert.Equal(t, at, next.Since)
 			assert.Equal(t, at.Add(time.Minute), next.Due)
 		} else {
 			assert.Equal(t, at.Add(15*time.Minute), next.Due)
 			next.Due = f.Due
-			assert.Equal(t, f, next, "a store needs not write it")
+			assert.Equal(t, f, next, "nothing but the next read is to be stored")
+		}
+	}
+}
+
+// A version that knows fewer fields, or more, has stored the order: what only one of them knows is no change.
+func TestChangesAcrossVersions(t *testing.T) {
+	ring := newRing(t, "a key of thirty-two random bytes")
+	edited := func(edit func(order map[string]any)) func([]byte) []byte {
+		return func(text []byte) []byte {
+			var order map[string]any
+			require.NoError(t, json.Unmarshal(text, &order))
+			edit(order)
+			text, err := json.Marshal(order)
+			require.NoError(t, err)
+			return text
+		}
+	}
+	without := func(names ...string) func([]byte) []byte {
+		return edited(func(o map[string]any) {
+			for _, name := range names {
+				delete(o, name)
+				delete(o["holder"].(map[string]any), name)
+			}
+		})
+	}
+	priced := stayOf(1)
+	priced.HotelConfirmNo, priced.Rooms = "H-1", []types.OrderRoom{{RoomTypeID: "room"}}
+	for name, tc := range map[string]struct {
+		stored  func([]byte) []byte
+		order   *types.Order
+		changed bool
+	}{
+		"a field that this version does not know":   {edited(func(o map[string]any) { o["newField"] = "new" }), stayOf(1), false},
+		"one that the other version did not know":   {without("hotelConfirmNo", "rooms"), priced, false},
+		"within an object":                          {without("lastName"), stayOf(1), false},
+		"one that both know":                        {edited(func(o map[string]any) { o["hotelConfirmNo"] = "H-0" }), stayOf(1), true},
+		"an older version, which left out the rest": {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, stayOf(1), false},
+		"an older version, and a confirmation":      {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, priced, true},
+	} {
+		f, err := following(t, ring).Reseal(ring, tc.stored)
+		require.NoError(t, err)
+		next, before, changed, err := f.Saw(ring, start, tc.order, states)
+		require.NoError(t, err)
+		assert.Equal(t, tc.changed, changed, name)
+		assert.NotNil(t, before, name)
+		_, _, again, err := next.Saw(ring, start, tc.order, states)
+		require.NoError(t, err)
+		assert.False(t, again, name)
+	}
+}
+
+// An order that a complete answer lacks is missing, and is settled when its stay is over. A read that failed
+// says nothing, and is repeated soon.
+func TestLostAndFailedReads(t *testing.T) {
+	ring := newRing(t, "a key of thirty-two random bytes")
+	f := following(t, ring)
+	lost := f.Lost(after(time.Hour))
+	assert.Equal(t, []any{after(time.Hour), false, after(75 * time.Minute)}, []any{lost.MissingSince, lost.Settled, lost.Due})
+	back, _, changed, err := lost.Saw(ring, after(2*time.Hour), stayOf(1), states)
+	require.NoError(t, err)
+	assert.False(t, changed)
+	assert.Zero(t, back.MissingSince)
+	assert.False(t, lost.Lost(after(29*24*time.Hour)).Settled)
+	assert.True(t, lost.Lost(after(31*24*time.Hour)).Settled, "no answer had it for 30 days")
+	over := time.Date(2026, 7, 6, 0, 0, 1, 0, time.UTC)
+	assert.False(t, f.Lost(over.Add(-24*time.Hour)).Settled)
+	gone := f.Lost(over)
+	assert.True(t, gone.Settled)
+	assert.Nil(t, gone.Seen)
+	assert.Equal(t, after(2*time.Minute), f.Failed(after(time.Minute)).Due)
+	assert.Equal(t, after(100*time.Hour+5*time.Minute), f.Failed(after(100*time.Hour)).Due)
+	assert.False(t, f.Failed(over).Settled)
+}
+
+func TestOrdersHaveAnIdentity(t *testing.T) {
+	orders := func(numbers ...string) (list []types.Order) {
+		for _, number := range numbers {
+			list = append(list, types.Order{PlatformReferenceNo: number})
+		}
+		return list
+	}
+	for _, tc := range []struct {
+		under  []types.Order
+		number string
+		is     string
+		others []string
+	}{
+		{nil, "a", "", nil},
+		{orders("a"), "a", "a", nil},
+		{orders("b"), "a", "", []string{"b"}},
+		{orders("b", "a"), "a", "a", []string{"b"}},
+		{orders("b"), "", "b", nil},
+		{orders("a", "b"), "", "", []string{"a", "b"}},
+	} {
+		order, others := durable.Identify(tc.under, tc.number)
+		assert.Equal(t, tc.others, others)
+		if assert.Equal(t, tc.is != "", order != nil); order != nil {
+			assert.Equal(t, tc.is, order.PlatformReferenceNo)
 		}
 	}
 }
@@ -96,6 +206,7 @@ func TestSettledOrders(t *testing.T) {
 		"confirmed, and past its check-in":    {2, day(4), true},
 		"open, and past its check-in":         {1, day(4), false},
 		"an unknown state past its check-in":  {5, day(4), false},
+		"open, a day after its check-out":     {1, day(5), false}, // which is not over everywhere
 		"open, and past its check-out":        {1, day(6), true},
 		"an unknown state past its check-out": {5, day(6), true},
 	} {
@@ -111,7 +222,7 @@ func TestFollowedOrderIsEncrypted(t *testing.T) {
 	ring, other := newRing(t, "a key of thirty-two random bytes"), newRing(t, "another key of 32 random bytes..")
 	f := following(t, ring)
 	assert.NotContains(t, string(f.Seen), "Smith")
-	assert.Equal(t, stayOf(1), f.Order(ring))
+	sameOrder(t, stayOf(1), f.Order(ring))
 	assert.Nil(t, f.Order(other))
 	moved := f
 	moved.CustomerReferenceNo = "ref-2"
@@ -120,7 +231,7 @@ func TestFollowedOrderIsEncrypted(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, before)
 	assert.True(t, changed)
-	assert.Equal(t, stayOf(1), next.Order(other))
+	sameOrder(t, stayOf(1), next.Order(other))
 	got, err := hotelstays.CallOptionsOf(f.Options()...)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"FR", "user"}, []string{got.Market, got.UserRef})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hotelstays/hotelstays-go/durable"
-	model "github.com/hotelstays/hotelstays-go/hotelstaystest/bookingsmodel"
+	model "github.com/hotelstays/hotelstays-go/internal/test/bookingsmodel"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
@@ -25,17 +25,36 @@ func worlds() map[string]model.World {
 	clocks.Faults, clocks.Skew = 1, durable.ClockMargin
 	alone.Faults, alone.BookTimeout, alone.InProcess = 1, 15*time.Minute, true
 	person.Faults, person.Wakes, person.Idempotent, person.Acts = 1, 0, true, 2
-	cancels, cancelClocks := plain, clocks
-	cancels.Cancels, cancelClocks.Cancels = true, true
+	cancels := plain
+	cancels.Cancels, cancels.Idempotent, cancels.Wakes, cancels.Rounds, cancels.Found = 1, true, 0, 1, true
+	cancelClocks := cancels
+	cancelClocks.Faults, cancelClocks.Wakes, cancelClocks.Skew = 1, 1, durable.ClockMargin
+	rounds := cancels // which begin at any time
+	rounds.Found, rounds.Rounds, rounds.Faults, rounds.Acts, rounds.Alone = false, 2, 1, 1, true
+	together := rounds
+	together.Alone, together.Faults, together.Cancels = false, 0, 2
+	foreign := rounds
+	foreign.Alone, foreign.Cancels = true, 2
+	foreign.Foreign, foreign.Acts, foreign.Rounds = true, 0, 1
+	follows := plain
+	follows.Follows, follows.Found, follows.Idempotent, follows.Foreign = true, true, true, true
+	follows.Faults, follows.Rounds, follows.Changes, follows.Acts = 1, 1, 1, 1
+	follows.ShowsWithin = 2 * time.Minute // and changes
+	many := plain
+	many.Faults, many.Wakes, many.Rounds, many.Many = 1, 0, 1, true
+	followsMany := follows
+	followsMany.Acts, followsMany.Wakes, followsMany.Many, followsMany.Foreign = 0, 0, true, false
 	return map[string]model.World{"one clock": plain, "two clocks": clocks, "a process polls for itself": alone,
-		"a person abandons and retries": person, "a cancellation": cancels, "a cancellation, and two clocks": cancelClocks}
+		"a person abandons and retries": person, "a cancellation": cancels, "a cancellation, and two clocks": cancelClocks,
+		"cancellations and rounds": rounds, "cancellations and rounds of two workers": together,
+		"an order of somebody else": foreign, "a followed order": follows, "polls for many": many, "reads of many orders": followsMany}
 }
 
 // search searches a world, and prints the shortest path to what is violated.
 func search(t *testing.T, w model.World) (r model.Result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { r = w.Search(limit) })
-	t.Logf("%d states, depth %d. %s", r.States, r.Depth, r.Violated)
+	t.Logf("%d states, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
 	for _, step := range r.Path {
 		t.Log(step)
 	}
@@ -48,14 +67,27 @@ func sized(w model.World) model.World {
 	case testkit.Long() || *more > 0:
 		w.Faults += *more
 	case testing.Short():
-		if w.Faults--; w.Faults > 0 {
-			w.Wakes = 0
+		if w.Faults = max(w.Faults-1, 0); w.Faults > 0 || w.Found || w.Cancels > 0 {
+			w.Wakes, w.Acts, w.Cancels = 0, 0, min(w.Cancels, 1)
+		}
+		if w.Cancels > 0 {
+			w.Faults = 0
 		}
 	default:
-		w.Faults, w.Acts = 1, min(w.Acts, 1)
-		if w.Skew > 0 {
+		w.Faults, w.Acts = min(w.Faults, 1), min(w.Acts, 1)
+		switch {
+		case w.Skew > 0 && w.Cancels > 0:
+			w.Faults, w.Wakes = 0, 0
+		case w.Skew > 0, w.InProcess:
 			w.Rounds = 1
+		case w.Follows:
+			w.Acts, w.Wakes = 0, 0
+		case w.Cancels > 0 && !w.Found:
+			w.Faults, w.Cancels = 0, 1
 		}
+	}
+	if w.Cancels > 0 && !w.Found && !w.Alone && !testkit.Long() && *more == 0 { // two workers
+		w.Acts, w.Rounds = 0, 1
 	}
 	return w
 }
@@ -69,6 +101,7 @@ func small(w model.World) model.World {
 func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
 	for name, world := range worlds() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			assert.Empty(t, search(t, sized(world)).Violated)
 		})
 	}
@@ -82,20 +115,31 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 		world    string
 		breaks   model.Breaks
 	}{
-		"Book leaves before it is saved":         {model.TwoOrders, one, model.Breaks{SendFirst: true}},
-		"a fence is not checked":                 {model.TwoOrders, one, model.Breaks{NoFence: true}},
-		"Book leaves after its time":             {model.FalseAbsent, one, model.Breaks{SendLate: true}},
-		"OnOutcome has a transaction of its own": {model.Twice, one, model.Breaks{DeliverApart: true}},
-		"what has ended is delivered again":      {model.Twice, one, model.Breaks{DeliverAgain: true}},
-		"a lease has no end":                     {model.NeverEnds, one, model.Breaks{LeaseStays: true}},
-		"Run leaves what waits":                  {model.NeverEnds, one, model.Breaks{NobodySends: true}},
-		"a fence is not checked before Cancel":   {model.TwoCancels, cancels, model.Breaks{NoFence: true}},
-		"Cancel leaves after its time":           {model.FalseEnding, cancels, model.Breaks{SendLate: true}},
-		"a fence is not checked before OnCancel": {model.Twice, cancels, model.Breaks{NoFence: true}},
-		"OnCancel has a transaction of its own":  {model.Twice, cancels, model.Breaks{DeliverApart: true}},
+		"a commit is undone before Book":            {model.TwoOrders, one, model.Breaks{CommitLost: true}},
+		"a lock does not lock":                      {model.TwoOrders, one, model.Breaks{NoLock: true}},
+		"versions do not differ":                    {model.FalseAbsent, "one clock", model.Breaks{SameVersion: true}},
+		"Book leaves after its time":                {model.FalseAbsent, one, model.Breaks{LateClient: true}},
+		"OnOutcome does not use its transaction":    {model.Twice, one, model.Breaks{DeliverApart: true}},
+		"an ending is not saved":                    {model.Twice, one, model.Breaks{EndingLost: true}},
+		"a lease has no end":                        {model.NeverEnds, one, model.Breaks{LeaseStays: true}},
+		"Run leaves what waits":                     {model.NeverEnds, one, model.Breaks{NobodySends: true}},
+		"a lock does not lock before Cancel":        {model.TwoCancels, cancels, model.Breaks{NoLock: true}},
+		"a commit is undone before Cancel":          {model.TwoCancels, cancels, model.Breaks{CommitLost: true}},
+		"Cancel leaves after its time":              {model.FalseEnding, cancels, model.Breaks{LateClient: true}},
+		"OnCancel does not use its transaction":     {model.Twice, cancels, model.Breaks{DeliverApart: true}},
+		"the ending of a cancellation is not saved": {model.Twice, cancels, model.Breaks{EndingLost: true}},
+		"a lock does not lock before OnOrder":       {model.WrongChange, "a followed order", model.Breaks{NoLock: true}},
+		"OnOrder does not use its transaction":      {model.WrongChange, "a followed order", model.Breaks{DeliverApart: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := small(worlds()[planted.world])
+			switch {
+			case planted.breaks.SameVersion: // of a row of the next round
+				w.Faults, w.Wakes, w.Rounds = 1, 1, 2
+			case planted.breaks.NoLock:
+				w.Faults, w.Acts, w.Foreign = 1, 0, false
+			}
 			w.Breaks, w.Only = planted.breaks, planted.violates
 			assert.Equal(t, planted.violates, search(t, w).Violated)
 		})

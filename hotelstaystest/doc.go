@@ -82,7 +82,7 @@
 // Answers:
 //
 //   - A token that is expired, revoked or unknown gets [types.CodeUnauthorized]. Every other
-//     bad request gets [types.CodeParam]: a missing selector, an unknown gender, a ttl out of
+//     bad request gets [types.CodeParam]: a missing selector, a malformed or repeated header, an unknown gender, a ttl out of
 //     range, an unknown session or offer, a callbackUrl with an OAuth token. Cancel of
 //     an unknown order gets [types.CodeNotFound].
 //   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
@@ -143,6 +143,8 @@
 //   - Book without CheckAvail expects the price of the search. Two rate plans of one
 //     room type are the same content. Case and the order of guests do not matter to
 //     that comparison.
+//   - A guest's roomIndex above the number of rooms is a bad request. Book of an offer that is
+//     closed gets [types.CodeRateChanged], as after a moved price.
 //   - Order statuses: 2 confirmed, 3 cancelled, 4 pending ([Variants.OrderStatusNumbers]).
 //   - An order's guests have the fields that Book took, items of refundInfo a refundTime
 //     and a refundPrice.

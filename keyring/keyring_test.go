@@ -1,6 +1,8 @@
 package keyring_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,12 +62,21 @@ func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 	_, err = ring(t, newKey).Open("place", sealed)
 	assert.ErrorContains(t, err, "which is not in Keys")
 	assert.NotContains(t, err.Error(), oldKey.Reveal())
+	for i := range len(oldKey.Reveal()) - 3 {
+		part := oldKey.Reveal()[i : i+4]
+		assert.NotContains(t, string(sealed), part, "the key's id shows nothing of the key")
+		assert.NotContains(t, err.Error(), fmt.Sprintf("%x", part))
+	}
 }
 
 func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
 	none, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
 	assert.Nil(t, none)
 	require.EqualError(t, err, "keys[1] has 9 bytes; it must have 32")
+	for _, size := range []int{0, 16, 24, 31, 33, 64} { // AES-128 and AES-192 among them
+		_, err = keyring.New([]types.Secret{types.NewSecret(strings.Repeat("k", size))})
+		assert.Error(t, err, "%d bytes", size)
+	}
 	_, err = keyring.New(nil)
 	assert.ErrorContains(t, err, "keys is empty")
 }

@@ -486,6 +486,19 @@ func TestBookThatCannotBeNoted(t *testing.T) {
 	assert.Equal(t, eur("5"), r.allowance.left)
 }
 
+// An entry is noted only when it is on disk. A pipe can be written, but has no disk.
+func TestNoteThatIsNotOnDisk(t *testing.T) {
+	reader, pipe, err := os.Pipe()
+	require.NoError(t, err)
+	defer reader.Close()
+	defer pipe.Close()
+	j := &journal{file: pipe}
+	for range 2 { // after half a line nothing may follow
+		require.Error(t, j.write(&JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}))
+	}
+	assert.Empty(t, j.entries)
+}
+
 func TestBookingNeedsALimitAndAJournal(t *testing.T) {
 	for _, b := range []Booking{{}, {Journal: "j"}, {MaxTotal: eur("5")}, {MaxTotal: eur("0"), Journal: "j"},
 		{MaxTotal: eur("-5"), Journal: "j"},

@@ -104,12 +104,15 @@ func hotels(a *answer) *hotelstays.HotelsMetadataResponse {
 	return read[hotelstays.HotelsMetadataResponse](a)
 }
 
+// said reports whether a page says that another one follows.
+func said(hasMore *bool) bool { return hasMore != nil && *hasMore }
+
 // catalogued is a page of the catalogue.
 func catalogued(r *run, size, num int) page {
 	body := obj{"pageSize": size, "pageNum": num}
 	maps.DeleteFunc(body, func(_ string, v any) bool { return v == 0 })
 	resp := hotels(r.metadata(body))
-	return page{resp.Page.Total, resp.Page.HasMore, ids(resp.HotelsMetadata, func(h types.HotelMetadata) string {
+	return page{resp.Page.Total, said(resp.Page.HasMore), ids(resp.HotelsMetadata, func(h types.HotelMetadata) string {
 		return h.HotelID + " " + h.PlatformHotelID
 	})}
 }

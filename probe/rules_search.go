@@ -66,7 +66,7 @@ func found(r *run, size, num int) page {
 	body := obj{"pageSize": size, "pageNum": num, "maxRatesPerHotel": 1}
 	maps.DeleteFunc(body, func(_ string, v any) bool { return v == 0 })
 	resp := r.listed(body)
-	return page{resp.Total, resp.HasMore, ids(resp.List, hotelID)}
+	return page{resp.Total, said(resp.HasMore), ids(resp.List, hotelID)}
 }
 
 // byID searches hotels by ids.
@@ -174,7 +174,7 @@ var listRules = []Rule{
 			}
 			resp := read[hotelstays.HotelListResponse](r.do(c))
 			sessions = append(sessions, resp.Basic.SessionID)
-			return page{resp.Total, resp.HasMore, ids(resp.List, hotelID)}
+			return page{resp.Total, said(resp.HasMore), ids(resp.List, hotelID)}
 		}).follow(r)
 		r.find("the pages share a session: %t", sessions[0] == sessions[1])
 	}},
@@ -193,8 +193,8 @@ var listRules = []Rule{
 	{"list/foreign-ids", "HotelList", "ids of another platform are a success with an empty list and total 0", "", func(r *run) {
 		a := r.byID(foreign(2)...)
 		resp := read[hotelstays.HotelListResponse](a)
-		breaks(len(resp.List) > 0 || resp.Total != 0 || resp.HasMore, "the list has %d hotels, total %d, hasMore %t", len(resp.List), resp.Total,
-			resp.HasMore)
+		breaks(len(resp.List) > 0 || resp.Total != 0 || said(resp.HasMore), "the list has %d hotels, total %d, hasMore %t",
+			len(resp.List), resp.Total, said(resp.HasMore))
 		a.shape("list array",
 			"basic.emptyReason?.code NO_SUPPLIER_ENABLED|NO_SUPPLIER_PERMITTED|ALL_SUPPLIERS_EXCLUDED|NO_SUPPLIER_ANSWERED")
 	}},

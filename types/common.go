@@ -70,8 +70,8 @@ type PageResp struct {
 	// Total is the number of items of the whole listing. 0 means that there are none, or that
 	// the query has no totals.
 	Total int `json:"total,omitempty"`
-	// HasMore reports whether another page follows.
-	HasMore bool `json:"hasMore,omitempty" essential:"true"`
+	// HasMore reports whether another page follows; nil: the service did not say.
+	HasMore *bool `json:"hasMore,omitempty" essential:"true"`
 }
 
 // TimeWindow is a range of time; either end may be left open. The form of its bounds is

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// OrderStatus is the state of an order, from 0 to 5.
+// OrderStatus is the state of an order, from 0 to 5, or OrderStatusUnreadable.
 type OrderStatus int
 
 // The order states with documented numbers. The numbers of confirmed, pending and cancelled
@@ -16,6 +16,11 @@ const (
 	OrderUnknown    OrderStatus = 0
 	OrderConfirming OrderStatus = 1
 )
+
+// OrderStatusUnreadable is the client's own: the status in the answer is of another JSON type than a number,
+// and ResponseMeta.Mismatches lists it. Nothing is known about the state of the order, and two unreadable
+// statuses may differ.
+const OrderStatusUnreadable OrderStatus = -1
 
 // Order is a booking as the service stores it.
 type Order struct {

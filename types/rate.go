@@ -115,37 +115,44 @@ type RoomRatePkg struct {
 // Whether a fee is of one room or of all of them is undocumented.
 //
 // It is an error if t is zero, or if the offer leaves the cost open: if a deadline is no instant, is t
-// itself, or has passed for all steps, if the fee has no amount or currency or is negative, or if
-// the steps and RefundableMode contradict each other. Show the traveller CancelFees and RateComment then.
+// itself, or has passed for all steps; if the fee has no amount or currency, or is negative; if two steps
+// with one deadline have different fees; or if the fee and RefundableMode contradict each other at t. Show
+// the traveller CancelFees and RateComment then.
 func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	unknown := func(format string, args ...any) (Money, error) {
 		return Money{}, fmt.Errorf("the cost of a cancellation at %s is unknown: "+format, append([]any{t.Format(time.RFC3339)}, args...)...)
 	}
 	until, err := p.RefundableUntil.Time()
+	endless := p.RefundableUntil == ""
 	switch {
 	case t.IsZero():
 		return unknown("that is the zero time")
-	case err != nil && p.RefundableUntil != "":
+	case err != nil && !endless:
 		return unknown("refundableUntil: %w", err)
+	case until.Equal(t):
+		return unknown("refundableUntil is that instant")
 	}
 	var fee *Money
 	var next time.Time
+	fees := map[time.Time]Money{} // by deadline
 	for i, step := range p.CancelFees {
-		switch until, err := step.Until.Time(); {
+		deadline, err := step.Until.Time()
+		other, twice := fees[deadline.UTC()]
+		switch fees[deadline.UTC()] = step.Fee; {
 		case err != nil:
 			return unknown("cancelFees[%d]: %w", i, err)
-		case until.Equal(t):
+		case deadline.Equal(t):
 			return unknown("cancelFees[%d] ends at that instant", i)
-		case until.Before(t):
-		case fee == nil || until.Before(next):
-			fee, next = &step.Fee, until
-		case until.Equal(next) && !fee.Equal(step.Fee):
+		case twice && !other.Equal(step.Fee):
 			return unknown("two steps until %s have different fees", step.Until)
+		case deadline.After(t) && (fee == nil || deadline.Before(next)):
+			fee, next = &step.Fee, deadline
 		}
 	}
-	free := p.RefundableMode == RefundableFull && err == nil && until.After(t)
+	full := p.RefundableMode == RefundableFull
+	free := full && (endless || until.After(t))
 	switch {
-	case fee == nil && free:
+	case fee == nil && free && !endless:
 		fee = &Money{Currency: p.TotalRate.NetRate.Currency, Amount: "0"}
 	case fee == nil:
 		return unknown("no step of cancelFees covers it")
@@ -156,8 +163,8 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 		return unknown("%w", err)
 	case amount.IsNegative(), fee.Currency == "":
 		return unknown("the fee is %q: negative, or with no currency", fee)
-	case free && !amount.IsZero(), p.RefundableMode == RefundableNo && amount.IsZero():
-		return unknown("the fee is %s, and refundableMode is %s", fee, p.RefundableMode)
+	case free && !amount.IsZero(), amount.IsZero() && (full && !free || p.RefundableMode == RefundableNo):
+		return unknown("the fee is %s, and refundableMode is %s until %q", fee, p.RefundableMode, p.RefundableUntil)
 	}
 	return *fee, nil
 }

@@ -9,7 +9,7 @@ type SearchBasic struct {
 	Destination *Destination `json:"destination,omitempty"`
 	// SessionID is the session of the offers. HotelRates, CheckAvail, Book and Cancel need
 	// it.
-	SessionID string `json:"sessionId,omitempty"`
+	SessionID string `json:"sessionId,omitempty" essential:"true"`
 	// StatusRemark says in a sentence why hotels are missing.
 	StatusRemark string `json:"statusRemark,omitempty"`
 	// Notices list what a successful result lacks. They never come with EmptyReason.
@@ -26,7 +26,7 @@ type EmptyReasonCode string
 const (
 	EmptyReasonNoSupplierEnabled    EmptyReasonCode = "NO_SUPPLIER_ENABLED"
 	EmptyReasonNoSupplierPermitted  EmptyReasonCode = "NO_SUPPLIER_PERMITTED"
-	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, language, currency or stock
+	EmptyReasonAllSuppliersExcluded EmptyReasonCode = "ALL_SUPPLIERS_EXCLUDED" // by market, currency, language or inventory restriction
 	EmptyReasonNoSupplierAnswered   EmptyReasonCode = "NO_SUPPLIER_ANSWERED"   // all were asked, and all failed
 )
 

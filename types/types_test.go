@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,7 +169,7 @@ func TestEmptyReasonRetryable(t *testing.T) {
 func TestCancelFeeAt(t *testing.T) {
 	const early, later = "2027-02-01T00:00:00Z", "2027-03-02T00:00:00Z"
 	free, ten := CancelFee{"2027-03-01T12:00:00Z", eur("0")}, CancelFee{"2027-03-05T16:00:00+04:00", eur("10.0")}
-	all := CancelFee{"20270310T120000Z", eur("99")}
+	all, ten0 := CancelFee{"20270310T120000Z", eur("99")}, CancelFee{ten.Until, eur("0")}
 	steps := func(steps ...CancelFee) RoomRatePkg { return RoomRatePkg{CancelFees: steps} }
 	mode := func(p RoomRatePkg, mode RefundableMode, until Timestamp) RoomRatePkg {
 		p.RefundableMode, p.RefundableUntil, p.TotalRate.NetRate = mode, until, eur("99")
@@ -200,6 +201,14 @@ func TestCancelFeeAt(t *testing.T) {
 		"no currency":                        {steps(CancelFee{free.Until, Money{Amount: "1"}}), early, "", "no currency"},
 		"free, without a currency": {RoomRatePkg{RefundableMode: RefundableFull, RefundableUntil: free.Until},
 			early, "", "no currency"},
+		"two fees, and a nearer step":      {steps(free, ten, CancelFee{ten.Until, eur("60")}), early, "", "different fees"},
+		"two fees that are over":           {steps(free, CancelFee{free.Until, eur("10")}, all), later, "", "different fees"},
+		"free until, and a free step on":   {mode(steps(ten0), RefundableFull, free.Until), later, "", "refundableMode is full"},
+		"free until, and still free":       {mode(steps(ten0), RefundableFull, free.Until), early, "0 EUR", ""},
+		"free until that instant":          {mode(steps(ten), RefundableFull, later), later, "", "refundableUntil is that instant"},
+		"free without an end, and not":     {mode(steps(ten), RefundableFull, ""), early, "", "refundableMode is full"},
+		"free without an end":              {mode(steps(free), RefundableFull, ""), early, "0 EUR", ""},
+		"free without an end or steps":     {mode(steps(), RefundableFull, ""), early, "", "no step"},
 		"partly, without steps":            {mode(steps(), RefundablePartial, free.Until), early, "", "no step"},
 		"not refundable, without steps":    {mode(steps(), RefundableNo, ""), early, "", "no step"},
 		"not refundable":                   {mode(steps(all), RefundableNo, ""), early, "99 EUR", ""},
@@ -210,13 +219,20 @@ func TestCancelFeeAt(t *testing.T) {
 	} {
 		at, err := time.Parse(time.RFC3339, c.at)
 		require.NoError(t, err)
+		turned := c.offer
+		turned.CancelFees = slices.Clone(c.offer.CancelFees)
+		slices.Reverse(turned.CancelFees)
 		fee, err := c.offer.CancelFeeAt(at)
+		same, turnedErr := turned.CancelFeeAt(at)
 		if c.err != "" {
 			assert.ErrorContains(t, err, c.err, name)
+			assert.Error(t, turnedErr, "%s, in another order", name)
 			continue
 		}
 		require.NoError(t, err, name)
+		require.NoError(t, turnedErr, name)
 		assert.Equal(t, c.want, fee.String(), name)
+		assert.True(t, fee.Equal(same), "%s, in another order", name)
 	}
 }
 

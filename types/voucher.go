@@ -21,7 +21,7 @@ type Voucher struct {
 	Version     int       `json:"version"`
 	IssuedAt    Timestamp `json:"issuedAt"`
 	ContentType string    `json:"contentType"`
-	// ByteSize is the size of the document.
+	// ByteSize is in bytes. Whether it counts those of the issued document is undocumented.
 	ByteSize int64 `json:"byteSize"`
 	// VerifyURL is the public page of the voucher's QR code. It shows whether the voucher
 	// is valid and unaltered.

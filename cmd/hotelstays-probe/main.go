@@ -30,7 +30,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/probe"
@@ -152,6 +151,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	credentials(c, env)
 	stop, err := set.booking.allow(c, env)
 	defer stop()
+	defer discard(set.outputs)
 	if err = cmp.Or(err, open(set.outputs, out)); err != nil {
 		complain(stderr, err)
 		return exitUsage
@@ -172,7 +172,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	if report != nil {
 		out.end(report)
 		for _, o := range set.outputs {
-			err = cmp.Or(err, o.write(o.to, report), o.to.Close())
+			err = cmp.Or(err, o.finish(report))
 		}
 	}
 	if err != nil {
@@ -206,10 +206,5 @@ func status(err error, stderr io.Writer) int {
 
 // complain writes an error in one line. It may have words of the service.
 func complain(w io.Writer, err error) {
-	fmt.Fprintln(w, "hotelstays-probe:", strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return ' '
-	}, err.Error()))
+	fmt.Fprintln(w, "hotelstays-probe:", plain(err.Error()))
 }

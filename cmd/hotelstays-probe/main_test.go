@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
+	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -184,6 +188,65 @@ func TestFormsOfTheReportAreWritten(t *testing.T) {
 		_, out, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-"+name, "-")
 		assert.True(t, strings.HasPrefix(out, want), name)
 	}
+}
+
+// A report holds what an account's service answered: it is for its owner alone. A run that fails leaves the
+// report of an earlier one.
+func TestReportReplacesAnOlderOne(t *testing.T) {
+	dir := t.TempDir()
+	report, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(report, []byte("older"), 0o644))
+	require.NoError(t, os.Symlink(report, link))
+	for _, args := range []string{"-share 2", "-run none", "-run orders/empty -html /no/such/folder/r.html"} {
+		probed(t, hotelstaystest.Config{}, false, strings.Fields(args+" -json "+report)...)
+		testkit.AssertFiles(t, dir, "link", "report")
+		testkit.AssertFile(t, report, []byte("older"))
+	}
+	failing := &output{to: reportFile{}, write: func(io.Writer, *probe.Report) error { return errors.New("disk full") }}
+	assert.ErrorContains(t, failing.finish(nil), "disk full", "before the older one is replaced")
+
+	status, _, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", link)
+	assert.Equal(t, exitHeld, status, complaint)
+	testkit.AssertFiles(t, dir, "link", "report")
+	info, err := os.Lstat(report)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+	_, err = readReport(report)
+	assert.NoError(t, err)
+}
+
+// A shell may pass a pipe as the file, and a device stays what it is.
+func TestReportGoesToAPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	got := make(chan []byte)
+	go func() {
+		text, _ := io.ReadAll(r)
+		got <- text
+	}()
+	status, _, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", fmt.Sprintf("/dev/fd/%d", w.Fd()))
+	assert.Equal(t, exitHeld, status, complaint)
+	require.NoError(t, w.Close())
+	assert.True(t, json.Valid(<-got))
+}
+
+// -diff prints reports that somebody else may have written.
+func TestDiffPrintsNothingThatSteersATerminal(t *testing.T) {
+	hostile := "\x1b[2J\x1b]0;title\x07\u009b2J\u202e\r"
+	dir := t.TempDir()
+	for name, found := range map[string]string{"old": "one", "new": "two"} {
+		rule := probe.Rule{Name: "x/y" + hostile, Section: "s" + hostile, Promise: "p" + hostile}
+		text, err := json.Marshal(probe.Report{BaseURL: "b" + hostile, Notes: []string{hostile}, Results: []probe.Result{
+			{Rule: rule, State: probe.Broken, Found: found + hostile, Reason: "r" + hostile, Curl: "curl\n\t-d x" + hostile},
+			{Rule: probe.Rule{Name: name + hostile}, State: "st" + probe.State(hostile)},
+		}, Facts: hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{hotelstays.Operation(found + hostile): {1}}}})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	_, out, _ := probed(t, hotelstaystest.Config{}, false, "-diff", dir+"/old", dir+"/new")
+	assert.False(t, strings.ContainsAny(out, "\x1b\x07\u009b\u202e\r"), "%q", out)
+	assert.Contains(t, out, "\ncurl\n\t-d x")
 }
 
 func TestDiffShowsWhatChanged(t *testing.T) {

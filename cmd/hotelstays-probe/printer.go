@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hotelstays/hotelstays-go/probe"
 )
@@ -27,11 +28,27 @@ func takesColour(f *os.File, env func(string) string) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
 }
 
+// plain returns text in one line, without what steers a terminal: the text may be the service's, or that
+// of somebody else's report.
+func plain(text string) string { return strings.Map(printable(""), text) }
+
+// plainLines is plain for a text that has lines.
+func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
+
+func printable(control string) func(rune) rune {
+	return func(c rune) rune {
+		if unicode.IsPrint(c) || strings.ContainsRune(control, c) {
+			return c
+		}
+		return ' '
+	}
+}
+
 // line writes words behind an indent, broken at the width. A word that is longer than a line is broken, too.
 func (p *printer) line(indent int, text string) {
 	margin, most := strings.Repeat(" ", indent), width-indent
 	var line []rune
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(plain(text)) {
 		if len(line) > 0 && len(line)+1+len([]rune(word)) > most {
 			fmt.Fprintln(p.w, margin+string(line))
 			line = nil
@@ -49,7 +66,7 @@ func (p *printer) line(indent int, text string) {
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name
-		fmt.Fprintf(p.w, "\n%s\n", name)
+		fmt.Fprintf(p.w, "\n%s\n", plain(name))
 	}
 }
 
@@ -68,11 +85,11 @@ func (p *printer) list(rules []probe.Rule) {
 // result is called after each rule.
 func (p *printer) result(r probe.Result) {
 	p.section(r.Section)
-	state := fmt.Sprintf("%-9s", r.State)
+	state := plain(fmt.Sprintf("%-9s", r.State))
 	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
 		state = "\x1b[" + code + "m" + state + "\x1b[0m"
 	}
-	fmt.Fprintf(p.w, "  %s %s\n", state, r.Name)
+	fmt.Fprintf(p.w, "  %s %s\n", state, plain(r.Name))
 	if r.State == probe.Broken {
 		p.line(12, r.Promise)
 	}
@@ -82,7 +99,7 @@ func (p *printer) result(r probe.Result) {
 		}
 	}
 	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", r.Curl) // to be pasted, so not broken
+		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // to be pasted, so not broken
 	}
 }
 
@@ -93,5 +110,5 @@ func (p *printer) end(r *probe.Report) {
 	}
 	p.line(0, fmt.Sprintf("%d held, %d found out, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
 		r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
-	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", r.FactsGo())
+	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", plainLines(r.FactsGo()))
 }

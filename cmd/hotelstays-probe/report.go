@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,7 +26,49 @@ import (
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
-	to    io.WriteCloser
+	to    io.WriteCloser // of a file: its Close replaces the file
+}
+
+// reportFile is a new file, for its owner alone, that replaces another one when it is closed.
+type reportFile struct {
+	*os.File
+	replaces string
+}
+
+func newReportFile(name string) (io.WriteCloser, error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // such as a pipe
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // with mode 0600
+	return reportFile{file, name}, err
+}
+
+func (f reportFile) Close() error {
+	if err := cmp.Or(f.Sync(), f.File.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), f.replaces)
+}
+
+// finish writes a report. If that fails, an older file stays as it is.
+func (o *output) finish(r *probe.Report) error {
+	if err := o.write(o.to, r); err != nil {
+		return err
+	}
+	return o.to.Close()
+}
+
+// discard removes the files of outputs that were not finished.
+func discard(outputs []output) {
+	for _, o := range outputs {
+		if f, ok := o.to.(reportFile); ok {
+			_ = f.File.Close()
+			_ = os.Remove(f.Name())
+		}
+	}
 }
 
 // open opens the outputs before a run that may take hours. What goes to standard output silences out.
@@ -40,7 +83,8 @@ func open(outputs []output, out *printer) error {
 			continue
 		}
 		var err error
-		if o.to, err = os.OpenFile(o.file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if o.to, err = newReportFile(o.file); err != nil {
+			o.to = nil
 			return err
 		}
 	}
@@ -186,7 +230,7 @@ func (p *printer) diff(files []string) (changed bool, err error) {
 	}
 	if !reflect.DeepEqual(before.Facts, after.Facts) {
 		changed = true
-		fmt.Fprintf(p.w, "\nThe facts before and now:\n\n%s\n\n%s\n", before.FactsGo(), after.FactsGo())
+		fmt.Fprintf(p.w, "\nThe facts before and now:\n\n%s\n\n%s\n", plainLines(before.FactsGo()), plainLines(after.FactsGo()))
 	}
 	if !changed {
 		p.line(0, "Nothing changed.")

@@ -21,8 +21,9 @@ type EventStoreOptions struct {
 	Prefix string
 }
 
-// EventStore is a hotelstays.EventStore. A claim belongs to the EventStore that made it: no
-// other can release it, and it ends by itself with its lease. Any EventStore may call Done.
+// EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
+// that made it: no other can release it, and it ends by itself with its lease. Any EventStore may call
+// Done.
 //
 // All events are in one slot of a cluster: copies of an event may share only some of their
 // keys, and a script must see all of them. It is safe for concurrent use.

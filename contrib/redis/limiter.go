@@ -69,6 +69,7 @@ type RateLimiter struct {
 	opts     RateLimiterOptions
 	id       string                 // of this process
 	fallback hotelstays.RateLimiter // while Redis is unavailable; nil: refuse
+	pauses   hotelstays.RateLimiter // of operations without a rate limit, in this process
 	checked  atomic.Bool            // maxmemory-policy
 
 	mu    sync.Mutex
@@ -104,7 +105,8 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 		return nil, err
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	r := &RateLimiter{client: client, opts: opts, id: newID(), lines: make(map[hotelstays.RateLimitKey]*line)}
+	r := &RateLimiter{client: client, opts: opts, id: newID(), pauses: hotelstays.NewRateLimiter(nil),
+		lines: make(map[hotelstays.RateLimitKey]*line)}
 	if opts.FallbackProcesses > 0 {
 		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses})
 	}
@@ -116,16 +118,18 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 func (r *RateLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
 	l := r.line(key)
 	if l == nil {
-		return nil, ctx.Err()
+		return r.pauses.Acquire(ctx, key)
 	}
 	return l.acquire(ctx)
 }
 
 // Pause grants nothing to key before until: in this process at once, in the others as soon
-// as Redis knows.
+// as Redis knows. An operation without a rate limit is paused in this process alone.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	if l := r.line(key); l != nil {
 		l.pause(until)
+	} else {
+		r.pauses.Pause(key, until)
 	}
 }
 

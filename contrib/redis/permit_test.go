@@ -56,22 +56,24 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 
 // A request without an answer counts as under way for a window, if nothing else is known.
 func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		start := time.Now()
-		held := a.hold(t, key, limit)
-		for _, permit := range held {
-			permit.Sent()
-		}
-		time.Sleep(full)
-		for _, permit := range held[:2] { // their callers have hung up
-			permit.Done(hotelstays.PermitResult{})
-		}
-		b.take(t, key, limit)
-		assert.Equal(t, 2*window, time.Since(start))
-		for _, permit := range held[2:] {
-			permit.Done(hotelstays.PermitResult{})
-		}
-	})
+	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // so many callers hang up
+		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+			start := time.Now()
+			held := a.hold(t, key, limit)
+			for _, permit := range held {
+				permit.Sent()
+			}
+			time.Sleep(after)
+			for _, permit := range held[:n] {
+				permit.Done(hotelstays.PermitResult{})
+			}
+			b.take(t, key, limit)
+			assert.Equal(t, 2*window, time.Since(start))
+			for _, permit := range held[n:] {
+				permit.Done(hotelstays.PermitResult{})
+			}
+		})
+	}
 }
 
 // A live process keeps the slot of a request that takes long to leave.
@@ -135,5 +137,23 @@ func TestEffectOfA429Fades(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
+	})
+}
+
+// A 429 that comes while Redis is away slows down all processes as soon as Redis is back.
+func TestRefusalDuringAnOutage(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		permit := a.hold(t, key, 1)[0]
+		permit.Sent()
+		a.link.down.Store(true)
+		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
+		time.Sleep(2 * retryPause)
+		a.link.down.Store(false)
+		time.Sleep(2 * retryPause)
+		b.take(t, key, 1)
+		l := b.line(key)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		assert.Equal(t, window, l.transit.leastTravel(time.Now()))
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-const tokenKey = "https://host.example ticket:the-app-key"
+const tokenKey = "https://host.example a-hash"
 
 var (
 	oldKey = types.NewSecret("an old key of thirty-two bytes..")

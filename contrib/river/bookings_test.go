@@ -22,6 +22,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -43,14 +44,30 @@ func unconnectedConfig(t *testing.T) Config {
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return Config{Client: client, Pool: pool, Keys: testKeys,
-		OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}
+	return Config{Pool: pool, Options: durable.Options[pgx.Tx]{Client: client, Keys: testKeys,
+		OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}}
+}
+
+// jobOf returns the job of a booking, as a worker receives it.
+func jobOf(t *testing.T, attempt int, a args) *river.Job[bookingJob] {
+	t.Helper()
+	text, err := json.Marshal(a)
+	require.NoError(t, err)
+	return &river.Job[bookingJob]{JobRow: &rivertype.JobRow{Attempt: attempt, Kind: a.Kind(), EncodedArgs: text}}
+}
+
+// argsOf returns the arguments of a booking's job.
+func argsOf(t *testing.T, b *Bookings, booking durable.Booking, sealed []byte) args {
+	t.Helper()
+	state, err := json.Marshal(booking)
+	require.NoError(t, err)
+	return b.store.args(&durable.Row{Kind: durable.KindBooking, Reference: booking.Recovery.CustomerReferenceNo, State: state, Sealed: sealed})
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
-	_, err := New(Config{BookTimeout: -1, MaxWorkers: -1})
-	for _, field := range []string{"Client", "Pool", "Keys:", "OnOutcome", "BookTimeout", "MaxWorkers"} {
-		assert.ErrorContains(t, err, "Config."+field+" ")
+	_, err := New(Config{Options: durable.Options[pgx.Tx]{BookTimeout: -1, MaxWorkers: river.QueueNumWorkersMax + 1}})
+	for _, field := range []string{"client", "Pool", "key", "OnOutcome", "BookTimeout", "MaxWorkers"} {
+		assert.ErrorContains(t, err, field)
 	}
 	cfg := unconnectedConfig(t)
 	cfg.Schema = strings.Repeat("s", 100)
@@ -65,6 +82,20 @@ func TestConfigure(t *testing.T) {
 	assert.Equal(t, defaultRescueAfter, cfg.RescueStuckJobsAfter)
 	assert.Equal(t, river.QueueConfig{MaxWorkers: defaultMaxWorkers}, cfg.Queues[defaultQueue])
 	assert.Error(t, b.Configure(cfg), "the queue is there already")
+
+	all := unconnectedConfig(t)
+	all.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
+	all.OnOrder = func(context.Context, pgx.Tx, *types.Order, *types.Order) error { return nil }
+	b, err := New(all)
+	require.NoError(t, err)
+	cfg = &river.Config{}
+	require.NoError(t, b.Configure(cfg))
+	workers := 0
+	for _, queue := range cfg.Queues {
+		workers += queue.MaxWorkers
+	}
+	assert.Len(t, cfg.Queues, 3)
+	assert.Equal(t, defaultMaxWorkers, workers)
 
 	for after, cfg := range map[time.Duration]river.Config{ // of the caller
 		time.Hour: {RescueStuckJobsAfter: time.Hour}, time.Hour + time.Minute: {JobTimeout: time.Hour},
@@ -86,11 +117,13 @@ func TestRequestsThatCannotBeBegun(t *testing.T) {
 	} {
 		assert.ErrorContains(t, b.BeginTx(t.Context(), nil, req), name)
 	}
-	tx := struct{ pgx.Tx }{}
-	require.ErrorContains(t, b.CancelTx(t.Context(), tx, durable.CancelRequest{}), "Config.OnCancel are required")
-	b.cfg.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
-	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{}), "tx and Config.OnCancel")
-	require.ErrorContains(t, b.CancelTx(t.Context(), tx, durable.CancelRequest{CustomerReferenceNo: "ref-1"}), "sessionId: is required")
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{}), "OnCancel")
+	cfg := unconnectedConfig(t)
+	cfg.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
+	b, err := New(cfg)
+	require.NoError(t, err)
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "ref-1"}), "tx is nil")
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "ref\x00"}), "character NUL")
 }
 
 // request is a valid request.
@@ -116,14 +149,16 @@ func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 // A job shows what QueryOrders needs, and nothing about the guests.
 func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
+	keys, err := keyring.New(testKeys)
+	require.NoError(t, err)
 	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
-	sealed, err := booking.SealRequest(b.keys, request("ref-1"))
+	sealed, err := booking.SealRequest(keys, request("ref-1"))
 	require.NoError(t, err)
-	text, err := json.Marshal(bookingArgs{"ref-1", b.account, booking, sealed})
+	text, err := json.Marshal(argsOf(t, b, booking, sealed))
 	require.NoError(t, err)
-	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,
+	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,"round":1,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,
-		b.account, base64.StdEncoding.EncodeToString(sealed)), string(text))
+		b.Account(), base64.StdEncoding.EncodeToString(sealed)), string(text))
 	for _, private := range []string{"P1234567", "Family", "token"} {
 		assert.NotContains(t, string(text)+string(sealed), private)
 	}
@@ -135,19 +170,22 @@ func TestNextRetry(t *testing.T) {
 			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second,
 			10: 5 * time.Minute, countedFailures: 5 * time.Minute, 1 << 15: 5 * time.Minute,
 		} {
-			job := &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}}
-			assert.Equal(t, time.Now().Add(pause), (&worker[bookingArgs]{}).NextRetry(job), "attempt %d", attempt)
+			job := &river.Job[bookingJob]{JobRow: &rivertype.JobRow{Attempt: attempt}}
+			assert.Equal(t, time.Now().Add(pause), (&worker[bookingJob]{}).NextRetry(job), "attempt %d", attempt)
 		}
 	})
 }
 
-// River rescues a job after its timeout: one that sends lasts as long as its Book may.
+// River rescues a job after its timeout: a job that sends lasts as long as its Book may.
 func TestTimeout(t *testing.T) {
 	b := unconnected(t)
-	job := &river.Job[bookingArgs]{}
-	assert.Equal(t, defaultBookTimeout+workTimeout, b.bookingWorker().Timeout(job))
-	job.Args.BookBy = time.Now()
-	assert.Equal(t, workTimeout, b.bookingWorker().Timeout(job))
+	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
+	timeout := func() time.Duration {
+		return (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Timeout(jobOf(t, 1, argsOf(t, b, booking, nil)))
+	}
+	assert.Greater(t, timeout(), 2*time.Minute)
+	booking.BookBy = time.Now()
+	assert.LessOrEqual(t, timeout(), workTimeout)
 }
 
 // River discards a job after its last attempt, whether it failed or its process died. So
@@ -155,24 +193,17 @@ func TestTimeout(t *testing.T) {
 func TestFailuresLeaveAttempts(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
-		row := &rivertype.JobRow{Attempt: attempt}
 		// A job of another account fails without a database.
-		err := b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: row,
-			Args: bookingArgs{Reference: "ref-1", Account: "another"}})
+		job := jobOf(t, attempt, args{Reference: "ref-1", Account: "another", kind: durable.KindBooking, state: []byte("{}")})
+		err := (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), job)
+		if counted {
+			assert.ErrorContains(t, err, "Config.Queue", "which separates accounts")
+		}
 		assert.Equal(t, !counted, errors.As(err, new(*river.JobSnoozeError)), "attempt %d: %v", attempt, err)
 	}
-}
-
-func TestSnoozeFailure(t *testing.T) {
-	b := unconnected(t)
 	given := errors.New("given up")
-	for name, tc := range map[string]struct{ err, want error }{
-		"success":   {nil, nil},
-		"a pause":   {river.JobSnooze(time.Hour), river.JobSnooze(time.Hour)},
-		"given up":  {river.JobCancel(given), river.JobCancel(given)},
-		"a failure": {errors.New("failed"), river.JobSnooze(maxFailurePause)},
-	} {
-		assert.Equal(t, tc.want, b.snoozeFailure(t.Context(), &rivertype.JobRow{}, "ref-1", tc.err), name)
+	for _, asked := range []error{river.JobSnooze(time.Hour), river.JobCancel(given)} { // by OnOutcome
+		assert.Equal(t, asked, b.failed(t.Context(), &rivertype.JobRow{Attempt: countedFailures}, &durable.Row{}, asked))
 	}
 }
 
@@ -188,10 +219,9 @@ func TestPanicIsReportedByItsType(t *testing.T) {
 	b, err := New(cfg)
 	require.NoError(t, err)
 	recovery := cfg.Client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	args := bookingArgs{Reference: "ref-1", Account: b.account,
-		Booking: durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}}
+	args := argsOf(t, b, durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}, nil)
 	for _, attempt := range []int{1, countedFailures} {
-		err = b.bookingWorker().Work(t.Context(), &river.Job[bookingArgs]{JobRow: &rivertype.JobRow{Attempt: attempt}, Args: args})
+		err = (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), jobOf(t, attempt, args))
 		assert.Equal(t, attempt == countedFailures, errors.As(err, new(*river.JobSnoozeError)))
 		assert.NotContains(t, err.Error(), "token-1")
 	}

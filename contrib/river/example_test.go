@@ -13,6 +13,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstaysriver "github.com/hotelstays/hotelstays-go/contrib/river"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -36,9 +37,10 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 // A process that books and works on recoveries.
 func Example() {
 	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, key types.Secret, req *hotelstays.BookRequest) error {
-		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Client: client, Pool: pool, OnOutcome: store,
+		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Pool: pool, Options: durable.Options[pgx.Tx]{
+			Client: client, OnOutcome: store,
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
-		})
+		}})
 		if err != nil {
 			return err
 		}

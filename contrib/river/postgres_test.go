@@ -9,6 +9,7 @@ package hotelstaysriver
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -106,8 +107,8 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 
 // configOf is the configuration of a process.
 func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Config {
-	return Config{Client: o.Client, Pool: pool, Keys: o.Keys, Schema: schema,
-		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}
+	return Config{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Keys: o.Keys,
+		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}}
 }
 
 // newFleet starts processes in a database of their own.
@@ -127,18 +128,24 @@ func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.
 		},
 		Work: func(b durable.Bookings[pgx.Tx]) (stop func()) { return startWorkers(t, b.(*Bookings), nil) },
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
-		Stored: func(reference string) durable.Booking {
-			job, err := jobs[bookingArgs]{}.scan(pool.QueryRow(t.Context(), `SELECT `+columns+` FROM river_job
-				WHERE kind = $1 AND args ->> 'reference' = $2 ORDER BY id DESC LIMIT 1`, bookingArgs{}.Kind(), reference))
-			require.NoError(t, err)
-			return job.Args.Booking
+		Stored: func(reference string) (b durable.Booking) {
+			b.Due = readJob(t, pool, durable.KindBooking, reference, &b)
+			return b
 		},
 		Cancellation: func(reference string) (c durable.Cancellation) {
-			require.NoError(t, pool.QueryRow(t.Context(), `SELECT args FROM river_job WHERE kind = $1 AND args ->> 'reference' = $2
-				ORDER BY id DESC LIMIT 1`, cancelArgs{}.Kind(), reference).Scan(&c))
+			readJob(t, pool, durable.KindCancel, reference, &c)
 			return c
 		},
 	}, pool
+}
+
+// readJob reads the state of the latest job of a reference, and when it is due.
+func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference string, state any) (due time.Time) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT scheduled_at, args || CASE WHEN finalized_at IS NULL OR kind <> 'hotelstays_booking'
+		THEN '{}' ELSE jsonb_build_object('ending', coalesce(metadata ->> 'hotelstays_ending', 'abandoned')) END FROM river_job
+		WHERE kind = $1 AND args ->> 'reference' = $2 ORDER BY id DESC LIMIT 1`, args{kind: kind}.Kind(), reference).Scan(&due, state))
+	return due.UTC()
 }
 
 func TestBookings(t *testing.T) {
@@ -194,13 +201,6 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 	return w.another(func(cfg *Config) { cfg.Pool = pool })
 }
 
-// end ends the job of a reference.
-func (w *world) end(id int64, reference string, state hotelstays.BookingState) error {
-	return w.finish(w.Context(), id, reference, func(*bookingJob) *hotelstays.BookingOutcome {
-		return &hotelstays.BookingOutcome{State: state, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: reference}}
-	})
-}
-
 // ended returns the recovery of a Book of the reference that has ended some time ago.
 func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRecovery {
 	recovery := w.cfg.Client.NewBookingRecovery(w.Request(reference))
@@ -209,19 +209,57 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 	return recovery
 }
 
-// handedOver hands over what the process of a job knows, with an unknown outcome.
-func (w *world) handedOver(job *bookingJob, recovery *hotelstays.BookingRecovery) {
+// change stores the next state of a booking.
+func (w *world) change(reference string, next func(durable.Booking) durable.Booking) {
 	w.Helper()
-	require.ErrorAs(w, w.handOver(w.Context(), job, &hotelstays.BookingOutcome{Recovery: recovery}, nil), new(*hotelstays.OutcomeUnknownError))
+	require.NoError(w, w.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
+		row, err := w.store.Lock(ctx, tx, durable.KindBooking, reference)
+		require.NoError(w, err)
+		booking := durable.Booking{Due: row.Due}
+		require.NoError(w, json.Unmarshal(row.State, &booking))
+		booking = next(booking)
+		row.State, err = json.Marshal(booking)
+		require.NoError(w, err)
+		row.Sealed, row.Due = nil, booking.Due
+		if booking.Ending != "" {
+			row.Life = durable.Over
+		}
+		return w.store.Save(ctx, tx, row)
+	}))
 }
 
 // marked begins a booking, and marks it as sent by a Book of a minute.
-func (w *world) marked(reference string) *bookingJob {
+func (w *world) marked(reference string) {
 	w.Helper()
 	w.Begin(reference)
-	job, _, _, err := w.start(w.Context(), reference, time.Now().Add(time.Minute))
-	require.NoError(w, err)
-	return job
+	w.change(reference, func(b durable.Booking) durable.Booking {
+		b, err := b.Start(time.Now().Add(time.Minute))
+		require.NoError(w, err)
+		return b
+	})
+}
+
+// ends ends a booking.
+func (w *world) ends(reference string, ending durable.Ending) {
+	w.Helper()
+	w.change(reference, func(b durable.Booking) durable.Booking { b.Ending = ending; return b })
+}
+
+// frozen begins a booking, and sends it by a process that is frozen in Book. The outcome is unknown
+// when that continues.
+func (w *world) frozen(reference string) (thaw func()) {
+	w.Helper()
+	w.Begin(reference)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: patience, Times: 1})
+	ctx, cancel := context.WithCancel(w.Context())
+	books, done := w.Ledger().Count(hotelstays.OpBook), make(chan error)
+	go func() { _, err := w.Engine.Send(ctx, reference); done <- err }()
+	w.Eventually("it is sent", func() bool { return w.Ledger().Count(hotelstays.OpBook) > books })
+	return func() {
+		w.Helper()
+		cancel()
+		require.ErrorAs(w, <-done, new(*hotelstays.OutcomeUnknownError))
+	}
 }
 
 // exec executes a statement.
@@ -267,23 +305,34 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	return err
 }
 
+// taken is a job that a worker of a kind has.
+type taken struct {
+	*rivertype.JobRow
+	kind durable.Kind
+}
+
 // fetch takes the live job of a reference for a worker, as River does.
-func fetch[A jobArgs](w *world, reference string) *river.Job[A] {
+func fetch(w *world, kind durable.Kind, reference string) taken {
 	w.Helper()
-	job := &river.Job[A]{JobRow: &rivertype.JobRow{Attempt: 1}}
+	job := &rivertype.JobRow{Attempt: 1}
 	require.NoError(w, w.pool.QueryRow(w.Context(), `UPDATE river_job SET state = 'running', attempted_at = now()
-		WHERE args ->> 'reference' = $1 AND kind = $2 AND finalized_at IS NULL RETURNING id, attempted_at, args`, reference, job.Args.Kind()).
-		Scan(&job.ID, &job.AttemptedAt, &job.Args))
-	return job
+		WHERE args ->> 'reference' = $1 AND kind = $2 AND finalized_at IS NULL
+		RETURNING id, kind, state::text, scheduled_at, attempted_at, args`, reference, args{kind: kind}.Kind()).
+		Scan(&job.ID, &job.Kind, &job.State, &job.ScheduledAt, &job.AttemptedAt, &job.EncodedArgs))
+	return taken{job, kind}
+}
+
+// run works on a job.
+func (w *world) run(ctx context.Context, job taken) error {
+	return (&worker[bookingJob]{b: w.Bookings, kind: job.kind}).Work(ctx, &river.Job[bookingJob]{JobRow: job.JobRow})
 }
 
 // assertStale expects that a run stores nothing that has lost its job while it was frozen.
-func assertStale[A jobArgs](w *world, reference string, step func(context.Context, *river.Job[A]) (time.Time, error)) {
+func assertStale(w *world, kind durable.Kind, reference string) {
 	w.Helper()
-	frozen, now := fetch[A](w, reference), fetch[A](w, reference)
-	_, err := step(w.Context(), frozen)
-	require.ErrorIs(w, err, errMoved)
-	assert.Equal(w, now.Args, fetch[A](w, reference).Args)
+	frozen, now := fetch(w, kind, reference), fetch(w, kind, reference)
+	require.ErrorAs(w, w.run(w.Context(), frozen), new(*river.JobSnoozeError))
+	assert.JSONEq(w, string(now.EncodedArgs), string(fetch(w, kind, reference).EncodedArgs))
 }
 
 // job is the latest job of a reference, from River's table.
@@ -291,7 +340,10 @@ type job struct {
 	State   string
 	Attempt int
 	Errors  int
-	Args    bookingArgs
+	Args    struct {
+		durable.Booking
+		Request []byte
+	}
 }
 
 func (w *world) job(reference string) (j job) {
@@ -352,7 +404,7 @@ func engine(plan enginePlan) error {
 	if err != nil {
 		return err
 	}
-	bookings.idle = 5 * time.Second
+	bookings.store.idle = 5 * time.Second
 	e.Bookings = bookings
 	go e.Run(ctx)
 	return work(ctx, bookings)
@@ -385,7 +437,7 @@ func TestProcessesDie(t *testing.T) {
 		Start:   func(int) (*chaostest.Process, error) { return chaostest.Start(plan) },
 		Hurry:   func(ctx context.Context, d time.Duration) { w.hurry(ctx, d, bookings) },
 	}, func(ctx context.Context) (open int, err error) {
-		err = w.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL AND kind <> $1`, orderArgs{}.Kind()).Scan(&open)
+		err = w.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL AND kind <> $1`, orderJob{}.Kind()).Scan(&open)
 		return open, err
 	})
 	w.checkJobs()
@@ -401,14 +453,14 @@ func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 		WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval FOR UPDATE SKIP LOCKED)`,
 		chaosStuck, defaultRescueAfter)
 	if rand.IntN(5) == 0 { // a new leader rescues at once, an old one every half minute
-		_ = w.river.Notify().RequestResign(ctx)
+		_ = w.store.river.Notify().RequestResign(ctx)
 	}
 	// A leader renews its term of 15 s every five. One that died is replaced sooner.
 	_, _ = w.pool.Exec(ctx, `UPDATE river_leader SET expires_at = now() + $1::interval WHERE name IN (SELECT name FROM river_leader
 		WHERE expires_at > now() + $1::interval FOR UPDATE SKIP LOCKED)`, 8*time.Second)
 	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	_ = w.Wake(soon, bookingstest.AnyReference(bookings))
+	_ = w.Engine.Wake(soon, bookingstest.AnyReference(bookings))
 }
 
 // checkJobs checks that each round has one outcome and one completed job, and no other job but those of
@@ -420,7 +472,7 @@ func (w *world) checkJobs() {
 		(SELECT count(*) FROM river_job WHERE state <> 'completed' AND kind <> $2),
 		(SELECT sum(rounds) FROM bookings),
 		(SELECT count(*) FROM endings),
-		(SELECT coalesce(sum((metadata ->> 'river:rescue_count')::int), 0) FROM river_job)`, bookingArgs{}.Kind(), orderArgs{}.Kind()).
+		(SELECT coalesce(sum((metadata ->> 'river:rescue_count')::int), 0) FROM river_job)`, bookingJob{}.Kind(), orderJob{}.Kind()).
 		Scan(&completed, &others, &rounds, &ended, &rescued))
 	assert.Zero(w, others)
 	assert.Equal(w, rounds, completed)

@@ -4,6 +4,7 @@ package hotelstaysriver
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestNextRoundKnowsTheBookOfOneThatWasCancelled(t *testing.T) {
 				_, err := tx.Exec(t.Context(), `SELECT FROM river_job`)
 				require.NoError(t, err)
 				w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
-				return w.BeginTx(t.Context(), tx, w.Request("ref-1"))
+				return w.Engine.BeginTx(t.Context(), tx, w.Request("ref-1"))
 			}))
 			assert.Equal(t, ended, w.job("ref-1").Args.Earlier)
 		})
@@ -98,11 +99,15 @@ func TestPostgreSQLCrashes(t *testing.T) {
 		"Cancel": func(w, other *world) {
 			w.marked("ref-1")
 			require.NoError(w, w.CancelAlone("ref-1", nil))
-			job := fetch[cancelArgs](w, "ref-1")
-			marked := job.Args.Cancellation
-			marked.SendBy = time.Now()
-			_, err := other.storeCancel(w.Context(), job, marked)
-			require.NoError(w, err)
+			require.NoError(w, other.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
+				row, err := other.store.Lock(ctx, tx, durable.KindCancel, "ref-1")
+				require.NoError(w, err)
+				cancellation := w.Fleet.Cancellation("ref-1")
+				cancellation.SendBy = time.Now()
+				row.State, err = json.Marshal(cancellation)
+				require.NoError(w, err)
+				return other.store.Save(ctx, tx, row)
+			}))
 		},
 	} {
 		t.Run("in "+in, func(t *testing.T) {
@@ -123,15 +128,12 @@ func TestPostgreSQLCrashes(t *testing.T) {
 // certainly ended.
 func TestDiesInBook(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
-	w.Begin("ref-1")
-	w.Fleet.Pass(30 * time.Second)
-	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
-	require.NoError(t, err)
+	w.marked("ref-1")
 	assert.Empty(t, w.job("ref-1").Args.Request, "nobody needs it any more")
 	w.BookElsewhere("ref-1") // the process dies before the answer
 
 	w.Work()
-	_, err = w.Send(t.Context(), "ref-1")
+	_, err := w.Engine.Send(t.Context(), "ref-1")
 	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "it is sent once")
 	w.Fleet.Pass(50 * time.Second)
 	assert.True(t, w.asleep(), "Book may still be under way")
@@ -149,7 +151,7 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		outcome, err := w.Send(ctx, "ref-1")
+		outcome, err := w.Engine.Send(ctx, "ref-1")
 		assert.NoError(t, ctx.Err(), "it ends by itself")
 		assert.Nil(t, outcome)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -160,29 +162,33 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 }
 
 // A frozen Book that ends after its booking has begun again is remembered by the job of the new
-// round, also while a worker has that job. If that has ended as well, there is a new job.
+// round, also while a worker has that job. If that job has ended as well, it is live again.
 func TestFrozenBookEndsInAnotherRound(t *testing.T) {
 	for name, ended := range map[string]bool{"a worker has it": false, "it has ended now": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			frozen := w.marked("ref-1")
-			require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
+			thaw := w.frozen("ref-1")
+			w.ends("ref-1", durable.EndingAbsent)
 			require.NoError(t, w.BeginAlone(w.Request("ref-1")))
-			_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(-time.Minute))
-			require.NoError(t, err)
-			running := fetch[bookingArgs](w, "ref-1")
+			w.change("ref-1", func(b durable.Booking) durable.Booking {
+				b, err := b.Start(time.Now().Add(-time.Minute))
+				require.NoError(t, err)
+				return b
+			})
+			fetch(w, durable.KindBooking, "ref-1")
 			if ended {
-				require.NoError(t, w.end(running.ID, "ref-1", hotelstays.BookingAbsent))
+				w.ends("ref-1", durable.EndingAbsent)
 			}
-			recovery := w.ended("ref-1", 0)
-			w.handedOver(frozen, recovery)
+			thaw()
 			stored := w.job("ref-1")
 			if ended {
-				assert.NotEqual(t, "completed", stored.State)
-				assert.Equal(t, recovery.EndedAt, stored.Args.Recovery.EndedAt)
+				assert.Equal(t, "available", stored.State)
+				assert.WithinDuration(t, time.Now(), stored.Args.Recovery.EndedAt, patience)
+				w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
+				assert.Equal(t, durable.EndingAbandoned, w.Fleet.Stored("ref-1").Ending, "its absence is not proven any more")
 			} else {
 				assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
-				assert.Equal(t, recovery.EndedAt, stored.Args.Earlier)
+				assert.WithinDuration(t, time.Now(), stored.Args.Earlier, patience)
 			}
 		})
 	}
@@ -191,20 +197,20 @@ func TestFrozenBookEndsInAnotherRound(t *testing.T) {
 // A refusal is no outcome while the order of a frozen Book may appear.
 func TestRefusedAfterAFrozenBook(t *testing.T) {
 	w := newWorld(t, nil)
-	frozen := w.marked("ref-1")
-	require.NoError(t, w.end(frozen.ID, "ref-1", hotelstays.BookingAbsent))
+	thaw := w.frozen("ref-1")
+	w.ends("ref-1", durable.EndingAbsent)
 	require.NoError(t, w.BeginAlone(w.Request("ref-1")))
 	w.Inject(bookingstest.BookRefused)
 	held := w.Hold("/book")
 	done := make(chan error)
 	go func() { _, err := w.World.Send(t.Context(), "ref-1"); done <- err }()
 	held.Wait()
-	w.handedOver(frozen, w.ended("ref-1", 0))
+	thaw()
 	held.Release()
 	err := <-done
 	require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 	assert.ErrorIs(t, err, hotelstays.ErrRateChanged)
-	assert.Equal(t, 1, w.Row("ref-1").Ended, "by the first round alone")
+	assert.Zero(t, w.Row("ref-1").Ended)
 }
 
 // What the order has otherwise than the expected offer stays in the job, whoever finds the order.
@@ -224,13 +230,13 @@ func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	}
 }
 
-// The first outcome counts; others change nothing.
+// Two runs find an order at once. The first one delivers it, and the other one waits for that.
 func TestEndedOnce(t *testing.T) {
 	var once sync.Once
 	w := newWorld(t, func(cfg *Config) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			once.Do(func() {
-				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until another has come as far as it can
+				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until the other run has come as far as it can
 					assert.NoError(t, tx.QueryRow(ctx, `SELECT count(*) FROM pg_stat_clear_snapshot(), pg_stat_activity
 						WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting))
 				}
@@ -238,18 +244,16 @@ func TestEndedOnce(t *testing.T) {
 			return caller(cfg.Pool).StoreRow(ctx, tx, o)
 		}
 	})
-	id := w.marked("ref-1").ID
+	w.SendUnknown("ref-1", bookingstest.BookMade)
+	w.Fleet.Pass(time.Minute)
 	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			assert.NoError(t, w.end(id, "ref-1", hotelstays.BookingAbsent))
-		})
+	for _, process := range []*world{w, w.another(func(*Config) {})} {
+		job := fetch(w, durable.KindBooking, "ref-1")
+		wg.Go(func() { assert.NoError(t, process.run(t.Context(), job)) })
 	}
 	wg.Wait()
-	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
-	err := w.end(id, "ref-1", hotelstays.BookingFound)
-	require.ErrorIs(t, err, durable.ErrConflictingOutcome)
-	assert.Equal(t, bookingstest.Row{State: "absent", Ended: 1}, w.Row("ref-1"))
+	assert.Equal(t, 1, w.Row("ref-1").Ended)
+	assert.Equal(t, "completed", w.job("ref-1").State)
 }
 
 // A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
@@ -269,7 +273,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 			return nil
 		}
 	})
-	hanging.idle = time.Second
+	hanging.store.idle = time.Second
 	defer close(release)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	startWorkers(t, hanging.Bookings, func(cfg *river.Config) { cfg.LeaderElectionDisabled = true })
@@ -300,13 +304,13 @@ func TestOnOutcomeBeginsAgain(t *testing.T) {
 			if durable.EndingOf(o) != durable.EndingFailed {
 				return caller(cfg.Pool).StoreRow(ctx, tx, o)
 			}
-			return w.BeginTx(ctx, tx, w.Request(o.Recovery.CustomerReferenceNo))
+			return w.Engine.BeginTx(ctx, tx, w.Request(o.Recovery.CustomerReferenceNo))
 		}
 	})
 	w.Begin("ref-1")
 	w.Inject(bookingstest.BookRefused)
 	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
-		outcome, err := w.Send(t.Context(), "ref-1")
+		outcome, err := w.Engine.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
 		assert.Equal(t, want, durable.EndingOf(outcome))
 	}

@@ -29,12 +29,15 @@ import (
 func TestWorkerIsSlowerThanSend(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
-	late := fetch[bookingArgs](w, "ref-1")
-	_, _, _, err := w.start(t.Context(), "ref-1", time.Now().Add(time.Minute))
-	require.NoError(t, err)
-	require.ErrorAs(t, w.bookingWorker().Work(t.Context(), late), new(*river.JobSnoozeError))
-	require.NoError(t, w.end(late.ID, "ref-1", hotelstays.BookingAbsent))
-	require.NoError(t, w.bookingWorker().Work(t.Context(), late))
+	late := fetch(w, durable.KindBooking, "ref-1")
+	w.change("ref-1", func(b durable.Booking) durable.Booking {
+		b, err := b.Start(time.Now().Add(time.Minute))
+		require.NoError(t, err)
+		return b
+	})
+	require.ErrorAs(t, w.run(t.Context(), late), new(*river.JobSnoozeError))
+	w.ends("ref-1", durable.EndingAbsent)
+	require.NoError(t, w.run(t.Context(), late))
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
@@ -95,7 +98,7 @@ func TestPollsAreNoFailures(t *testing.T) {
 	assert.Zero(t, j.Errors)
 }
 
-// A run that lost its job while it was frozen stores, sends and delivers nothing, and warns of nothing.
+// A run that lost its job while it was frozen stores and delivers nothing, and warns of nothing.
 func TestFrozenRunsDoNothing(t *testing.T) {
 	var log strings.Builder
 	w := newWorld(t, func(cfg *Config) {
@@ -104,15 +107,11 @@ func TestFrozenRunsDoNothing(t *testing.T) {
 	w.SendUnknown("lost", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
 	w.SendUnknown("open", bookingstest.BookLost)
-	assertStale(w, "lost", w.workBooking)
-	assertStale(w, "open", w.workBooking)
+	assertStale(w, durable.KindBooking, "lost")
+	assertStale(w, durable.KindBooking, "open")
 	assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("lost"))
 	w.Booked("found")
-	w.ConfirmOrder("found")
-	assertStale(w, "found", w.stepOrder)
-	require.NoError(t, w.CancelAlone("found", nil))
-	assertStale(w, "found", w.workCancel)
-	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
+	assertStale(w, durable.KindOrder, "found")
 	assert.Empty(t, log.String())
 }
 
@@ -122,15 +121,15 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
-			book := w.marked("ref-1")
+			thaw := w.frozen("ref-1")
 			if ended > 0 { // workers have polled since BookBy
-				w.exec(`UPDATE river_job SET args = args || jsonb_build_object('recovery', $1::jsonb)`, w.ended("ref-1", ended))
+				w.change("ref-1", func(b durable.Booking) durable.Booking { b.Recovery = *w.ended("ref-1", ended); return b })
 			}
-			polled := fetch[bookingArgs](w, "ref-1")
-			w.handedOver(book, w.ended("ref-1", 0))
+			polled := fetch(w, durable.KindBooking, "ref-1")
+			thaw()
 			stored := w.job("ref-1")
 			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
-			require.ErrorAs(t, w.bookingWorker().Work(t.Context(), polled), new(*river.JobSnoozeError))
+			require.ErrorAs(t, w.run(t.Context(), polled), new(*river.JobSnoozeError))
 			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 			assert.Equal(t, stored, w.job("ref-1"))
 			assert.Equal(t, bookingstest.Row{State: "pending"}, w.Row("ref-1"))
@@ -172,7 +171,7 @@ func TestFrozenCancel(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) {
 		cfg.OnCancel = func(ctx context.Context, tx pgx.Tx, c *durable.Cancellation) error {
 			var state string
-			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelArgs{}.Kind()).Scan(&state))
+			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelJob{}.Kind()).Scan(&state))
 			assert.Equal(t, "completed", state, "in the same transaction")
 			return caller(cfg.Pool).StoreCancel(ctx, tx, c)
 		}
@@ -184,17 +183,12 @@ func TestFrozenCancel(t *testing.T) {
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	answer.Wait()
 	assert.Equal(t, durable.PhaseSending, w.Fleet.Cancellation("ref-1").Phase(time.Now()))
-	w.rescue(cancelArgs{}.Kind())
+	w.rescue(cancelJob{}.Kind())
 	startWorkers(t, other.Bookings, nil)
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	answer.Release()
 	stop()
-	var id int64
-	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT id FROM river_job WHERE kind = $1`, cancelArgs{}.Kind()).Scan(&id))
-	require.NoError(t, other.deliverCancel(t.Context(), id, "ref-1"), "it is completed")
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-	_, err := other.sendCancel(t.Context(), 0, w.Fleet.Cancellation("ref-1"), time.Now())
-	require.ErrorContains(t, err, "job 0 is no longer in River's table")
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
 
@@ -207,11 +201,11 @@ func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w.Work()
 	w.Eventually("it waits", func() (waits bool) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
-			cancelArgs{}.Kind()).Scan(&waits))
+			cancelJob{}.Kind()).Scan(&waits))
 		return waits
 	})
 	w.ClearFaults()
-	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
@@ -223,9 +217,9 @@ func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
 		require.NoError(t, w.CancelAlone(reference, nil))
 		if again != nil {
 			w.exec(`UPDATE river_job SET args = args || '{"sendBy":"2026-06-01T12:00:00Z"}' WHERE kind = $1 AND args ->> 'reference' = $2`,
-				cancelArgs{}.Kind(), reference)
+				cancelJob{}.Kind(), reference)
 		}
-		w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE kind = $1`, cancelArgs{}.Kind())
+		w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE kind = $1`, cancelJob{}.Kind())
 		require.ErrorIs(t, w.CancelAlone(reference, nil), again)
 	}
 }
@@ -234,55 +228,52 @@ func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
 func TestUnchangedOrderWakesNobody(t *testing.T) {
 	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
-	page, stop := w.Watch("ref-1")
+	page, stop := w.Engine.Watch("ref-1")
 	defer stop()
-	read := func() {
-		_, err := w.stepOrder(t.Context(), fetch[orderArgs](w, "ref-1"))
-		require.NoError(t, err)
-	}
+	read := func() error { return w.run(t.Context(), fetch(w, durable.KindOrder, "ref-1")) }
 	w.Inject(bookingstest.NoPoll)
-	read() // its failure is none of the job
+	require.ErrorAs(t, read(), new(*river.JobSnoozeError), "a read that fails is no failure of the job")
 	w.ClearFaults()
-	read()
+	require.ErrorAs(t, read(), new(*river.JobSnoozeError))
 	assert.Empty(t, page)
 	w.ConfirmOrder("ref-1")
-	read()
+	require.ErrorAs(t, read(), new(*river.JobSnoozeError))
 	assert.Len(t, page, 1)
 	w.SetOrderStatus("ref-1", 4)
 	w.exec(`UPDATE bookings SET mirror = 'of another order'`)
-	_, err := w.stepOrder(t.Context(), fetch[orderArgs](w, "ref-1"))
-	require.ErrorContains(t, err, `OnOrder of reference "ref-1": 0 rows`)
+	require.ErrorContains(t, read(), "OnOrder: 0 rows")
 }
 
 func TestList(t *testing.T) {
+	const listPage = 100 // of the engine
 	w := newWorld(t, nil)
 	w.SendUnknown("polling", bookingstest.BookMade)
 	w.Inject(bookingstest.BookRefused)
 	w.Begin("ended")
 	w.MustSend("ended")
-	for i := range pageSize + 1 {
+	for i := range listPage + 1 {
 		w.Begin(fmt.Sprintf("waiting-%03d", i))
 	}
 	w.exec(`UPDATE river_job SET args = args || '{"bookBy":1}' WHERE args ->> 'reference' = 'waiting-000'`)
 	var seen []string
-	for b, err := range w.List(t.Context()) {
+	for b, err := range w.Engine.List(t.Context()) {
 		if err != nil {
-			assert.ErrorContains(t, err, `reference "waiting-000": cannot read the arguments`)
+			assert.ErrorContains(t, err, "waiting-000")
 			seen = append(seen, "unreadable")
 			continue
 		}
 		assert.False(t, b.Due.IsZero())
 		seen = append(seen, b.Recovery.CustomerReferenceNo)
 	}
-	require.Len(t, seen, pageSize+2)
+	require.Len(t, seen, listPage+2)
 	assert.Equal(t, []string{"polling", "unreadable", "waiting-001"}, seen[:3])
-	assert.Equal(t, fmt.Sprintf("waiting-%03d", pageSize), seen[len(seen)-1])
-	for range w.List(t.Context()) {
+	assert.Equal(t, fmt.Sprintf("waiting-%03d", listPage), seen[len(seen)-1])
+	for range w.Engine.List(t.Context()) {
 		break
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range w.List(ended) {
+	for _, err := range w.Engine.List(ended) {
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
@@ -291,7 +282,7 @@ func TestAbandonErasesTheRequest(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
 	assert.NotEmpty(t, w.job("ref-1").Args.Request)
-	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
+	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
 	assert.Equal(t, "cancelled", w.job("ref-1").State)
 	assert.Empty(t, w.job("ref-1").Args.Request)
 }
@@ -300,9 +291,9 @@ func TestAbandonWhileAWorkerPolls(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
-	polled := fetch[bookingArgs](w, "ref-1")
-	require.NoError(t, w.Abandon(t.Context(), "ref-1"))
-	_ = w.bookingWorker().Work(t.Context(), polled)
+	polled := fetch(w, durable.KindBooking, "ref-1")
+	require.NoError(t, w.Engine.Abandon(t.Context(), "ref-1"))
+	_ = w.run(t.Context(), polled)
 	assert.Equal(t, "cancelled", w.job("ref-1").State)
 	assert.Equal(t, "pending", w.Row("ref-1").State, "OnOutcome is not called")
 }
@@ -312,11 +303,11 @@ func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now(),
 		metadata = metadata || '{"cancel_attempted_at":"2026-06-01T12:00:00Z"}'`)
-	require.NoError(t, w.Wake(t.Context(), "ref-1"))
-	_, err := w.Send(t.Context(), "ref-1")
+	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
+	_, err := w.Engine.Send(t.Context(), "ref-1")
 	require.ErrorIs(t, err, durable.ErrNotBegun)
 	assert.Equal(t, "cancelled", w.job("ref-1").State)
-	require.NoError(t, w.Retry(t.Context(), "ref-1"))
+	require.NoError(t, w.Engine.Retry(t.Context(), "ref-1"))
 	failing := bookingstest.NoPoll
 	failing.Times = 1
 	w.Inject(failing) // the job sleeps once more, and River does not cancel it then
@@ -333,7 +324,7 @@ func TestWakeDuringAPoll(t *testing.T) {
 	w.Work()
 	w.Fleet.Pass(time.Minute)
 	w.Eventually("a worker polls", func() bool { return w.Ledger().Count(types.OpQueryOrders) > polls })
-	require.NoError(t, w.Wake(t.Context(), "ref-1"))
+	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
 	w.HasState("ref-1", durable.EndingFound, 0)
 }
 
@@ -343,7 +334,7 @@ func TestWakeGivesUpWaiting(t *testing.T) {
 	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now()`)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, w.Wake(ctx, "ref-1"), context.DeadlineExceeded)
+	require.ErrorIs(t, w.Engine.Wake(ctx, "ref-1"), context.DeadlineExceeded)
 }
 
 // Pools behind a PgBouncer use other query modes.
@@ -356,7 +347,7 @@ func TestQueryExecModes(t *testing.T) {
 			w.World.Bookings = other.Bookings
 			w.SendUnknown("ref-1", bookingstest.BookLost)
 			w.World.Work()
-			require.NoError(t, other.Wake(t.Context(), "ref-1"))
+			require.NoError(t, other.Engine.Wake(t.Context(), "ref-1"))
 			w.HasState("ref-1", durable.EndingAbsent, time.Minute)
 		})
 	}
@@ -393,4 +384,110 @@ func TestAlerts(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
 	w.exec(`UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
 	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
+}
+
+// No kind of jobs keeps the workers from another one.
+func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) { cfg.MaxWorkers = 2 })
+	w.Booked("ref-1")
+	stuck := []string{"stuck-1", "stuck-2", "stuck-3"}
+	for _, reference := range stuck {
+		w.SendUnknown(reference, bookingstest.BookMade)
+	}
+	for _, reference := range stuck {
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience,
+			Reference: reference})
+	}
+	w.Fleet.Pass(time.Minute)
+	polls := w.Ledger().Count(hotelstays.OpQueryOrders)
+	w.World.Work()
+	w.Eventually("two workers poll", func() bool { return w.Ledger().Count(hotelstays.OpQueryOrders) >= polls+2 })
+	began := time.Now()
+	require.NoError(t, w.CancelAlone("ref-1", nil))
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Less(t, time.Since(began), 10*time.Second, "a poll lasts 20 seconds")
+}
+
+// An OnOrder that is slow has one worker.
+func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, before, after *types.Order) error {
+			if after.CustomerReferenceNo == "a-slow" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return caller(cfg.Pool).StoreOrder(ctx, tx, before, after)
+		}
+	})
+	references := []string{"a-slow", "b-1", "b-2", "b-3"}
+	w.Booked(references...)
+	for _, reference := range references {
+		w.ConfirmOrder(reference)
+	}
+	w.Fleet.Pass(2 * time.Minute)
+	w.World.Work()
+	w.Eventually("the others are delivered", func() bool {
+		var changes int
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT sum(changes) FROM bookings`).Scan(&changes))
+		return changes == len(references)-1
+	})
+}
+
+// While a function of the caller does not return, its process keeps the job: River would give it to another
+// process, which would lose a worker as well.
+func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
+	hung, release := context.WithCancel(context.Background())
+	defer release()
+	w := newWorld(t, func(cfg *Config) {
+		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
+			<-hung.Done() // whatever ctx says
+			return ctx.Err()
+		}
+	})
+	w.store.idle = time.Second // PostgreSQL ends the transaction then
+	w.SendUnknown("ref-1", bookingstest.BookMade)
+	w.Fleet.Pass(time.Minute)
+	job := fetch(w, durable.KindBooking, "ref-1")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx, job) }()
+	w.Eventually("it keeps the job", func() (kept bool) {
+		const query = `SELECT attempted_at > $1 AND state = 'running' FROM river_job`
+		require.NoError(t, w.pool.QueryRow(t.Context(), query, job.AttemptedAt).Scan(&kept))
+		return kept
+	})
+	assert.Equal(t, []string{"OnOutcome ref-1"}, w.Hanging())
+	release()
+	require.ErrorIs(t, <-done, context.DeadlineExceeded)
+	other := w.another(func(cfg *Config) { cfg.OnOutcome = caller(cfg.Pool).StoreRow })
+	require.NoError(t, other.run(t.Context(), fetch(w, durable.KindBooking, "ref-1")))
+	assert.Equal(t, "found", w.Row("ref-1").State)
+}
+
+// A booking may end and begin again while somebody waits for the lock of its job.
+func TestLockFindsTheNextRound(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Begin("ref-1")
+	locked, done := make(chan struct{}), make(chan error)
+	go func() {
+		<-locked
+		_, err := w.Engine.Send(t.Context(), "ref-1")
+		done <- err
+	}()
+	require.NoError(t, w.store.InTx(t.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
+		row, err := w.store.Lock(ctx, tx, durable.KindBooking, "ref-1")
+		require.NoError(t, err)
+		close(locked)
+		for waiting := 0; waiting == 0 && ctx.Err() == nil; {
+			require.NoError(t, tx.QueryRow(ctx, `SELECT count(*) FROM pg_stat_clear_snapshot(), pg_stat_activity
+				WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting))
+		}
+		row.State = append(row.State[:len(row.State)-1], `,"ending":"abandoned"}`...)
+		row.Life = durable.Over
+		require.NoError(t, w.store.Save(ctx, tx, row))
+		return w.Engine.BeginTx(ctx, tx, w.Request("ref-1"))
+	}))
+	require.NoError(t, <-done)
+	assert.Equal(t, "found", w.Row("ref-1").State)
 }

@@ -37,9 +37,8 @@ type grammar struct {
 	// in order, so a column that others depend on comes last.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
-	// skipLocked ends a SELECT that locks its rows, without those that others have locked. It
-	// is empty where locks are not those of rows.
-	skipLocked string
+	// lock ends a SELECT that locks its rows. It is empty where locks are not those of rows.
+	lock string
 	// guard is the first statement of a transaction that calls a function of the caller. The
 	// server then ends it if it is idle for half a minute, because a machine that has vanished
 	// or is frozen would keep its locks for hours. On MySQL guard and unguard are the
@@ -56,8 +55,8 @@ var grammars = map[Dialect]grammar{
 		proposed:  "excluded.$1",
 		isolation: sql.LevelReadCommitted,
 
-		skipLocked: "FOR UPDATE SKIP LOCKED",
-		guard:      "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)",
+		lock:  "FOR UPDATE",
+		guard: "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)",
 	},
 	MySQL: {
 		now:       "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
@@ -65,7 +64,7 @@ var grammars = map[Dialect]grammar{
 		proposed:  "VALUES($1)",
 		isolation: sql.LevelReadCommitted, // no locks on gaps between keys
 
-		skipLocked: "FOR UPDATE SKIP LOCKED",
+		lock: "FOR UPDATE",
 		guard: "SET @hotelstays_autocommit = @@SESSION.autocommit, @hotelstays_wait_timeout = @@SESSION.wait_timeout, " +
 			"autocommit = 0, wait_timeout = 30",
 		unguard: "SET autocommit = @hotelstays_autocommit, wait_timeout = @hotelstays_wait_timeout",

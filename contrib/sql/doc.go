@@ -10,19 +10,18 @@
 //
 // # The life of a booking in the Journal
 //
-// [durable] has the phases, and what every store promises. BeginTx commits the entry with the caller's
-// row. Send marks it, commits that, and then books, within BookTimeout. If nobody calls Send within
-// BookTimeout, Run does, in any process, after durable.ClockMargin, five seconds more. Run polls where
-// the outcome is unknown, or the process died: BookTimeout after Send began, or a minute after a poll
-// that was under way. OnOutcome stores the outcome in the transaction that ends the entry. If that fails
-// or panics, it is called again a minute later, without end. One that hangs has one worker of each
-// process: let it end with its ctx.
+// [durable] has the phases, and what every store promises. The Journal has the methods of its Engine. BeginTx
+// commits the entry with the caller's row. Send marks it, commits that, and then books, within BookTimeout. If
+// nobody calls Send within BookTimeout, Run sends the booking, in any process, after durable.ClockMargin, five
+// seconds more. Run polls where the outcome is unknown, or the process died: BookTimeout after Send began, or a
+// minute after a poll that was under way. OnOutcome stores the outcome in the transaction that ends the
+// entry. If that fails or panics, OnOutcome is called again a minute later, without end.
 //
-// CancelTx commits a cancellation in the same way. Run reads the order, marks the entry with what the
-// cancellation costs, and sends Cancel, within BookTimeout. OnCancel stores how it has ended.
-// Cancellations are worked on when no booking is due.
+// CancelTx commits a cancellation in the same way. Run waits for the end of its booking, reads the order, marks
+// the entry with what the cancellation costs, and sends Cancel, within BookTimeout. OnCancel stores how it
+// has ended.
 //
-// With OnOrder, the order of a booking that was found is followed until it is settled. It is stored
+// With OnOrder, the order of a booking that was found is followed until it is settled. The order is stored
 // encrypted in hotelstays_orders, so that a read shows what has changed, and erased at the end.
 //
 // # Polls
@@ -60,6 +59,10 @@
 // called again. The servers end a transaction that is idle for half a minute, such as that of a
 // process that is frozen, or whose machine has vanished. Until then it keeps its locks: Run leaves
 // that row out, and works on the others. On SQLite nobody else can write.
+//
+// Set such a limit for your own transactions as well, in the settings of the connections:
+// idle_in_transaction_session_timeout of PostgreSQL, or idle_transaction_timeout of MariaDB. A process that is
+// frozen between its BEGIN and its COMMIT keeps the locks of your rows, and others wait for them.
 //
 // No function needs a second connection while it uses one, so a pool of one works. Between your
 // BeginTx and your Commit call only what takes your tx: on such a pool, and on SQLite, any other

@@ -21,8 +21,9 @@ type EventStoreOptions struct {
 	Retention time.Duration
 }
 
-// EventStore is a hotelstays.EventStore. A claim belongs to the EventStore that made it: no
-// other can release it, and it ends by itself with its lease. Any EventStore may call Done.
+// EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
+// that made it: no other can release it, and it ends by itself with its lease. Any EventStore may call
+// Done.
 // Expired keys are removed along with other work. It is safe for concurrent use.
 type EventStore struct {
 	db        database

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
@@ -58,11 +57,9 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	if err != nil {
 		return nil, err
 	}
-	// It encrypts requests that wait, and orders. The next process needs it, too: it is made of what both have.
-	key := sha256.Sum256([]byte("journal:" + svc.credential.AppSecret.Reveal()))
 	e.journal, err = hotelstayssql.NewJournal(db, hotelstayssql.SQLite, e.client, hotelstayssql.JournalOptions{
 		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled,
-		Keys: []types.Secret{types.NewSecret(string(key[:]))}, PollInterval: svc.pause, Logger: log,
+		Keys: svc.journalKeys, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
 		return nil, err

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -69,6 +72,38 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			s.shows(address, "Your booking is cancelled")
 		})
 	}
+}
+
+// The journal has keys of its own: after a new AppSecret it still reads the bookings that it has.
+func TestRotatedSecretKeepsBookings(t *testing.T) {
+	inBubble(t, func(s *testSite) {
+		checkout := s.toCheckout(60)
+		s.engine.endSends() // the Book waits
+		s.engine.stop()
+		address := s.post(checkout+"/book", guests())
+		time.Sleep(time.Second)
+		svc := s.engine.service
+		svc.credential.AppSecret = types.NewSecret("rotated")
+		svc.options = append(svc.options, hotelstays.WithHTTPClient(&http.Client{Transport: rotated{s.srv}}))
+		s.restart(true, time.Minute)
+		time.Sleep(30 * time.Minute)
+		s.shows(address, "Your booking is confirmed")
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
+	})
+}
+
+// rotated is a service that takes the secret "rotated" in place of the sandbox's.
+type rotated struct{ srv *hotelstaystest.Server }
+
+func (r rotated) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	body = bytes.ReplaceAll(body, []byte(`"rotated"`), []byte(`"`+r.srv.AppSecret+`"`))
+	req = req.Clone(req.Context())
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return r.srv.Client().Transport.RoundTrip(req)
 }
 
 // The request is lost: after ten minutes there is certainly no order, and the guest may book

@@ -12,6 +12,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -114,6 +117,8 @@ type service struct {
 	Cities  []string // suggestions of the search form; a real engine fills its catalogue with WalkDestinations
 
 	credential hotelstays.TicketCredential
+	// journalKeys encrypt requests that wait, and orders. They outlive the process, and the credential.
+	journalKeys []types.Secret
 	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
@@ -133,11 +138,27 @@ func findService(site string, loseAnswer bool) (*service, error) {
 	case callback != "" && signed == "":
 		return nil, errors.New("set HOTELSTAYS_WEBHOOK_SECRET together with HOTELSTAYS_CALLBACK_URL, or neither to do without webhooks")
 	}
+	keys, err := journalKeys(os.Getenv("HOTELSTAYS_JOURNAL_KEYS"))
+	if err != nil {
+		return nil, err
+	}
 	return &service{
-		BaseURL: base, MayBook: os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
+		BaseURL: base, journalKeys: keys, MayBook: os.Getenv("HOTELSTAYS_ALLOW_BOOKING") == "1",
 		credential:  hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)},
 		callbackURL: callback, webhookSecret: types.NewSecret(signed),
 	}, nil
+}
+
+// journalKeys reads keys in hexadecimal, with commas. The first one encrypts; all of them decrypt.
+func journalKeys(text string) (keys []types.Secret, err error) {
+	for key := range strings.SplitSeq(text, ",") {
+		decoded, err := hex.DecodeString(strings.TrimSpace(key))
+		if err != nil || len(decoded) != 32 {
+			return nil, errors.New("set HOTELSTAYS_JOURNAL_KEYS to 64 hexadecimal digits, which you make once and keep: openssl rand -hex 32")
+		}
+		keys = append(keys, types.NewSecret(string(decoded)))
+	}
+	return keys, nil
 }
 
 // startSandbox starts a sandbox whose hotels confirm within seconds.
@@ -158,9 +179,12 @@ func startSandbox(site string, loseAnswer bool) (*service, error) {
 
 // sandboxService returns a sandbox that calls back the site.
 func sandboxService(srv *hotelstaystest.Server, site string) *service {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
 	svc := &service{
 		BaseURL: srv.URL, Sandbox: srv, MayBook: true,
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
+		journalKeys: []types.Secret{types.NewSecret(string(key))}, // of this process, as the sandbox
 		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
 		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // of the sandbox

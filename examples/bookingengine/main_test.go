@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 func withService(t *testing.T, base, key, secret string) {
 	for name, value := range map[string]string{
 		"HOTELSTAYS_BASE_URL": base, "HOTELSTAYS_APP_KEY": key, "HOTELSTAYS_APP_SECRET": secret,
+		"HOTELSTAYS_JOURNAL_KEYS":  strings.Repeat("ab", 32),
 		"HOTELSTAYS_ALLOW_BOOKING": "", "HOTELSTAYS_CALLBACK_URL": "", "HOTELSTAYS_WEBHOOK_SECRET": "",
 	} {
 		t.Setenv(name, value)
@@ -65,6 +67,23 @@ func TestHalfASettingIsRefused(t *testing.T) {
 	t.Setenv("HOTELSTAYS_WEBHOOK_SECRET", "secret")
 	_, err = findService("", false)
 	assert.NoError(t, err)
+	for _, keys := range []string{"", "secret", strings.Repeat("ab", 31), strings.Repeat("ab", 32) + ","} {
+		t.Setenv("HOTELSTAYS_JOURNAL_KEYS", keys)
+		_, err = findService("", false)
+		assert.ErrorContains(t, err, "HOTELSTAYS_JOURNAL_KEYS", keys)
+	}
+}
+
+// The keys of the journal are the environment's alone, and outlive the credential.
+func TestJournalKeys(t *testing.T) {
+	old, new := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	withService(t, "https://host.example", "key", "rotated secret")
+	t.Setenv("HOTELSTAYS_JOURNAL_KEYS", new+", "+old)
+	svc, err := findService("", false)
+	require.NoError(t, err)
+	require.Len(t, svc.journalKeys, 2)
+	assert.Equal(t, strings.Repeat("\xcd", 32), svc.journalKeys[0].Reveal())
+	assert.Equal(t, strings.Repeat("\xab", 32), svc.journalKeys[1].Reveal())
 }
 
 func TestServiceIsNotBookedByAccident(t *testing.T) {

@@ -136,7 +136,7 @@ func receiveWebhooks() error {
 	webhooks, err := hotelstays.NewWebhookHandler(
 		hotelstays.WebhookOptions{Secrets: []types.Secret{signingSecret}},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-			return handle(ctx, event) // after an error the service delivers the event again
+			return handle(ctx, event) // after an error the service may deliver the event again
 		})
 	if err != nil {
 		return err

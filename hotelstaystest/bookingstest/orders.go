@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,22 +157,96 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	w.Begin("ref-1")
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
-	w.Eventually("its order was read", func() bool { return w.polls() > 0 })
+	time.Sleep(100 * time.Millisecond)
 	assert.Zero(w, w.cancels())
 	w.MustSend("ref-1")
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(w, 1, w.cancels())
+}
 
-	w.AddRow("nothing")
+// A booking without an order of its own has nothing to cancel: at once if that is known, and when it ends.
+func nothingToCancel[Tx any](w *World[Tx]) {
+	require.ErrorIs(w, w.CancelAlone("not booked", nil), durable.ErrNothingToCancel)
+	w.SendUnknown("absent", BookLost)
+	w.Begin("failed")
+	require.NoError(w, w.CancelAlone("absent", nil))
+	require.NoError(w, w.CancelAlone("failed", nil))
 	w.Inject(BookRefused)
-	w.Booked("refused")
-	for _, reference := range []string{"nothing", "refused"} {
-		require.NoError(w, w.CancelAlone(reference, nil))
-		w.CancelEnds(reference, durable.CancelRefused, 1, time.Minute)
-		assert.ErrorIs(w, w.Fleet.Cancellation(reference).Err(), hotelstays.ErrNotFound)
+	w.MustSend("failed")
+	w.Work()
+	w.HasState("absent", durable.EndingAbsent, time.Minute)
+	for _, reference := range []string{"absent", "failed"} {
+		w.CancelEnds(reference, durable.CancelRefused, 1, 10*time.Second)
+		require.ErrorIs(w, w.Fleet.Cancellation(reference).Err(), durable.ErrNothingToCancel)
+		require.ErrorContains(w, w.CancelAlone(reference, nil), "has ended as "+reference)
 	}
+	w.otherStay("reused")
+	w.Begin("reused")
+	require.NoError(w, w.CancelAlone("reused", nil))
+	require.Equal(w, durable.EndingReused, durable.EndingOf(w.MustSend("reused")))
+	w.CancelEnds("reused", durable.CancelRefused, 1, 10*time.Second)
+	require.ErrorIs(w, w.CancelAlone("reused", nil), durable.ErrNothingToCancel)
+	assert.Zero(w, w.cancels())
+
+	other := w.Ledger().Orders()[0].PlatformReferenceNo
+	require.NoError(w, w.CancelAlone("reused", func(r *durable.CancelRequest) { r.PlatformReferenceNo = other }))
+	w.CancelEnds("reused", durable.CancelDone, 2, 10*time.Second)
 	assert.Equal(w, 1, w.cancels())
+}
+
+// otherStay books another stay, of other guests, under a reference.
+func (w *World[Tx]) otherStay(reference string) {
+	w.Helper()
+	list, err := w.Options.Client.HotelList(w.Context(), &hotelstays.HotelListRequest{
+		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
+		CheckIn: types.DateOf(time.Now().AddDate(0, 4, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 4, 3)),
+		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+	})
+	require.NoError(w, err)
+	hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
+	rate := list.List[hotel].Rooms[0].Rates[0]
+	req := RequestOf(hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}, "other")
+	req.CustomerReferenceNo = reference
+	_, err = w.Options.Client.Book(w.Context(), req)
+	require.NoError(w, err)
+}
+
+// A cancellation is of one round: the order of the next one stays.
+func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
+	w.SendUnknown("ref-1", BookLost)
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	stop := w.Work()
+	w.HasState("ref-1", durable.EndingAbsent, time.Minute)
+	stop()
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
+	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
+	w.Work()
+	w.CancelEnds("ref-1", durable.CancelRefused, 1, 10*time.Second)
+	assert.ErrorIs(w, w.Fleet.Cancellation("ref-1").Err(), durable.ErrNothingToCancel)
+	w.Fleet.Pass(time.Hour)
+	require.NoError(w, w.Wake(w.Context(), "ref-1"))
+	time.Sleep(100 * time.Millisecond)
+	assert.Zero(w, w.cancels())
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	w.CancelEnds("ref-1", durable.CancelDone, 2, 10*time.Second)
+	assert.Equal(w, 1, w.cancels())
+}
+
+// While a Cancel may be under way, its booking cannot begin again: it could become that of the new round.
+func beginsAfterItsCancel[Tx any](w *World[Tx]) {
+	w.SendUnknown("ref-1", BookMade)
+	w.Fleet.Pass(time.Minute)
+	require.NoError(w, w.Abandon(w.Context(), "ref-1"))
+	answer := w.Hold("/cancel")
+	answer.lose = true
+	require.NoError(w, w.CancelAlone("ref-1", nil))
+	w.Work()
+	answer.Wait()
+	require.ErrorIs(w, w.BeginAlone(w.Request("ref-1")), durable.ErrAlreadyCancelling)
+	answer.Release()
+	w.CancelEnds("ref-1", durable.CancelDone, 1, time.Minute)
+	require.NoError(w, w.BeginAlone(w.Request("ref-1")))
 }
 
 func stoppedInCancel[Tx any](w *World[Tx]) {
@@ -198,7 +273,8 @@ func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
 	require.NoError(w, slow.CancelAlone("ref-1", nil))
 	w.Fleet.Pass(20 * time.Minute)
 	slow.Work()
-	w.PassUntil("its order is read again", 10*time.Second, func() bool { return w.polls() > 1 })
+	time.Sleep(100 * time.Millisecond)
+	assert.Empty(w, w.Fleet.Cancellation("ref-1").Ending)
 	slow.MustSend("ref-1")
 	require.NoError(w, slow.Wake(w.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)

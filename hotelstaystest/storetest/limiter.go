@@ -38,6 +38,7 @@ const (
 	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
 	saysAcquire = "Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends"
 	saysPause   = "Pause grants nothing to key until the given time, also to callers that wait; the longest pause counts"
+	saysAtOnce  = "operations without a rate limit are granted at once unless they are paused; their permit may be nil"
 	saysBudgets = "each key needs its own budget, also those of OpTicket and OpOAuthToken"
 )
 
@@ -61,8 +62,9 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"Pause holds every process", saysPause, "where Pause stores its time", pauseHoldsAll},
 	{"the longest pause counts", saysPause, "Pause: does a shorter one replace a longer one?", longestPause},
 	{"Pause holds its key alone", saysPause, "the key of the pause", pauseOfOne},
+	{"Pause holds an operation without a rate limit", saysPause, "Pause with op.RateLimit() == 0", pauseHoldsUnlimited},
 	{"operations and environments have separate budgets", saysBudgets, "the key of the slots", separateBudgets},
-	{"operations without a rate limit are granted at once", "it grants operations without a rate limit at once; their permit may be nil",
+	{"operations without a rate limit are granted at once", saysAtOnce,
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
 	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and give back what it has?", endedTakesNone},
@@ -271,6 +273,21 @@ func pauseOfOne(c *limiterCase) {
 	time.Sleep(window / 2)
 	for _, key := range others {
 		grantedWithin(c, fmt.Sprintf("a slot of %s during a pause of %s", key, limited), func() { giveBack(acquire(c, c.a, key)) })
+	}
+}
+
+func pauseHoldsUnlimited(c *limiterCase) {
+	for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
+		until := time.Now().Add(2 * window)
+		c.a.Pause(budget(op), until)
+		permit, err := acquireWithin(c, c.a, budget(op), time.Minute)
+		c.mustNot(err, "Acquire(%s), with a minute to wait,", op)
+		if early := time.Until(until); early > 0 {
+			c.broken("%s was granted %s before the end of its pause", op, early)
+		}
+		if permit != nil {
+			giveBack(permit)
+		}
 	}
 }
 

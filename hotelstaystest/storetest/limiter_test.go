@@ -35,6 +35,7 @@ var limiterFaults = []plantedFault{
 	{"keeps the last pause", "the longest pause counts"},
 	{"pauses all operations", "Pause holds its key alone"},
 	{"pauses all environments", "Pause holds its key alone"},
+	{"drops pauses without a rate limit", "Pause holds an operation without a rate limit"},
 	{"has one budget", "operations and environments have separate budgets"},
 	{"takes all environments for one", "operations and environments have separate budgets"},
 	{"counts the token's request with the ticket's", "operations and environments have separate budgets"},
@@ -84,6 +85,11 @@ func newWindows(fault string) windows {
 				span = 3 * time.Second
 			}
 			w[key(op)] = ratelimit.NewWindow(limit, span, 10*time.Millisecond)
+		}
+		for _, op := range []hotelstays.Operation{hotelstays.OpOAuthToken, "of no method"} {
+			if fault != "drops pauses without a rate limit" {
+				w[key(op)] = ratelimit.NewWindow(1<<20, time.Second, 0)
+			}
 		}
 		switch fault {
 		case "has one budget":

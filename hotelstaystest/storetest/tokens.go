@@ -168,7 +168,7 @@ func pastExpiry(c *tokenCase) {
 func tokenKeysDiffer(c *tokenCase) {
 	all := similarKeys()
 	long := key() + strings.Repeat("x", 900)
-	all = append(all, "https://host.example ticket:"+key(), long, long+"a", long+"b")
+	all = append(all, "https://host.example "+key(), long, long+"a", long+"b")
 	value := func(i int) hotelstays.Token { return newToken(fmt.Sprintf("token %d", i)) }
 	for i, key := range all {
 		store(c, c.a, key, value(i))

@@ -12,8 +12,9 @@ import (
 // Info describes a page.
 type Info struct {
 	IDs       []string // of its items
-	More      bool     // another page follows
+	More      *bool    // another page follows; nil: the service did not say
 	Total     int      // items of the whole listing; 0 if unknown
+	LeftOut   bool     // the page may have had further items
 	RequestID string
 }
 
@@ -35,15 +36,20 @@ func (e *Error) Error() string {
 // Fetch returns a page by its number.
 type Fetch[P any] func(num int) (P, Info, error)
 
-// Pages yields page after page, and fetches each when the loop needs it. An error is yielded
-// once and ends the iteration.
-func Pages[P any](first int, fetch Fetch[P]) iter.Seq2[P, error] {
+// Pages yields page after page of size items each, and fetches each when the loop needs it. An error
+// is yielded once and ends the iteration.
+//
+// Info.More decides whether another page follows. Where it is nil, Info.Total decides. Where nothing
+// says it, a page that is empty or repeats an earlier one is the end.
+func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
 		seed := maphash.MakeSeed()
 		seen := make(map[uint64]bool)
 		empty := 0 // in a row
-		for num := max(1, first); ; num++ {
+		num := max(1, first)
+		read, leftOut := (num-1)*size, false
+		for ; ; num++ {
 			page, info, err := fetch(num)
 			print, repeats := fingerprint(seed, info.IDs), false
 			if len(info.IDs) == 0 {
@@ -51,14 +57,26 @@ func Pages[P any](first int, fetch Fetch[P]) iter.Seq2[P, error] {
 			} else {
 				empty, repeats, seen[print] = 0, seen[print], true
 			}
-			if err == nil && info.More && (repeats || empty > maxEmpty) {
+			read, leftOut = read+len(info.IDs), leftOut || info.LeftOut
+			var promised, more bool
+			switch {
+			case info.More != nil:
+				promised, more = *info.More, *info.More
+			case info.Total > 0 && (read >= info.Total || !leftOut):
+				promised, more = read < info.Total, read < info.Total
+			case repeats:
+				return
+			default:
+				more = empty == 0
+			}
+			if err == nil && promised && (repeats || empty > maxEmpty) {
 				err = &Error{Num: num, Repeats: repeats, RequestID: info.RequestID}
 			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			if !yield(page, nil) || !info.More {
+			if !yield(page, nil) || !more {
 				return
 			}
 		}
@@ -85,7 +103,7 @@ func PagesAhead[P any](ctx context.Context, first, size, parallelism int,
 		a := ahead[P]{parallelism: parallelism, size: size, fetch: func(num int) (P, Info, error) { return fetch(ctx, num) }}
 		defer a.calls.Wait()
 		defer cancel()
-		Pages(first, a.next)(yield)
+		Pages(first, size, a.next)(yield)
 	}
 }
 

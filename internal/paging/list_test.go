@@ -61,10 +61,12 @@ func (c *calls[Q]) made() int {
 // listing is a service of fixed pages: every page but the last promises more.
 type listing struct {
 	calls[int]
-	pages [][]string
-	total int
-	delay time.Duration
-	fails int // the page that fails
+	pages   [][]string
+	silent  bool // no page says whether another one follows
+	total   int
+	leftOut bool
+	delay   time.Duration
+	fails   int // the page that fails
 }
 
 var errRefused = errors.New("refused")
@@ -80,7 +82,11 @@ func (l *listing) fetch(ctx context.Context, num int) ([]string, paging.Info, er
 		return nil, paging.Info{}, errRefused
 	}
 	page := l.pages[min(num, len(l.pages))-1]
-	return page, paging.Info{IDs: page, More: num < len(l.pages), Total: l.total, RequestID: fmt.Sprint("request-", num)}, nil
+	info := paging.Info{IDs: page, More: new(num < len(l.pages)), Total: l.total, LeftOut: l.leftOut, RequestID: fmt.Sprint("request-", num)}
+	if l.silent {
+		info.More = nil
+	}
+	return page, info, nil
 }
 
 // A service that promises more and does not deliver it is an error, never an end: a list
@@ -113,7 +119,7 @@ func TestPages(t *testing.T) {
 				l := &listing{pages: tc.pages}
 				seq := paging.PagesAhead(t.Context(), tc.first, 2, parallelism, l.fetch)
 				if parallelism == 0 {
-					seq = paging.Pages(tc.first, func(num int) ([]string, paging.Info, error) { return l.fetch(t.Context(), num) })
+					seq = paging.Pages(tc.first, 2, func(num int) ([]string, paging.Info, error) { return l.fetch(t.Context(), num) })
 				}
 				assert.Empty(t, l.asked, "nothing is fetched before the loop")
 				got, errs := collect(seq)
@@ -126,6 +132,50 @@ func TestPages(t *testing.T) {
 				require.Len(t, errs, 1)
 				assert.Equal(t, error(tc.err), errs[0])
 				assert.Len(t, l.asked, tc.err.Num)
+			})
+		}
+	}
+}
+
+// Where no page says whether another one follows, the total decides, and without one an empty page or a
+// page that repeats.
+func TestPagesThatDoNotSayMore(t *testing.T) {
+	a, b, c, last := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}
+	none := make([][]string, 10)
+	for _, tc := range []struct {
+		name    string
+		first   int
+		pages   [][]string // the last one is given again and again
+		total   int
+		leftOut bool
+		want    int // pages
+		err     *paging.Error
+	}{
+		{"a total", 0, [][]string{a, b, c}, 5, false, 3, nil},
+		{"a total, from the second on", 2, [][]string{a, b, last, {}}, 6, false, 2, nil},
+		{"a total, past the end", 9, [][]string{{}}, 6, false, 1, nil},
+		{"a total, with an empty page", 0, [][]string{a, {}, b, c}, 5, false, 4, nil},
+		{"a total, with smaller pages", 0, [][]string{{"1"}, {"2"}, {"3"}}, 3, false, 3, nil},
+		{"a total that is too large", 0, slices.Concat([][]string{a}, none, [][]string{{}}), 250, false, 11,
+			&paging.Error{Num: 12, RequestID: "request-12"}},
+		{"a total that is too large, and a page that repeats", 0, [][]string{a, b}, 250, false, 2,
+			&paging.Error{Num: 3, Repeats: true, RequestID: "request-3"}},
+		{"a total, with an item that was left out", 0, [][]string{a, b, {}}, 5, true, 3, nil},
+		{"nothing", 0, [][]string{a, b, c, {}}, 0, false, 4, nil},
+		{"nothing, and one page for all numbers", 0, [][]string{a}, 0, false, 1, nil},
+		{"nothing, and no item", 0, [][]string{{}}, 0, false, 1, nil},
+	} {
+		for _, parallelism := range []int{1, 3} {
+			t.Run(fmt.Sprint(tc.name, ", ", parallelism), func(t *testing.T) {
+				l := &listing{pages: tc.pages, silent: true, total: tc.total, leftOut: tc.leftOut}
+				got, errs := collect(paging.PagesAhead(t.Context(), tc.first, 2, parallelism, l.fetch))
+				first := min(max(tc.first, 1), len(tc.pages)) - 1
+				assert.Equal(t, tc.pages[first:first+tc.want], got)
+				if tc.err == nil {
+					assert.Empty(t, errs)
+				} else if assert.Len(t, errs, 1) {
+					assert.Equal(t, error(tc.err), errs[0])
+				}
 			})
 		}
 	}

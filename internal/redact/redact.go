@@ -22,6 +22,8 @@ const (
 	// minSecret is the shortest length of a secret. Redacting shorter ones would damage words
 	// and protect nothing.
 	minSecret = 3
+	// minWord is the shortest length of a word: many names have two letters.
+	minWord = 2
 	// minPiece is the shortest beginning of a secret that is redacted, because messages quote
 	// such beginnings.
 	minPiece = 16
@@ -38,14 +40,57 @@ type Set []string
 // Text returns the first MaxText bytes of text without the secrets: whole or cut off, in any
 // letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
 func (s Set) Text(text string) string {
+	return replace(text, func(_, rest string) (size int) {
+		for _, secret := range s {
+			size = max(size, hidden(rest, secret))
+		}
+		return size
+	})
+}
+
+// In reports whether text contains a whole, unescaped secret, in any letter case.
+func (s Set) In(text string) bool {
+	for _, secret := range s {
+		for end := len(secret); len(secret) >= minSecret && end <= len(text); end++ {
+			if strings.EqualFold(text[end-len(secret):end], secret) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Words holds personal data in plain text. It must not outlive a call.
+type Words []string
+
+// Text returns the first MaxText bytes of text without the words, in any letter case or escaped. It
+// keeps longer words that contain them: many names are parts of other words.
+func (w Words) Text(text string) string {
+	return replace(text, func(before, rest string) (size int) {
+		for _, word := range w {
+			if end, n := match(rest, word); n == len(word) && n >= minWord && !inOneWord(before, word) && !inOneWord(word, rest[end:]) {
+				size = max(size, end)
+			}
+		}
+		return size
+	})
+}
+
+// inOneWord reports whether a word goes on from a to b. Scripts without two cases may write no spaces.
+func inOneWord(a, b string) bool {
+	last, _ := utf8.DecodeLastRuneInString(a)
+	first, _ := utf8.DecodeRuneInString(b)
+	isInner := func(r rune) bool { return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsDigit(r) }
+	return isInner(last) && isInner(first)
+}
+
+// replace returns the first MaxText bytes of text, with Marker for each size of rest that find returns.
+func replace(text string, find func(before, rest string) (size int)) string {
 	text = text[:min(len(text), MaxText)]
 	var b strings.Builder
 	done := 0
 	for at := 0; at < len(text); {
-		size := 0
-		for _, secret := range s {
-			size = max(size, hidden(text[at:], secret))
-		}
+		size := find(text[:at], text[at:])
 		if size == 0 {
 			at++
 			continue
@@ -60,16 +105,6 @@ func (s Set) Text(text string) string {
 	}
 	b.WriteString(text[done:])
 	return b.String()
-}
-
-// In reports whether text contains a whole, unescaped secret.
-func (s Set) In(text string) bool {
-	for _, secret := range s {
-		if len(secret) >= minSecret && strings.Contains(text, secret) {
-			return true
-		}
-	}
-	return false
 }
 
 // hidden returns how many bytes at the beginning of text show a secret.

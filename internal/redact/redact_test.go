@@ -40,7 +40,7 @@ var writings = map[string]func(string) string{
 }
 
 var secrets = []string{"AB1234567", "app-secret_0001.~", `x/y+z==`, `a"b&c<d>'e'`, `back\slash\`, `\\\`, "100%25",
-	"a&amp;b", "%%%", "n&e 7", "Pä77"}
+	"a&amp;b", "%%%", "n&e 7", "Pä77", "k😀y"}
 
 func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	for how, write := range writings {
@@ -85,7 +85,22 @@ func TestLongTexts(t *testing.T) {
 func TestIn(t *testing.T) {
 	assert.True(t, Set{"other", "secret"}.In("a secret is here"))
 	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole one, of three bytes")
-	assert.False(t, Set{"secret"}.In("a SECRET"))
+	assert.True(t, Set{"secret", "Pä7"}.In("a PÄ7"))
+	assert.True(t, Set{"secret"}.In("SECRET"))
+}
+
+func TestWords(t *testing.T) {
+	words := Words{"", "A", "An", "Ann", "O'Brien", "García", "a.b+c@mail.example", "1990-01-31", "山田"}
+	for text, want := range map[string]string{
+		"Ann O&#39;Brien, GARC\u00cdA":          "[redacted] [redacted], [redacted]",
+		`"ann"_a.b%2Bc@mail.example_1990-01-31`: `"[redacted]"_[redacted]_[redacted]`,
+		"山田様は":                                  "[redacted]様は",
+		"Cannot plan: A banner, Annas, an1":     "Cannot plan: A banner, Annas, an1",
+		"xa.b+c@mail.example":                   "xa.b+c@mail.example",
+		"":                                      "",
+	} {
+		assert.Equal(t, want, words.Text(text))
+	}
 }
 
 func TestKeys(t *testing.T) {

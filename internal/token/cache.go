@@ -220,7 +220,7 @@ func (c *Cache) use(t types.Token) transport.Authorization {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation++
-	e.authorization = transport.Authorization{Header: "Bearer " + t.Value.Reveal(), Generation: c.generation}
+	e.authorization = transport.Authorization{Token: t.Value, Generation: c.generation}
 	c.current = e
 	c.fresh.Store(e)
 	if !t.Expiry.IsZero() {

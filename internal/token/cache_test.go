@@ -44,7 +44,7 @@ type service struct {
 	sameText bool          // all tokens have one text
 
 	fetches  atomic.Int64
-	accepted sync.Map // Authorization headers
+	accepted sync.Map // tokens
 }
 
 func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
@@ -57,7 +57,7 @@ func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
-	s.accepted.Store("Bearer "+text, nil)
+	s.accepted.Store(text, nil)
 	return types.NewSecret(text), s.lifetime, nil
 }
 
@@ -89,7 +89,7 @@ func (s *service) call(ctx context.Context, c *token.Cache) error {
 		if err != nil {
 			return err
 		}
-		_, accepted := s.accepted.Load(authorization.Header)
+		_, accepted := s.accepted.Load(authorization.Token.Reveal())
 		time.Sleep(rand.N(s.latency + 1))
 		if accepted {
 			return nil
@@ -348,6 +348,26 @@ func TestRefusedRenewalIsRemembered(t *testing.T) {
 		s.callAll(t.Context(), 10, c)
 		assert.EqualValues(t, 4, s.fetches.Load())
 	})
+}
+
+// A fetch that fails for another reason, or that succeeds, ends a refusal. What is left of it is the pause.
+func TestRefusalIsForgotten(t *testing.T) {
+	for _, between := range []error{errFailed, nil} {
+		withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
+			call := func(err error) error {
+				s.err = err
+				return s.call(t.Context(), c)
+			}
+			require.ErrorIs(t, call(errRefused), errRefused)
+			require.ErrorIs(t, call(errRefused), errRefused)
+			time.Sleep(2 * time.Second)
+			require.ErrorIs(t, call(between), between)
+			require.NoError(t, call(nil))
+			s.revoke()
+			assert.ErrorIs(t, call(errFailed), errFailed)
+			assert.NoError(t, call(nil))
+		})
+	}
 }
 
 func TestFailureIsNotRemembered(t *testing.T) {

@@ -115,12 +115,14 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 
 	r.requestsSent++
 	r.last.RequestID, r.lastSentID = id, id
-	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in))
+	body := bytes.NewReader(r.Body)
+	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in, body))
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
 	err = r.explainEnd(ctx, err) // first: a cause that is a dial error proves nothing
-	r.last.Sent = trace.ended(resp, err)
+	_, netHTTP := r.HTTP.Transport.(*http.Transport)
+	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body))
 	if err != nil {
 		return trace.explain(err)
 	}
@@ -178,7 +180,7 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 
 // request is the attempt's own copy: a RoundTripper may still read an earlier one, or
 // have rewritten its URL.
-func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
+func (r *run) request(ctx context.Context, in *http.Request, body *bytes.Reader) *http.Request {
 	req := in.WithContext(ctx)
 	address := *in.URL
 	req.URL = &address
@@ -188,14 +190,14 @@ func (r *run) request(ctx context.Context, in *http.Request) *http.Request {
 	if r.last.timestamp != "" {
 		req.Header.Set("Client-Request-Timestamp", r.last.timestamp)
 	}
-	if r.last.Authorization.Header != "" {
-		req.Header.Set("Authorization", r.last.Authorization.Header)
+	if token := r.last.Authorization.Token; !token.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+token.Reveal())
 	}
 	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
 	}
 	// Only of the standard library's readers net/http sends head and body in one write.
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
+	req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.Body))
 	// With GetBody net/http resends a POST by itself, past rate limit and policy.
 	req.GetBody = nil
 	// http.Client closes this channel when its Timeout passes, and ends ctx as well. The

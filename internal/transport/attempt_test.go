@@ -22,6 +22,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // No attempt shares with another what a RoundTripper may go on reading after it has
@@ -268,13 +270,13 @@ func TestLogOfAttempts(t *testing.T) {
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 		ids = append(ids, r.Header.Get("Request-Id"))
 		if len(ids) == 1 {
-			return nil, errors.New("reset by Bearer 0")
+			return nil, errors.New("reset by token-0")
 		}
 		return reply(200, `{"code":0}`), nil
 	})
 	do(t, rt, nowhere, func(c *Call) {
 		c.TokenSource = &tokenSeries{}
-		c.Scrub = func(text, authorization string) string { return strings.ReplaceAll(text, authorization, "***") }
+		c.Scrub = func(text string, token types.Secret) string { return strings.ReplaceAll(text, token.Reveal(), "***") }
 		c.Log = logTo(&log, "took", "wait")
 	})
 	require.Len(t, ids, 2)

@@ -49,9 +49,8 @@ type Call struct {
 	Policy      Policy
 	Quota       *RetryQuota // nil: retries are not counted
 	Log         *slog.Logger
-	// Scrub removes secrets from a text; nil: there are none. Its second argument is the
-	// attempt's Authorization header.
-	Scrub func(text, authorization string) string
+	// Scrub removes secrets from a text, also the attempt's token; nil: there are none.
+	Scrub func(text string, token types.Secret) string
 	// Timeline, if set, records the attempts as they end.
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
@@ -90,10 +89,10 @@ type TokenSource interface {
 	Refused(ctx context.Context, refused Authorization) (again bool, advice string)
 }
 
-// Authorization is a token as it is sent. The generation identifies it: the service may
-// issue the same text twice.
+// Authorization is a token to send. The generation identifies it: the service may issue the same text
+// twice.
 type Authorization struct {
-	Header     string // the whole value
+	Token      types.Secret // only a request has it in plain text
 	Generation uint64
 }
 

@@ -120,7 +120,7 @@ func (b *tokenSeries) Authorization(context.Context) (Authorization, error) {
 	if b.reads--; b.reads >= 0 {
 		return Authorization{}, nil
 	}
-	return Authorization{Header: fmt.Sprintf("Bearer %d", b.n)}, b.err
+	return Authorization{Token: types.NewSecret(fmt.Sprint("token-", b.n))}, b.err
 }
 
 func (b *tokenSeries) Refused(context.Context, Authorization) (bool, string) {

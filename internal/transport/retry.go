@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // checkRetry gives go-retryablehttp the verdict, and logs it.
@@ -123,8 +124,8 @@ func (r *run) backoff() time.Duration {
 
 const (
 	maxRetryAfter = 24 * time.Hour
-	// maxForeignPause bounds what a 429 that is not the service's own may ask for: it pauses
-	// all callers.
+	// maxForeignPause bounds what a 429 without the service's own code may ask for, because it pauses
+	// all callers. Gateways write {"code":429}, too.
 	maxForeignPause = time.Minute
 )
 
@@ -144,7 +145,7 @@ func (r *run) retryAfter() time.Duration {
 // asks for.
 func (r *run) pause() time.Duration {
 	after := r.retryAfter()
-	if after > maxForeignPause && r.refusalCode() == 0 {
+	if after > maxForeignPause && r.refusalCode() != types.CodeRateLimited {
 		return maxForeignPause
 	}
 	return after

@@ -58,8 +58,8 @@ func TestUnauthorizedTwice(t *testing.T) {
 }
 
 // A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
-// without one. Where that is longer than the policy allows, the call ends at once. The
-// service's own 429 pauses for a day at most, any other for a minute.
+// without one. Where that is longer than the policy allows, the call ends at once. A
+// 429 with the service's own code pauses for a day at most, any other for a minute.
 func TestTooManyRequestsPauses(t *testing.T) {
 	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
@@ -75,7 +75,8 @@ func TestTooManyRequestsPauses(t *testing.T) {
 		{"Fri, 31 Dec 9999 23:59:59 GMT", envelope, day}, {"Mon, 01 Jan 0001 00:00:00 GMT", envelope, 0},
 		{"", page, time.Second}, {"2", page, 2 * time.Second}, {"61", page, time.Minute}, {"86400", page, time.Minute},
 		{"-1e999", page, time.Second}, {"Fri, 31 Dec 9999 23:59:59 GMT", page, time.Minute},
-		{"86400", `{"code":0}`, time.Minute},
+		{"86400", `{"code":0}`, time.Minute}, {"86400", `{"code":429,"message":"Too Many Requests"}`, time.Minute},
+		{"30", `{"code":429}`, 30 * time.Second},
 	}
 	for _, c := range cases {
 		t.Run(c.header+" "+c.body, func(t *testing.T) {

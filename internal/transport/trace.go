@@ -59,12 +59,13 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended returns the permit and reports whether the request may have reached the service.
-// Only a transport that reports events, or a dial error, proves that it has not.
-func (t *trace) ended(resp *http.Response, err error) (sent bool) {
+// Three things prove that it has not: a transport's events, a dial error, and an *http.Transport that
+// left the body unread and asked for no connection. It refuses a header, or its Proxy failed.
+func (t *trace) ended(resp *http.Response, err error, unread bool) (sent bool) {
 	if err != nil {
 		resp = nil
 	}
-	sent = err == nil || t.wroteHeaders.Load() || !t.askedConn.Load() && !isDial(err)
+	sent = err == nil || t.wroteHeaders.Load() || !t.askedConn.Load() && !isDial(err) && !unread
 	t.finish(sent, resp)
 	return sent
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,31 @@ func TestNeverLeft(t *testing.T) {
 			assert.Equal(t, 3, r.Attempts)
 		})
 	}
+	t.Run("an *http.Transport that asks for no connection", func(t *testing.T) {
+		noProxy := newTransport(t, nil)
+		noProxy.Proxy = func(*http.Request) (*url.URL, error) { return nil, errors.New("no proxy is configured") }
+		r := do(t, noProxy, nowhere, mutates)
+		assert.ErrorContains(t, r.Err, "no proxy is configured")
+		assert.False(t, r.Sent)
+		assert.Equal(t, 3, r.Attempts)
+		r = do(t, newTransport(t, nil), nowhere, func(c *Call) {
+			c.Mutates = true
+			c.Header.Set("X-Tenant", "a\r\nb")
+		})
+		assert.ErrorContains(t, r.Err, "invalid header")
+		assert.False(t, r.Sent)
+	})
+	t.Run("a protocol registered with an *http.Transport proves nothing once it has read the body", func(t *testing.T) {
+		alt := newTransport(t, nil)
+		alt.RegisterProtocol("http", roundTripper(func(r *http.Request) (*http.Response, error) {
+			io.Copy(io.Discard, r.Body)
+			return nil, io.EOF
+		}))
+		r := do(t, alt, nowhere, mutates)
+		assert.ErrorIs(t, r.Err, io.EOF)
+		assert.True(t, r.Sent)
+		assert.Equal(t, 1, r.Attempts)
+	})
 	t.Run("untrusted certificate, which will not change", func(t *testing.T) {
 		ts := httptest.NewUnstartedServer(nil)
 		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
 )
 
 // text reads a string into bytes that hold until the next call. They may be invalid UTF-8.
@@ -255,6 +257,19 @@ func parseInt(text []byte, bits int) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(string(text), 10, bits)
 	return n, err == nil
+}
+
+// parseWhole reads an integer that may be written with a fraction or an exponent, such as 2.0.
+func parseWhole(text []byte, bits int) (int64, bool) {
+	n, ok := parseInt(text, bits)
+	if ok || len(text) > maxInteger {
+		return n, ok
+	}
+	d, err := decimal.NewFromString(string(text))
+	if err != nil || max(d.Exponent(), -d.Exponent()) > maxInteger || !d.IsInteger() {
+		return 0, false
+	}
+	return parseInt([]byte(d.StringFixed(0)), bits)
 }
 
 // parseFloat reads a number, and reports whether it is in range and no longer than 1 KiB.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // shape is the documented JSON of a Go type.
@@ -45,6 +47,7 @@ var (
 	shapes          sync.Map // *shape by reflect.Type
 	number          = reflect.TypeFor[json.Number]()
 	rawMessage      = reflect.TypeFor[json.RawMessage]()
+	orderStatus     = reflect.TypeFor[types.OrderStatus]()
 	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
@@ -136,14 +139,15 @@ func (s *shape) inOtherCase(name string) *field {
 }
 
 // fits reports whether encoding/json decodes a text that is no object, no array and not
-// null. A float or a quoted number above 1 KiB does not fit: parsing it takes too long.
+// null. A whole number fits an integer however it is written. A float or a quoted number
+// above 1 KiB does not fit: parsing it takes too long.
 func (s *shape) fits(text []byte) bool {
 	got := jsonTypeOf(text)
 	switch s.jsonType {
 	case "":
 		return true
 	case "integer":
-		_, ok := parseInt(text, s.t.Bits())
+		_, ok := parseWhole(text, s.t.Bits())
 		return got == "number" && ok
 	case "number":
 		if s.t == number {

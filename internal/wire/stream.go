@@ -5,6 +5,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type Stream struct {
 	InternStrings bool
 
 	feed       *Feed
+	before     []string // members of data in front of the list
 	taken      int
 	mismatches Mismatches // of what was removed
 }
@@ -66,6 +68,9 @@ func (s *Stream) data(l *Lexer) error {
 	inList := false
 	for more := l.Object(); more; more = l.Member() {
 		if string(l.name) != "list" || inList || l.peek() != '[' {
+			if !inList {
+				s.before = append(s.before, string(l.unquotedName()))
+			}
 			l.skip(2)
 			continue
 		}
@@ -151,9 +156,23 @@ func (s *Stream) Complete(env *Envelope, err error) {
 	}
 }
 
+// complete inserts the mismatches of the removed elements where those elements were.
 func (s *Stream) complete(found *Mismatches) {
 	found.moveIndices(1, s.taken-1)
+	at := 0
+	for at < len(found.List) && s.isBefore(found.List[at].Path) {
+		at++
+	}
+	behind := Mismatches{List: slices.Clone(found.List[at:])}
+	found.List = found.List[:at]
 	found.add(s.mismatches)
+	found.add(behind)
+}
+
+// isBefore reports whether a value is in front of the elements that were removed.
+func (s *Stream) isBefore(path string) bool {
+	member, _, _ := strings.Cut(strings.TrimPrefix(path, "data."), ".")
+	return member == "list[0]" || slices.Contains(s.before, strings.TrimRight(member, "[]0123456789"))
 }
 
 // moveIndices moves the indices in data.list that are at least from.

@@ -93,12 +93,13 @@ func TestStreamCompletesWhatWasFound(t *testing.T) {
 		n++
 		return n < 4, Mismatches{at("data.list[0].id"), 70}, nil
 	}}
-	require.NoError(t, s.Read(t.Context(), feedOf(strings.NewReader(`{"data":{"list":[1,2,3,"no",5]}}`))))
-	env := Envelope{Mismatches: Mismatches{at("data.list[0].id", "data.list[1].id", "data.list[2].id", "data.basic"), 4}}
+	const body = `{"data":{"t\u006ftal":"1","notices":[1],"list":[1,2,3,"no",5],"basic":7}}`
+	require.NoError(t, s.Read(t.Context(), feedOf(strings.NewReader(body))))
+	env := Envelope{Mismatches: Mismatches{at("data.total", "data.notices[1]", "data.list[0].id", "data.list[1].id", "data.list[2].id",
+		"data.basic"), 6}}
 	s.Complete(&env, nil)
-	assert.Equal(t, Mismatches{at("data.list[0].id", "data.list[3].id", "data.list[4].id", "data.basic",
-		"data.list[1].id", "data.list[2].id"), 144},
-		env.Mismatches)
+	assert.Equal(t, Mismatches{at("data.total", "data.notices[1]", "data.list[0].id", "data.list[1].id", "data.list[2].id", "data.list[3].id",
+		"data.list[4].id", "data.basic"), 146}, env.Mismatches, "in the order of the answer")
 	mismatches := &MismatchError{Mismatches{at(make([]string, maxListed)...), maxListed}}
 	s.Complete(new(Envelope), mismatches)
 	assert.Len(t, mismatches.List, maxListed)

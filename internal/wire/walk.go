@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // memoryBudget is how much memory the lists, pointers and maps of an answer of that length
@@ -155,6 +157,9 @@ func (w *walk) value(s *shape, v reflect.Value) (fits bool) {
 		v.SetString(w.internString(text))
 	case v.Type() == rawMessage: // may be long, and has been read
 		v.SetBytes(bytes.Clone(text))
+	case s.jsonType == "integer":
+		n, _ := parseWhole(text, s.t.Bits())
+		v.SetInt(n)
 	case v.Kind() == reflect.Bool:
 		v.SetBool(text[0] == 't')
 	case got == "string" && v.Kind() == reflect.String: // encoding/json does not look at ctx
@@ -226,12 +231,14 @@ func (w *walk) field(f *field, of reflect.Value) {
 	f.at.to = w.pos
 }
 
-// valueOrLost walks through a value. One that does not fit stays empty.
+// valueOrLost walks through a value. One that does not fit stays empty, or is types.OrderStatusUnreadable.
 func (w *walk) valueOrLost(s *shape, v reflect.Value) {
 	if !w.value(s, v) {
 		w.lost++
 		w.required = w.required || s.required
-		v.SetZero()
+		if v.SetZero(); v.Type() == orderStatus {
+			v.SetInt(int64(types.OrderStatusUnreadable))
+		}
 	}
 }
 

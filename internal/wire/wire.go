@@ -4,7 +4,7 @@
 // reads an answer of the documented types (fast.go); the build tag hotelstays_stdjson leaves it
 // out. Any other answer is walked through by reflection (walk.go).
 //
-// This package is stricter than encoding/json:
+// This package is stricter than encoding/json, but for an integer, which may be written 2.0 or 2e0:
 //
 //   - Names match exactly. One that differs in letter case is an undocumented name, and
 //     ignored; if it is that of code, data or the list of orders, the answer is unusable.

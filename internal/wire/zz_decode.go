@@ -277,7 +277,7 @@ var ReadHotelMetadata = Struct([]Field[types.HotelMetadata]{
 
 var ReadPageResp = Struct([]Field[types.PageResp]{
 	{Name: "total", Read: func(l *Lexer, v *types.PageResp) { v.Total = l.Int() }},
-	{Name: "hasMore", Read: func(l *Lexer, v *types.PageResp) { v.HasMore = l.Bool() }},
+	{Name: "hasMore", Read: func(l *Lexer, v *types.PageResp) { v.HasMore = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }},
 })
 
 var ReadVoucherSignature = Struct([]Field[types.VoucherSignature]{

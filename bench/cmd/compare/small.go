@@ -151,10 +151,10 @@ func readToken(b *testing.B) {
 
 func loadPointer(b *testing.B) {
 	var current atomic.Pointer[transport.Authorization]
-	current.Store(&transport.Authorization{Header: "Bearer token"})
+	current.Store(&transport.Authorization{Token: types.NewSecret("token")})
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if current.Load().Header == "" {
+			if current.Load().Token.IsZero() {
 				b.Error("no token")
 			}
 		}

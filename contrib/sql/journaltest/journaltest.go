@@ -45,7 +45,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 			return true
 		}),
 		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
-			back(&f.Since)
+			back(&f.Since, &f.MissingSince)
 			return true
 		}),
 		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {

@@ -191,6 +191,24 @@ func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 	})
 }
 
+// One table serves several accounts, whose references and event ids may be the same.
+func TestEventsOfTwoAccounts(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	for i, account := range []string{"a", "b", "a"} {
+		e := event("id", "body")
+		e.Account = account
+		require.NoError(t, s.HandleTx(t.Context(), e, insert(i)))
+		e.ID, e.Raw = "claimed", []byte("claimed")
+		want := hotelstays.ClaimGranted
+		if i == 2 {
+			want = hotelstays.ClaimBusy
+		}
+		assert.Equal(t, want, claim(t, s, time.Minute, e.Keys()...), account)
+	}
+	assert.EqualValues(t, 2, db.handled(t))
+}
+
 // A fleet may change from claims to HandleTx, one process after the other.
 func TestHandleTxBesideClaims(t *testing.T) {
 	db := inDatabase(t)

@@ -3,11 +3,15 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,9 +19,11 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -121,4 +127,99 @@ func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
 		return journal.Send(ctx, req.CustomerReferenceNo)
 	}
 	return []*way{{name: "Book", book: journal.Book}, {name: "Begin+Send", book: beginAndSend}}
+}
+
+// BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints what an order costs and
+// the memory. The service answers at once, in this process.
+func BenchmarkFollowedOrders(b *testing.B) {
+	for _, users := range []int{1, 10_000} {
+		for _, dialect := range dialects {
+			b.Run(fmt.Sprintf("%s/users=%d", dialect, users), func(b *testing.B) { benchmarkFollowedOrders(b, dialect, users) })
+		}
+	}
+}
+
+func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users int) {
+	const orders = 10_000
+	db := create(b, dialect)
+	db.createTables(b)
+	p := newProcess(b, db, nil)
+	p = p.another(db.followBookings)
+	p.Booked("template")
+	found, err := p.Options.Client.FindOrder(b.Context(), "template")
+	require.NoError(b, err)
+	template, err := json.Marshal(found)
+	require.NoError(b, err)
+	ring, err := keyring.New([]types.Secret{bookingstest.Key})
+	require.NoError(b, err)
+	account := p.Options.Client.NewBookingRecovery(nil).Fingerprint
+	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
+	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
+		for i := range orders {
+			var order *types.Order
+			if err := json.Unmarshal([]byte(of(many(i))), &order); err != nil {
+				return err
+			}
+			f, err := durable.Follow(ring, &hotelstays.BookingOutcome{Order: order, Recovery: &hotelstays.BookingRecovery{
+				CustomerReferenceNo: many(i), Fingerprint: account, UserRef: fmt.Sprint("user-", i%users)}}, time.Now())
+			if err == nil {
+				_, err = p.Fleet.Exec(b.Context(), tx, `INSERT INTO hotelstays_orders (account, reference, fence, live, due, state)
+					VALUES (?, ?, 1, 1, 1, ?)`, []byte(account), []byte(many(i)), marshalled(b, f))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	var requests atomic.Int64
+	p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/queryOrders") {
+			return p.Server.Client().Transport.RoundTrip(r)
+		}
+		requests.Add(1)
+		var req hotelstays.QueryOrdersRequest
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			return nil, err
+		}
+		var found []string
+		for _, reference := range req.CustomerReferenceNos {
+			found = append(found, of(reference))
+		}
+		return testkit.Reply(http.StatusOK, `{"code": 0, "data": {"orders": [`+strings.Join(found, ",")+`]}}`), nil
+	}))
+	q := processOf(db, p.World).another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
+	runtime.GC()
+	var before, after, peak runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := cpuTime()
+	start := time.Now()
+	stop := q.Work()
+	for db.number(b, `SELECT COUNT(*) FROM hotelstays_orders WHERE due = 1`) > 0 {
+		time.Sleep(50 * time.Millisecond)
+		runtime.ReadMemStats(&peak)
+		after.HeapInuse = max(after.HeapInuse, peak.HeapInuse)
+	}
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(time.Microsecond)/orders, "CPU-µs/order")
+	b.ReportMetric(float64(time.Since(start))/float64(time.Millisecond)/orders, "ms/order")
+	b.ReportMetric(float64(requests.Load())/orders, "requests/order")
+	b.ReportMetric(float64(after.HeapInuse-min(before.HeapInuse, after.HeapInuse))/1e6, "heap-MB")
+	b.ReportMetric(0, "ns/op")
+	stop()
+	require.EqualValues(b, 0, db.number(b, `SELECT COALESCE(SUM(changes), 0) FROM bookings`))
+}
+
+// cpuTime returns the CPU time of this process.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func marshalled(b *testing.B, v any) []byte {
+	text, err := json.Marshal(v)
+	require.NoError(b, err)
+	return text
 }

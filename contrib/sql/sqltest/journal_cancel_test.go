@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -124,10 +125,10 @@ func TestStoppedWorkerGivesACancellationBack(t *testing.T) {
 func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
-	var failed atomic.Bool
+	var fails atomic.Bool
 	link.before = func(_ context.Context, text string) error {
 		if strings.HasPrefix(text, "SELECT reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
-			failed.CompareAndSwap(false, true) {
+			fails.CompareAndSwap(true, false) {
 			return errLost
 		}
 		return nil
@@ -138,11 +139,12 @@ func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 	p.Begin("ref-1")
 	require.NoError(t, p.CancelAlone("ref-1", nil))
 	p.Fleet.Pass(20 * time.Minute)
+	fails.Store(true)
 	p.Work()
 	assert.Contains(t, <-log, "a cancellation continues later")
-	assert.Greater(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().Add(30*time.Second).UnixMicro())
-	p.PassUntil("its order is read again", 10*time.Second, func() bool { return p.polls() > 1 })
-	assert.True(t, failed.Load())
+	p.Eventually("it is due in a minute", func() bool {
+		return p.db.number(t, `SELECT due FROM hotelstays_cancels`) > time.Now().Add(30*time.Second).UnixMicro()
+	})
 	p.MustSend("ref-1")
 	require.NoError(t, p.Wake(t.Context(), "ref-1"))
 	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
@@ -263,28 +265,23 @@ func TestManyFollowedOrders(t *testing.T) {
 	})
 }
 
-// Bookings and cancellations come first: a process of one worker reads no order while they are due.
-func TestFollowedOrdersWaitForBookings(t *testing.T) {
-	p := inProcess(t, nil)
-	follow := func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; p.db.followBookings(o) }
-	one := p.another(follow)
-	one.Booked("followed", "cancelled")
-	one.Begin("begun")
-	require.NoError(t, one.CancelAlone("cancelled", nil))
-	p.Fleet.Pass(time.Hour)
-	p.db.exec(t, `UPDATE hotelstays_orders SET due = 1`) // it waits for longest
-	p.db.exec(t, `UPDATE hotelstays_cancels SET due = 2`)
-	one.Work()
-	p.Eventually("all is done", func() bool {
-		return p.polls() >= 2 && p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due = 1`) == 0
+// Many bookings of an outage are due, and their polls are slow. A cancellation and a followed order find a
+// worker at once.
+func TestEachKindFindsAWorker(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 4; p.db.followBookings(o) })
+		p.Booked("followed", "cancelled")
+		p.ConfirmOrder("followed")
+		p.fill(100, func(i int, b *durable.Booking) { b.Recovery.UserRef = fmt.Sprint("user-", i) })
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
+		p.Work()
+		time.Sleep(time.Second)
+		require.NoError(t, p.CancelAlone("cancelled", nil))
+		require.NoError(t, p.Wake(t.Context(), "followed"))
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+		assert.EqualValues(t, 1, p.changes("followed"))
 	})
-	books, cancels := p.Ledger().Requests(hotelstays.OpBook), p.Ledger().Requests(hotelstays.OpCancel)
-	polls := p.Ledger().Requests(hotelstays.OpQueryOrders)
-	require.Len(t, books, 3)
-	require.Len(t, cancels, 1)
-	require.GreaterOrEqual(t, len(polls), 2, "of the cancellation, and then of the orders that are followed")
-	assert.Less(t, books[2].Seq, polls[0].Seq)
-	assert.Less(t, cancels[0].Seq, polls[1].Seq)
 }
 
 // The tables show no name of a guest, also while an order is followed.
@@ -299,5 +296,112 @@ func TestFollowedOrdersAreEncrypted(t *testing.T) {
 		_, err := p.Fleet.Exec(t.Context(), tx, `UPDATE hotelstays_orders SET state = ?`, []byte("{"))
 		return err
 	}))
-	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "in hotelstays_orders was changed by hand")
+	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "the order row of reference \"ref-1\" was changed by hand")
+}
+
+// Webhooks wake a cancellation and an order all the time, while each read takes longer than the pause between
+// them. Both go on.
+func TestWakesDelayNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(p.db.followBookings)
+		p.Booked("ref-1", "ref-2")
+		p.ConfirmOrder("ref-2")
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Millisecond, Times: -1})
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		p.Work()
+		for range 20 {
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, p.Wake(t.Context(), "ref-1"))
+			require.NoError(t, p.Wake(t.Context(), "ref-2"))
+		}
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+		assert.EqualValues(t, 1, p.changes("ref-2"))
+	})
+}
+
+// An OnOrder that ignores its ctx keeps one worker of one process. The others call it for no row of theirs.
+func TestHangingOnOrderKeepsOneProcess(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		end, calls := make(chan struct{}), atomic.Int32{}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		hangs := func(o *hotelstayssql.JournalOptions) {
+			o.PollInterval = time.Second
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+				if after.CustomerReferenceNo == "hangs" {
+					calls.Add(1)
+					<-end
+				}
+				return p.Fleet.StoreOrder(ctx, tx, before, after)
+			}
+		}
+		one := p.through(p.db.DB, hangs)
+		one.Booked("hangs", "ref-1")
+		one.ConfirmOrder("hangs")
+		stop := one.Work()
+		stopOther := p.through(p.db.DB, hangs).Work()
+		time.Sleep(10 * time.Minute)
+		one.ConfirmOrder("ref-1")
+		require.NoError(t, one.Wake(t.Context(), "ref-1"))
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 1, calls.Load())
+		assert.EqualValues(t, 1, one.changes("ref-1"))
+		close(end)
+		stop()
+		stopOther()
+	})
+}
+
+// An order that has not changed for a day is read every six hours. But a read that failed is repeated soon.
+func TestFailedReadIsRepeatedSoon(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(p.db.followBookings)
+		p.Booked("ref-1")
+		time.Sleep(26 * time.Hour)
+		p.Inject(bookingstest.NoPoll)
+		stop := p.Work()
+		time.Sleep(time.Minute)
+		p.ClearFaults()
+		p.ConfirmOrder("ref-1")
+		time.Sleep(6 * time.Minute)
+		assert.EqualValues(t, 1, p.changes("ref-1"))
+		stop()
+	})
+}
+
+// Cancel ends with BookTimeout: from then on workers take it for one that has ended.
+func TestCancelEndsWithItsTimeout(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Booked("ref-1")
+		var took atomic.Int64
+		base := p.Server.Client().Transport
+		p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, "/cancel") {
+				return base.RoundTrip(r)
+			}
+			start := time.Now()
+			<-r.Context().Done()
+			took.Store(int64(time.Since(start)))
+			return nil, r.Context().Err()
+		}))
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stop := processOf(p.db, p.World).Work()
+		time.Sleep(time.Minute)
+		stop()
+		assert.InDelta(t, 10*time.Second, took.Load(), float64(time.Second))
+	})
+}
+
+// An order whose row has ended is followed again when its reference is booked again.
+func TestEndedOrderIsFollowedAgain(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	require.NoError(t, p.Unfollow(t.Context(), "ref-1"))
+	p.db.exec(t, `DELETE FROM hotelstays_journal`)
+	require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+	p.MustSend("ref-1")
+	p.ConfirmOrder("ref-1")
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	p.Work()
+	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
 }

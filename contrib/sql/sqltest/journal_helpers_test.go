@@ -108,9 +108,13 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 // process is a process with a journal.
 type process struct {
 	*bookingstest.World[*sql.Tx]
-	*hotelstayssql.Journal
-	db *database
+	*durable.Engine[*sql.Tx]
+	Journal *hotelstayssql.Journal
+	db      *database
 }
+
+// Work lets the process work.
+func (p *process) Work() (stop func()) { return p.World.Work() }
 
 // newProcess creates the caller's table, and starts a sandbox and a process.
 func newProcess(t testing.TB, db *database, change journalOptions, config ...hotelstaystest.Config) *process {
@@ -120,7 +124,8 @@ func newProcess(t testing.TB, db *database, change journalOptions, config ...hot
 }
 
 func processOf(db *database, w *bookingstest.World[*sql.Tx]) *process {
-	return &process{w, w.Bookings.(*hotelstayssql.Journal), db}
+	journal := w.Bookings.(*hotelstayssql.Journal)
+	return &process{w, journal.Engine, journal, db}
 }
 
 // inProcess is inDatabase with a process.

@@ -212,7 +212,7 @@ func TestSlowPollsStayWithinTheLease(t *testing.T) {
 		}
 		stop()
 		assert.EqualValues(t, many, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
-		assert.Equal(t, 2*many-1, p.polls(), "a lease has time for a poll for all that are left, and one for the first")
+		assert.Equal(t, 1+many, p.polls(), "one for all, and then each on a worker of its own")
 	})
 }
 
@@ -329,7 +329,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ran := make(chan error)
-		go func() { ran <- p.Run(ctx) }()
+		go func() { ran <- p.Journal.Run(ctx) }()
 		found := func() int64 { return p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) }
 		time.Sleep(2 * time.Minute)
 		assert.EqualValues(t, 2, found())
@@ -426,5 +426,47 @@ func TestFrozenBookOpensARoundThatWasRefused(t *testing.T) {
 		answer.Release()
 		require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(<-ended))
 		assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
+	})
+}
+
+// A process polls to the end of the recovery by itself, and is frozen before it stores the absence. The booking
+// begins again meanwhile: what the frozen process stores leaves the next round alone.
+func TestFrozenAbsenceLeavesTheNextRoundAlone(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		const limit = 11 * time.Minute
+		frozen := make(chan struct{})
+		client, err := bookingstest.Plan{URL: p.URL, AppKey: p.AppKey, AppSecret: p.AppSecret}.Client(p.Server.Client().Transport,
+			hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil)),
+			hotelstays.WithObserver(hotelstays.Observer{HelperEnd: func(_ context.Context, info hotelstays.CallInfo) {
+				if info.Operation == "BookAndRecover" {
+					close(frozen)
+					time.Sleep(3 * time.Minute)
+				}
+			}}))
+		require.NoError(t, err)
+		first := p.World.Another(func(o *bookingstest.Options[*sql.Tx]) { o.Client, o.BookTimeout = client, limit })
+		p.Begin("ref-1")
+		p.Inject(bookingstest.BookLost)
+		sent := make(chan error, 1)
+		go func() { _, err := first.Send(t.Context(), "ref-1"); sent <- err }()
+		<-frozen
+		time.Sleep(90 * time.Second) // BookBy has passed
+		other := p.World.Another(func(o *bookingstest.Options[*sql.Tx]) { o.BookTimeout = limit })
+		require.NoError(t, other.Abandon(t.Context(), "ref-1"))
+		require.NoError(t, other.BeginAlone(p.Request("ref-1")))
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Minute})
+		again := make(chan *hotelstays.BookingOutcome, 1)
+		go func() {
+			outcome, err := other.Send(t.Context(), "ref-1", hotelstays.WithTimeout(limit))
+			assert.NoError(t, err)
+			again <- outcome
+		}()
+		time.Sleep(time.Second)
+		before := p.Fleet.Stored("ref-1")
+		require.ErrorAs(t, <-sent, new(*hotelstays.OutcomeUnknownError))
+		assert.Equal(t, before, p.Fleet.Stored("ref-1"))
+		assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-1"))
+		assert.Equal(t, durable.EndingFound, durable.EndingOf(<-again))
+		assert.Equal(t, 1, p.Row("ref-1").Ended)
 	})
 }

@@ -79,9 +79,9 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 		assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
 	}
 	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
-	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "no-tx"}), "tx and")
+	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "no-tx"}), "tx is nil")
 	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
-	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), nil))
+	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), func(r *durable.CancelRequest) { r.PlatformReferenceNo = "of an order" }))
 }
 
 // After a change of the credential or the base URL nobody may be polling for the open bookings.
@@ -92,7 +92,8 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 		log := make(logLines, 10)
 		other := *p.World
 		var err error
-		other.Options.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")})
+		other.Options.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")},
+			hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}}}))
 		require.NoError(t, err)
 		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, log.receive)
 		for _, account := range []string{"\x00", "\xff"} {
@@ -142,6 +143,10 @@ func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
 	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, although the caller commits")
 	p.MustSend("ref-1")
 	assert.Empty(t, look())
+	p.Begin("ref-2")
+	require.NotEmpty(t, p.sealed("ref-2"))
+	require.NoError(t, p.Abandon(t.Context(), "ref-2"))
+	assert.Empty(t, p.sealed("ref-2"), "nobody sends it any more")
 }
 
 func TestRowsEditedByHand(t *testing.T) {
@@ -232,7 +237,7 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 		require.ErrorAs(t, err, &newer)
 		_, err = p.Book(t.Context(), p.Request("ref-2"))
 		require.ErrorAs(t, err, &newer)
-		require.ErrorAs(t, p.Run(t.Context()), &newer)
+		require.ErrorAs(t, p.Journal.Run(t.Context()), &newer)
 		assert.Zero(t, p.Ledger().Count(hotelstays.OpBook))
 
 		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
@@ -274,4 +279,13 @@ func TestListOfOpenBookings(t *testing.T) {
 	for range p.List(t.Context()) {
 		break
 	}
+
+	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte("{"))
+	n := 0
+	for _, err := range p.List(t.Context()) {
+		require.Error(t, err)
+		n++
+		require.LessOrEqual(t, n, 251, "each row once, although pages of them are unreadable")
+	}
+	assert.Equal(t, 251, n)
 }

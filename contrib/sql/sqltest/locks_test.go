@@ -264,3 +264,35 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 		})
 	}
 }
+
+// The caller's transaction has a snapshot from before the other cancellation.
+func TestCancelTxBehindASnapshot(t *testing.T) {
+	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
+		db.createTables(t)
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer func() { _ = tx.Rollback() }()
+		var n int
+		require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM hotelstays_cancels`).Scan(&n))
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		err = p.CancelTx(t.Context(), tx, durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: p.Offer.SessionID})
+		assert.ErrorIs(t, err, durable.ErrAlreadyCancelling)
+	})
+}
+
+// A process that is frozen has locked the row of a booking: CancelTx does not wait for it.
+func TestCancelTxWaitsForNoBooking(t *testing.T) {
+	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
+		db.createTables(t)
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer func() { _ = tx.Rollback() }()
+		_, err = tx.ExecContext(t.Context(), `UPDATE hotelstays_journal SET fence = fence + 1`)
+		require.NoError(t, err)
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+	})
+}

@@ -98,6 +98,11 @@ var restartVariables = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "HOTELSTAYS_POSTGRES_RESTART", hotelstayssql.MySQL: "HOTELSTAYS_MARIADB_RESTART",
 }
 
+// idleTransactions end the caller's own transactions in a process that is frozen, as the documentation advises.
+var idleTransactions = map[hotelstayssql.Dialect]string{
+	hotelstayssql.PostgreSQL: "&idle_in_transaction_session_timeout=20000", hotelstayssql.MySQL: "&idle_transaction_timeout=20",
+}
+
 // A booking of the journal is never lost and never made twice, and the caller's row is true,
 // whatever happens to requests, answers, processes and the database. HOTELSTAYS_CHAOS_SEED sets
 // the seed of faults and kills.
@@ -120,6 +125,7 @@ func TestProcessesDie(t *testing.T) {
 		fleet := fleet
 		part := db.part()
 		part.Plan = p.Plan()
+		part.DSN += idleTransactions[db.dialect]
 		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part) }
 		fleet.Hurry = func(ctx context.Context, d time.Duration) {
 			_ = journaltest.PassTime(ctx, db.DB, db.dialect, haste*d, journaltest.PollsOnly) // the database may be restarting

@@ -28,7 +28,7 @@ func TestTokenStore(t *testing.T) {
 	})
 }
 
-const tokenKey = "https://host.example ticket:the-app-key"
+const tokenKey = "https://host.example a-hash"
 
 func newTokens(t *testing.T, db *database, change ...func(*hotelstayssql.TokenStoreOptions)) *hotelstayssql.TokenStore {
 	t.Helper()

@@ -87,21 +87,33 @@ func (g *graph) circle() int32 {
 
 // Now is what can be seen of a state from outside.
 type Now struct {
-	Ending    durable.Ending
-	Delivered int // in this round
-	Orders    int // that exist
+	Booking   durable.Ending
+	Delivered int // outcomes of this round
+	Orders    int // of Book
+	Cancel    durable.CancelEnding
+	Cancelled int    // what OnCancel has received of this cancellation
+	Order     string // the HotelConfirmNo and the status of the order as the caller knows it
 }
 
-// Paths returns paths from the beginning of a booking to its end. Together they have each step that
-// keep returns true for, from each phase of the booking, and with the other worker at each of its own
+func (m *model) now(s state) Now {
+	n := Now{Booking: m.facts[s.rows[booking]].booking.Ending, Delivered: int(s.delivered), Orders: s.orders(),
+		Cancel: m.facts[s.rows[cancel]].cancel.Ending, Cancelled: int(s.ended)}
+	if s.seen > 0 {
+		o := orderOf(int(s.slot), s.seen)
+		n.Order = fmt.Sprint(o.HotelConfirmNo, " ", o.Status)
+	}
+	return n
+}
+
+// Paths returns paths from the beginning of a booking to the end of everything. Together they have each step
+// that keep returns true for, from each phase of the rows, and with the other worker at each of its own
 // steps. Call it in a bubble, as Search.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {
 		m.next(s, func(step Step, to state) {
 			if keep(step) {
-				ending := m.rows[to.row].Ending
-				step.Now = Now{ending, int(to.delivered), to.orders()}
+				step.Now = m.now(to)
 				yield(step, to)
 			}
 		})
@@ -135,16 +147,22 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 
 // transition is what a path covers.
 type transition struct {
-	phase       durable.Phase
-	mine, other does
+	words       [kinds]string
+	mine, other what
 	do          string
 }
 
 func (m *model) transition(s state, step Step) transition {
-	do, _, _ := strings.Cut(step.Do, " by ")
-	t := transition{phase: m.rows[s.row].Phase(timeOf(0)), do: do}
-	if w := step.Worker; w >= 0 {
-		t.mine, t.other = s.workers[w].does, s.workers[1-w].does
+	t := transition{do: step.Do}
+	if step.Worker < 0 {
+		t.do, _, _ = strings.Cut(step.Do, " by ")
+	} else {
+		t.mine, t.other = m.results[s.workers[step.Worker].history].what, m.results[s.workers[1-step.Worker].history].what
+	}
+	for k, n := range s.rows {
+		if n != 0 {
+			t.words[k] = m.word(n, 0)
+		}
 	}
 	return t
 }

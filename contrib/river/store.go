@@ -1,0 +1,228 @@
+// The store of the engine: River's table.
+//
+// River itself never changes a job's arguments, and completes a job only while a worker runs it. Here a
+// booking makes progress between runs, and Send completes its job as well.
+//
+// JSON is passed as a string with its type in the SQL, so that every query mode of pgx can
+// encode it, also those for PgBouncer.
+
+package hotelstaysriver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// store is a durable.Store.
+type store struct {
+	pool             *pgxpool.Pool
+	river            *river.Client[pgx.Tx] // only inserts
+	queue            string
+	table, stateType string
+	account          string
+	idle             time.Duration // how long a transaction may be idle
+}
+
+// nameIn returns the name of a table or type in a schema.
+func nameIn(schema, name string) string {
+	if schema == "" {
+		return pgx.Identifier{name}.Sanitize()
+	}
+	return pgx.Identifier{schema, name}.Sanitize()
+}
+
+// liveStates are the states of a job that has not ended.
+var liveStates = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+	rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}
+
+// queueOf returns the queue of a kind. An older version has put all kinds into the queue of bookings.
+func (s *store) queueOf(kind durable.Kind) string {
+	switch kind {
+	case durable.KindCancel:
+		return s.queue + "_cancel"
+	case durable.KindOrder:
+		return s.queue + "_order"
+	}
+	return s.queue
+}
+
+// InTx makes the commit wait for the disk, also if synchronous_commit is off. The log is written in order, so
+// what the caller has committed before is on disk then, too.
+//
+// PostgreSQL ends the transaction when it is idle for too long. A function of the caller that hangs, or a
+// machine that has vanished, would keep the lock on its job for hours by TCP's defaults, and River's rescuer
+// and scheduler wait for that lock.
+func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
+	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
+		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(ctx, tx) })
+}
+
+// Insert inserts a job. The latest job before it, which has ended, is not locked: whoever has locked that may
+// wait for the new one.
+func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
+	if err := check(tx, row.Reference); err != nil {
+		return nil, err
+	}
+	opts := &river.InsertOpts{
+		MaxAttempts: math.MaxInt16, // River discards a job after its last attempt; snoozeFailure saves attempts
+		Queue:       s.queueOf(row.Kind),
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
+	}
+	if row.Due.After(time.Now()) { // such a job waits for River's scheduler, which runs every five seconds
+		opts.ScheduledAt = row.Due
+	}
+	inserted, err := s.river.InsertTx(ctx, tx, s.args(row), opts)
+	if err != nil {
+		return nil, err
+	}
+	if inserted.UniqueSkippedAsDuplicate {
+		return s.Lock(ctx, tx, row.Kind, row.Reference)
+	}
+	row.Version = version{id: inserted.Job.ID}
+	if before, err = s.latest(ctx, tx, row.Kind, row.Reference, inserted.Job.ID, ""); before != nil {
+		before.Life = durable.Over // also if it has ended since the snapshot of tx
+	}
+	return before, err
+}
+
+func (s *store) args(row *durable.Row) args {
+	return args{row.Reference, s.account, row.Sealed, row.Kind, row.State}
+}
+
+func check(tx pgx.Tx, reference string) error {
+	if strings.ContainsRune(reference, 0) {
+		return fmt.Errorf("customerReferenceNo is %q; PostgreSQL cannot store the character NUL", reference)
+	}
+	if tx == nil {
+		return errors.New("tx is nil; pass the transaction of your own row")
+	}
+	return nil
+}
+
+// Lock locks the live job of a reference, or else the last one.
+func (s *store) Lock(ctx context.Context, tx pgx.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	if err := check(tx, reference); err != nil {
+		return nil, err
+	}
+	for ended := any(nil); ; {
+		row, err := s.latest(ctx, tx, kind, reference, 0, "FOR UPDATE")
+		if err != nil || row == nil || row.Life == durable.Open || row.Version == ended {
+			return row, err
+		}
+		ended = row.Version // another job may have been inserted while this call waited for the lock: look again
+	}
+}
+
+// Look returns the live job of a reference, or else the last one.
+func (s *store) Look(ctx context.Context, tx pgx.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	if err := check(tx, reference); err != nil {
+		return nil, err
+	}
+	return s.latest(ctx, tx, kind, reference, 0, "")
+}
+
+// Read is Look without a transaction.
+func (s *store) Read(ctx context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
+	return s.latest(ctx, s.pool, kind, reference, 0, "")
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// endingOf is where the ending of a booking is. It is not among the arguments, so that a person can retry the
+// job. A job that River has cancelled or discarded has none.
+const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
+	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
+
+// find returns jobs of a kind whose arguments contain others. The condition may use $3.
+func (s *store) find(ctx context.Context, q querier, kind durable.Kind, contained map[string]string,
+	condition string, arg any) ([]durable.Row, error) {
+	contained["account"] = s.account
+	wanted, err := json.Marshal(contained)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.Query(ctx, `SELECT id, state::text, attempted_at, scheduled_at, finalized_at, args || `+endingOf+`, args ->> 'reference'
+		FROM `+s.table+` WHERE args @> $1::jsonb AND kind = $2 AND `+condition, string(wanted), args{kind: kind}.Kind(), arg)
+	if err != nil {
+		return nil, fmt.Errorf("reading jobs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(of pgx.CollectableRow) (durable.Row, error) {
+		var job rivertype.JobRow
+		var reference string
+		err := of.Scan(&job.ID, &job.State, &job.AttemptedAt, &job.ScheduledAt, &job.FinalizedAt, &job.EncodedArgs, &reference)
+		row, _ := rowOf(kind, &job)
+		row.Reference = reference
+		return *row, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading jobs: %w", err)
+	}
+	return found, nil
+}
+
+// latest returns the live job of a reference, or else the last one, but not the job with the id except. lock
+// ends the statement.
+func (s *store) latest(ctx context.Context, q querier, kind durable.Kind, reference string, except int64,
+	lock string) (*durable.Row, error) {
+	rows, err := s.find(ctx, q, kind, map[string]string{"reference": reference},
+		`id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock, except)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// List returns live jobs.
+func (s *store) List(ctx context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
+	return s.find(ctx, s.pool, kind, map[string]string{}, `finalized_at IS NULL AND (args ->> 'reference') COLLATE "C" > $3
+		ORDER BY (args ->> 'reference') COLLATE "C" LIMIT `+fmt.Sprint(limit), after)
+}
+
+// Save stores a row in its job. A live job that nobody runs is available when it is due; one that was
+// cancelled is live again. River's rescuer leaves a running job to its worker for longer.
+func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
+	text, err := json.Marshal(s.args(row))
+	if err != nil {
+		return err
+	}
+	of, _ := row.Version.(version)
+	params := []any{of.id, string(text)}
+	set := `args = $2::jsonb, attempted_at = now()`
+	switch {
+	case row.Life != durable.Open:
+		set = `args = CASE kind WHEN 'hotelstays_booking' THEN $2::jsonb - 'ending' ELSE $2::jsonb END, finalized_at = now(),
+			state = (CASE $2::jsonb ->> 'ending' WHEN 'abandoned' THEN 'cancelled' ELSE 'completed' END)::` + s.stateType + `,
+			metadata = metadata || jsonb_strip_nulls(jsonb_build_object('hotelstays_ending', $2::jsonb -> 'ending'))`
+	case !row.Busy:
+		set = `args = $2::jsonb, state = 'available', scheduled_at = $3, finalized_at = NULL,
+			metadata = metadata - 'cancel_attempted_at' - 'hotelstays_ending'`
+		params = append(params, row.Due)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE `+s.table+` SET `+set+` WHERE id = $1`, params...); err != nil {
+		return fmt.Errorf("storing a job: %w", err)
+	}
+	return nil
+}
+
+// Failed returns the error of a call.
+func (s *store) Failed(call string, err error) error {
+	return fmt.Errorf("hotelstaysriver: %s: %w", call, err)
+}

@@ -1,0 +1,319 @@
+// The rows of the journal: a table for each kind.
+
+package hotelstayssql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// journalStore is the database of an Engine, and its Queue.
+type journalStore struct {
+	db      database
+	account []byte
+	fits    atomic.Bool // the tables were seen to fit this program
+}
+
+var (
+	_ durable.Store[*sql.Tx] = (*journalStore)(nil)
+	_ durable.Queue          = (*journalStore)(nil)
+)
+
+// table says where the rows of a kind are.
+type table struct{ name, state, sealed string }
+
+var tables = map[durable.Kind]table{
+	durable.KindBooking: {"hotelstays_journal", "booking", "request"},
+	durable.KindCancel:  {"hotelstays_cancels", "state", "NULL"},
+	durable.KindOrder:   {"hotelstays_orders", "state", "NULL"},
+}
+
+// query returns a SELECT of rows. The fence of a row changes with every write.
+func (t table) query(where string) string {
+	return `SELECT reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name + ` WHERE account = ? AND ` + where
+}
+
+// scan reads a row, or returns nil if there is none.
+func scan(kind durable.Kind, scan func(...any) error) (*durable.Row, error) {
+	row := durable.Row{Kind: kind}
+	var reference []byte
+	var fence, due int64
+	err := scan(&reference, &fence, &row.Life, &due, &row.State, &row.Sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	row.Reference, row.Version, row.Due = string(reference), fence, time.UnixMicro(due).UTC()
+	return &row, err
+}
+
+// InTx calls f in a transaction.
+func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Context, *sql.Tx) error) error {
+	if err := s.checkTables(ctx); err != nil {
+		return err
+	}
+	switch once := func(tx *sql.Tx) error { return f(ctx, tx) }; {
+	case !guarded:
+		return s.db.inTx(ctx, once)
+	case grammars[s.db.dialect].unguard == "": // a transaction that has lost its writes does not commit
+		return s.db.inGuardedTx(ctx, once)
+	}
+	return s.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
+		var saved []durable.Row
+		if err := f(context.WithValue(ctx, savedKey{}, &saved), tx); err != nil {
+			return err
+		}
+		return s.stillWritten(ctx, tx, saved)
+	})
+}
+
+// savedKey is the key of the rows that a guarded transaction has saved.
+type savedKey struct{}
+
+// stillWritten returns errUndone if a transaction has lost its writes at a deadlock, and the caller's function
+// went on in another one.
+func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, saved []durable.Row) error {
+	for _, row := range saved {
+		var fence int64
+		err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT fence FROM `+tables[row.Kind].name+` WHERE account = ? AND reference = ?`),
+			s.account, []byte(row.Reference)).Scan(&fence)
+		if err == nil && fence != row.Version {
+			err = errUndone
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTables refuses tables of another version, until it has seen ones that fit.
+func (s *journalStore) checkTables(ctx context.Context) error {
+	if s.fits.Load() {
+		return nil
+	}
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := checkSchema(ctx, conn, s.db.dialect); err != nil {
+		return err
+	}
+	s.fits.Store(true)
+	return nil
+}
+
+// Insert stores a new row.
+func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row) (before *durable.Row, err error) {
+	if err := s.check(tx, row.Reference); err != nil {
+		return nil, err
+	}
+	t, fence := tables[row.Kind], newID()
+	columns := `account, reference, fence, live, due, ` + t.state
+	values := []any{s.account, []byte(row.Reference), fence, row.Life, micros(row.Due), row.State}
+	if row.Kind == durable.KindBooking {
+		columns, values = columns+`, `+t.sealed, append(values, row.Sealed)
+	}
+	_, err = s.db.dialect.exec(ctx, tx, `INSERT INTO `+t.name+` (`+columns+`) VALUES (`+list("?", len(values))+`)
+		{conflict account, reference} fence = `+t.name+`.fence`, values...)
+	if err != nil {
+		return nil, err
+	}
+	// How many rows an upsert reports depends on the driver's settings.
+	stored, err := s.find(ctx, tx, row.Kind, row.Reference)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored == nil:
+		return nil, errUndone
+	case stored.Version == fence:
+		row.Version = fence
+		return nil, nil
+	}
+	row.Version = stored.Version
+	return stored, nil
+}
+
+func (s *journalStore) check(tx *sql.Tx, reference string) error {
+	if tx == nil {
+		return errors.New("tx is nil; pass the transaction of your own row")
+	}
+	return checkReference(reference)
+}
+
+// Lock locks a row. On SQLite a write locks all: a transaction that begins with a read cannot always write.
+func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	if err := s.check(tx, reference); err != nil {
+		return nil, err
+	}
+	if grammars[s.db.dialect].lock == "" {
+		_, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[kind].name+` SET fence = fence WHERE account = ? AND reference = ?`,
+			s.account, []byte(reference))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.find(ctx, tx, kind, reference)
+}
+
+// find returns a row, and locks it where locks are those of rows.
+func (s *journalStore) find(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	return s.findIn(ctx, tx, kind, reference, grammars[s.db.dialect].lock)
+}
+
+// Look returns a row. On SQLite it is Lock, because the caller's transaction has to write before it reads.
+func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	if grammars[s.db.dialect].lock == "" {
+		return s.Lock(ctx, tx, kind, reference)
+	}
+	if err := s.check(tx, reference); err != nil {
+		return nil, err
+	}
+	return s.findIn(ctx, tx, kind, reference, "")
+}
+
+// Read returns a row.
+func (s *journalStore) Read(ctx context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
+	return s.findIn(ctx, s.db, kind, reference, "")
+}
+
+func (s *journalStore) findIn(ctx context.Context, in interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, kind durable.Kind, reference, lock string) (*durable.Row, error) {
+	return scan(kind, in.QueryRowContext(ctx, s.db.dialect.sql(tables[kind].query(`reference = ? `+lock)), s.account, []byte(reference)).Scan)
+}
+
+// Save stores a row.
+func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) error {
+	t := tables[row.Kind]
+	assignments, values := `live = ?, due = ?, `+t.state+` = ?`, []any{row.Life, micros(row.Due), row.State}
+	if row.Kind == durable.KindBooking {
+		assignments, values = assignments+`, `+t.sealed+` = ?`, append(values, row.Sealed)
+	}
+	if err := s.update(ctx, tx, row, assignments, values...); err != nil {
+		return err
+	}
+	if saved, ok := ctx.Value(savedKey{}).(*[]durable.Row); ok {
+		*saved = append(slices.DeleteFunc(*saved, func(r durable.Row) bool { return r.Kind == row.Kind && r.Reference == row.Reference }), *row)
+	}
+	return nil
+}
+
+// errChanged: the row is not as it was read.
+var errChanged = errors.New("the row has changed since it was read")
+
+// update updates a row, if it has not changed since it was read.
+func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row, assignments string, values ...any) error {
+	fence, _ := row.Version.(int64)
+	done, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[row.Kind].name+` SET fence = fence + 1, `+assignments+
+		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, s.account, []byte(row.Reference), fence)...)
+	if err != nil {
+		return err
+	}
+	if rows, err := done.RowsAffected(); err != nil || rows == 0 {
+		return cmp.Or(err, errChanged)
+	}
+	row.Version = fence + 1
+	return nil
+}
+
+// List returns open rows in the order of their references.
+func (s *journalStore) List(ctx context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
+	return s.page(ctx, kind, `reference > ? ORDER BY reference`, []byte(after), limit)
+}
+
+// Due returns open rows in the order in which they are due.
+func (s *journalStore) Due(ctx context.Context, kind durable.Kind, at time.Time, limit int) ([]durable.Row, error) {
+	return s.page(ctx, kind, `due <= ? ORDER BY due`, micros(at), limit)
+}
+
+func (s *journalStore) page(ctx context.Context, kind durable.Kind, condition string, value any,
+	limit int) (page []durable.Row, err error) {
+	query := tables[kind].query(`live = 1 AND ` + condition + ` LIMIT ` + fmt.Sprint(limit))
+	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(query), s.account, value)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		row, err := scan(kind, rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, *row)
+	}
+	return page, rows.Err()
+}
+
+// Postpone sets when rows are due. It leaves out rows that another transaction has locked, whose process may be
+// frozen.
+func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
+	due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	err = s.db.inTx(ctx, func(tx *sql.Tx) error {
+		postponed = nil
+		free, err := s.unlocked(ctx, tx, rows)
+		for _, row := range free {
+			row.Due = due(row)
+			switch err := s.update(ctx, tx, &row, `due = ?`, micros(row.Due)); {
+			case err == nil:
+				postponed = append(postponed, row)
+			case !errors.Is(err, errChanged):
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return postponed, nil
+}
+
+// unlocked locks rows of one kind, and returns those that no other transaction has locked.
+func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.Row) (free []durable.Row, err error) {
+	lock := grammars[s.db.dialect].lock
+	if lock == "" {
+		return rows, nil
+	}
+	args := []any{s.account}
+	for _, row := range rows {
+		args = append(args, []byte(row.Reference))
+	}
+	found, err := tx.QueryContext(ctx, s.db.dialect.sql(`SELECT reference FROM `+tables[rows[0].Kind].name+
+		` WHERE account = ? AND reference IN (`+list("?", len(rows))+`) `+lock+` SKIP LOCKED`), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		var reference string
+		if err := found.Scan(&reference); err != nil {
+			return nil, err
+		}
+		free = append(free, rows[slices.IndexFunc(rows, func(row durable.Row) bool { return row.Reference == reference })])
+	}
+	return free, found.Err()
+}
+
+// Failed returns the error of a call, and what to do about it if that is known.
+func (s *journalStore) Failed(call string, err error) error { return s.db.failed(err, "%s", call) }
+
+// micros returns a time as it is stored.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	return t.UnixMicro()
+}

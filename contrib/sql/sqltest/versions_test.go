@@ -1,0 +1,128 @@
+package sqltest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// asBefore makes the rows of the tables those of a version without rounds and identities.
+func (p *process) asBefore() {
+	p.Helper()
+	ring, err := keyring.New([]types.Secret{bookingstest.Key})
+	require.NoError(p, err)
+	for table, column := range map[string]string{"hotelstays_journal": "booking", "hotelstays_cancels": "state", "hotelstays_orders": "state"} {
+		rows, err := p.db.QueryContext(p.Context(), `SELECT reference, `+column+` FROM `+table)
+		require.NoError(p, err)
+		states := map[string]map[string]any{}
+		for rows.Next() {
+			var reference, text []byte
+			require.NoError(p, rows.Scan(&reference, &text))
+			state := map[string]any{}
+			require.NoError(p, json.Unmarshal(text, &state))
+			states[string(reference)] = state
+		}
+		require.NoError(p, rows.Err())
+		for reference, state := range states {
+			for _, name := range []string{"round", "orderNo", "platformReferenceNo", "checkOut", "missingSince", "other", "accepted", "nothing"} {
+				if name != "checkOut" || table == "hotelstays_orders" {
+					delete(state, name)
+				}
+			}
+			if table == "hotelstays_orders" {
+				order, err := p.Options.Client.FindOrder(p.Context(), reference)
+				require.NoError(p, err)
+				plain, err := json.Marshal(order)
+				require.NoError(p, err)
+				state["seen"], err = ring.Seal("followed order "+state["fingerprint"].(string)+" "+reference, plain)
+				require.NoError(p, err)
+			}
+			text, err := json.Marshal(state)
+			require.NoError(p, err)
+			p.db.exec(p, `UPDATE `+table+` SET `+column+` = ? WHERE reference = ?`, text, []byte(reference))
+		}
+	}
+}
+
+// What the version before has left in flight goes on: bookings that wait, are polled for and begin again,
+// cancellations that wait and whose answer was lost, and orders that are followed.
+func TestRowsOfTheVersionBefore(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("followed", "cancelled", "standing")
+	p.Begin("waiting")
+	p.SendUnknown("polled", bookingstest.BookMade)
+	p.SendUnknown("lost", bookingstest.BookLost)
+	p.Begin("begins again")
+	p.Inject(bookingstest.BookRefused)
+	p.MustSend("begins again")
+	require.NoError(t, p.CancelAlone("cancelled", nil))
+	require.NoError(t, p.CancelAlone("lost", nil))
+	p.asBefore()
+	assert.NotContains(t, string(p.db.state(t, "hotelstays_orders", "followed")), "platformReferenceNo")
+	before := p.polls()
+	p.Work()
+	p.Eventually("orders are read", func() bool { return p.polls() > before })
+	assert.Zero(t, p.changes("followed"), "nothing has changed but the version")
+	p.ConfirmOrder("followed")
+	require.NoError(t, p.Wake(t.Context(), "followed"))
+	p.Eventually("a change is delivered", func() bool { return p.changes("followed") == 1 })
+	p.MustSend("waiting")
+	p.HasState("polled", durable.EndingFound, time.Minute)
+	p.HasState("lost", durable.EndingAbsent, time.Minute)
+	p.CancelEnds("cancelled", durable.CancelDone, 1, time.Minute)
+	p.CancelEnds("lost", durable.CancelRefused, 1, 10*time.Second)
+	require.NoError(t, p.BeginAlone(p.Request("begins again")))
+	assert.Equal(t, 2, p.Fleet.Stored("begins again").Round)
+	assert.ErrorIs(t, p.BeginAlone(p.Request("polled")), durable.ErrAlreadyBooked)
+	require.NoError(t, p.CancelAlone("standing", nil))
+	p.CancelEnds("standing", durable.CancelDone, 1, time.Minute)
+	assert.Equal(t, 2, p.Ledger().Count(hotelstays.OpCancel))
+}
+
+// A newer version may add a field to types.Order. What this version does not know is no change, and what it
+// stores is none to the newer one.
+func TestFieldsThatOneVersionKnowsAreNoChange(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	ring, err := keyring.New([]types.Secret{bookingstest.Key})
+	require.NoError(t, err)
+	var f durable.Followed
+	require.NoError(t, json.Unmarshal(p.db.state(t, "hotelstays_orders", "ref-1"), &f))
+	place := "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
+	plain, err := ring.Open(place, f.Seen)
+	require.NoError(t, err)
+	for says, change := range map[string]*strings.Replacer{
+		"a newer version knows more": strings.NewReplacer(`"checkIn":`, `"isNew":{"a":1},"checkIn":`),
+		"an older version knew less": strings.NewReplacer(`"statusRemark":`, `"isOld":`),
+	} {
+		f.Seen, err = ring.Seal(place, []byte(change.Replace(string(plain))))
+		require.NoError(t, err)
+		text, err := json.Marshal(f)
+		require.NoError(t, err)
+		p.db.exec(t, `UPDATE hotelstays_orders SET state = ?, due = 1`, text)
+		before, stop := p.polls(), p.Work()
+		p.Eventually("it is read", func() bool {
+			return p.polls() > before && p.db.number(t, `SELECT due FROM hotelstays_orders`) > time.Now().Add(time.Second).UnixMicro()
+		})
+		stop()
+		assert.Zero(t, p.changes("ref-1"), says)
+	}
+}
+
+// state returns what a row of a table says.
+func (d *database) state(t *testing.T, table, reference string) (text []byte) {
+	require.NoError(t, d.QueryRowContext(t.Context(), `SELECT state FROM `+table+` WHERE reference = ?`, []byte(reference)).Scan(&text))
+	return text
+}

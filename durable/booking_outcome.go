@@ -1,0 +1,83 @@
+// How a booking ends.
+
+package durable
+
+import (
+	"errors"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// Ending is how a booking has ended, as a word to store.
+type Ending string
+
+const (
+	// EndingFound: the order exists.
+	EndingFound Ending = "found"
+	// EndingReused: an order exists under the reference, but not the expected one.
+	EndingReused Ending = "reused"
+	// EndingAbsent: the recovery found no order.
+	EndingAbsent Ending = "absent"
+	// EndingFailed: there is no order, because Book was refused or not sent.
+	EndingFailed Ending = "failed"
+	// EndingAbandoned: a person gave the booking up. There is no outcome.
+	EndingAbandoned Ending = "abandoned"
+)
+
+// HasOrder reports whether there is an order under the reference.
+func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
+
+// EndingOf returns the ending of a final outcome, which is found or absent, or "" for another one.
+func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
+	switch {
+	case outcome == nil:
+	case outcome.State == hotelstays.BookingFound && outcome.Err != nil:
+		return EndingReused
+	case outcome.State == hotelstays.BookingFound:
+		return EndingFound
+	case outcome.State == hotelstays.BookingAbsent && outcome.Err != nil:
+		return EndingFailed
+	case outcome.State == hotelstays.BookingAbsent:
+		return EndingAbsent
+	}
+	return ""
+}
+
+// known returns a final outcome, or nil while nothing is known.
+func (b Booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+	if isUnknown(err) {
+		return nil
+	}
+	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
+	if outcome != nil {
+		final.State, final.Order, final.Changes, final.Recovery = outcome.State, outcome.Order, outcome.Changes, outcome.Recovery
+	}
+	if reused, ok := errors.AsType[*hotelstays.ReferenceReusedError](err); ok {
+		final.State, final.Order, final.Err = hotelstays.BookingFound, reused.Order, err
+		return final
+	}
+	if err != nil || final.State != hotelstays.BookingFound && final.State != hotelstays.BookingAbsent {
+		return nil
+	}
+	return final
+}
+
+func isUnknown(err error) bool {
+	_, unknown := errors.AsType[*hotelstays.OutcomeUnknownError](err)
+	return unknown
+}
+
+// Unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
+// the results of BookAndRecover.
+func (b Booking) Unknown(outcome *hotelstays.BookingOutcome, err error) error {
+	if err == nil && outcome != nil {
+		err = outcome.Err
+	}
+	if err == nil {
+		err = errors.New("no poll has shown whether there is an order")
+	}
+	if isUnknown(err) {
+		return err
+	}
+	return &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: b.Recovery.CustomerReferenceNo, Err: err}
+}

@@ -1,0 +1,432 @@
+// The Engine: what callers of every store use.
+
+package durable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	defaultBookTimeout  = 2 * time.Minute
+	defaultMaxWorkers   = 10
+	defaultPollInterval = time.Second
+
+	// storeTimeout bounds the transaction after Book or Cancel, when the caller's ctx may have ended.
+	storeTimeout = 10 * time.Second
+	// busyTimeout is how long Wake and Retry wait for a worker that has the row, and busyPause the pause
+	// between two looks.
+	busyTimeout = 5 * time.Second
+	busyPause   = 50 * time.Millisecond
+	// listPage bounds how many rows List has in memory at once.
+	listPage = 100
+)
+
+// Client is what an Engine needs of a *hotelstays.Client.
+type Client interface {
+	ValidateBook(*hotelstays.BookRequest, ...hotelstays.CallOption) error
+	NewBookingRecovery(*hotelstays.BookRequest, ...hotelstays.CallOption) *hotelstays.BookingRecovery
+	BookAndRecover(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	StepRecovery(context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	QueryOrders(context.Context, *hotelstays.QueryOrdersRequest, ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error)
+	Cancel(context.Context, *hotelstays.CancelRequest, ...hotelstays.CallOption) (*hotelstays.CancelResponse, error)
+	OrderStates() hotelstays.OrderStates
+}
+
+// Options configure an Engine, and so the stores that have one.
+type Options[Tx any] struct {
+	// Client sends Book and Cancel, and reads orders. Required.
+	Client Client
+	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
+	// the booking: what it does with tx is committed together with that, or not at all. If the
+	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
+	// be repeatable. It must be safe for concurrent use, and must not commit tx. In this
+	// database it must use tx alone: a second connection would wait for tx. It must return the error
+	// of each statement.
+	//
+	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
+	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
+	// not the expected one (BookingFound). Changes lists in which points the order differs from the
+	// expected one, such as its price. Recovery has the reference, and the session that Cancel needs.
+	//
+	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll of a worker. Return
+	// when it ends: a function that does not return keeps one worker of this process. The log names it.
+	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
+	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome. Only processes that
+	// use CancelTx need it. A process without it leaves cancellations to others.
+	//
+	// Ending and Err say how the cancellation ended. Cost is what it should have cost before it was sent,
+	// and ServiceFee is what the service says.
+	OnCancel func(ctx context.Context, tx Tx, cancellation *Cancellation) error
+	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
+	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
+	// It is called once for each change that a read shows, such as of the status or a HotelConfirmNo
+	// that comes later, in the transaction that stores the change. It is like OnOutcome otherwise.
+	// before is the order of OnOutcome, or of the last call. It is nil if no key of Keys decrypts it any
+	// more. OnOutcome may receive an order that is confirmed or cancelled already, and OnOrder does not
+	// receive that again: let both store an order by the same function.
+	//
+	// An order is read after a quarter of the time since its last change or Wake, but at least a
+	// minute and at most twelve hours later.
+	OnOrder func(ctx context.Context, tx Tx, before, after *types.Order) error
+	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
+	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
+	// decrypt.
+	Keys []types.Secret
+	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
+	// is allowed. Default: 2 minutes.
+	//
+	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
+	// booking of a process that died in Send waits as long for the first poll.
+	BookTimeout time.Duration
+	// MaxWorkers is how many steps this process makes at once. From four workers on, bookings, cancellations
+	// and followed orders share them so that each finds a worker when the others are many. Default: 10.
+	MaxWorkers int
+	// PollInterval is how often Run looks for what is due. Default: 1 second.
+	PollInterval time.Duration
+	// Logger receives warnings. Default: none.
+	Logger *slog.Logger
+	// Now is the clock. Default: time.Now. Tests may set another one.
+	Now func() time.Time
+}
+
+// Engine drives bookings, cancellations and followed orders through their phases, in the database of a
+// Store. It is a Bookings, and safe for concurrent use. Create it with NewEngine.
+type Engine[Tx any] struct {
+	opts     Options[Tx]
+	store    Store[Tx]
+	keys     *keyring.Ring
+	account  string // the fingerprint of the client's recoveries
+	watchers hotelstays.WakeHub
+	working  sync.Map      // of rowID: a worker of this process has the row
+	calls    sync.Map      // of *handlerCall: functions of the caller that have not returned
+	woken    chan struct{} // ends a pause of Run
+}
+
+// rowID is what identifies a row.
+type rowID struct {
+	kind      Kind
+	reference string
+}
+
+// NewEngine returns an Engine. It uses no connection. The error names every invalid option.
+func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
+	var problems []error
+	check := func(ok bool, problem string) {
+		if !ok {
+			problems = append(problems, errors.New(problem))
+		}
+	}
+	client, isClient := opts.Client.(*hotelstays.Client)
+	check(opts.Client != nil && (!isClient || client != nil), "the client is nil; create it with hotelstays.New")
+	check(opts.OnOutcome != nil, "OnOutcome is required")
+	check(opts.BookTimeout >= 0 && opts.MaxWorkers >= 0 && opts.PollInterval >= 0,
+		"BookTimeout, MaxWorkers and PollInterval must not be negative; 0 is the default")
+	keys, err := keyring.New(opts.Keys)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	opts.BookTimeout = cmp.Or(opts.BookTimeout, defaultBookTimeout)
+	opts.MaxWorkers = cmp.Or(opts.MaxWorkers, defaultMaxWorkers)
+	opts.PollInterval = cmp.Or(opts.PollInterval, defaultPollInterval)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.OnCancel != nil && len(opts.Client.OrderStates().Cancelled) == 0 {
+		opts.Logger.Warn("ServiceFacts.OrderStates.Cancelled is not set: if the answer to a Cancel is lost, " +
+			"its cancellation can stay open until the stay is over")
+	}
+	return &Engine[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1),
+		account: opts.Client.NewBookingRecovery(nil).Fingerprint}, nil
+}
+
+// Account returns the fingerprint of the client's environment and account, which a Store serves.
+func (e *Engine[Tx]) Account() string { return e.account }
+
+// delivery calls a function of the caller in the transaction that has stored its row.
+type delivery[Tx any] func(context.Context, Tx) error
+
+// pointer is a pointer to a state.
+type pointer[S any] interface {
+	*S
+	state
+}
+
+// read reads the state of a row.
+func read[S any, P pointer[S]](row *Row, account string) (s S, err error) {
+	err = readState(row, account, P(&s))
+	return s, err
+}
+
+// change locks a row, stores what next makes of its state, and calls then in the same transaction. next
+// returns errKeep to leave the row as it is. The error is ErrNotBegun if there is no row.
+func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id rowID, guarded bool,
+	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
+	err := e.store.InTx(ctx, guarded, func(ctx context.Context, tx Tx) error { return changeTx[S, P](ctx, e, tx, id, next) })
+	if errors.Is(err, errKeep) {
+		return nil
+	}
+	return err
+}
+
+func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, id rowID,
+	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
+	row, err := e.store.Lock(ctx, tx, id.kind, id.reference)
+	if err != nil {
+		return err
+	}
+	if row == nil {
+		return ErrNotBegun
+	}
+	before, err := read[S, P](row, e.account)
+	if err != nil {
+		return err
+	}
+	s := before
+	then, err := next(row, &s)
+	if err == nil {
+		err = row.setState(P(&before), P(&s))
+	}
+	if err == nil {
+		err = e.store.Save(ctx, tx, row)
+	}
+	if err == nil && then != nil {
+		err = then(ctx, tx)
+	}
+	return err
+}
+
+// insert stores a new row. replace is called with the row before, if there is one, and returns the state
+// to store over it.
+func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, row *Row, s S,
+	replace func(before *Row) (S, error)) error {
+	if err := row.setState(nil, P(&s)); err != nil {
+		return err
+	}
+	before, err := e.store.Insert(ctx, tx, row)
+	if err != nil || before == nil {
+		return err
+	}
+	if s, err = replace(before); err != nil {
+		return err
+	}
+	if before.Life == Open { // Insert has stored nothing
+		row = before
+	}
+	if err = row.setState(nil, P(&s)); err == nil {
+		err = e.store.Save(ctx, tx, row)
+	}
+	return err
+}
+
+// command changes a row for a webhook or a person. While a scheduler's worker has the row, it may have
+// asked the service too early, and command waits.
+func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id rowID, next func(*S) error) error {
+	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	for {
+		busy := false
+		err := change[S, P](ctx, e, id, false, func(row *Row, s *S) (delivery[Tx], error) {
+			if err := next(s); err != nil {
+				return nil, err
+			}
+			if busy = row.Busy; busy {
+				return nil, errKeep
+			}
+			return nil, nil
+		})
+		if err != nil || !busy {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return fmt.Errorf("a worker still has it; call again later: %w", ctx.Err())
+		}
+	}
+}
+
+// Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
+// OnCancel or OnOrder for the reference was committed in this process. Values that nobody has received
+// are one. Watch first, then look at your own row, and look again after each value. Another process
+// may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
+func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
+	return e.watchers.Watch(customerReferenceNo)
+}
+
+// List returns the open bookings of the client's account, in the order of their references. It reads
+// them in pages, without a transaction. Due is when a worker acts next, or until when a worker has the
+// booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person must look
+// at the booking.
+//
+// A row that somebody has changed by hand is an error that names its reference, and the list
+// continues. An error of the database ends it.
+func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
+	return func(yield func(Booking, error) bool) {
+		for after := ""; ; {
+			page, err := e.store.List(ctx, KindBooking, after, listPage)
+			if err != nil {
+				yield(Booking{}, e.failed(err, "List"))
+				return
+			}
+			for i := range page {
+				after = page[i].Reference
+				b, err := read[Booking](&page[i], e.account)
+				if err != nil {
+					b, err = Booking{}, e.failed(err, "List")
+				}
+				if !yield(b, err) {
+					return
+				}
+			}
+			if len(page) < listPage {
+				return
+			}
+		}
+	}
+}
+
+// Wake makes a worker read now what concerns a reference: the order of a booking, of a cancellation, and
+// an order that is followed. Call it from a webhook handler with the event's reference, but after the
+// transaction of the event: Wake writes in transactions of its own. Unknown and ended bookings, and those
+// that wait for Send, stay as they are, without an error.
+func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
+	defer e.wakeRun()
+	err := e.wakeBooking(ctx, customerReferenceNo)
+	if err == nil && e.opts.OnCancel != nil {
+		err = e.wakeCancel(ctx, customerReferenceNo)
+	}
+	if err == nil && e.opts.OnOrder != nil {
+		err = e.wakeOrder(ctx, customerReferenceNo)
+	}
+	return e.failed(err, "Wake: reference %q", customerReferenceNo)
+}
+
+// Retry makes a worker poll for a booking now. A booking that was abandoned opens again. Retry is refused
+// while the booking waits for Send. The error is ErrNotBegun if the booking has an outcome or is unknown.
+func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) error {
+	defer e.wakeRun()
+	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *Booking) (err error) {
+		*b, err = b.Retry(e.opts.Now())
+		return err
+	})
+	return e.failed(err, "Retry: reference %q", customerReferenceNo)
+}
+
+// Abandon ends a booking without an outcome: it is neither sent nor polled for any more, and OnOutcome is
+// not called. Ask the service first whether there is an order. Abandon is refused while Book may be under
+// way. The error is ErrNotBegun if the booking has ended or is unknown.
+func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
+	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *Booking) (_ delivery[Tx], err error) {
+		*b, err = b.Abandon(e.opts.Now())
+		return nil, err
+	})
+	return e.failed(err, "Abandon: reference %q", customerReferenceNo)
+}
+
+// failed returns the error of a call with its name, and with the Store's advice.
+func (e *Engine[Tx]) failed(err error, call string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return e.store.Failed(fmt.Sprintf(call, args...), err)
+}
+
+// handlerCall is a call of a function of the caller.
+type handlerCall struct {
+	rowID
+	name string
+}
+
+// handle calls a function of the caller for a row, inside the transaction that ctx ends.
+func (e *Engine[Tx]) handle(ctx context.Context, id rowID, name string, call func() error) error {
+	c, returned := &handlerCall{id, name}, make(chan struct{})
+	e.calls.Store(c, nil)
+	defer func() { e.calls.Delete(c); close(returned) }()
+	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
+	defer stop()
+	if err := call(); err != nil {
+		return &handlerError{name, err}
+	}
+	return nil
+}
+
+// handlerError is an error of a function of the caller.
+type handlerError struct {
+	name string
+	err  error
+}
+
+func (e *handlerError) Error() string { return e.name + ": " + e.err.Error() }
+
+func (e *handlerError) Unwrap() error { return e.err }
+
+// isOfHandler reports whether an error is of a function of the caller. It may match any other error then.
+func isOfHandler(err error) bool {
+	_, is := errors.AsType[*handlerError](err)
+	return is
+}
+
+// keepFromOthers keeps the row of a function that has not returned, though its ctx has ended. Another
+// process would call it as well, and lose a worker, too.
+func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
+	for wait := time.Second; ; wait = lease / 3 {
+		select {
+		case <-returned:
+			return
+		case <-time.After(wait):
+		}
+		e.opts.Logger.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
+			slog.String("reference", c.reference))
+		err := e.hold(ctx, c.rowID)
+		if err != nil && !errors.Is(err, ErrNotBegun) {
+			e.opts.Logger.WarnContext(ctx, "another process may call "+c.name+" as well",
+				slog.String("reference", c.reference), slog.String("error", err.Error()))
+		}
+	}
+}
+
+// hold makes an open row due later.
+func (e *Engine[Tx]) hold(ctx context.Context, id rowID) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
+		row, err := e.store.Lock(ctx, tx, id.kind, id.reference)
+		if err != nil || row == nil || row.Life != Open {
+			return cmp.Or(err, errKeep)
+		}
+		row.Due = wallClock(e.opts.Now().Add(lease))
+		return e.store.Save(ctx, tx, row)
+	})
+	if errors.Is(err, errKeep) {
+		return nil
+	}
+	return err
+}
+
+// Hanging returns the references of the calls of OnOutcome, OnCancel and OnOrder in this process that have
+// not returned, each behind the name of its function. Those that stay in the list keep a worker each.
+func (e *Engine[Tx]) Hanging() (calls []string) {
+	e.calls.Range(func(key, _ any) bool {
+		c, _ := key.(*handlerCall)
+		calls = append(calls, c.name+" "+c.reference)
+		return true
+	})
+	return calls
+}

@@ -1,0 +1,262 @@
+// The steps of a booking.
+
+package durable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// BeginTx stores a booking in the caller's transaction: together with the caller's own row, or
+// not at all. Nothing is sent. Commit, then call Send, in this process or another. A booking
+// that is committed is sent: if nobody calls Send within BookTimeout, a worker sends it, unless
+// Abandon ends it before.
+//
+// The request is stored encrypted, with opts, and erased when it is sent. Send may add options for
+// its own call. Options that are no data, such as WithRequestID, and those that every poll needs,
+// WithServiceFacts and WithHeader, cannot be stored: give them to the client.
+//
+// An invalid request or option is a *hotelstays.ValidationError, as in Client.BookAndRecover.
+//
+// If a booking under the same reference and account has not ended, the error matches ErrAlreadyBegun.
+// If it has ended with an order, the error matches ErrAlreadyBooked. Roll tx back then. A booking that
+// has ended without an order begins again. A cancellation of the earlier round that was not sent ends
+// then, and OnCancel receives it as refused. While its Cancel may be under way, the error matches
+// ErrAlreadyCancelling.
+func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
+	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
+		return e.failed(err, "BeginTx")
+	}
+	booking := New(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
+	sealed, err := booking.SealRequest(e.keys, req, opts...)
+	if err == nil {
+		_, err = e.begin(ctx, tx, booking, sealed)
+	}
+	if err != nil {
+		return e.failed(fmt.Errorf("%w; roll back", err), "BeginTx: reference %q", req.CustomerReferenceNo)
+	}
+	return nil
+}
+
+// begin stores a new booking, or the next round after one that has ended without an order.
+func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b Booking, sealed []byte) (Booking, error) {
+	row := &Row{Kind: KindBooking, Reference: b.Recovery.CustomerReferenceNo, Sealed: sealed}
+	again := false
+	err := insert(ctx, e, tx, row, b, func(before *Row) (_ Booking, err error) {
+		was, err := read[Booking](before, e.account)
+		if err == nil {
+			b, err = b.After(was)
+		}
+		again = true
+		return b, err
+	})
+	if err == nil && again {
+		err = changeTx(ctx, e, tx, rowID{KindCancel, row.Reference}, func(row *Row, c *Cancellation) (_ delivery[Tx], err error) {
+			if c.Delivered {
+				return nil, errKeep
+			}
+			*c, err = c.bookingBegins(e.opts.Now())
+			return nil, err
+		})
+	}
+	if errors.Is(err, errKeep) || again && errors.Is(err, ErrNotBegun) { // there is no cancellation
+		err = nil
+	}
+	return b, err
+}
+
+// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
+// called within BookTimeout, as after the end of a process, a worker sends the booking.
+//
+// Its results are those of Send in [Bookings].
+func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	limit := e.opts.Now().Add(e.opts.BookTimeout) // counts from before the booking is marked
+	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
+	defer cancel()
+	marked, req, all, err := e.mark(ctx, customerReferenceNo, limit, opts)
+	if err != nil {
+		return nil, e.failed(err, "Send: reference %q: nothing was sent by this call", customerReferenceNo)
+	}
+	return e.book(ctx, marked, req, all)
+}
+
+// Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
+// of their own to commit before. Its results are those of Send, and the errors of BeginTx.
+func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
+		return nil, e.failed(err, "Book")
+	}
+	limit := e.opts.Now().Add(e.opts.BookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
+	defer cancel()
+	marked, err := New(*e.opts.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
+	if err == nil {
+		begun := marked
+		err = e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) (err error) {
+			marked, err = e.begin(ctx, tx, begun, nil)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, e.failed(err, "Book: reference %q: nothing was sent", req.CustomerReferenceNo)
+	}
+	return e.book(ctx, marked, req, opts)
+}
+
+// mark commits that Book is about to be sent, and erases its request. It returns the request and its
+// options, with opts behind.
+func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked Booking,
+	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
+	err = change(ctx, e, rowID{KindBooking, reference}, false, func(row *Row, b *Booking) (_ delivery[Tx], err error) {
+		sealed := row.Sealed
+		if marked, err = b.Start(bookBy, opts...); err != nil {
+			return nil, err
+		}
+		if req, all, err = b.OpenRequest(e.keys, sealed); err != nil {
+			return nil, err
+		}
+		if len(opts) > 0 { // the others were checked before they were stored
+			all = append(all, opts...)
+			err = e.opts.Client.ValidateBook(req, all...)
+		}
+		*b = marked
+		return nil, err
+	})
+	return marked, req, all, err
+}
+
+// book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
+func (e *Engine[Tx]) book(ctx context.Context, marked Booking, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	outcome, bookErr := e.opts.Client.BookAndRecover(ctx, req, opts...)
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	id, ended := rowID{KindBooking, marked.Recovery.CustomerReferenceNo}, sent{marked, e.opts.Now(), outcome, bookErr}
+	_, is := ended.settle(marked) // unless the row says more
+	err := change(ctx, e, id, true, func(_ *Row, b *Booking) (then delivery[Tx], err error) {
+		*b, is = ended.settle(*b)
+		switch {
+		case is.deliver:
+			then = e.outcomeTo(id, is.outcome)
+		case !is.store:
+			err = errKeep
+		}
+		return then, err
+	})
+	switch {
+	case is.outcome == nil:
+		if err != nil {
+			e.opts.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
+				slog.String("reference", id.reference), slog.String("error", err.Error()))
+		}
+		e.wakeRun()
+		return nil, marked.Unknown(outcome, bookErr)
+	case err == nil && is.deliver:
+		e.watchers.Wake(id.reference)
+	}
+	if err = cmp.Or(err, is.err); err != nil {
+		err = e.failed(err, "reference %q is %s, but that was not stored", id.reference, EndingOf(is.outcome))
+	}
+	return is.outcome, err
+}
+
+// outcomeTo passes an outcome to the caller, and follows its order.
+func (e *Engine[Tx]) outcomeTo(id rowID, outcome *hotelstays.BookingOutcome) delivery[Tx] {
+	return func(ctx context.Context, tx Tx) error {
+		if err := e.follow(ctx, tx, outcome); err != nil {
+			return err
+		}
+		return e.handle(ctx, id, "OnOutcome", func() error { return e.opts.OnOutcome(ctx, tx, outcome) })
+	}
+}
+
+// workBooking sends a booking that waits for Send, or polls for its order. It returns when the next step is
+// due.
+func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, err error) {
+	b, err := read[Booking](row, e.account)
+	if err != nil || b.Ending != "" {
+		return due, err
+	}
+	if b.Phase(e.opts.Now()) == PhaseWaiting {
+		_, err := e.Send(ctx, row.Reference)
+		switch {
+		case isOfHandler(err):
+		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // it is handed over, or the caller was faster
+			err = errMoved
+		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // and it has ended
+			err = nil
+		}
+		return due, err
+	}
+	at, recovery := e.opts.Now(), b.Recovery
+	outcome, err := e.opts.Client.StepRecovery(ctx, &recovery)
+	next, final := b.Polled(at, outcome, err)
+	switch {
+	case final != nil:
+		return due, e.storeFinal(ctx, row, b, final)
+	case err != nil:
+		return due, err
+	case next.Unverified > b.Unverified:
+		e.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
+			slog.String("reference", row.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
+	}
+	return next.Due, change(ctx, e, rowID{KindBooking, row.Reference}, false, func(locked *Row, b *Booking) (delivery[Tx], error) {
+		if locked.Version != row.Version {
+			return nil, errMoved
+		}
+		*b = next
+		return nil, nil
+	})
+}
+
+// storeFinal ends a booking as a poll has found it. A worker that has lost the booking meanwhile stores
+// nothing but an order.
+func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled Booking, final *hotelstays.BookingOutcome) error {
+	id, delivered := rowID{KindBooking, row.Reference}, false
+	err := change(ctx, e, id, true, func(locked *Row, b *Booking) (delivery[Tx], error) {
+		order := final.State == hotelstays.BookingFound && sameRound(*b, polled)
+		if !order && locked.Version != row.Version {
+			return nil, errMoved
+		}
+		ended, first, err := b.End(final)
+		if err != nil || !first {
+			return nil, cmp.Or(err, errKeep)
+		}
+		*b, delivered = ended, true
+		return e.outcomeTo(id, final), nil
+	})
+	switch {
+	case isOfHandler(err):
+	case errors.Is(err, ErrConflictingOutcome): // it has ended before
+		e.opts.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.reference), slog.String("error", err.Error()))
+		err = nil
+	case err == nil && delivered:
+		e.watchers.Wake(id.reference)
+	}
+	return err
+}
+
+// wakeBooking makes a booking due now.
+func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
+	err := command(ctx, e, rowID{KindBooking, reference}, func(b *Booking) error {
+		next, ok := b.Wake(e.opts.Now())
+		if !ok {
+			return errKeep
+		}
+		*b = next
+		return nil
+	})
+	if errors.Is(err, ErrNotBegun) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,295 @@
+// The steps of a cancellation.
+
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// readTimeout bounds a read of orders.
+const readTimeout = 20 * time.Second
+
+// CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
+// not at all. Once that is committed, a worker reads the order, looks at MaxFee, sends Cancel once, and
+// calls OnCancel with how the cancellation ended. It waits while the booking is open.
+//
+// A cancellation is of the latest round of the booking under its reference, and cancels the order of that
+// round alone. An order that was not booked here is cancelled if the request names it.
+//
+// The request and opts are stored in plain text. Options that are no data cannot be stored, as in
+// BeginTx. An incomplete request is a *hotelstays.ValidationError.
+//
+// The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
+// or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
+// ErrAlreadyCancelled if one has cancelled the order. Roll tx back then. After a cancellation that was
+// refused, or that left the order standing, another one begins.
+func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error {
+	err := e.beginCancel(ctx, tx, req, opts)
+	if err != nil {
+		err = fmt.Errorf("%w; roll back", err)
+	}
+	return e.failed(err, "CancelTx: reference %q", req.CustomerReferenceNo)
+}
+
+func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelRequest, opts []hotelstays.CallOption) error {
+	if e.opts.OnCancel == nil {
+		return errors.New("OnCancel is required")
+	}
+	row, err := e.store.Look(ctx, tx, KindBooking, req.CustomerReferenceNo)
+	if err != nil {
+		return err
+	}
+	var booking *Booking
+	if row != nil {
+		b, err := read[Booking](row, e.account)
+		if err != nil {
+			return err
+		}
+		booking = &b
+	}
+	c, err := NewCancellation(req, booking, e.account, e.opts.Now(), opts...)
+	if err != nil {
+		return err
+	}
+	return insert(ctx, e, tx, &Row{Kind: KindCancel, Reference: req.CustomerReferenceNo}, c, func(before *Row) (Cancellation, error) {
+		was, err := read[Cancellation](before, e.account)
+		switch {
+		case err != nil:
+		case was.Again() != nil:
+			err = was.Again()
+		case !was.Delivered:
+			err = ErrAlreadyCancelling
+		}
+		return c, err
+	})
+}
+
+// workCancel does the next step of a cancellation, and returns when the one after that is due.
+func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, err error) {
+	c, err := read[Cancellation](row, e.account)
+	if err != nil || c.Delivered {
+		return due, err
+	}
+	at := e.opts.Now()
+	switch c.Phase(at) {
+	case PhaseEnded:
+		return due, e.deliverCancel(ctx, row.Reference)
+	case PhaseSending: // by another worker
+		return c.SendBy, e.storeCancel(ctx, row, func(c Cancellation) Cancellation { c.Due = c.SendBy; return c })
+	case PhasePolling:
+		order, err := e.orderOf(ctx, &c)
+		if err != nil {
+			if ctx.Err() != nil {
+				return due, err
+			}
+			e.logRead(ctx, row, err)
+		}
+		next := func(c Cancellation) Cancellation { return c.Read(at, order, e.opts.Client.OrderStates()) }
+		return e.endedOr(ctx, row, next(c), e.storeCancel(ctx, row, next))
+	}
+	bound, waits, err := e.bound(ctx, at, c)
+	switch {
+	case err != nil:
+		return due, err
+	case waits || bound.Ending != "":
+		return e.endedOr(ctx, row, bound, e.storeCancel(ctx, row, func(Cancellation) Cancellation { return bound }))
+	}
+	order, err := e.orderOf(ctx, &bound)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.logRead(ctx, row, err)
+			err = nil
+		}
+		return at.Add(lease), err
+	}
+	return e.sendCancel(ctx, row, bound, order)
+}
+
+// bound binds a cancellation to the latest booking under its reference, which a worker polls for if
+// that has not ended.
+func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c Cancellation) (bound Cancellation, waits bool, err error) {
+	if c.named() {
+		return c, false, nil
+	}
+	row, err := e.store.Read(ctx, KindBooking, c.CustomerReferenceNo)
+	if err != nil || row == nil {
+		c, _ = c.bind(at, nil)
+		return c, false, err
+	}
+	b, err := read[Booking](row, e.account)
+	if err != nil {
+		return c, false, err
+	}
+	bound, waits = c.bind(at, &b)
+	if waits && b.Phase(at) == PhasePolling && !row.Busy {
+		err = e.wakeBooking(ctx, c.CustomerReferenceNo)
+	}
+	return bound, waits, err
+}
+
+// orderOf reads the order of a cancellation. It is nil if a complete answer lacks it. If nobody knows yet
+// which of several orders it is, the cancellation ends.
+func (e *Engine[Tx]) orderOf(ctx context.Context, c *Cancellation) (*types.Order, error) {
+	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.ReadOptions())
+	if err != nil {
+		return nil, err
+	}
+	order, others := identify(found[c.CustomerReferenceNo], c.PlatformReferenceNo)
+	if len(others) > 0 {
+		e.opts.Logger.ErrorContext(ctx, "several orders are under the reference of a cancellation",
+			slog.String("reference", c.CustomerReferenceNo), slog.String("order", c.PlatformReferenceNo),
+			slog.String("others", strings.Join(others, ", ")))
+		if c.PlatformReferenceNo == "" && c.SendBy.IsZero() {
+			c.Ending = CancelRefused
+			c.Problem = "several orders are under the reference: " + strings.Join(others, ", ") + "; name one by PlatformReferenceNo"
+		}
+	}
+	return order, nil
+}
+
+// ordersOf reads the orders under references.
+func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
+	resp, err := e.opts.Client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
+		append(opts, hotelstays.WithTimeout(readTimeout))...)
+	if err != nil {
+		return nil, err
+	}
+	under := map[string][]types.Order{}
+	for _, o := range resp.Orders {
+		if !slices.Contains(references, o.CustomerReferenceNo) {
+			return nil, fmt.Errorf("QueryOrders returned an order under reference %q, for which it was not asked", o.CustomerReferenceNo)
+		}
+		under[o.CustomerReferenceNo] = append(under[o.CustomerReferenceNo], o)
+	}
+	return under, nil
+}
+
+// sendCancel marks a cancellation, and sends Cancel until ctx ends. Only who has committed the mark sends it.
+func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellation, order *types.Order) (due time.Time, err error) {
+	now, id := e.opts.Now(), rowID{KindCancel, row.Reference}
+	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
+	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
+	defer cancel()
+	marked := bound
+	err = change(ctx, e, id, false, func(_ *Row, c *Cancellation) (_ delivery[Tx], err error) {
+		if c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) { // another worker, or BeginTx, was faster
+			return nil, errMoved
+		}
+		marked = bound
+		if bound.Ending == "" {
+			marked, err = bound.Start(now, limit, order, e.opts.Client.OrderStates())
+		}
+		*c = e.delivering(marked)
+		return nil, err
+	})
+	if err != nil || marked.Phase(now) != PhaseSending {
+		return e.endedOr(ctx, row, marked, err)
+	}
+	req, opts := marked.Send()
+	resp, sendErr := e.opts.Client.Cancel(sendCtx, req, opts...)
+	at := e.opts.Now()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	var next Cancellation
+	err = change(ctx, e, id, false, func(_ *Row, c *Cancellation) (delivery[Tx], error) {
+		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
+			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
+		}
+		*c = e.delivering(c.Answered(at, resp, sendErr, e.opts.Client.OrderStates()))
+		next = *c
+		return nil, nil
+	})
+	return e.endedOr(ctx, row, next, err)
+}
+
+// storeCancel stores the next state of a cancellation. If its row has changed since a worker has read it, as
+// by Wake, storeCancel stores nothing but an ending.
+func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(Cancellation) Cancellation) error {
+	return change(ctx, e, rowID{KindCancel, row.Reference}, false, func(locked *Row, c *Cancellation) (delivery[Tx], error) {
+		n := next(*c)
+		ends := n.Ending != "" && c.Ending == "" && c.same(n) && c.SendBy.Equal(n.SendBy)
+		if locked.Version != row.Version && !ends {
+			return nil, errMoved
+		}
+		*c = e.delivering(n)
+		return nil, nil
+	})
+}
+
+// delivering returns a cancellation that is about to be stored. One that has ended is delivered next. If that
+// fails, a worker tries again at the end of a lease.
+func (e *Engine[Tx]) delivering(c Cancellation) Cancellation {
+	if c.Ending != "" {
+		c.Due = wallClock(e.opts.Now().Add(lease))
+	}
+	return c
+}
+
+// endedOr delivers a cancellation that was stored and has ended, or returns when its next step is due.
+func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored Cancellation, err error) (due time.Time, _ error) {
+	switch {
+	case err != nil:
+		return due, err
+	case stored.Ending != "":
+		return due, e.deliverCancel(ctx, row.Reference)
+	}
+	return stored.Due, nil
+}
+
+// deliverCancel passes to the caller how a cancellation has ended, in a transaction of its own, so that the
+// answer to Cancel outlives a failure of OnCancel.
+func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	id, done := rowID{KindCancel, reference}, false
+	err := change(ctx, e, id, true, func(_ *Row, c *Cancellation) (delivery[Tx], error) {
+		if c.Ending == "" || c.Delivered {
+			return nil, errKeep
+		}
+		c.Delivered, done = true, c.Ending == CancelDone
+		delivered := *c
+		return func(ctx context.Context, tx Tx) error {
+			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, &delivered) })
+		}, nil
+	})
+	if err != nil {
+		return err
+	}
+	e.watchers.Wake(reference)
+	if done && e.opts.OnOrder != nil {
+		if err := e.wakeOrder(ctx, reference); err != nil {
+			e.opts.Logger.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
+		}
+	}
+	return nil
+}
+
+// wakeCancel makes the cancellation of a reference due, if there is one.
+func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
+	err := command(ctx, e, rowID{KindCancel, reference}, func(c *Cancellation) error {
+		next, ok := c.Wake(e.opts.Now())
+		if !ok || c.Delivered {
+			return errKeep
+		}
+		*c = next
+		return nil
+	})
+	if errors.Is(err, ErrNotBegun) {
+		return nil
+	}
+	return err
+}
+
+func (e *Engine[Tx]) logRead(ctx context.Context, row *Row, err error) {
+	e.opts.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
+		slog.String("reference", row.Reference), slog.String("error", err.Error()))
+}

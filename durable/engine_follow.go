@@ -1,0 +1,157 @@
+// The steps of an order that is followed.
+
+package durable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// follow begins to follow the order that a booking has found.
+func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
+	if e.opts.OnOrder == nil || EndingOf(outcome) != EndingFound {
+		return nil
+	}
+	f, err := Follow(e.keys, outcome, e.opts.Now())
+	if err != nil {
+		return err
+	}
+	row := &Row{Kind: KindOrder, Reference: f.CustomerReferenceNo}
+	return insert(ctx, e, tx, row, f, func(*Row) (Followed, error) { return f, nil }) // an earlier row is of an earlier round
+}
+
+// workOrder reads a followed order, and returns when the next read is due.
+func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, err error) {
+	at := e.opts.Now()
+	f, err := read[Followed](row, e.account)
+	if err != nil || f.Settled {
+		return due, err
+	}
+	found, readErr := e.ordersOf(ctx, []string{row.Reference}, f.Options())
+	return e.saw(ctx, row, at, reading{found[row.Reference], readErr})
+}
+
+// saw stores what a read that began at a time says of an order, and delivers a change. It returns when the
+// next read is due.
+func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading) (due time.Time, err error) {
+	if of.err != nil && ctx.Err() != nil {
+		return due, of.err
+	}
+	f, err := read[Followed](row, e.account)
+	if err != nil {
+		return due, err
+	}
+	next, before, order, err := e.compared(ctx, f, at, of)
+	if err != nil {
+		return due, err
+	}
+	id := rowID{KindOrder, row.Reference}
+	err = change(ctx, e, id, order != nil, func(locked *Row, stored *Followed) (then delivery[Tx], err error) {
+		if stored.Settled || !bytes.Equal(stored.Seen, f.Seen) || order == nil && locked.Version != row.Version {
+			return nil, errMoved
+		}
+		if *stored = next; order != nil {
+			then = func(ctx context.Context, tx Tx) error {
+				return e.handle(ctx, id, "OnOrder", func() error { return e.opts.OnOrder(ctx, tx, before, order) })
+			}
+		}
+		return then, nil
+	})
+	if err == nil && order != nil {
+		e.watchers.Wake(row.Reference)
+	}
+	if err != nil || next.Settled {
+		return due, err
+	}
+	return next.Due, nil
+}
+
+// compared returns an order after a read, and if it has changed, what it was before and what it is. It logs
+// once what a person has to look at.
+func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of reading) (next Followed,
+	before, changed *types.Order, err error) {
+	log := func(level slog.Level, what string, more ...slog.Attr) {
+		e.opts.Logger.LogAttrs(ctx, level, what, append(more, slog.String("reference", f.CustomerReferenceNo),
+			slog.String("order", f.PlatformReferenceNo))...)
+	}
+	if of.err != nil {
+		log(slog.LevelWarn, "a followed order cannot be read", slog.String("error", of.err.Error()))
+		return f.Failed(at), nil, nil, nil //nolint:nilerr // the next read says it
+	}
+	if _, seen := f.seen(e.keys); f.PlatformReferenceNo == "" && seen != nil { // an older version has stored it
+		f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
+	}
+	order, others := identify(of.orders, f.PlatformReferenceNo)
+	if other := strings.Join(others, ", "); other != "" && other != f.Other {
+		f.Other = other
+		log(slog.LevelError, "another order is under the reference of a followed one; it is not delivered, look at it",
+			slog.String("other", other))
+	}
+	if order == nil {
+		next = f.Lost(at)
+		if next.Settled {
+			log(slog.LevelError, "a followed order is not shown any more, and not read any more; look at it")
+		} else if f.MissingSince.IsZero() {
+			log(slog.LevelWarn, "a followed order is not shown any more")
+		}
+		return next, nil, nil, nil
+	}
+	next, before, is, err := f.Saw(e.keys, at, order, e.opts.Client.OrderStates())
+	if is {
+		changed = order
+	}
+	return next, before, changed, err
+}
+
+// quiet reports that only the next read of an order is to be stored, and when that is: the order has not
+// changed, or the read failed.
+func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, is bool) {
+	f, err := read[Followed](row, e.account)
+	if err != nil || of.err != nil {
+		return f.Failed(at).Due, err == nil
+	}
+	order, others := identify(of.orders, f.PlatformReferenceNo)
+	if order == nil || f.PlatformReferenceNo == "" || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
+		return due, false
+	}
+	next, _, changed, err := f.Saw(e.keys, at, order, e.opts.Client.OrderStates())
+	return next.Due, err == nil && !changed && !next.Settled
+}
+
+// wakeOrder makes a followed order due, if there is one.
+func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
+	err := command(ctx, e, rowID{KindOrder, reference}, func(f *Followed) error {
+		next, ok := f.Wake(e.opts.Now())
+		if !ok {
+			return errKeep
+		}
+		*f = next
+		return nil
+	})
+	if errors.Is(err, ErrNotBegun) {
+		return nil
+	}
+	return err
+}
+
+// Unfollow ends the reads of an order, because the caller knows enough. OnOrder may be under way.
+func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
+	err := change(ctx, e, rowID{KindOrder, customerReferenceNo}, false, func(_ *Row, f *Followed) (delivery[Tx], error) {
+		if f.Settled {
+			return nil, errKeep
+		}
+		f.Settled, f.Seen = true, nil
+		return nil, nil
+	})
+	if errors.Is(err, ErrNotBegun) {
+		return nil
+	}
+	return e.failed(err, "Unfollow: reference %q", customerReferenceNo)
+}

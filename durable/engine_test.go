@@ -1,0 +1,329 @@
+package durable_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// engine is an Engine with a Store in memory, and the service of its Client.
+type engine struct {
+	*hotelstays.Client
+	*durable.Engine[*memstore.Tx]
+
+	t         *testing.T
+	store     *memstore.Store
+	book      func() (*hotelstays.BookingOutcome, error)
+	orders    func(references []string) ([]types.Order, error)
+	asked     [][]string // references of QueryOrders
+	cancels   []string   // supplierReferenceNos
+	outcomes  []durable.Ending
+	cancelled []durable.CancelEnding
+	changes   []string // HotelConfirmNos
+	log       strings.Builder
+}
+
+func newEngine(t *testing.T) *engine { return newEngineOn(t, memstore.New()) }
+
+func newEngineOn(t *testing.T, store *memstore.Store) *engine {
+	e := &engine{t: t, store: store}
+	e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": []}}`))
+	var err error
+	e.Engine, err = durable.NewEngine(e.store, durable.Options[*memstore.Tx]{Client: e,
+		Keys:   []types.Secret{types.NewSecret("a key of thirty-two random bytes")},
+		Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
+		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
+			e.outcomes = append(e.outcomes, durable.EndingOf(outcome))
+			return nil
+		},
+		OnCancel: func(_ context.Context, _ *memstore.Tx, c *durable.Cancellation) error {
+			e.cancelled = append(e.cancelled, c.Ending)
+			return nil
+		},
+		OnOrder: func(_ context.Context, _ *memstore.Tx, _, order *types.Order) error {
+			e.changes = append(e.changes, order.HotelConfirmNo)
+			return nil
+		}})
+	require.NoError(t, err)
+	return e
+}
+
+func (e *engine) BookAndRecover(_ context.Context, req *hotelstays.BookRequest,
+	_ ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	outcome, err := e.book()
+	if outcome != nil {
+		recovery := *e.NewBookingRecovery(req)
+		recovery.EndedAt = time.Now()
+		recovery.NextPoll = time.Now()
+		outcome.Recovery = &recovery
+	}
+	return outcome, err
+}
+
+func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersRequest,
+	_ ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
+	e.asked = append(e.asked, req.CustomerReferenceNos)
+	orders, err := e.orders(req.CustomerReferenceNos)
+	return &hotelstays.QueryOrdersResponse{Orders: orders}, err
+}
+
+func (e *engine) Cancel(_ context.Context, req *hotelstays.CancelRequest, _ ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
+	e.cancels = append(e.cancels, req.SupplierReferenceNo)
+	return &hotelstays.CancelResponse{}, nil
+}
+
+func (e *engine) begin(reference string) {
+	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
+		Holder: types.Holder{FirstName: "Ada", LastName: "Smith"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Ada", LastName: "Smith"}}}
+	begin := func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, req) }
+	require.NoError(e.t, e.store.InTx(e.t.Context(), false, begin))
+}
+
+func (e *engine) cancel(req durable.CancelRequest) error {
+	return e.store.InTx(e.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error { return e.CancelTx(ctx, tx, req) })
+}
+
+func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
+	row, err := e.store.Read(e.t.Context(), kind, reference)
+	require.NoError(e.t, err)
+	return row
+}
+
+// booking returns what is stored of ref-1.
+func (e *engine) booking() (b durable.Booking) {
+	require.NoError(e.t, json.Unmarshal(e.row(durable.KindBooking, "ref-1").State, &b))
+	return b
+}
+
+// runFor runs the engine for a time.
+func (e *engine) runFor(d time.Duration) {
+	ctx, cancel := context.WithTimeout(e.t.Context(), d)
+	defer cancel()
+	require.NoError(e.t, e.Run(ctx, e.store))
+}
+
+// orderUnder is an order of a reference, with a number.
+func orderUnder(reference, number string) types.Order {
+	return types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: number, SupplierReferenceNo: "supplier-" + number,
+		Status: 1, CheckIn: "2100-01-01", CheckOut: "2100-01-03"}
+}
+
+// found is what Book returns: ref-1 is order-1.
+func found() (*hotelstays.BookingOutcome, error) {
+	o := orderUnder("ref-1", "order-1")
+	return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
+}
+
+func lostAnswer() (*hotelstays.BookingOutcome, error) {
+	return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen}, unknown
+}
+
+// A process is frozen in its Book, and the booking begins again meanwhile.
+func TestBookEndsInALaterRound(t *testing.T) {
+	absent := func() (*hotelstays.BookingOutcome, error) {
+		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil
+	}
+	refusal := func() (*hotelstays.BookingOutcome, error) { return nil, refused }
+	conflict := durable.ErrConflictingOutcome
+	for name, tc := range map[string]struct {
+		book    func() (*hotelstays.BookingOutcome, error)
+		round   int            // that is stored then
+		ending  durable.Ending // of that
+		stored  durable.Ending // in the end
+		told    int            // outcomes
+		earlier bool           // the round waits for the order of the first Book
+		err     error
+	}{
+		"the same round, found":              {found, 1, "", durable.EndingFound, 1, false, nil},
+		"the same round, refused":            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
+		"the same round, and found by Run":   {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
+		"the same round, absent by Run":      {found, 1, durable.EndingAbsent, durable.EndingAbsent, 0, false, conflict},
+		"a later round, unknown":             {lostAnswer, 2, "", "", 0, true, unknown},
+		"a later round, found":               {found, 2, "", "", 0, true, conflict},
+		"a later round, refused":             {refusal, 2, "", "", 0, false, nil},
+		"a later round, absent":              {absent, 2, "", "", 0, false, nil},
+		"a later round that is found":        {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
+		"a later round that was refused":     {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
+		"a later round that was given up":    {lostAnswer, 2, durable.EndingAbandoned, "", 0, false, unknown},
+		"a later round, and another outcome": {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(t)
+				e.begin("ref-1")
+				e.book = func() (*hotelstays.BookingOutcome, error) {
+					row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
+					if b.Round = tc.round; tc.round > 1 {
+						b.BookBy = time.Now().Add(time.Hour)
+					}
+					if b.Ending = tc.ending; tc.ending != "" {
+						row.Life = durable.Over
+					}
+					row.State, _ = json.Marshal(b)
+					e.store.Put(*row)
+					return tc.book()
+				}
+				_, err := e.Send(t.Context(), "ref-1")
+				switch {
+				case errors.Is(tc.err, unknown):
+					_, is := errors.AsType[*hotelstays.OutcomeUnknownError](err)
+					assert.True(t, is, "%v", err)
+				default:
+					assert.ErrorIs(t, err, tc.err)
+				}
+				b := e.booking()
+				assert.Equal(t, []any{tc.stored, tc.round}, []any{b.Ending, b.Round})
+				assert.Len(t, e.outcomes, tc.told)
+				assert.Equal(t, tc.earlier, !b.Earlier.IsZero())
+			})
+		})
+	}
+}
+
+// A newer process of the fleet has stored fields that this version does not know.
+func TestRowsKeepUnknownFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		row := e.row(durable.KindBooking, "ref-1")
+		row.State = []byte(strings.Replace(strings.Replace(string(row.State), `{`, `{"newer":12345678901234567890,`, 1),
+			`"recovery":{`, `"recovery":{"inner":[1],`, 1))
+		e.store.Put(*row)
+		e.book = found
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		state := string(e.row(durable.KindBooking, "ref-1").State)
+		assert.Contains(t, state, `"newer":12345678901234567890`)
+		assert.Contains(t, state, `"inner":[1]`)
+		assert.Contains(t, state, `"ending":"found"`)
+	})
+}
+
+// A booking, its order, its changes, and its cancellation. Somebody else has an order under the reference.
+func TestRunFromBookToCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		o, other := orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-9")
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{other, o}, nil }
+		e.book = found
+		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel, "nothing was booked")
+		e.begin("ref-1")
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		e.runFor(10 * time.Minute)
+		assert.Empty(t, e.changes)
+		assert.Equal(t, 1, strings.Count(e.log.String(), "another order is under the reference"))
+		o.HotelConfirmNo, other.HotelConfirmNo = "H-1", "H-9"
+		e.runFor(10 * time.Minute)
+		assert.Equal(t, []string{"H-1"}, e.changes)
+
+		require.NoError(t, e.cancel(toCancel))
+		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrAlreadyCancelling)
+		e.runFor(time.Minute)
+		assert.Equal(t, []string{"supplier-order-1"}, e.cancels)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
+		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrAlreadyCancelled)
+	})
+}
+
+// A cancellation of an order that was not booked here names the order.
+func TestCancelOfANamedOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.orders = func([]string) ([]types.Order, error) {
+			return []types.Order{orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-2")}, nil
+		}
+		named := toCancel
+		named.PlatformReferenceNo = "order-2"
+		require.NoError(t, e.cancel(named))
+		e.runFor(time.Minute)
+		assert.Equal(t, []string{"supplier-order-2"}, e.cancels)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
+	})
+}
+
+// A worker is frozen in the read of an order, until a cancellation of the next round has begun, at the same
+// time by its clock.
+func TestFrozenWorkerOfAnEarlierCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		frozen := newEngine(t)
+		e := newEngineOn(t, frozen.store)
+		e.book = found
+		e.begin("ref-1")
+		require.NoError(t, e.Abandon(t.Context(), "ref-1"))
+		require.NoError(t, e.cancel(toCancel))
+		frozen.orders = func([]string) ([]types.Order, error) {
+			e.begin("ref-1")
+			_, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
+			require.NoError(t, err)
+			_, err = e.Send(t.Context(), "ref-1")
+			require.NoError(t, err)
+			require.NoError(t, e.cancel(toCancel))
+			return []types.Order{orderUnder("ref-1", "order-1")}, nil
+		}
+		_, err := frozen.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
+		require.ErrorIs(t, err, durable.ErrMoved)
+		assert.Empty(t, frozen.cancels)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelRefused}, e.cancelled)
+	})
+}
+
+// A read that fails is repeated soon, also of an order that has not changed for long.
+func TestFailedReadOfAFollowedOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		e.book = found
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
+		time.Sleep(100 * time.Hour)
+		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute, time.Until(due))
+		e.runFor(time.Minute) // with Run
+		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
+	})
+}
+
+// One request asks for bookings that are due together. One of them spoils the answer.
+func TestPollsForManyBookings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		references := []string{"ref-1", "ref-2", "ref-3", "ref-4"}
+		e.book = lostAnswer
+		for _, reference := range references {
+			e.begin(reference)
+			_, err := e.Send(t.Context(), reference)
+			require.Error(t, err)
+		}
+		e.orders = func(of []string) ([]types.Order, error) {
+			if len(of) > 1 && slices.Contains(of, "ref-3") {
+				return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
+			}
+			return nil, nil
+		}
+		time.Sleep(time.Second)
+		e.runFor(time.Second / 2)
+		assert.Equal(t, [][]string{references, {"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}}, e.asked)
+		for _, reference := range references {
+			due := e.row(durable.KindBooking, reference).Due
+			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll of its own")
+		}
+	})
+}

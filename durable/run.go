@@ -1,0 +1,383 @@
+// Run: what is due in a database without a scheduler of its own.
+
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// lease is how long a worker has a row: for a read of at most 20 seconds, and a function of the
+	// caller. It is also the pause after a failure.
+	lease = time.Minute
+	// stepWithin ends a step early enough to store what has come of it.
+	stepWithin = lease - 5*time.Second
+	// unreadablePause is the pause after a row that is unreadable.
+	unreadablePause = 5 * time.Minute
+	// claimTimeout bounds the statements that look for work.
+	claimTimeout = 10 * time.Second
+	// stopWithin is how long Run waits at its end: longer than it takes to store or give back.
+	stopWithin = storeTimeout + 5*time.Second
+	// together is how many references one request asks for at most.
+	together = 100
+)
+
+// Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step
+// after that is due, or the zero time if the row has ended. ErrMoved means that another process has changed
+// the row, or has it: look at it again in a second.
+func (e *Engine[Tx]) Work(ctx context.Context, row *Row) (due time.Time, err error) {
+	return e.guarded(ctx, row, e.next)
+}
+
+// guarded does a step, unless a worker of this process has the row. A panic is an error.
+func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
+	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
+	id := rowID{row.Kind, row.Reference}
+	if _, held := e.working.LoadOrStore(id, nil); held { // a function that hangs keeps one worker, not all
+		return due, errMoved
+	}
+	defer e.working.Delete(id)
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = e.panicked(ctx, panicked)
+		}
+	}()
+	return step(ctx, row)
+}
+
+// panicked logs the stack of a panic of the caller's code, such as OnOutcome or the client's transport, and
+// returns an error without its text, which may quote a request.
+func (e *Engine[Tx]) panicked(ctx context.Context, panicked any) error {
+	e.opts.Logger.ErrorContext(ctx, "a step panicked; it is tried again later",
+		slog.String("panic", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))
+	return fmt.Errorf("a panic of type %T; the Logger has its stack", panicked)
+}
+
+func (e *Engine[Tx]) next(ctx context.Context, row *Row) (due time.Time, err error) {
+	switch row.Kind {
+	case KindCancel:
+		return e.workCancel(ctx, row)
+	case KindOrder:
+		return e.workOrder(ctx, row)
+	}
+	return e.workBooking(ctx, row)
+}
+
+// ErrMoved is an error of Work.
+var ErrMoved = errMoved
+
+// Timeout returns how long a step of a row may take, with the functions of the caller.
+func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
+	switch row.Kind {
+	case KindBooking:
+		if b, err := read[Booking](row, e.account); err == nil && b.Phase(e.opts.Now()) == PhaseWaiting {
+			return e.opts.BookTimeout + lease
+		}
+	case KindCancel:
+		if c, err := read[Cancellation](row, e.account); err == nil && c.Phase(e.opts.Now()) == PhaseWaiting {
+			return e.opts.BookTimeout + lease
+		}
+	}
+	return stepWithin
+}
+
+// kinds are the kinds of rows that this process works on.
+func (e *Engine[Tx]) kinds() []Kind {
+	kinds := []Kind{KindBooking}
+	if e.opts.OnCancel != nil {
+		kinds = append(kinds, KindCancel)
+	}
+	if e.opts.OnOrder != nil {
+		kinds = append(kinds, KindOrder)
+	}
+	return kinds
+}
+
+// run is a call of Run.
+type run[Tx any] struct {
+	*Engine[Tx]
+	queue   Queue
+	workers shares
+	ended   sync.WaitGroup
+}
+
+// Run works on what a Queue says is due, until ctx ends: it sends bookings whose Send did not come,
+// polls for the orders of those whose outcome is unknown, sends cancellations, and reads orders that are
+// followed. Call it in every process. One is enough; with two, work goes on when one of them ends.
+//
+// When ctx ends, Run returns nil, after what is under way: a Book is cancelled, so that its outcome is
+// unknown, and a poll is given back. A function of the caller that has not returned 15 seconds later
+// is an error, which names it.
+func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
+	kinds := e.kinds()
+	r := &run[Tx]{Engine: e, queue: queue, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
+		freed: make(chan struct{}, 1)}}
+	for turn := 0; ; turn++ {
+		started := false
+		for i := range kinds { // each kind is first in its turn
+			kind := kinds[(turn+i)%len(kinds)]
+			free := r.workers.free(kind)
+			if free == 0 || ctx.Err() != nil {
+				continue
+			}
+			jobs, err := r.claim(ctx, kind, free)
+			if err != nil && ctx.Err() == nil {
+				e.opts.Logger.WarnContext(ctx, "cannot look for what is due", slog.String("error", err.Error()))
+			}
+			for _, rows := range jobs {
+				started = true
+				r.start(ctx, kind, func() { r.work(ctx, kind, rows) })
+			}
+		}
+		if ctx.Err() != nil {
+			return r.stopped()
+		}
+		if !started {
+			r.pause(ctx)
+		}
+	}
+}
+
+// start runs a job on a worker of a kind.
+func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
+	r.workers.take(kind)
+	r.ended.Go(func() {
+		defer r.workers.give(kind)
+		defer func() {
+			if panicked := recover(); panicked != nil { // of a request for several rows
+				_ = r.panicked(ctx, panicked)
+			}
+		}()
+		job()
+	})
+}
+
+// pause waits until Run should look for work again.
+func (r *run[Tx]) pause(ctx context.Context) {
+	timer := time.NewTimer(r.opts.PollInterval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.woken:
+	case <-r.workers.freed:
+	case <-ctx.Done():
+	}
+}
+
+func (e *Engine[Tx]) wakeRun() {
+	select {
+	case e.woken <- struct{}{}:
+	default: // Run has not noticed the last one yet
+	}
+}
+
+// stopped waits for the workers, but not for a function of the caller that ignores its ctx.
+func (r *run[Tx]) stopped() error {
+	ended := make(chan struct{})
+	go func() { r.ended.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(stopWithin):
+		return r.failed(fmt.Errorf("these calls have not returned: %q; let them end with their ctx", r.Hanging()), "Run has stopped")
+	}
+}
+
+// claim leases rows of a kind for at most n workers. Each gets a job: a row, or several that one request
+// asks for.
+func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	now := r.opts.Now()
+	due, err := r.queue.Due(ctx, kind, now, together+r.opts.MaxWorkers)
+	if err != nil {
+		return nil, err
+	}
+	var bad []Row
+	due = slices.DeleteFunc(due, func(row Row) bool {
+		_, held := r.working.Load(rowID{row.Kind, row.Reference})
+		if !held && r.unreadable(ctx, &row) {
+			bad = append(bad, row)
+			return true
+		}
+		return held
+	})
+	if len(bad) > 0 {
+		if _, err := r.queue.Postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) }); err != nil {
+			return nil, err
+		}
+	}
+	jobs = r.jobsOf(due[:min(len(due), together)], now, n)
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	leased, err := r.queue.Postpone(ctx, slices.Concat(jobs...), func(Row) time.Time { return now.Add(lease) })
+	for i := range jobs {
+		var mine []Row
+		for _, row := range jobs[i] {
+			if j := slices.IndexFunc(leased, func(l Row) bool { return l.Reference == row.Reference }); j >= 0 {
+				mine = append(mine, leased[j])
+			}
+		}
+		jobs[i] = mine
+	}
+	return slices.DeleteFunc(jobs, func(job []Row) bool { return len(job) == 0 }), err
+}
+
+// unreadable reports whether nobody can work on a row.
+func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
+	var err error
+	switch row.Kind {
+	case KindCancel:
+		_, err = read[Cancellation](row, r.account)
+	case KindOrder:
+		_, err = read[Followed](row, r.account)
+	default:
+		_, err = read[Booking](row, r.account)
+	}
+	if err != nil {
+		r.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
+	}
+	return err != nil
+}
+
+// shared is what rows have in common that one request asks for.
+type shared struct{ market, userRef string }
+
+// sharing returns what the request for a row needs. alone reports that the row needs one of its own.
+func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
+	switch row.Kind {
+	case KindBooking:
+		b, _ := read[Booking](row, r.account)
+		return shared{b.Recovery.Market, b.Recovery.UserRef}, !b.PollTogether(now)
+	case KindOrder:
+		f, _ := read[Followed](row, r.account)
+		return shared{f.Market, f.UserRef}, false
+	}
+	return with, true
+}
+
+// jobsOf divides rows among at most n workers. Rows that one request may ask for are one job. Orders wait for
+// nobody, so that a worker can read those of many users, one request after the other.
+func (r *run[Tx]) jobsOf(due []Row, now time.Time, n int) (jobs [][]Row) {
+	requests := map[shared]int{} // the index of a job
+	next := 0
+	for _, row := range due {
+		with, alone := r.sharing(&row, now)
+		i, found := requests[with]
+		switch {
+		case found && !alone:
+		case len(jobs) < n:
+			i, jobs = len(jobs), append(jobs, nil)
+		case row.Kind == KindOrder:
+			i, next = next%n, next+1
+		default:
+			continue
+		}
+		if jobs[i] = append(jobs[i], row); !alone {
+			requests[with] = i
+		}
+	}
+	return jobs
+}
+
+// work does what was claimed.
+func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
+	at := r.opts.Now()
+	if kind == KindOrder {
+		r.workOrders(ctx, rows)
+		return
+	}
+	if len(rows) > 1 {
+		rows = r.pollTogether(ctx, rows, at)
+	}
+	r.each(ctx, kind, rows, func(ctx context.Context, row *Row) (time.Time, error) { return r.next(ctx, row) })
+}
+
+// workOrders reads the orders of each user in one request. What a worker cannot read early in its lease it gives
+// back.
+func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
+	readBy := rows[0].Due.Add(readTimeout - lease)
+	requests, groups := map[shared]int{}, [][]Row{}
+	for _, row := range rows {
+		with, _ := r.sharing(&row, readBy)
+		i, found := requests[with]
+		if !found {
+			i, groups = len(groups), append(groups, nil)
+			requests[with] = i
+		}
+		groups[i] = append(groups[i], row)
+	}
+	for _, group := range groups {
+		at := r.opts.Now()
+		if at.After(readBy) {
+			r.postpone(ctx, group, func(Row) time.Time { return at })
+			continue
+		}
+		readings := r.readTogether(ctx, group)
+		r.each(ctx, KindOrder, r.postponeQuiet(ctx, group, at, readings), func(ctx context.Context, row *Row) (time.Time, error) {
+			return r.saw(ctx, row, at, readings[row.Reference])
+		})
+	}
+}
+
+// each does a step for each row, on as many workers as are free, so that a function of the caller that is
+// slow delays few others.
+func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(context.Context, *Row) (time.Time, error)) {
+	for i := range rows {
+		row := &rows[i]
+		if i < len(rows)-1 && r.workers.free(kind) > 0 {
+			r.start(ctx, kind, func() { r.step(ctx, row, step) })
+		} else {
+			r.step(ctx, row, step)
+		}
+	}
+}
+
+// step does a step within the lease of a row. After a failure any worker continues later.
+func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
+	stepCtx, cancel := context.WithCancel(ctx)
+	if r.Timeout(row) == stepWithin { // else Book or Cancel has its own time
+		stepCtx, cancel = context.WithTimeout(ctx, row.Due.Sub(r.opts.Now())-(lease-stepWithin))
+	}
+	defer cancel()
+	_, err := r.guarded(stepCtx, row, step)
+	now := r.opts.Now()
+	switch {
+	case err == nil || errors.Is(err, errMoved):
+	case ctx.Err() != nil:
+		r.giveBack(ctx, row, now)
+	default:
+		r.opts.Logger.ErrorContext(ctx, fmt.Sprintf("a %s continues later", row.Kind),
+			slog.String("reference", row.Reference), slog.String("error", err.Error()))
+		if isOfHandler(err) || stepCtx.Err() == nil { // else its time ended while others kept it waiting
+			now = now.Add(lease)
+		}
+		r.giveBack(ctx, row, now)
+	}
+}
+
+// giveBack ends the lease of a row, which is due at a time then.
+func (r *run[Tx]) giveBack(ctx context.Context, row *Row, due time.Time) {
+	r.postpone(ctx, []Row{*row}, func(Row) time.Time { return due })
+}
+
+// postpone sets when rows are due, also after ctx has ended.
+func (r *run[Tx]) postpone(ctx context.Context, rows []Row, due func(Row) time.Time) {
+	if len(rows) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if _, err := r.queue.Postpone(ctx, rows, due); err != nil {
+		r.opts.Logger.WarnContext(ctx, "rows are worked on again at the end of their lease",
+			slog.String("kind", string(rows[0].Kind)), slog.Int("rows", len(rows)), slog.String("error", err.Error()))
+	}
+}

@@ -1,0 +1,111 @@
+// What Run reads in one request for several rows.
+
+package durable
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// postponeQuiet stores when followed orders that have not changed are read next, and returns the others.
+func (r *run[Tx]) postponeQuiet(ctx context.Context, rows []Row, at time.Time, readings map[string]reading) (others []Row) {
+	if ctx.Err() != nil {
+		return rows // to be given back
+	}
+	due := map[string]time.Time{}
+	var quiet []Row
+	for _, row := range rows {
+		if next, is := r.quiet(&row, at, readings[row.Reference]); is {
+			due[row.Reference], quiet = next, append(quiet, row)
+		} else {
+			others = append(others, row)
+		}
+	}
+	r.postpone(ctx, quiet, func(row Row) time.Time { return due[row.Reference] })
+	return others
+}
+
+// pollTogether polls for several bookings at once. It stores when those that were not found are due, and
+// returns the others: a poll of its own shows whether an order is the expected one.
+func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
+	readings := r.readTogether(ctx, rows)
+	if ctx.Err() != nil {
+		return rows // to be given back
+	}
+	var missed []Row
+	for _, row := range rows {
+		if of := readings[row.Reference]; len(of.orders) > 0 || isOfContent(of.err) {
+			alone = append(alone, row)
+		} else {
+			missed = append(missed, row)
+		}
+	}
+	r.postpone(ctx, missed, func(row Row) time.Time {
+		b, _ := read[Booking](&row, r.account)
+		return b.Missed(at).Due
+	})
+	return alone
+}
+
+// reading is what a request says of one reference.
+type reading struct {
+	orders []types.Order
+	err    error
+}
+
+// readTogether reads the orders of rows by reference. It asks for fewer at once if that is refused,
+// because one reference may spoil the answer.
+func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
+	var references []string
+	for _, row := range rows {
+		references = append(references, row.Reference)
+	}
+	found, err := r.ordersOf(ctx, references, r.readOptions(&rows[0]))
+	if half := len(rows) / 2; half > 0 && isOfContent(err) {
+		readings := r.readTogether(ctx, rows[:half])
+		maps.Copy(readings, r.readTogether(ctx, rows[half:]))
+		return readings
+	}
+	if err != nil && ctx.Err() == nil {
+		r.opts.Logger.WarnContext(ctx, "orders cannot be read", slog.String("kind", string(rows[0].Kind)),
+			slog.Int("orders", len(rows)), slog.String("error", err.Error()))
+	}
+	readings := map[string]reading{}
+	for _, reference := range references {
+		readings[reference] = reading{found[reference], err}
+	}
+	return readings
+}
+
+func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
+	if row.Kind == KindOrder {
+		f, _ := read[Followed](row, r.account)
+		return f.Options()
+	}
+	b, _ := read[Booking](row, r.account)
+	return b.Options()
+}
+
+// isOfContent reports whether an error is about what a request asks for, so that another request
+// may be answered: a refusal, or an order that is unreadable.
+func isOfContent(err error) bool {
+	if _, ok := errors.AsType[*hotelstays.DecodeError](err); ok {
+		return true
+	}
+	answer, ok := errors.AsType[*hotelstays.APIError](err)
+	if !ok || answer.HTTPStatus/100 != 4 {
+		return errors.Is(err, hotelstays.ErrParam)
+	}
+	switch answer.HTTPStatus {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return true
+}

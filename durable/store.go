@@ -1,0 +1,185 @@
+// What an Engine needs of a database.
+
+package durable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind names what a row of a Store is about. A row is found by its kind and its reference.
+type Kind string
+
+// The kinds.
+const (
+	KindBooking Kind = "booking"
+	KindCancel  Kind = "cancellation"
+	KindOrder   Kind = "order" // an order that is followed
+)
+
+// Life says whether workers still have to act on a row.
+type Life int
+
+// The lives of a row. Their numbers may be stored.
+const (
+	Over Life = iota // nothing is left to do, and Insert may replace the row
+	Open             // a worker must act when the row is due
+	Kept             // nothing is left to do, and Insert must not replace the row
+)
+
+// Row is what a Store keeps about a reference of an account.
+type Row struct {
+	Kind      Kind
+	Reference string
+	Life      Life
+	// Due is when a worker must act, or until when a worker has the row.
+	Due time.Time
+	// State is a JSON object.
+	State []byte
+	// Sealed is encrypted. It is nil where nothing is to be kept: erase what was stored then.
+	Sealed []byte
+	// Version is the Store's own: a comparable value that differs after each change of the row.
+	Version any
+	// Busy reports that a worker of the database's own scheduler works on the row. Wake and Retry
+	// wait for its end.
+	Busy bool
+	// Unreadable is why the row makes no sense, as after a change by hand. Only List and Due return
+	// such rows.
+	Unreadable error
+}
+
+// Store is the database of an Engine, for one account. Its methods are safe for concurrent use.
+// Tx is a transaction: of the caller in Insert, Lock, Look and Save, or one of InTx.
+//
+// A Store decides nothing: what a row says, and whether it may change, is up to the Engine.
+type Store[Tx any] interface {
+	// InTx calls f in a new transaction, and commits it if f returns nil. It may call f again after a
+	// deadlock. The commit must survive a crash. If guarded is true, f calls a function of the
+	// caller: let the database end the transaction when it is idle for long, because a process that
+	// is frozen would keep its locks.
+	InTx(ctx context.Context, guarded bool, f func(ctx context.Context, tx Tx) error) error
+	// Insert stores a new row, and returns nil, if there is no row. If there is one, Insert locks and
+	// returns it. Where that row is Over, Save of row then replaces it.
+	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
+	// Lock locks the latest row and returns it, or nil if there is none.
+	Lock(ctx context.Context, tx Tx, kind Kind, reference string) (*Row, error)
+	// Look returns the latest row as the transaction sees it, or nil if there is none. It waits for no lock: a
+	// process that is frozen may have one.
+	Look(ctx context.Context, tx Tx, kind Kind, reference string) (*Row, error)
+	// Save stores a row that this transaction has inserted or locked.
+	Save(ctx context.Context, tx Tx, row *Row) error
+	// Read is Look without a transaction.
+	Read(ctx context.Context, kind Kind, reference string) (*Row, error)
+	// List returns open rows whose reference is greater, in the order of their references.
+	List(ctx context.Context, kind Kind, after string, limit int) ([]Row, error)
+	// Failed returns the error of a call of the Engine, with the name of the Store's package before it,
+	// and with what to do about it where the database says why.
+	Failed(call string, err error) error
+}
+
+// Queue finds the rows that are due, in a database that has no scheduler of its own.
+type Queue interface {
+	// Due returns open rows that are due at a time, those that are due longest first.
+	Due(ctx context.Context, kind Kind, at time.Time, limit int) ([]Row, error)
+	// Postpone sets when rows of one kind are due. It leaves out rows that have changed since they were
+	// read, or that another transaction has locked, and returns the others as they are stored then.
+	Postpone(ctx context.Context, rows []Row, due func(Row) time.Time) ([]Row, error)
+}
+
+// errMoved: the row has changed since it was read, so that what a worker has found out is not stored.
+var errMoved = errors.New("the row has changed meanwhile")
+
+// errKeep leaves a row as it is.
+var errKeep = errors.New("nothing is to be stored")
+
+// state is what a row is about: a Booking, a Cancellation or a Followed.
+type state interface {
+	identity() (reference, fingerprint string)
+	due() time.Time
+	life() Life
+	// read completes what was read from the State of a row with what the row says besides.
+	read(row *Row) error
+}
+
+// readState reads the state of a row. The state must be of the row's reference and account.
+func readState(row *Row, account string, known state) error {
+	err := row.Unreadable
+	if err == nil {
+		err = json.Unmarshal(row.State, known)
+	}
+	if reference, fingerprint := known.identity(); err == nil && (reference != row.Reference || fingerprint != account) {
+		err = fmt.Errorf("its state is of the reference %q, or of another account", reference)
+	}
+	if err == nil {
+		err = known.read(row)
+	}
+	if err != nil {
+		return &unreadableError{row.Kind, row.Reference, err}
+	}
+	return nil
+}
+
+// unreadableError reports a row that somebody has changed by hand.
+type unreadableError struct {
+	kind      Kind
+	reference string
+	why       error
+}
+
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("the %s row of reference %q was changed by hand: %v; correct it, or ask the service for the order and delete the row",
+		e.kind, e.reference, e.why)
+}
+
+// setState stores the next state in a row. before is the state as it was read from the row, or nil.
+func (r *Row) setState(before, next state) error {
+	text, err := json.Marshal(next)
+	if err == nil && before != nil {
+		text, err = withUnknown(r.State, before, text)
+	}
+	r.State, r.Due, r.Life = text, next.due(), next.life()
+	if b, ok := next.(*Booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
+		r.Sealed = nil // the request names guests, and is not needed any more
+	}
+	return err
+}
+
+// withUnknown returns the JSON of the next state, with the fields of the stored one that this version
+// does not know: a newer process of the fleet has written them.
+func withUnknown(stored []byte, known state, next []byte) ([]byte, error) {
+	knownText, err := json.Marshal(known)
+	if err != nil || bytes.Equal(stored, knownText) {
+		return next, err
+	}
+	var fields [3]map[string]any
+	for i, text := range [][]byte{next, stored, knownText} {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&fields[i]); err != nil {
+			return nil, err
+		}
+	}
+	addUnknown(fields[0], fields[1], fields[2])
+	return json.Marshal(fields[0])
+}
+
+// addUnknown adds what stored has and known has not, in objects within objects as well.
+func addUnknown(next, stored, known map[string]any) {
+	for name, value := range stored {
+		_, isKnown := known[name]
+		_, isNext := next[name]
+		inner, _ := value.(map[string]any)
+		innerKnown, _ := known[name].(map[string]any)
+		innerNext, _ := next[name].(map[string]any)
+		switch {
+		case !isKnown && !isNext:
+			next[name] = value
+		case innerNext != nil:
+			addUnknown(innerNext, inner, innerKnown)
+		}
+	}
+}

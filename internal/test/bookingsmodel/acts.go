@@ -1,0 +1,256 @@
+// What the service does, and what persons and webhooks do.
+
+package bookingsmodel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// read is a read of the orders under the reference.
+func (v *visit) read(w int, do string, then func(s *state, r reply)) {
+	r := reply{view: v.from.view()}
+	if r.view == (view{}) {
+		do += ": there is none"
+	}
+	v.to(w, Request, do, func(s *state) { then(s, r) })
+	if r.view != (view{}) && v.Follows && v.facts[v.from.rows[booking]].booking.Ending != "" {
+		v.fault(w, Request, do+", and the answer lacks it", func(s *state) { then(s, reply{}) })
+	}
+	v.fault(w, Request, do+ButFails, func(s *state) { then(s, reply{code: fails}) })
+	if v.Many {
+		v.fault(w, Request, do+", which is refused for what it asks for", func(s *state) { then(s, reply{code: spoils}) })
+	}
+}
+
+// book sends Book, and awaits its answer.
+func (v *visit) book(w int) {
+	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
+	ends := func(r reply) func(s *state) { return func(s *state) { v.answer(s, w, r) } }
+	if me.does == asks {
+		if limit < 0 && !v.Breaks.LateClient {
+			v.to(w, Request, "sends nothing, because it is too late", ends(reply{code: unsent}))
+			return
+		}
+		v.to(w, Request, "sends Book", func(s *state) {
+			i := 0
+			if s.books[0].is != nothing {
+				i = 1
+			}
+			s.books[i] = book{is: flying, by: max(limit, 0) + v.within(), round: s.round}
+			s.workers[w].does, s.workers[w].mine = awaits, int8(i)
+		})
+		return
+	}
+	var order view
+	switch {
+	case me.mine == foreign:
+		order[foreign] = v.from.foreign
+	default:
+		order[me.mine] = v.from.books[me.mine].look
+	}
+	switch {
+	case order != view{}:
+		v.to(w, Request, "receives the order", ends(reply{code: made, view: order}))
+	case !v.Idempotent || v.from.view() == view{}: // it would return the order that shows
+		v.to(w, Request, "is refused", func(s *state) {
+			s.books[me.mine] = book{}
+			ends(reply{code: refused})(s)
+		})
+	}
+	v.fault(w, Request, "loses the answer", func(s *state) {
+		v.lose(s, me)
+		if v.InProcess {
+			s.workers[w].does, s.workers[w].mine, s.workers[w].recovery = recovers, 0, v.lostBook()
+			return
+		}
+		ends(reply{code: lost})(s)
+	})
+}
+
+// lostBook returns the recovery of a Book whose answer is lost now.
+func (v *visit) lostBook() int32 {
+	if v.lost == 0 {
+		outcome, _ := v.service.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
+		v.lost = v.numberOfRecovery(outcome.Recovery, time.Now())
+	}
+	return v.lost
+}
+
+// recover polls with the recovery of the process.
+func (v *visit) recover(w int) {
+	me := v.from.workers[w]
+	known := v.move(me.recovery, me.age)
+	v.to(w, Request, "stops to poll for its Book", func(s *state) { v.answer(s, w, reply{code: gaveUp, recovery: known}) })
+	if v.facts[me.recovery].booking.Recovery.NextPoll.After(epoch) {
+		return
+	}
+	v.read(w, "polls for its Book", func(s *state, r reply) {
+		ctx, cancel := v.service.answer(context.Background(), r)
+		defer cancel()
+		outcome, err := v.service.StepRecovery(ctx, v.recovery(me.recovery, time.Now()))
+		if err == nil && outcome.State == hotelstays.BookingOpen {
+			s.workers[w].recovery = v.numberOfRecovery(outcome.Recovery, time.Now())
+			return
+		}
+		r.recovery, r.code = known, max(r.code, polled)
+		v.answer(s, w, r)
+	})
+}
+
+// cancel sends Cancel for an order, and awaits its answer.
+func (v *visit) cancel(w, slot int) {
+	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
+	ends := func(c code) func(s *state) { return func(s *state) { v.answer(s, w, reply{code: c}) } }
+	switch {
+	case me.does == asks && limit < 0 && !v.Breaks.LateClient:
+		v.to(w, Request, "sends nothing, because it is too late", ends(unsent))
+		return
+	case me.does == asks:
+		v.to(w, Request, "sends Cancel", func(s *state) {
+			s.left++
+			if !v.asked(s, slot) {
+				s.wrong = wrongCancel
+			}
+			s.sent, s.target, s.sentBy = flying, int8(slot), max(limit, 0)+v.within()
+			s.workers[w].does = awaits
+		})
+		v.fault(w, Request, "cannot send Cancel", ends(unsent))
+		return
+	case v.from.sent == flying:
+		v.to(w, Request, "is refused", func(s *state) { s.sent = nothing; ends(refused)(s) })
+		v.fault(w, Request, "receives that the Cancel is accepted", func(s *state) {
+			v.lose(s, me)
+			s.sent = exists // it is not refused any more
+			ends(accepted)(s)
+		})
+	case v.from.sent == shown:
+		v.to(w, Request, "receives the answer", ends(made))
+	}
+	v.fault(w, Request, "loses the answer", func(s *state) {
+		v.lose(s, me)
+		ends(lost)(s)
+	})
+}
+
+// asked reports whether the stored cancellation is of an order: that of its round, or the one that it names.
+func (v *visit) asked(s *state, slot int) bool {
+	c := v.facts[s.rows[cancel]].cancel
+	if c.Round == 0 {
+		return c.PlatformReferenceNo == orderOf(slot, 1).PlatformReferenceNo
+	}
+	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
+}
+
+// serve is what the service does with a Book, and with its order.
+func (v *visit) serve(i int) {
+	s, b := v.from, v.from.books[i]
+	ended := v.facts[s.rows[booking]].booking.Ending.HasOrder()
+	what := [...]string{"the first Book", "the second Book"}[i]
+	switch {
+	case ended && !s.awaited(i) && !v.open(s):
+	case b.is == flying && v.Idempotent && (s.orders() > 0 || s.foreign > 0):
+		v.to(-1, "", what+" arrives, and makes no second order", func(s *state) {
+			for j, w := range s.workers {
+				if w.does == awaits && int(w.mine) == i {
+					if s.workers[j].mine = foreign; s.foreign == 0 {
+						s.workers[j].mine = int8(1 - i)
+					}
+				}
+			}
+			s.books[i] = book{}
+		})
+	case b.is == flying:
+		v.to(-1, "", what+" makes an order", func(s *state) { s.books[i].is, s.books[i].look = exists, 1 })
+		if !s.awaited(i) {
+			v.to(-1, "", what+" never arrives", func(s *state) { s.books[i] = book{} })
+		}
+	case b.is == exists:
+		v.to(-1, "", "the order of "+what+" shows", func(s *state) { s.books[i].is = shown; v.until(&s.books[i]) })
+	case b.is == shown && v.changes(b):
+		v.to(-1, "", "the order of "+what+" changes", func(s *state) {
+			if b := &s.books[i]; int(b.look/2) < v.Changes {
+				b.look += 2
+			} else {
+				b.look++ // it is cancelled
+			}
+			v.until(&s.books[i])
+		})
+	}
+}
+
+// until sets until when an order changes next.
+func (v *visit) until(b *book) {
+	if b.by = 0; v.changes(*b) {
+		b.by = v.within()
+	}
+}
+
+// changes reports whether an order that shows will change.
+func (v *visit) changes(b book) bool { return v.Follows && !b.look.cancelled() }
+
+// world is what happens besides.
+func (v *visit) world() {
+	s := v.from
+	if s.sent == flying || s.sent == exists {
+		v.to(-1, "", "the order is cancelled", func(s *state) {
+			if s.target == foreign {
+				s.foreign++
+			} else if b := &s.books[s.target]; b.look > 0 && !b.look.cancelled() {
+				b.look++
+			}
+			s.sent, s.sentBy = shown, 0
+		})
+		if awaited := s.workers[0].does == awaits || s.workers[1].does == awaits; s.sent == flying && !awaited {
+			v.to(-1, "", "Cancel never arrives", func(s *state) { s.sent, s.sentBy = nothing, 0 })
+		}
+	}
+	if v.Foreign && s.foreign == 0 && (v.Follows && s.told == durable.EndingFound || !v.Follows && s.orders() == 0) {
+		v.to(-1, "", "somebody else makes an order under the reference", func(s *state) { s.foreign = 1 })
+	}
+	for w := range s.workers {
+		if s.wakes > 0 && (w == 0 || s.skew != 0) { // else as the first
+			v.act(wakes, w, "a webhook wakes the rows", func(s *state) { s.wakes-- })
+		}
+	}
+	if s.acts > 0 {
+		act := func(s *state) { s.acts-- }
+		v.act(abandons, -1, "a person abandons the booking", act)
+		v.act(retries, -1, "a person retries the booking", act)
+		if v.Follows {
+			v.act(unfollow, -1, "a person ends the reads of the order", func(s *state) { s.acts--; s.unfollowed = true })
+		}
+	}
+	if int(s.round) < v.Rounds {
+		v.act(begins, -1, "the booking begins again", func(s *state) {
+			s.round++
+			s.called, s.delivered, s.told = false, 0, ""
+		})
+	}
+	if s.cancels > 0 {
+		again := func(s *state) { s.cancels--; s.left, s.ended, s.done, s.sent = 0, 0, false, nothing }
+		v.act(cancels, -1, "a person cancels", again)
+		if v.Foreign && s.foreign > 0 {
+			v.act(names, -1, "a person cancels the order of somebody else, and names it", again)
+		}
+	}
+}
+
+// act does a call at once, unless it changes nothing. -1 is a person.
+func (v *visit) act(c call, worker int, do string, then func(s *state)) {
+	s := v.from
+	err := v.atOnce(&s, c, max(worker, 0))
+	switch {
+	case err != nil && c == cancels && errors.Is(err, durable.ErrNothingToCancel) && s.orders() > 0:
+		v.to(-1, "", do+", which is refused", func(s *state) { s.wrong = falseRefusal })
+	case s.rows != v.from.rows:
+		v.to(worker, "", do, func(to *state) {
+			*to = s
+			then(to)
+		})
+	}
+}

@@ -1,0 +1,190 @@
+// Rows and their times: a row is a number, and its times are seconds from a moment, so that states that
+// differ in nothing but the time are one.
+
+package bookingsmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// The kinds of rows, as indices.
+const (
+	booking = iota
+	cancel
+	followed
+	kinds
+)
+
+var kindOf = [kinds]durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder}
+
+func indexOf(kind durable.Kind) int {
+	for k := range kindOf {
+		if kindOf[k] == kind {
+			return k
+		}
+	}
+	panic("an unknown kind: " + kind)
+}
+
+// row is a row of the table. Row 0 is none.
+type row struct {
+	kind   int
+	life   durable.Life
+	due    int32
+	text   string // the State; each time in it is @ and the seconds
+	sealed bool
+	seen   uint8 // how often the order that the caller has received was stored
+}
+
+// facts is what the model has to know of a row, with its times from the epoch.
+type facts struct {
+	booking  durable.Booking
+	cancel   durable.Cancellation
+	followed durable.Followed
+}
+
+// table numbers rows.
+type table struct {
+	rows    []row
+	facts   []facts
+	numbers map[row]int32
+	moved   map[moved]int32
+	seen    map[string]string // the texts of encrypted orders, by what they say
+	sealed  []byte            // the request of each booking
+}
+
+type moved struct {
+	row int32
+	by  int16
+}
+
+func newTable() table {
+	return table{rows: make([]row, 1), facts: make([]facts, 1), numbers: map[row]int32{}, moved: map[moved]int32{}, seen: map[string]string{}}
+}
+
+var (
+	epoch    = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	times    = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+	offsets  = regexp.MustCompile(`"@-?\d+"`)
+	seenText = regexp.MustCompile(`"seen":"[^"]*"`)
+)
+
+func (t *table) number(r row) int32 {
+	n, known := t.numbers[r]
+	if !known {
+		n = int32(len(t.rows))
+		t.numbers[r] = n
+		t.rows = append(t.rows, r)
+		stored, f := t.stored(n, epoch), facts{}
+		var err error
+		switch r.kind {
+		case booking:
+			err = json.Unmarshal(stored.State, &f.booking)
+			f.booking.Due = stored.Due
+		case cancel:
+			err = json.Unmarshal(stored.State, &f.cancel)
+			f.cancel.Due, f.cancel.Delivered = stored.Due, stored.Life != durable.Open
+		case followed:
+			err = json.Unmarshal(stored.State, &f.followed)
+		}
+		if err != nil {
+			panic(err)
+		}
+		t.facts = append(t.facts, f)
+	}
+	return n
+}
+
+// relative returns a text with its times as seconds from a moment.
+func relative(text []byte, from time.Time) string {
+	return string(times.ReplaceAllFunc(text, func(quoted []byte) []byte {
+		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(quoted))
+		if err != nil || at.Nanosecond() != 0 {
+			panic(fmt.Sprint("a time that is no whole second: ", string(quoted)))
+		}
+		return fmt.Appendf(nil, `"@%d"`, int64(at.Sub(from)/time.Second))
+	}))
+}
+
+// mapped returns a text with its seconds mapped to other texts.
+func mapped(text string, to func(seconds int64) string) string {
+	return offsets.ReplaceAllStringFunc(text, func(quoted string) string {
+		seconds, _ := strconv.ParseInt(quoted[2:len(quoted)-1], 10, 64)
+		return `"` + to(seconds) + `"`
+	})
+}
+
+// stored returns a row as a Store does.
+func (t *table) stored(n int32, from time.Time) durable.Row {
+	r := t.rows[n]
+	stored := durable.Row{Kind: kindOf[r.kind], Reference: reference, Life: r.life, Due: from.Add(time.Duration(r.due) * second)}
+	stored.State = []byte(mapped(r.text, func(seconds int64) string {
+		return from.Add(time.Duration(seconds) * second).Format(time.RFC3339Nano)
+	}))
+	if r.sealed {
+		stored.Sealed = t.sealed
+	}
+	return stored
+}
+
+// numberOf numbers a row that the engine has stored over the row before. told is the order that the caller
+// has received with it.
+func (t *table) numberOf(stored durable.Row, before int32, told string, from time.Time) int32 {
+	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
+	r.text, r.seen = relative(stored.State, from), t.rows[before].seen
+	if r.sealed && t.sealed == nil {
+		t.sealed = stored.Sealed
+	}
+	if seen := seenText.FindString(r.text); r.kind == followed && seen != "" && seen != seenText.FindString(t.rows[before].text) {
+		r.seen++ // the text is another one each time, also of the same order
+		what := fmt.Sprint(told, r.seen)
+		if _, known := t.seen[what]; !known {
+			t.seen[what] = seen
+		}
+		r.text = seenText.ReplaceAllLiteralString(r.text, t.seen[what])
+	}
+	return t.number(r)
+}
+
+// move returns a row with its times later by some seconds.
+func (t *table) move(n int32, by int16) int32 {
+	if n == 0 || by == 0 {
+		return n
+	}
+	to, known := t.moved[moved{n, by}]
+	if !known {
+		r := t.rows[n]
+		r.due += int32(by)
+		r.text = mapped(r.text, func(seconds int64) string { return "@" + strconv.FormatInt(seconds+int64(by), 10) })
+		to = t.number(r)
+		t.moved[moved{n, by}] = to
+	}
+	return to
+}
+
+// recovery returns the recovery that the number of a row stands for.
+func (t *table) recovery(n int32, from time.Time) *hotelstays.BookingRecovery {
+	var b durable.Booking
+	if err := json.Unmarshal(t.stored(n, from).State, &b); err != nil {
+		panic(err)
+	}
+	return &b.Recovery
+}
+
+func (t *table) numberOfRecovery(r *hotelstays.BookingRecovery, from time.Time) int32 {
+	text, err := json.Marshal(durable.Booking{Recovery: *r})
+	if err != nil {
+		panic(err)
+	}
+	return t.number(row{text: relative(text, from)})
+}
+
+func timeOf(clock int16) time.Time { return epoch.Add(time.Duration(clock) * second) }
+func clockOf(t time.Time) int16    { return int16(t.Sub(epoch) / second) }

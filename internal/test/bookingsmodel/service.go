@@ -1,0 +1,203 @@
+// A client whose service answers as the model says.
+
+package bookingsmodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	reference = "ref-1"
+	another   = "ref-2" // is due as well where one request asks for many
+)
+
+// The order that somebody else has made under the reference is the last one of a view.
+const (
+	foreign = 2
+	slots   = 3
+)
+
+// look is how an order looks: 0 is no order, and each change makes it greater. Odd ones are not cancelled.
+type look uint8
+
+func (l look) cancelled() bool { return l > 0 && l%2 == 0 }
+
+// view is what QueryOrders returns under the reference.
+type view [slots]look
+
+// The states of orders.
+var orderStates = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
+
+// orderOf returns an order. Those of Book differ from the foreign one in their dates.
+func orderOf(slot int, l look) types.Order {
+	o := types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: fmt.Sprint("p-", slot), SupplierReferenceNo: fmt.Sprint("s-", slot),
+		CheckIn: "2900-01-01", CheckOut: "2900-01-03", Status: 2, HotelConfirmNo: fmt.Sprint("H-", (l-1)/2),
+		NetRate: types.Money{Currency: "EUR", Amount: "100"}}
+	if slot == foreign {
+		o.CheckIn, o.CheckOut = "2900-02-01", "2900-02-03"
+	}
+	if l.cancelled() {
+		o.Status = 9
+	}
+	return o
+}
+
+// looks returns which order of which look it is.
+func looks(o *types.Order) (slot int, l look) {
+	type name struct {
+		number, confirmed string
+		status            types.OrderStatus
+	}
+	nameOf := func(o *types.Order) name { return name{o.PlatformReferenceNo, o.HotelConfirmNo, o.Status} }
+	for slot := range slots {
+		for l := look(1); l < 20; l++ {
+			if is := orderOf(slot, l); nameOf(o) == nameOf(&is) {
+				return slot, l
+			}
+		}
+	}
+	panic("an unknown order: " + o.PlatformReferenceNo)
+}
+
+func (v view) orders() (orders []types.Order) {
+	for slot, l := range v {
+		if l > 0 {
+			orders = append(orders, orderOf(slot, l))
+		}
+	}
+	return orders
+}
+
+// code is what an operation comes to.
+type code uint8
+
+const (
+	succeeds code = iota // a transaction is committed, or a read answered
+	fails
+	spoils   // a read is refused for what it asks for
+	made     // Book returns an order, or Cancel is carried out
+	accepted // Cancel is answered before it is carried out
+	refused
+	lost
+	unsent // it was too late
+	polled // Book has polled by itself, and has an outcome
+	gaveUp // and has none
+)
+
+// service is a client, and the service that answers it.
+type service struct {
+	*hotelstays.Client
+
+	code  code
+	view  view
+	end   context.CancelFunc
+	known map[bookReply]booked // results of BookAndRecover
+}
+
+type bookReply struct {
+	code code
+	view view
+}
+
+type booked struct {
+	at      time.Time
+	outcome *hotelstays.BookingOutcome
+	err     error
+}
+
+func newService() *service {
+	s := &service{known: map[bookReply]booked{}}
+	client, err := hotelstays.New("https://service.example.com",
+		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
+		hotelstays.WithHTTPClient(&http.Client{Transport: s}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}),
+		hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: orderStates}))
+	if err != nil {
+		panic(err)
+	}
+	s.Client = client
+	return s
+}
+
+// RoundTrip answers a request.
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, s.view.orders()...)})
+	cancels := strings.HasSuffix(r.URL.Path, "/cancel")
+	switch {
+	case strings.Contains(r.URL.Path, "ticket"):
+		data = map[string]any{"ticket": "ticket", "ttl": 31536000}
+	case s.code == fails:
+		return testkit.Reply(status, `{"code": 100009999, "msg": "failed", "data": null}`), nil
+	case s.code == spoils:
+		return testkit.Reply(http.StatusBadRequest, `{"code": 100000400, "msg": "a bad reference", "data": null}`), nil
+	case s.code == made && cancels:
+		data = map[string]any{"status": 9}
+	case s.code == accepted:
+		data = map[string]any{"status": 2}
+	case s.code == made:
+		data = map[string]any{"hotelOrder": s.view.orders()[0]}
+	case s.code == refused && cancels:
+		return testkit.Reply(http.StatusBadRequest, `{"code": 100000400, "msg": "the cutoff has passed", "data": null}`), nil
+	case s.code == refused:
+		return testkit.Reply(status, `{"code": 100001111, "msg": "the rate has moved", "data": null}`), nil
+	case s.code == lost:
+		s.end()
+		return nil, errors.New("the connection is lost")
+	}
+	text, err := json.Marshal(map[string]any{"code": 0, "data": data})
+	return testkit.Reply(status, string(text)), err
+}
+
+// answer sets what is answered to a call with the returned ctx. What comes of the call is decided, also if
+// its ctx has ended.
+func (s *service) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
+	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if s.code, s.view = r.code, r.view; r.code == unsent {
+		s.end()
+	}
+	return ctx, s.end
+}
+
+// booked is BookAndRecover, whose results differ in nothing but the time.
+func (s *service) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
+	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	is, known := s.known[bookReply{r.code, r.view}]
+	if !known {
+		ctx, cancel := s.answer(ctx, r)
+		defer cancel()
+		is.outcome, is.err = s.Client.BookAndRecover(ctx, req, opts...)
+		is.at = time.Now()
+		s.known[bookReply{r.code, r.view}] = is
+	}
+	if is.outcome == nil {
+		return nil, is.err
+	}
+	outcome, recovery := *is.outcome, *is.outcome.Recovery
+	for _, t := range []*time.Time{&recovery.EndedAt, &recovery.NextPoll} {
+		if !t.IsZero() {
+			*t = t.Add(time.Since(is.at))
+		}
+	}
+	outcome.Recovery = &recovery
+	return &outcome, is.err
+}
+
+// request is what each Book asks for. Its Expect is that of an order of Book.
+func request(expect bool) *hotelstays.BookRequest {
+	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
+		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One"}}}
+	if own := orderOf(0, 1); expect {
+		req.Expect = &types.RoomRatePkg{CheckIn: own.CheckIn, CheckOut: own.CheckOut}
+	}
+	return req
+}

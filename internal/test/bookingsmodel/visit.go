@@ -1,0 +1,376 @@
+// What may follow a state: the operations of the workers' calls, each in all its ways.
+
+package bookingsmodel
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// visit is the visit of a state: it yields what may follow.
+type visit struct {
+	*model
+	from   state
+	passes time.Duration // in the next step
+	yield  func(Step, state)
+}
+
+func (m *model) next(s state, yield func(Step, state)) {
+	v := &visit{model: m, from: s, yield: yield}
+	for w := range s.workers {
+		if w == 0 || !v.Alone {
+			v.work(w)
+		}
+	}
+	for i := range s.books {
+		v.serve(i)
+	}
+	v.world()
+	if m.open(s) || !s.idle() {
+		v.time()
+	}
+}
+
+// to yields the state that follows by a step.
+func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
+	s := v.from
+	if worker >= 0 {
+		s.workers[worker].still = false
+	}
+	change(&s)
+	swap := s.skew == 0 && !v.Alone && s.workers[1].compare(s.workers[0]) < 0
+	if swap { // workers with one clock are alike
+		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
+	}
+	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, swaps: swap}, s)
+}
+
+// fault is to for what costs a fault.
+func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
+	if v.from.faults > 0 {
+		v.to(worker, op, do, func(s *state) {
+			s.faults--
+			change(s)
+		})
+	}
+}
+
+// place is an operation of a call.
+type place struct {
+	call  call
+	reply int
+}
+
+// stale is a history whose rows of a kind have changed.
+type stale struct {
+	history int32
+	kind    int
+}
+
+// framed returns a row with its times from the beginning of a worker's call, by its clock.
+func (s *state) framed(m *model, w, kind int) int32 {
+	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
+}
+
+// reply gives a reply to a worker's call, with the rows that the operation looks at. Which they are shows when
+// it runs, so that the first one runs again. It returns what the operation has led to.
+func (v *visit) reply(s *state, w int, r reply) *result {
+	me := &s.workers[w]
+	c, replies := v.callOf(me.history)
+	at, given := place{c, len(replies)}, v.replay(me.history).what == postpones
+	for r.at = me.age; ; {
+		looks := v.looks[at]
+		for k, may := range looks {
+			if may && !given {
+				r.rows[k] = s.framed(v.model, w, k)
+			}
+		}
+		res, missed := v.replay(v.history(node{me.history, r})), false
+		for k := range looks {
+			missed = missed || res.looked[k] && !looks[k]
+			looks[k] = looks[k] || res.looked[k]
+		}
+		if v.looks[at] = looks; missed && !given {
+			continue
+		}
+		for k := range r.rows {
+			if !res.looked[k] {
+				r.rows[k] = 0
+			}
+		}
+		*me = worker{history: v.history(node{me.history, r}), age: me.age}
+		v.results[me.history] = res
+		return res
+	}
+}
+
+// rest ends a call that has returned.
+func (v *visit) rest(s *state, w int) {
+	if me := &s.workers[w]; v.replay(me.history).what == returned {
+		*me = worker{}
+	}
+}
+
+// answer gives a reply that changes no row.
+func (v *visit) answer(s *state, w int, r reply) {
+	v.reply(s, w, r)
+	v.rest(s, w)
+}
+
+// commit stores what a worker's operation has written, and delivers what it has delivered. age is of its call.
+func (v *visit) commit(s *state, w int, age int16, res *result) {
+	for k, n := range res.wrote {
+		if n == 0 {
+			continue
+		}
+		s.rows[k] = v.move(n, s.clock(w)-age)
+		for i := range s.workers {
+			s.workers[i].history = v.stale(s.workers[i].history, k)
+		}
+	}
+	v.deliver(s, res.told)
+}
+
+// stale returns a history after a change of a row: the version that it has seen last is not the latest any more.
+func (v *visit) stale(h int32, kind int) int32 {
+	to, known := v.stales[stale{h, kind}]
+	if known || h == 0 {
+		return to
+	}
+	c, replies := v.callOf(h)
+	latest := func(r reply) bool { return r.rows[kind] != 0 && r.versions[kind] == 0 }
+	if to = h; slices.ContainsFunc(replies, latest) || v.leased(c, replies, kind) {
+		to = v.history(node{parent: -int32(c)})
+		for _, r := range replies {
+			if r.rows[kind] != 0 {
+				r.versions[kind]--
+			}
+			to = v.history(node{to, r})
+		}
+		if v.results[to] == nil {
+			res := *v.replay(h)
+			if res.what == postpones && res.kind == kind {
+				res.version--
+			}
+			v.results[to] = &res
+		}
+	}
+	v.stales[stale{h, kind}] = to
+	return to
+}
+
+// leased reports whether the latest version that a call knows of a row is that of its own lease.
+func (v *visit) leased(c call, replies []reply, kind int) bool {
+	k, _, is := c.runs()
+	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
+}
+
+// deliver is what the caller receives.
+func (v *visit) deliver(s *state, t told) {
+	switch {
+	case t.outcome != "":
+		s.delivered, s.told = s.delivered+1, t.outcome
+		if t.outcome == durable.EndingFound {
+			s.slot, s.seen = t.slot, t.look
+		}
+	case t.cancel != "":
+		s.ended, s.done = s.ended+1, t.cancel == durable.CancelDone
+	case t.changed:
+		if t.slot != s.slot || t.look <= s.seen || t.before != 0 && t.before != s.seen {
+			s.wrong = wrongChange
+		}
+		s.seen = t.look
+	}
+}
+
+// atOnce does a call with all its operations.
+func (v *visit) atOnce(s *state, c call, w int) error {
+	at := *s
+	at.workers[w] = worker{history: v.history(node{parent: -int32(c)})}
+	res := v.replay(at.workers[w].history)
+	for res.what != returned {
+		res = v.reply(&at, w, reply{})
+		v.commit(&at, w, 0, res)
+	}
+	s.rows, s.ended, s.done = at.rows, at.ended, at.done
+	for i := range s.workers {
+		if i != w {
+			s.workers[i] = at.workers[i]
+		}
+	}
+	for k := range s.rows {
+		if s.rows[k] != v.from.rows[k] {
+			s.workers[w].history = v.stale(s.workers[w].history, k)
+		}
+	}
+	return res.err
+}
+
+// leave ends what a worker does.
+func (v *visit) leave(s *state, w int) {
+	if me := s.workers[w]; me.does == awaits {
+		v.lose(s, me)
+	}
+	s.workers[w] = worker{}
+}
+
+// lose ends the wait for an answer.
+func (v *visit) lose(s *state, me worker) {
+	switch {
+	case v.replay(me.history).what == sendsCancel:
+		s.sentBy = min(s.sentBy, v.within())
+	case me.mine < foreign:
+		s.books[me.mine].by = min(s.books[me.mine].by, v.within())
+	}
+}
+
+// within is ShowsWithin in seconds.
+func (m *model) within() int16 { return int16(m.ShowsWithin / second) }
+
+// work is what a worker may do next.
+func (v *visit) work(w int) {
+	me := v.from.workers[w]
+	if me.history == 0 {
+		v.begin(w)
+		return // it has nothing to lose
+	}
+	res := v.replay(me.history)
+	switch {
+	case me.does == holds:
+		v.to(w, Transaction, "commits", func(s *state) {
+			s.workers[w].does = asks
+			v.commit(s, w, me.age, res)
+			v.rest(s, w)
+		})
+	case me.does == recovers:
+		v.recover(w)
+	case res.what == books:
+		v.book(w)
+	case res.what == sendsCancel:
+		v.cancel(w, res.slot)
+	case res.what == reads:
+		v.to(w, Read, "looks at the booking", func(s *state) { v.answer(s, w, reply{}) })
+	case res.what == steps, res.what == queries:
+		v.read(w, "reads the order", func(s *state, r reply) { v.answer(s, w, r) })
+	default:
+		v.write(w, res)
+	}
+	v.fault(w, "", "dies", func(s *state) { v.leave(s, w) })
+}
+
+// begin takes up work: the caller's Send, or a row that is due.
+func (v *visit) begin(w int) {
+	s, now := v.from, v.from.clock(w)
+	b := v.facts[s.rows[booking]].booking
+	if !s.called && b.Phase(timeOf(now)) == durable.PhaseWaiting {
+		v.to(w, "", "is called to send", func(s *state) {
+			s.called = true
+			s.workers[w] = worker{history: v.history(node{parent: -int32(send)})}
+		})
+	}
+	for k, n := range s.rows {
+		if n == 0 || v.rows[n].life != durable.Open || v.rows[n].due > int32(now) || v.Breaks.NobodySends && v.rows[n].sealed {
+			continue
+		}
+		for _, c := range []call{run, runMany}[:1+count(v.Many && k != cancel)] {
+			me := worker{history: v.history(node{parent: -int32(c) - int32(k)})}
+			what := "leases the " + string(kindOf[k])
+			if c == runMany {
+				what += ", with another one"
+			}
+			v.perform(w, Claim, what, me, reply{})
+		}
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// write is a transaction of a call, or sets when a row is due.
+func (v *visit) write(w int, res *result) {
+	r, op, do := reply{}, Transaction, ""
+	if res.what == postpones {
+		if op, do = Postpone, "finds the row changed"; res.version == 0 || v.Breaks.SameVersion {
+			r.rows[res.kind], do = v.from.framed(v.model, w, res.kind), "sets when the "+string(kindOf[res.kind])+" is due"
+		}
+	}
+	v.perform(w, op, do, v.from.workers[w], r)
+}
+
+// perform writes for a call, unless that fails. A call that does not know whether it has written has failed.
+func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
+	s := v.from
+	s.workers[w] = me
+	res := v.reply(&s, w, r)
+	if do == "" {
+		do = v.describe(&s, w, res)
+	}
+	failed := r
+	failed.code = fails
+	given := func(r reply, commits, delivers bool) func(s *state) {
+		return func(s *state) {
+			s.workers[w] = me
+			v.answer(s, w, r)
+			if commits {
+				v.commit(s, w, me.age, res)
+			} else if delivers {
+				v.deliver(s, res.told)
+			}
+		}
+	}
+	wrote := res.wrote != [kinds]int32{}
+	if v.Breaks.NoLock && op == Transaction && wrote {
+		v.to(w, op, do+", and commits later", func(s *state) {
+			s.workers[w] = me
+			v.reply(s, w, r)
+			s.workers[w].does = holds
+		})
+	} else {
+		v.to(w, op, do, given(r, true, false))
+	}
+	if !wrote {
+		return
+	}
+	if op != Claim { // else nothing has happened
+		v.fault(w, op, do+ButFails, given(failed, false, v.Breaks.DeliverApart))
+	}
+	v.fault(w, op, do+ButApplied, given(failed, true, false))
+	if v.Breaks.CommitLost && op == Transaction {
+		v.fault(w, op, do+", which a crash of the database undoes", given(r, false, false))
+	}
+}
+
+// describe says what a transaction writes.
+func (v *visit) describe(s *state, w int, res *result) (text string) {
+	for k, n := range res.wrote {
+		if n != 0 {
+			text += ", the " + string(kindOf[k]) + " is " + v.word(v.move(n, s.clock(w)-s.workers[w].age), s.clock(w))
+		}
+	}
+	switch {
+	case text == "":
+		return "finds nothing to store"
+	case res.told != told{}:
+		text += ", and the caller receives that"
+	}
+	return "stores: " + text[2:]
+}
+
+// word says where the life of a row is.
+func (m *model) word(n int32, now int16) string {
+	f, life := m.facts[n], m.rows[n].life
+	switch m.rows[n].kind {
+	case booking:
+		return cmp.Or(string(f.booking.Ending), string(f.booking.Phase(timeOf(now))))
+	case cancel:
+		return cmp.Or(string(f.cancel.Ending), string(f.cancel.Phase(timeOf(now))))
+	}
+	return [...]string{"settled", "followed", "settled"}[life]
+}

@@ -1,0 +1,274 @@
+// Package bookingsmodel searches every order of events around a booking for one that breaks a promise.
+//
+// A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its
+// order that is followed. Its workers are calls of a durable.Engine itself, with a Store and a Client of the
+// model. Between any two operations that a call asks for, the other worker acts, time passes, an order is made
+// or shows, a person or a webhook comes, or something fails. World.Search visits each state once, breadth
+// first, so that the path to a violated promise is the shortest.
+//
+// docs/decisions/every-order.md says what it found, and what its bounds leave out.
+package bookingsmodel
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// The invariants, by the words of Result.Violated.
+const (
+	TwoOrders   = "two orders for one booking"
+	FalseAbsent = "an absence is reported while an order exists or may still come"
+	Twice       = "an outcome is delivered twice"
+	NeverEnds   = "a row does not end, although nothing fails any more"
+	TwoCancels  = "Cancel leaves twice"
+	WrongCancel = "Cancel leaves for an order that nobody asked to cancel"
+	FalseEnding = "a cancellation is reported otherwise than the order is, or may become"
+	WrongChange = "OnOrder receives another order, or no change"
+	LostChange  = "a change of an order is never delivered"
+)
+
+// World is what may happen.
+type World struct {
+	// Faults is how often something may fail, in all: a crash, an answer of Book or Cancel that is lost, a
+	// read that fails, a write that fails, a write that is applied although it reports a failure, or a worker
+	// that stands still while time passes, until it goes on at any time.
+	Faults int
+	// Wakes is how many webhooks come, at any time and for any reason.
+	Wakes int
+	// Rounds is how often a booking begins under the reference.
+	Rounds int
+	// Alone: there is one worker.
+	Alone bool
+	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
+	Skew time.Duration
+	// BookTimeout is that of the workers.
+	BookTimeout time.Duration
+	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
+	InProcess bool
+	// ShowsWithin is how long after the end of Book an order is shown at the latest, and a Cancel carried out.
+	ShowsWithin time.Duration
+	// Idempotent: a second Book under the reference returns the first order. If it is false, no
+	// service protects the booking, and each Book that arrives makes an order.
+	Idempotent bool
+	// Found: the world begins when the booking has been found, and its order does not show yet.
+	Found bool
+	// Acts is how often a person abandons a booking, retries it, or ends the reads of its order.
+	Acts int
+	// Cancels is how often a person begins a cancellation, at any time when CancelTx accepts it.
+	Cancels int
+	// Foreign: somebody else makes an order under the reference, before Book does, or when the booking was
+	// found. Cancellations may name it.
+	Foreign bool
+	// Follows: orders are followed. They change so often, within ShowsWithin each, and are cancelled then.
+	Follows bool
+	Changes int
+	// Many: another row is due at the same time, so that one request asks for both.
+	Many bool
+	// Breaks is what the Store, the Queue or the Client does wrong.
+	Breaks Breaks
+	// Only is the one invariant to look at. Empty is all.
+	Only string
+}
+
+// Breaks are faults of what the engine is given.
+type Breaks struct {
+	NoLock       bool // a transaction reads at one time, and writes at another
+	SameVersion  bool // the version of a row does not differ after a change
+	CommitLost   bool // a commit is reported that a crash undoes
+	LateClient   bool // Book and Cancel leave after the end of their ctx
+	DeliverApart bool // OnOutcome and OnCancel do not use the transaction
+	EndingLost   bool // the ending of a row is not saved
+	LeaseStays   bool // a lease has no end
+	NobodySends  bool // Due leaves out the bookings that wait for Send
+}
+
+const (
+	second = time.Second
+	never  = 7200 // seconds: longer than any pause between two polls
+)
+
+// Step is a step of a path.
+type Step struct {
+	Worker int // 0 or 1, or -1 for what no worker does
+	// Op is the operation of the worker's call that happens: one of the constants, or empty.
+	Op    Op
+	Do    string
+	At    time.Duration // since the booking began
+	Now   Now           // after the step; only in Paths
+	swaps bool
+}
+
+// Op is an operation that a call of the engine asks for.
+type Op string
+
+// The operations.
+const (
+	Claim       Op = "claim"       // Due and Postpone of the turn of a Run
+	Transaction Op = "transaction" // InTx
+	Postpone    Op = "postpone"    // Postpone behind a turn
+	Read        Op = "read"        // of the booking, for its cancellation
+	Request     Op = "request"     // Book, Cancel or QueryOrders
+)
+
+// The ends of Step.Do where an operation does not just happen.
+const (
+	ButFails   = ", which fails"
+	ButApplied = ", which is applied, but seems to fail"
+)
+
+// String is a line of a path.
+func (s Step) String() string {
+	who := "        "
+	if s.Worker >= 0 {
+		who = fmt.Sprintf("worker %d", s.Worker+1)
+	}
+	return fmt.Sprintf("%8s  %s  %s", s.At, who, s.Do)
+}
+
+// Result is what a search has found.
+type Result struct {
+	States, Depth int
+	// Replays is how often a call of the engine has run.
+	Replays int
+	// Violated is the invariant that does not hold, or empty. Path leads there.
+	Violated string
+	Path     []Step
+}
+
+// Search searches all states of a world, but at most limit. Call it in a bubble of testing/synctest.
+func (w World) Search(limit int) Result {
+	m := w.model()
+	g, why, at := m.explore(limit, m.next)
+	last := int32(len(g.states) - 1)
+	r := Result{States: len(g.states), Depth: len(g.to(last)) - 1, Violated: why, Replays: m.Replays}
+	if why != "" {
+		r.Path = g.steps(g.to(at), func(state, Step) {})
+		tell(r.Path)
+	}
+	return r
+}
+
+// tell sets the times and the workers of a path. The search takes workers with one clock for alike.
+func tell(path []Step) {
+	var now time.Duration
+	swapped := false
+	for i := range path {
+		s := &path[i]
+		s.At, now = now, now+s.At
+		if s.Worker >= 0 && swapped {
+			s.Worker = 1 - s.Worker
+		}
+		swapped = swapped != s.swaps
+	}
+}
+
+// model computes what follows a state of a world.
+type model struct {
+	World
+	table
+	memstore.Rows
+
+	engine    *durable.Engine[*memstore.Tx]
+	ring      *keyring.Ring
+	service   *service
+	script    *script
+	nodes     []node
+	results   []*result
+	histories map[node]int32
+	stales    map[stale]int32
+	looks     map[place][kinds]bool // at which rows the operations of a call have looked
+	Replays   int
+	lost      int32 // the recovery of a Book whose answer was lost, when it ends
+}
+
+func (w World) model() *model {
+	m := &model{World: w, table: newTable(), service: newService(), histories: map[node]int32{}, stales: map[stale]int32{},
+		looks: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 is none
+	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
+	opts := durable.Options[*memstore.Tx]{Client: client{m.service, m}, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
+		PollInterval: 1e6 * time.Hour}
+	m.handlers(&opts)
+	var err error
+	if m.engine, err = durable.NewEngine(m, opts); err == nil {
+		m.ring, err = keyring.New(keys)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// first returns the states in which a world begins.
+func (m *model) first() (first []state) {
+	s := state{faults: uint8(m.Faults), wakes: uint8(m.Wakes), acts: uint8(m.Acts), cancels: uint8(m.Cancels)}
+	v := &visit{model: m, from: s}
+	if err := v.atOnce(&s, begins, 0); err != nil {
+		panic(err)
+	}
+	s.round = 1
+	if m.Found {
+		for _, do := range []string{"is called", "stores", "sends", "the first Book makes", "receives", "stores"} {
+			from := s
+			m.next(from, func(step Step, to state) {
+				if s == from && strings.HasPrefix(step.Do, do) {
+					s = to
+				}
+			})
+		}
+	}
+	skew := int16(m.Skew / second)
+	for _, s.skew = range []int16{0, skew, -skew}[:min(3, 1+2*int(skew))] {
+		first = append(first, s)
+	}
+	return first
+}
+
+// invariant is what must never be in a state.
+type invariant struct {
+	name     string
+	violated bool
+}
+
+func (m *model) wrong(s state) string {
+	cancelled := s.foreign.cancelled() || s.books[0].look.cancelled() || s.books[1].look.cancelled()
+	f := m.rows[s.rows[followed]]
+	for _, invariant := range [...]invariant{
+		{s.wrong.String(), s.wrong != 0},
+		{TwoOrders, s.orders() > 1},
+		{FalseAbsent, (s.told == durable.EndingAbsent || s.told == durable.EndingFailed) && s.mayCome()},
+		{Twice, s.delivered > 1 || s.ended > 1},
+		{TwoCancels, s.left > 1},
+		{FalseEnding, s.ended > 0 && (s.done && !cancelled || !s.done && !m.Follows && (cancelled || s.sent == flying))},
+		{LostChange, f.kind == followed && f.life != durable.Open && !s.unfollowed && s.seen != s.books[s.slot].look},
+	} {
+		if invariant.violated && (m.Only == "" || m.Only == invariant.name) {
+			return invariant.name
+		}
+	}
+	return ""
+}
+
+// done reports whether everything has come to an end.
+func (m *model) done(s state) bool {
+	if m.Only != "" && m.Only != NeverEnds {
+		return true
+	}
+	ended := m.facts[s.rows[booking]].booking.Ending
+	return s.idle() && !m.open(s) && (s.delivered == 1 || ended == durable.EndingAbandoned) && (s.rows[cancel] == 0 || s.ended == 1)
+}
+
+// open reports whether a row is open.
+func (m *model) open(s state) bool {
+	for _, n := range s.rows {
+		if n != 0 && m.rows[n].life == durable.Open {
+			return true
+		}
+	}
+	return false
+}

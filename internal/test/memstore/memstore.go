@@ -1,0 +1,176 @@
+// Package memstore is a durable.Store in memory, for tests.
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// ID is what identifies a row.
+type ID struct {
+	Kind      durable.Kind
+	Reference string
+}
+
+// Tx is a transaction: what it sees, and what it has looked at, locked and saved.
+type Tx struct {
+	Rows   map[ID]durable.Row
+	Seen   map[ID]bool
+	Locked map[ID]bool
+	Saved  map[ID]bool
+}
+
+// Begin returns a transaction that sees rows.
+func Begin(rows map[ID]durable.Row) *Tx {
+	return &Tx{Rows: rows, Seen: map[ID]bool{}, Locked: map[ID]bool{}, Saved: map[ID]bool{}}
+}
+
+// Rows has the methods of a Store that a transaction decides alone.
+type Rows struct{}
+
+// Lock is that of a durable.Store.
+func (r Rows) Lock(ctx context.Context, tx *Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	tx.Locked[ID{kind, reference}] = true
+	return r.Look(ctx, tx, kind, reference)
+}
+
+// Look is that of a durable.Store.
+func (Rows) Look(_ context.Context, tx *Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+	id := ID{kind, reference}
+	tx.Seen[id] = true
+	row, found := tx.Rows[id]
+	if !found {
+		return nil, nil
+	}
+	return &row, nil
+}
+
+// Insert is that of a durable.Store.
+func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *durable.Row, err error) {
+	before, err = r.Lock(ctx, tx, row.Kind, row.Reference)
+	if err == nil && before == nil {
+		err = r.Save(ctx, tx, row)
+	}
+	return before, err
+}
+
+// Save is that of a durable.Store. A row that is neither locked nor inserted is an error.
+func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
+	id := ID{row.Kind, row.Reference}
+	if !tx.Locked[id] {
+		return fmt.Errorf("%v is saved without a lock", id)
+	}
+	tx.Rows[id], tx.Saved[id] = *row, true
+	return nil
+}
+
+// Failed is that of a durable.Store.
+func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: %s: %w", call, err) }
+
+// Store is a durable.Store and a durable.Queue. One transaction runs at a time. Create it with New, inside
+// the bubble of its test.
+type Store struct {
+	Rows
+
+	busy    chan struct{}
+	mu      sync.Mutex
+	rows    map[ID]durable.Row
+	version int
+}
+
+// New returns a Store without rows.
+func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[ID]durable.Row{}} }
+
+// InTx is that of a durable.Store.
+func (s *Store) InTx(ctx context.Context, _ bool, f func(context.Context, *Tx) error) error {
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	tx := Begin(maps.Clone(s.rows))
+	s.mu.Unlock()
+	if err := f(ctx, tx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range tx.Saved {
+		s.set(tx.Rows[id])
+	}
+	return nil
+}
+
+func (s *Store) set(row durable.Row) durable.Row {
+	s.version++
+	row.Version = s.version
+	s.rows[ID{row.Kind, row.Reference}] = row
+	return row
+}
+
+// Put stores a row, as by hand.
+func (s *Store) Put(row durable.Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(row)
+}
+
+// Read is that of a durable.Store.
+func (s *Store) Read(_ context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if row, found := s.rows[ID{kind, reference}]; found {
+		return &row, nil
+	}
+	return nil, nil
+}
+
+func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, order func(a, b durable.Row) int) []durable.Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []durable.Row
+	for _, row := range s.rows {
+		if row.Kind == kind && row.Life == durable.Open && keep(row) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, order)
+	return rows[:min(limit, len(rows))]
+}
+
+// List is that of a durable.Store.
+func (s *Store) List(_ context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
+	return s.open(kind, limit, func(row durable.Row) bool { return row.Reference > after },
+		func(a, b durable.Row) int { return strings.Compare(a.Reference, b.Reference) }), nil
+}
+
+// Due is that of a durable.Queue.
+func (s *Store) Due(_ context.Context, kind durable.Kind, at time.Time, limit int) ([]durable.Row, error) {
+	return s.open(kind, limit, func(row durable.Row) bool { return !row.Due.After(at) },
+		func(a, b durable.Row) int {
+			return cmp.Or(a.Due.Compare(b.Due), strings.Compare(a.Reference, b.Reference))
+		}), nil
+}
+
+// Postpone is that of a durable.Queue.
+func (s *Store) Postpone(_ context.Context, rows []durable.Row, due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, row := range rows {
+		if stored, found := s.rows[ID{row.Kind, row.Reference}]; found && stored.Version == row.Version {
+			stored.Due = due(row)
+			postponed = append(postponed, s.set(stored))
+		}
+	}
+	return postponed, nil
+}

@@ -1,0 +1,126 @@
+// Cancelling an order, and reading it back.
+
+package hotelstays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// CancelRequest cancels an order. How to cancel a part of an order is undocumented.
+type CancelRequest struct {
+	// SessionID is required. Which session is undocumented: use that of the booking.
+	SessionID           string `json:"-"`
+	CustomerReferenceNo string `json:"customerReferenceNo"` // required
+	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
+	// Reason is required for some orders; without it they are ErrCancelRefused.
+	Reason string `json:"reason,omitempty"`
+}
+
+func (r *CancelRequest) parts() parts {
+	return parts{body: r, session: r.SessionID, reference: r.CustomerReferenceNo}
+}
+
+func (*CancelRequest) check(*CancelResponse, *callAnswer) error { return nil }
+
+func (r *CancelRequest) validate(v *validation) {
+	v.session(r.SessionID, true)
+	v.required("customerReferenceNo", r.CustomerReferenceNo)
+	v.required("supplierReferenceNo", r.SupplierReferenceNo)
+}
+
+// CancelResponse is the result of a cancellation.
+type CancelResponse struct {
+	ServiceFee *types.Money       `json:"serviceFee"` // of the supplier, not refunded
+	Status     *types.OrderStatus `json:"status"`     // the new one, or nil if no number was sent
+	Meta       ResponseMeta       `json:"-"`
+}
+
+func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
+
+// Cancel cancels an order. The error is ErrCancelRefused if it cannot be cancelled online, ErrNotFound
+// if it does not exist; which of them an order of another account gets is undocumented. An
+// *OutcomeUnknownError, also of a ctx that ended, means that it may be cancelled: read it with
+// QueryOrders. Cancel is never sent twice unless the first attempt provably did nothing.
+func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
+	return invoke(ctx, c, OpCancel, req, opts)
+}
+
+// CancelOutcome is the result of CancelAndRead. State decides.
+type CancelOutcome struct {
+	// Response is the answer to Cancel. It is nil if none arrived, although the error may be nil,
+	// too, where the Order shows that Cancel was carried out.
+	Response *CancelResponse
+	// Order is the order read afterwards, or nil if that failed.
+	Order *types.Order
+	// State is what the status of Order means, or without an Order that of Response:
+	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.OrderStates has it.
+	State OrderState
+}
+
+// after returns the state of the order as it was read, or without one that of the answer to Cancel.
+func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState {
+	switch {
+	case order != nil:
+		return s.StateOf(order.Status)
+	case resp != nil && resp.Status != nil:
+		return s.StateOf(*resp.Status)
+	}
+	return OrderStateUnknown
+}
+
+// bySupplier returns the only order with that SupplierReferenceNo, or e.
+func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, error) {
+	found := slices.DeleteFunc(slices.Clone(e.Orders), func(o types.Order) bool { return o.SupplierReferenceNo != reference })
+	if len(found) != 1 {
+		return nil, e
+	}
+	return &found[0], nil
+}
+
+// CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
+//
+// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the
+// *OutcomeUnknownError comes with the outcome: read the order again later. A refusal returns only its
+// error. A failed read after an answer to Cancel is no error: Response is set then.
+func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
+	set := collect("CancelAndRead", operations[OpCancel], opts)
+	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {
+		return nil, err
+	}
+	return helped(ctx, c, "CancelAndRead", func(ctx context.Context) (*CancelOutcome, error) { return c.cancelAndRead(ctx, req, set) })
+}
+
+func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set settings) (*CancelOutcome, error) {
+	resp, err := c.Cancel(ctx, req, set.to(OpCancel))
+	var unknown *OutcomeUnknownError
+	if err != nil && !errors.As(err, &unknown) {
+		return nil, err
+	}
+	states := set.over(&c.defaults).ServiceFacts.OrderStates
+	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
+	if several, ok := errors.AsType[*AmbiguousReferenceError](readErr); ok {
+		order, readErr = several.bySupplier(req.SupplierReferenceNo)
+	}
+	outcome := &CancelOutcome{Response: resp, Order: order, State: states.after(resp, order)}
+	var found string
+	switch {
+	case err == nil || outcome.State == OrderStateCancelled:
+		return outcome, nil
+	case readErr != nil:
+		found = "reading the order failed, too: " + fact(readErr)
+	case order != nil && outcome.State == OrderStateUnknown:
+		found = "the order has " + unknownStatus(order.Status)
+	case order != nil:
+		found = fmt.Sprintf("the order is %s (status %d)", outcome.State, order.Status)
+	default:
+		return outcome, err
+	}
+	told := *unknown // an observer has the other
+	told.Err = &bothErrors{unknown.Err, errors.New(found)}
+	return outcome, &told
+}
