@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,11 +34,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testSite is a site and its sandbox.
 type testSite struct {
 	*site
-	t    *testing.T
-	base string
-	srv  *hotelstaystest.Server
-	log  logBuffer
-	db   string // of openDatabase
+	running atomic.Pointer[site] // where webhooks go, while a restart replaces the site
+	t       *testing.T
+	base    string
+	srv     *hotelstaystest.Server
+	log     logBuffer
+	db      string // of openDatabase
 }
 
 // startSite serves a site on loopback until the test ends.
@@ -69,7 +71,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		s := &testSite{t: t}
 		c := append(config, hotelstaystest.Config{})[0]
 		c.InMemory = true
-		c.Webhooks.CallbackHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) })
+		c.Webhooks.CallbackHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.running.Load().ServeHTTP(w, r) })
 		s.srv = hotelstaystest.NewServer(&c)
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
@@ -94,6 +96,7 @@ func (s *testSite) start(svc *service) {
 	engine, err := newEngine(svc, db, log)
 	require.NoError(s.t, err)
 	s.site = newSite(s.t.Context(), engine)
+	s.running.Store(s.site)
 }
 
 // restart ends the engine, and starts another one on its database after a time. If it is
