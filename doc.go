@@ -86,7 +86,7 @@
 // itself, or what errors.As finds. [RequestIDOf] returns the id to quote. If ctx ends, the error wraps
 // ctx.Err(), and no more of context.Cause(ctx) than its text. The message names the next step and the
 // request id. No error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
-// attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/otel).
+// attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/hotelstaysotel).
 //
 // # Retries and unknown outcomes
 //
@@ -150,7 +150,7 @@
 // for a free slot, in the order of the callers, until ctx ends. A slot is free again 1.01 seconds after
 // its request arrived ([RateLimiterOptions]). Clients behind one address share the limits: derive them by
 // [Client.WithCredential], or give them a common [RateLimiter], of [NewRateLimiter], or for several
-// processes of contrib/redis.
+// processes of contrib/hotelstaysredis.
 //
 // # Tokens
 //

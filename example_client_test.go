@@ -266,7 +266,7 @@ func ExampleWithObserver() {
 }
 
 // countingLimiter grants at once and counts what was sent. A limiter of a fleet asks a store that
-// its processes share, such as that of contrib/redis.
+// its processes share, such as that of contrib/hotelstaysredis.
 type countingLimiter struct {
 	mu   sync.Mutex
 	left map[hotelstays.Operation]int
@@ -319,7 +319,7 @@ func ExampleNewRateLimiter() {
 	// true <nil>
 }
 
-// sharedTokens stands for a store that processes share, such as that of contrib/redis. A real
+// sharedTokens stands for a store that processes share, such as that of contrib/hotelstaysredis. A real
 // store encrypts the values: they are secrets.
 type sharedTokens struct {
 	mu   sync.Mutex

@@ -212,7 +212,7 @@ func notNil(option string, value any, set clientOption) Option {
 
 // WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has in
 // ctx, which is that of your call, before an observer adds the call's span to it. In the calls of a
-// helper it has the helper's span. The package docs of contrib/otel have the id of an OpenTelemetry
+// helper it has the helper's span. The package docs of contrib/hotelstaysotel have the id of an OpenTelemetry
 // trace.
 //
 // Where id is empty or does not fit into a header, the call has a new id, as without this option.

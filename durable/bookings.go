@@ -11,7 +11,7 @@ import (
 
 // Bookings makes bookings that survive their process. Tx is a transaction of the caller's database.
 //
-// The Journal of contrib/sql is a Bookings[*sql.Tx], and the Bookings of contrib/river are a
+// The Journal of contrib/hotelstayssql is a Bookings[*sql.Tx], and the Bookings of contrib/hotelstaysriver are a
 // Bookings[pgx.Tx]. Who moves from one to the other changes an import, the constructor, and the
 // transactions.
 //

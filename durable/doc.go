@@ -1,6 +1,6 @@
 // Package durable carries a booking, and a cancellation, to its end when its process dies. It also follows
 // orders after they were booked. An [Engine] does the work, in any database that implements [Store]. The
-// journal of contrib/sql and the bookings of contrib/river are such databases.
+// journal of contrib/hotelstayssql and the bookings of contrib/hotelstaysriver are such databases.
 //
 // # The phases of a booking
 //

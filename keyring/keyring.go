@@ -1,5 +1,5 @@
 // Package keyring encrypts what a store keeps: tokens, and the requests of bookings that wait.
-// contrib/redis, contrib/sql and contrib/river use it; use it for a store of your own.
+// contrib/hotelstaysredis, contrib/hotelstayssql and contrib/hotelstaysriver use it; use it for a store of your own.
 package keyring
 
 import (

@@ -20,7 +20,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )

@@ -5,7 +5,7 @@ go 1.26.0
 replace (
 	github.com/hotelstays/hotelstays-go => ../..
 	github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest => ../../cmd/hotelstays-sandbox/browsertest
-	github.com/hotelstays/hotelstays-go/contrib/sql => ../../contrib/sql
+	github.com/hotelstays/hotelstays-go/contrib/hotelstayssql => ../../contrib/hotelstayssql
 )
 
 require (
@@ -15,7 +15,7 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
 	github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest v0.0.0-00010101000000-000000000000
-	github.com/hotelstays/hotelstays-go/contrib/sql v0.0.0-00010101000000-000000000000
+	github.com/hotelstays/hotelstays-go/contrib/hotelstayssql v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	modernc.org/sqlite v1.60.1

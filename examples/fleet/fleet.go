@@ -22,8 +22,8 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
-	"github.com/hotelstays/hotelstays-go/contrib/sql/journaltest"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql/journaltest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )

@@ -4,14 +4,14 @@ go 1.26.0
 
 replace (
 	github.com/hotelstays/hotelstays-go => ../..
-	github.com/hotelstays/hotelstays-go/contrib/redis => ../../contrib/redis
-	github.com/hotelstays/hotelstays-go/contrib/sql => ../../contrib/sql
+	github.com/hotelstays/hotelstays-go/contrib/hotelstaysredis => ../../contrib/hotelstaysredis
+	github.com/hotelstays/hotelstays-go/contrib/hotelstayssql => ../../contrib/hotelstayssql
 )
 
 require (
 	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
-	github.com/hotelstays/hotelstays-go/contrib/redis v0.0.0-00010101000000-000000000000
-	github.com/hotelstays/hotelstays-go/contrib/sql v0.0.0-00010101000000-000000000000
+	github.com/hotelstays/hotelstays-go/contrib/hotelstaysredis v0.0.0-00010101000000-000000000000
+	github.com/hotelstays/hotelstays-go/contrib/hotelstayssql v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1

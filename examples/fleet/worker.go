@@ -18,8 +18,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	hotelstaysredis "github.com/hotelstays/hotelstays-go/contrib/redis"
-	hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/sql"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstaysredis"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 

@@ -2,7 +2,7 @@
 // booking is sent once, its outcome is found whatever is lost, and OnOutcome stores it once.
 //
 // [Test] has a case for each promise. [Survive] kills processes while they book, and [New] is for
-// further tests. contrib/river and the journal of contrib/sql run them, each in its database.
+// further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run them, each in its database.
 //
 // A recovery takes ten minutes. Its times are stored, so a test lets time pass by moving them back.
 //

@@ -33,7 +33,7 @@
 // service has stored.
 //
 // A process that is frozen in a Book may continue after its booking was stored as being without
-// an order. If Book then ends without an answer, the journal of contrib/sql and contrib/river
+// an order. If Book then ends without an answer, the journal of contrib/hotelstayssql and contrib/hotelstaysriver
 // open the booking again, and pass on a further outcome: count that as a further round.
 //
 // This package is outside the compatibility promise: a minor version may change it.

@@ -1,0 +1,72 @@
+package hotelstaysotel_test
+
+import (
+	"context"
+	"log"
+	"net/http"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/trace"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const baseURL = "https://host.example"
+
+var credential = hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
+
+func ExampleNew() {
+	observer, err := hotelstaysotel.New() // the global providers
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := hotelstays.New(baseURL, credential, hotelstays.WithObserver(observer))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	// Output:
+}
+
+// With otelhttp below the client, each attempt has its own client span. Every operation is a POST. The
+// filter excludes downloads of voucher documents: otelhttp records whole addresses, and whoever has such
+// an address can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost,
+// whose default of 2 is too low.
+func ExampleNew_withOtelHTTP() {
+	observer, err := hotelstaysotel.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 512, 256
+	below := otelhttp.NewTransport(transport, otelhttp.WithFilter(func(r *http.Request) bool {
+		return r.Method == http.MethodPost
+	}))
+	client, err := hotelstays.New(baseURL, credential,
+		hotelstays.WithObserver(observer),
+		hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	// Output:
+}
+
+// The API's Trace-Id is that of the caller's trace, if the caller has started a span: the spans of this
+// package begin after the id is made.
+func ExampleNew_withTraceIDs() {
+	client, err := hotelstays.New(baseURL, credential,
+		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {
+			if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+				return span.TraceID().String()
+			}
+			return "" // a new one
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	// Output:
+}

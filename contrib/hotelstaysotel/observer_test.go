@@ -1,0 +1,152 @@
+package hotelstaysotel_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+)
+
+// refusing is a meter provider whose meters make no histograms.
+type refusing struct{ metricnoop.MeterProvider }
+
+func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
+
+type refusingMeter struct{ metricnoop.Meter }
+
+func (refusingMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, assert.AnError
+}
+
+func TestNewRefuses(t *testing.T) {
+	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
+	assert.Zero(t, observer)
+	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
+		assert.ErrorContains(t, err, part)
+	}
+	observer, err = hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
+	assert.Zero(t, observer)
+	assert.ErrorIs(t, err, assert.AnError)
+}
+
+// Without options the global providers are used, also those that are set later. Trace headers
+// are not sent, whatever the global propagator.
+func TestDefaultsAreTheGlobals(t *testing.T) {
+	defer otel.SetTracerProvider(otel.GetTracerProvider())
+	defer otel.SetMeterProvider(otel.GetMeterProvider())
+	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
+	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	withRig(t, func(t *testing.T, r *rig) {
+		observer, err := hotelstaysotel.New()
+		require.NoError(t, err)
+		spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
+		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
+		otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+		r.connect(hotelstays.WithObserver(observer))
+		require.NoError(t, r.destinations())
+		assert.Len(t, spans.GetSpans(), 2)
+		var out metricdata.ResourceMetrics
+		require.NoError(t, reader.Collect(t.Context(), &out))
+		assert.NotEmpty(t, out.ScopeMetrics)
+		for _, request := range r.srv.Ledger().Requests("") {
+			assert.Empty(t, request.Header.Get("Traceparent"))
+			assert.Empty(t, request.Header.Get("Baggage"))
+		}
+	})
+}
+
+// seen is a sampler that samples everything and keeps the parameters.
+type seen struct {
+	sdktrace.Sampler
+	asked []string
+}
+
+func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	s.asked = append(s.asked, describe(p.Attributes))
+	return s.Sampler.ShouldSample(p)
+}
+
+// Samplers see the operation and the server. A missing port is the scheme's.
+func TestSamplersSeeTheServer(t *testing.T) {
+	for base, server := range map[string]string{
+		"https://Host.example/base/": "server.address=Host.example server.port=443",
+		"https://host.example:8443":  "server.address=host.example server.port=8443",
+		"http://localhost":           "server.address=localhost server.port=80",
+		"http://[::1]:8080":          "server.address=::1 server.port=8080",
+	} {
+		sampler := &seen{Sampler: sdktrace.AlwaysSample()}
+		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
+		require.NoError(t, err)
+		observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: base})
+		assert.Equal(t, []string{"of=Destinations " + server}, sampler.asked)
+	}
+}
+
+// Each observer ends its own span, although CallEnd receives a ctx with another's.
+func TestEachObserverEndsItsOwnSpan(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
+		spans := tracetest.NewInMemoryExporter()
+		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))))
+		require.NoError(t, err)
+		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithObserver(other))
+		require.NoError(t, r.destinations())
+		for _, ended := range []tracetest.SpanStubs{r.spans.GetSpans(), spans.GetSpans()} {
+			require.Len(t, ended, 2, "the ticket's and the call's")
+			for _, span := range ended {
+				assert.Len(t, span.Events, 1, "described by its own observer, once")
+			}
+		}
+	})
+}
+
+// otelhttp below the client makes a client span of each attempt, and sends trace headers if it
+// is configured to. The call's span is internal.
+func TestChildSpansOfOtelHTTP(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
+		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
+			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), otelhttp.WithPropagators(propagation.TraceContext{}))
+		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: below}))
+		require.NoError(t, r.destinations()) // fetches a token
+		r.take()
+		r.inject(hotelstays.OpDestinations, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503})
+		require.NoError(t, r.destinations())
+		got := strings.Join(paths(r.take()), " ")
+		assert.Regexp(t, `^Destinations/HTTP POST client 0s Destinations/HTTP POST client 0s Destinations internal [\d.]+\w+$`, got)
+		requests := r.srv.Ledger().Requests(hotelstays.OpDestinations)
+		assert.NotEmpty(t, requests[len(requests)-1].Header.Get("Traceparent"))
+	})
+}
+
+// otelhttp passes httptrace events on, so a booking that never left is known not to have left.
+func TestOtelHTTPKeepsTheProof(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
+		req := r.request("ref-1")
+		offline := &http.Transport{DialContext: func(_ context.Context, _, _ string) (net.Conn, error) { return nil, errors.New("offline") }}
+		client, err := hotelstays.New(r.srv.URL, testkit.BearerToken("token"),
+			hotelstays.WithObserver(r.observer), hotelstays.WithHTTPClient(&http.Client{Transport: otelhttp.NewTransport(offline)}))
+		require.NoError(t, err)
+		_, err = client.Book(t.Context(), req)
+		assert.ErrorAs(t, err, new(*hotelstays.TransportError))
+		assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.Equal(t, false, value(r.last().Events[0].Attributes, "hotelstays.attempt.sent"))
+	})
+}

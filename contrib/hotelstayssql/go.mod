@@ -1,0 +1,19 @@
+module github.com/hotelstays/hotelstays-go/contrib/hotelstayssql
+
+go 1.26.0
+
+replace github.com/hotelstays/hotelstays-go => ../../
+
+require (
+	github.com/hotelstays/hotelstays-go v0.0.0-00010101000000-000000000000
+	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
+)
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/shopspring/decimal v1.6.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

@@ -1,0 +1,139 @@
+// Package journaltest lets time pass for bookings and cancellations in a journal.
+//
+// A recovery takes up to ten minutes. A test that waits for its end moves the stored times back
+// instead:
+//
+//	err := journaltest.PassTime(ctx, db, hotelstayssql.SQLite, time.Minute, nil)
+//
+// This package is outside the compatibility promise: a minor version may change it.
+package journaltest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// PassTime moves the times of open bookings back by d, of all accounts in the database: of
+// those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
+// a process has locked, keeps its times. So it does with orders that are followed, and with
+// cancellations: all but those whose Cancel may be under way, or all if which is nil.
+//
+// Bookings whose Book may be under way need real time, because Run takes a booking over when its
+// time to book has passed. Leave them out by [PollsOnly].
+func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
+	back := func(times ...*time.Time) {
+		for _, at := range times {
+			if !at.IsZero() {
+				*at = at.Add(-d)
+			}
+		}
+	}
+	return errors.Join(
+		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
+			if which != nil && !which(*b) {
+				return false
+			}
+			back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
+			return true
+		}),
+		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
+			back(&f.Since, &f.MissingSince)
+			return true
+		}),
+		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
+			if which != nil && c.Phase(time.Now()) == durable.PhaseSending {
+				return false
+			}
+			back(&c.Begun, &c.SendBy)
+			return true
+		}))
+}
+
+// passTime moves the times of a table whose rows have a state in a column.
+func passTime[S any](ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string, d time.Duration,
+	move func(*S) bool) error {
+	rows, err := open(ctx, db, dialect, table, column)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		var state S
+		if json.Unmarshal(r.state, &state) != nil || !move(&state) {
+			continue
+		}
+		if r.state, err = json.Marshal(state); err != nil {
+			return err
+		}
+		r.due -= d.Microseconds()
+		if err := r.store(ctx, db, dialect, table, column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store does not wait for a lock, which a process may have that is frozen. SQLite has none of rows.
+func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if dialect != hotelstayssql.SQLite {
+		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM `+table+` WHERE account = ? AND reference = ?
+			FOR UPDATE SKIP LOCKED`), r.account, r.reference).Scan(new(int64))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, translate(dialect,
+		`UPDATE `+table+` SET due = ?, `+column+` = ? WHERE account = ? AND reference = ? AND fence = ?`),
+		r.due, r.state, r.account, r.reference, r.fence); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// PollsOnly selects the bookings that are polled for, for PassTime: those whose Book has ended, or whose
+// time to book has passed.
+func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
+
+// row is an open booking or cancellation. Its fence changes with every write.
+type row struct {
+	account, reference, state []byte
+	fence, due                int64
+}
+
+func open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) (all []row, err error) {
+	rows, err := db.QueryContext(ctx, translate(dialect, `SELECT account, reference, `+column+`, fence, due FROM `+table+` WHERE live = 1`))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.account, &r.reference, &r.state, &r.fence, &r.due); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// translate writes parameters as the dialect does.
+func translate(dialect hotelstayssql.Dialect, statement string) string {
+	for i := 1; dialect == hotelstayssql.PostgreSQL && strings.Contains(statement, "?"); i++ {
+		statement = strings.Replace(statement, "?", "$"+strconv.Itoa(i), 1)
+	}
+	return statement
+}

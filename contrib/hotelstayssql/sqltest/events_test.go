@@ -1,0 +1,275 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestEventStore(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
+			open := func(db *database) hotelstays.EventStore { return newEvents(t, db.DB, db.dialect) }
+			return fleetOf(t, db, open, "hotelstays_events", "expires_at")
+		})
+	})
+}
+
+// fleetOf returns a fleet for a suite of storetest. Time passes in columns of a table.
+func fleetOf[S any](t *testing.T, db *database, open func(*database) S, table string, columns ...string) storetest.Fleet[S] {
+	links := map[any]*link{}
+	return storetest.Fleet[S]{
+		Open: func() S {
+			pool, link := db.process(t)
+			s := open(&database{DB: pool, dialect: db.dialect})
+			links[s] = link
+			return s
+		},
+		Freeze: func(s S) func() { return links[s].freeze() },
+		Advance: func(d time.Duration) {
+			for _, column := range columns {
+				db.pass(t, table, column, d)
+			}
+		},
+	}
+}
+
+func claim(t *testing.T, s *hotelstayssql.EventStore, lease time.Duration, keys ...string) hotelstays.ClaimState {
+	t.Helper()
+	state, err := s.Claim(t.Context(), keys, lease)
+	require.NoError(t, err)
+	return state
+}
+
+func TestDoneNeverShortensARetention(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		keys := []string{"a", "b"}
+		require.NoError(t, s.Done(t.Context(), keys, 24*time.Hour))
+		require.NoError(t, s.Done(t.Context(), keys, time.Hour))
+		db.pass(t, "hotelstays_events", "expires_at", 23*time.Hour)
+		assert.Equal(t, hotelstays.ClaimDone, claim(t, s, time.Minute, keys...))
+
+		claim(t, s, 24*time.Hour, "c")
+		require.NoError(t, s.Done(t.Context(), []string{"c"}, time.Hour))
+		db.pass(t, "hotelstays_events", "expires_at", time.Hour)
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, "c"), "the lease of a claim does not count")
+	})
+}
+
+func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	keys := []string{"a", "b"}
+	claim(t, s, time.Minute, keys...)
+	other := newEvents(t, db.DB, db.dialect)
+	require.NoError(t, other.Release(t.Context(), keys))
+	assert.Equal(t, hotelstays.ClaimBusy, claim(t, other, time.Minute, keys...))
+}
+
+// Between the search for expired keys and their removal another process can claim one.
+func TestRemovalLeavesANewClaim(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
+	pool, link := db.process(t)
+	claimed := false
+	link.before = func(_ context.Context, statement string) error {
+		if claimed || !strings.HasPrefix(statement, "DELETE") {
+			return nil
+		}
+		claimed = true
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Hour, "old"))
+		return nil
+	}
+	pruner := newEvents(t, pool, db.dialect)
+	for n := 0; !claimed; n++ {
+		require.Less(t, n, 5000, "one event in fifty removes expired keys")
+		require.NoError(t, pruner.Done(t.Context(), []string{"key"}, time.Hour))
+	}
+	assert.EqualValues(t, 2, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+}
+
+// Transactions that lock common keys in different orders would deadlock.
+func TestKeysAreLockedInOneOrder(t *testing.T) {
+	db := inDatabase(t)
+	pool, link := db.process(t)
+	claim(t, newEvents(t, pool, db.dialect), time.Minute, "c", "a", "B", "c", "b")
+	locked := ""
+	for _, arg := range link.executed()[0].args {
+		if key, ok := arg.Value.([]byte); ok {
+			locked += string(key)
+		}
+	}
+	assert.Equal(t, "Babc", locked)
+}
+
+// event returns an event with two keys.
+func event(id, body string) *hotelstays.WebhookEvent {
+	return &hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: "ref", Kind: types.EventOrderPaid, Signed: true, Raw: []byte(body)}
+}
+
+// withEvents runs a test with an EventStore on each database.
+func withEvents(t *testing.T, test func(t *testing.T, db *database, s *hotelstayssql.EventStore)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, db *database) { test(t, db, newEvents(t, db.DB, db.dialect)) })
+}
+
+func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotelstayssql.EventStore {
+	t.Helper()
+	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	require.NoError(t, err)
+	return s
+}
+
+// insert is the caller's function.
+func insert(number int) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO handled (event) VALUES (%d)", number))
+		return err
+	}
+}
+
+func (d *database) handled(t *testing.T) int64 { return d.number(t, "SELECT COUNT(*) FROM handled") }
+
+func TestHandleTxOnce(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(1)))
+		for _, duplicate := range []*hotelstays.WebhookEvent{event("id", "body"), event("id", "other"), event("other", "body")} {
+			fails := func(context.Context, *sql.Tx) error { return errLost }
+			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, fails))
+		}
+		assert.EqualValues(t, 1, db.handled(t))
+		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate leaves no key")
+		assert.EqualValues(t, 2, db.handled(t))
+
+		db.pass(t, "hotelstays_events", "expires_at", 7*24*time.Hour+time.Second)
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(4)))
+		assert.EqualValues(t, 3, db.handled(t), "after the retention")
+	})
+}
+
+func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
+	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
+		failure := errors.New("order 40001 is unknown") // contains the code of a failed serialization
+		calls := 0
+		err := s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+			calls++
+			return errors.Join(insert(1)(ctx, tx), failure)
+		})
+		require.ErrorIs(t, err, failure)
+		assert.Equal(t, 1, calls)
+		assert.Panics(t, func() {
+			_ = s.HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+				require.NoError(t, insert(2)(ctx, tx))
+				panic("a mistake")
+			})
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		err = s.HandleTx(ctx, event("id", "body"), func(ctx context.Context, tx *sql.Tx) error {
+			defer cancel()
+			return insert(3)(ctx, tx)
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, db.handled(t))
+		assert.Zero(t, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(4)))
+		assert.EqualValues(t, 1, db.handled(t))
+	})
+}
+
+// One table serves several accounts, whose references and event ids may be the same.
+func TestEventsOfTwoAccounts(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	for i, account := range []string{"a", "b", "a"} {
+		e := event("id", "body")
+		e.Account = account
+		require.NoError(t, s.HandleTx(t.Context(), e, insert(i)))
+		e.ID, e.Raw = "claimed", []byte("claimed")
+		want := hotelstays.ClaimGranted
+		if i == 2 {
+			want = hotelstays.ClaimBusy
+		}
+		assert.Equal(t, want, claim(t, s, time.Minute, e.Keys()...), account)
+	}
+	assert.EqualValues(t, 2, db.handled(t))
+}
+
+// A fleet may change from claims to HandleTx, one process after the other.
+func TestHandleTxBesideClaims(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	e := event("id", "body")
+	require.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, e.Keys()...))
+	assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store out")
+	db.pass(t, "hotelstays_events", "expires_at", time.Minute)
+	require.NoError(t, s.HandleTx(t.Context(), e, insert(2)))
+	assert.EqualValues(t, 1, db.handled(t))
+	assert.Equal(t, hotelstays.ClaimDone, claim(t, s, time.Minute, e.Keys()[1:]...))
+	require.NoError(t, s.Release(t.Context(), e.Keys()))
+
+	done := event("done", "done")
+	require.NoError(t, s.Done(t.Context(), done.Keys(), time.Hour))
+	require.NoError(t, s.HandleTx(t.Context(), done, insert(3)))
+	assert.EqualValues(t, 1, db.handled(t))
+}
+
+const (
+	eventsAtOnce  = 16
+	callersAtOnce = 10
+)
+
+// handleAll handles the same events as others do, each several times.
+func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect) error {
+	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	failures := make([]error, callersAtOnce)
+	for i := range failures {
+		wg.Go(func() {
+			for _, n := range rand.Perm(eventsAtOnce) {
+				// Neighbours have a body in common, so that transactions wait for each other in chains.
+				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
+				failures[i] = errors.Join(failures[i], s.HandleTx(ctx, e, insert(n/2)))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failures...)
+}
+
+func TestHandleTxInTwoProcesses(t *testing.T) {
+	for name, dies := range map[string]bool{"at once": false, "one of which dies": true} {
+		t.Run(name, func(t *testing.T) {
+			onEachAlone(t, func(t *testing.T, db *database) {
+				other := db.startHandler(t)
+				if dies {
+					require.Eventually(t, func() bool { return db.handled(t) > 0 }, patience, time.Millisecond)
+					other.Kill()
+				}
+				require.NoError(t, handleAll(t.Context(), db.DB, db.dialect))
+				if !dies {
+					require.NoError(t, other.Wait())
+				}
+				assert.EqualValues(t, eventsAtOnce/2, db.handled(t))
+				assert.EqualValues(t, eventsAtOnce/2, db.number(t, "SELECT COUNT(DISTINCT event) FROM handled"))
+			})
+		})
+	}
+}

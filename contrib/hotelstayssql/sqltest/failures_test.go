@@ -1,0 +1,339 @@
+// Statements that fail, a full disk, and what errors say.
+
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql/journaltest"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// failOnce lets one of the statements fail that match, after as many others. "LOST" is a COMMIT that
+// happens, and whose answer is lost. failed ends that, and reports whether it has happened.
+func (l *link) failOnce(matches func(text string) bool, after int) (failed func() bool) {
+	var left atomic.Int64
+	left.Store(int64(after))
+	next := func(text string) bool { return matches(text) && left.Add(-1) == -1 }
+	l.use(func(_ context.Context, text string) error {
+		if next(text) {
+			return errLost
+		}
+		return nil
+	}, func(string) bool { return next("LOST") })
+	return func() bool {
+		l.use(nil, nil)
+		return left.Load() < 0
+	}
+}
+
+// Each statement of a call may fail, and each commit, also after it has happened: the call says so.
+func TestStatementThatFails(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
+		pool, link := db.process(t)
+		p := newProcess(t, db, nil).through(pool, db.followBookings)
+		events := newEvents(t, pool, db.dialect)
+		tokens := newTokens(t, &database{DB: pool, dialect: db.dialect})
+		inTx := (&database{DB: pool}).caller().InTx
+		unknown := func(reference string) { p.SendUnknown(reference, bookingstest.BookMade) }
+		booked := func(reference string) { p.Booked(reference) }
+		none, handled := func(string) {}, 0
+		var leases []func()
+		calls := map[string]struct {
+			prepare func(reference string)
+			call    func(reference string) error
+		}{
+			"BeginTx": {p.AddRow, func(reference string) error {
+				return inTx(ctx, func(tx *sql.Tx) error { return p.BeginTx(ctx, tx, p.Request(reference)) })
+			}},
+			"Send":    {p.Begin, func(reference string) error { _, err := p.Send(ctx, reference); return err }},
+			"Book":    {p.AddRow, func(reference string) error { _, err := p.Book(ctx, p.Request(reference)); return err }},
+			"Wake":    {unknown, func(reference string) error { return p.Wake(ctx, reference) }},
+			"Retry":   {unknown, func(reference string) error { return p.Retry(ctx, reference) }},
+			"Abandon": {unknown, func(reference string) error { return p.Abandon(ctx, reference) }},
+			"CancelTx": {booked, func(reference string) error {
+				req := durable.CancelRequest{CustomerReferenceNo: reference, SessionID: p.Offer.SessionID}
+				return inTx(ctx, func(tx *sql.Tx) error { return p.CancelTx(ctx, tx, req) })
+			}},
+			"Wake, with a cancellation and an order": {func(reference string) {
+				p.Booked(reference)
+				require.NoError(t, p.CancelAlone(reference, nil))
+			}, func(reference string) error { return p.Wake(ctx, reference) }},
+			"Unfollow": {booked, func(reference string) error { return p.Unfollow(ctx, reference) }},
+			"List": {none, func(string) (err error) {
+				for _, err = range p.List(ctx) {
+				}
+				return err
+			}},
+			"Check":   {none, func(string) error { _, err := hotelstayssql.Check(ctx, pool, db.dialect); return err }},
+			"Migrate": {none, func(string) error { return hotelstayssql.Migrate(ctx, pool, db.dialect) }},
+			"Claim": {none, func(reference string) error {
+				_, err := events.Claim(ctx, []string{reference, reference + "'"}, time.Minute)
+				return err
+			}},
+			"Done":    {none, func(reference string) error { return events.Done(ctx, []string{reference}, time.Hour) }},
+			"Release": {none, func(reference string) error { return events.Release(ctx, []string{reference}) }},
+			"HandleTx": {none, func(reference string) error {
+				err := events.HandleTx(ctx, event(reference, reference), insert(1))
+				if handled++; err != nil { // the sender repeats it
+					_ = events.HandleTx(ctx, event(reference, reference), insert(1))
+				}
+				return err
+			}},
+			"Load":  {none, func(reference string) error { _, err := tokens.Load(ctx, reference); return err }},
+			"Store": {none, func(reference string) error { return tokens.Store(ctx, reference, token) }},
+			"CompareAndDelete": {func(reference string) { require.NoError(t, tokens.Store(ctx, reference, token)) },
+				func(reference string) error { return tokens.CompareAndDelete(ctx, reference, token) }},
+			"TryLease": {none, func(reference string) error {
+				release, _, err := tokens.TryLease(ctx, reference)
+				if err == nil {
+					leases = append(leases, release)
+				}
+				return err
+			}},
+		}
+		for name, c := range calls {
+			for _, matches := range []func(string) bool{
+				func(text string) bool { // failures of the others are no matter
+					return text != "LOST" && text != "" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
+				},
+				func(text string) bool { return text == "LOST" },
+			} {
+				for n, failed := 0, true; failed; n++ {
+					reference := fmt.Sprint(name, " ", n, " ", matches("LOST"))
+					c.prepare(reference)
+					hasFailed := link.failOnce(matches, n)
+					err := c.call(reference)
+					failed = hasFailed()
+					for ; len(leases) > 0; leases = leases[1:] {
+						leases[0]() // it renews itself
+					}
+					if failed {
+						assert.ErrorIs(t, err, errLost, reference)
+					} else {
+						assert.NoError(t, err, reference)
+					}
+				}
+			}
+		}
+		p.Fleet.Pass(time.Minute)
+		stop := p.Work()
+		p.Fleet.Pass = func(d time.Duration) {
+			require.NoError(t, journaltest.PassTime(ctx, db.DB, db.dialect, d, journaltest.PollsOnly))
+		}
+		p.PassUntil("all have ended", 2*time.Minute, func() bool {
+			return p.count(`live = 1`)+db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`) == 0
+		})
+		stop()
+		assert.EqualValues(t, handled, db.handled(t))
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended > 1 OR cancels > 1`))
+		assert.Len(t, p.OrdersMade(), int(db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found' OR reference LIKE 'Abandon%'`)))
+		assert.Equal(t, p.Ledger().Count(hotelstays.OpCancel), int(db.number(t, `SELECT SUM(cancels) FROM bookings`)))
+
+		for _, table := range []string{"journal", "cancels", "orders", "events", "tokens"} {
+			db.exec(t, "DROP TABLE hotelstays_"+table)
+		}
+		for name, c := range calls {
+			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // they look for the version
+				require.ErrorContains(t, err, "hotelstayssql: ", name)
+				assert.ErrorContains(t, err, "; call Migrate, or check the database's name and search path", name)
+				assert.NotContains(t, err.Error(), "the-token")
+			}
+		}
+	})
+}
+
+// A row may change before it is written. It is read again, which may fail.
+func TestRowThatMoves(t *testing.T) {
+	p := inProcess(t, nil)
+	pool, link := p.db.process(t)
+	p = p.through(pool, p.db.followBookings)
+	p.SendUnknown("hotelstays_journal", bookingstest.BookMade)
+	p.Booked("hotelstays_cancels", "hotelstays_orders")
+	require.NoError(t, p.CancelAlone("hotelstays_cancels", nil))
+	for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+		for _, lost := range []error{nil, errLost} {
+			moved := false
+			link.use(func(_ context.Context, text string) error {
+				switch {
+				case text == "BEGIN" && !moved:
+					p.db.exec(t, `UPDATE `+table+` SET fence = fence + 1`)
+					moved = true
+				case moved && strings.Contains(text, "FROM "+table):
+					return lost
+				}
+				return nil
+			}, nil)
+			require.ErrorIs(t, p.Wake(t.Context(), table), lost, table)
+			assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM `+table+` WHERE reference = ?`, []byte(table)), time.Now().UnixMicro())
+		}
+	}
+}
+
+// Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
+// delivered once, and it is cancelled once.
+func TestStatementOfRunThatFails(t *testing.T) {
+	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
+		inVirtualTime(t, func(t *testing.T, p *process) {
+			pool, link := p.db.process(t)
+			log := make(logLines, 1)
+			p = p.through(pool, func(o *hotelstayssql.JournalOptions) {
+				p.db.followBookings(o)
+				log.receive(o)
+				o.PollInterval = time.Minute
+			})
+			number := func(query string) int { return int(p.db.number(t, query)) }
+			wait := func(until string) {
+				for n := 0; number(`SELECT COUNT(*) FROM bookings WHERE `+until) == 0; n++ {
+					require.Less(t, n, 60, until)
+					time.Sleep(time.Minute)
+				}
+			}
+			rounds, cancels := 1, 1
+			p.Begin("ref-1")
+			failed := link.failOnce(matches, after)
+			stop := p.Work()
+			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, and not sent
+				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+				rounds++
+			}
+			wait(`state = 'found'`)
+			p.ConfirmOrder("ref-1")
+			wait(`changes > 0`)
+			require.NoError(t, p.CancelAlone("ref-1", nil))
+			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // so was this
+				require.NoError(t, p.CancelAlone("ref-1", nil))
+				cancels++
+			}
+			wait(`cancel = 'cancelled' AND changes > 1`)
+			time.Sleep(time.Hour)
+			stop()
+			assert.Equal(t, []int{rounds, 2, cancels}, []int{p.Row("ref-1").Ended, number(`SELECT changes FROM bookings`),
+				number(`SELECT cancels FROM bookings`)})
+			assert.Equal(t, []int{1, 1}, []int{p.Ledger().Count(hotelstays.OpBook), p.Ledger().Count(hotelstays.OpCancel)})
+			for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+				assert.Zero(t, number(`SELECT COUNT(*) FROM `+table+` WHERE live = 1`), table)
+			}
+			executed = link.executed()
+			if failed() {
+				assert.NotEmpty(t, log)
+			}
+		})
+		return executed
+	}
+	times := map[string]int{}
+	for _, s := range life(t, func(string) bool { return false }, 0) {
+		times[s.text]++
+	}
+	times["LOST"] = times["COMMIT"]
+	for text, n := range times {
+		if strings.Contains(text, "ORDER BY due") { // Run looks each minute
+			n = 3
+		}
+		for after := range n {
+			t.Run(fmt.Sprint(text, " after ", after), func(t *testing.T) {
+				t.Parallel()
+				life(t, func(s string) bool { return s == text }, after)
+			})
+		}
+	}
+}
+
+// An outcome that could not be stored is delivered once when there is room again. The limit of pages
+// stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
+func TestFullDiskAfterBook(t *testing.T) {
+	for name, needs := range map[string]string{
+		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
+		"the caller's row":  `UPDATE ON bookings`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := inDatabase(t)
+			log := make(logLines, 100)
+			p := newProcess(t, db, nil).through(db.DB, log.receive) // of one connection, to which the limit belongs
+			db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
+			db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
+			p.Begin("ref-1")
+			db.exec(t, fmt.Sprint(`PRAGMA max_page_count = `, db.number(t, `PRAGMA page_count`)+20)) // room for small writes
+			outcome, err := p.Send(t.Context(), "ref-1")
+			require.ErrorContains(t, err, "full")
+			assert.ErrorContains(t, err, `reference "ref-1" is found, but that was not stored`)
+			require.Equal(t, durable.EndingFound, durable.EndingOf(outcome))
+			p.Fleet.Pass(time.Minute)
+			p.Work()
+			assert.Contains(t, <-log, "full")
+			assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-1"))
+			assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
+
+			db.exec(t, `PRAGMA max_page_count = 1000000`)
+			p.HasState("ref-1", durable.EndingFound, time.Minute)
+			assert.Equal(t, bookingstest.Row{State: "found", Order: outcome.Order.PlatformReferenceNo, Ended: 1}, p.Row("ref-1"))
+			assert.Equal(t, map[string]int{"ref-1": 1}, p.OrdersMade())
+		})
+	}
+}
+
+// An error names the call, and says what to do next.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
+		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Begin("waiting")
+		p.Begin("ended")
+		_, err := p.Send(t.Context(), "ended")
+		require.NoError(t, err)
+
+		assert.ErrorContains(t, p.Retry(t.Context(), "waiting"), "call Send, or wait until a worker does at 2")
+		for name, command := range map[string]func(context.Context, string) error{"Retry": p.Retry, "Abandon": p.Abandon} {
+			err := command(t.Context(), "ended")
+			require.ErrorIs(t, err, durable.ErrNotBegun)
+			assert.ErrorContains(t, err, "hotelstayssql: "+name+`: reference "ended": this account has no open booking`)
+			assert.ErrorContains(t, err, "it has ended as found")
+		}
+
+		_, err = hotelstayssql.Check(t.Context(), db.DB, other[db.dialect])
+		assert.ErrorContains(t, err, "checking the database: looking for its tables as in "+string(other[db.dialect]))
+		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating, as in "+string(other[db.dialect]))
+
+		// The caller has not committed yet, and the pool has no other connection.
+		one := db.open(t)
+		one.SetMaxOpenConns(1)
+		short := p.through(one, func(o *hotelstayssql.JournalOptions) { o.BookTimeout = 50 * time.Millisecond })
+		tx, err := one.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = short.Send(t.Context(), "waiting")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "all connections of the pool (1) are in use: commit before this call")
+		require.NoError(t, tx.Rollback())
+	})
+}
+
+// SQLite has one writer at a time, and a transaction of the caller can be it.
+func TestWakeBesideTheOwnTransactionNamesBusyTimeout(t *testing.T) {
+	db := create(t, hotelstayssql.SQLite)
+	db.createTables(t)
+	plain := newProcess(t, db, nil)
+	plain.SendUnknown("ref-1", bookingstest.BookMade)
+	p := plain.through(db.openWith(t, map[string]string{"busy_timeout": "1"}), nil)
+	failure := errors.New("no answer yet")
+	err := newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("id", "body"), func(ctx context.Context, _ *sql.Tx) error {
+		assert.ErrorContains(t, p.Wake(ctx, "ref-1"), "another transaction is writing: set busy_timeout")
+		return failure
+	})
+	require.ErrorIs(t, err, failure)
+}

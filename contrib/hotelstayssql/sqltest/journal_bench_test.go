@@ -1,0 +1,225 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+const (
+	bookers = 8
+	each    = 8 // bookings of a booker in a round
+)
+
+// way is a way to book, and what its rounds have cost.
+type way struct {
+	name   string
+	book   func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
+	booked atomic.Int64
+	times  []time.Duration
+}
+
+// round lets all bookers book at once.
+func (w *way) round(b *testing.B, offer hotelstays.BookRequest) {
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range bookers {
+		wg.Go(func() {
+			for range each {
+				req := bookingstest.RequestOf(offer, fmt.Sprintf("%s-%d", w.name, w.booked.Add(1)))
+				if outcome, err := w.book(b.Context(), req); err != nil || outcome.State != hotelstays.BookingFound {
+					b.Error(outcome, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.times = append(w.times, time.Since(start))
+}
+
+// ratio returns the median of the ratios of rounds that followed each other.
+func (w *way) ratio(to *way) float64 {
+	var ratios []float64
+	for i, took := range w.times {
+		ratios = append(ratios, float64(took)/float64(to.times[i]))
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
+}
+
+// BenchmarkJournal compares bookings in the journal with those of Client.BookAndRecover, in
+// rounds that alternate, with a sandbox that answers at once and with one that takes its time.
+func BenchmarkJournal(b *testing.B) {
+	for _, dialect := range dialects {
+		for _, answer := range []time.Duration{0, 100 * time.Millisecond} {
+			b.Run(fmt.Sprintf("%s/answer=%s", dialect, answer), func(b *testing.B) { benchmarkJournal(b, dialect, answer) })
+		}
+	}
+}
+
+func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.Duration) {
+	db := create(b, dialect)
+	if dialect == hotelstayssql.SQLite {
+		db.DB = db.openWith(b, map[string]string{"synchronous": "full"})
+	}
+	db.createTables(b)
+	db.exec(b, bookingstest.Table)
+	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
+	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = bookers
+	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
+	require.NoError(b, err)
+	b.Cleanup(client.CloseIdleConnections)
+
+	plain := &way{name: "plain", book: client.BookAndRecover}
+	ways := append([]*way{plain}, inJournal(b, client, db)...)
+	for _, w := range ways {
+		w.round(b, s.Offer) // the token, the connections, the first look at the tables
+		w.times = nil
+	}
+	for n := 0; b.Loop(); n++ { // each is first, second and third as often
+		for i := range ways {
+			ways[(n+i)%len(ways)].round(b, s.Offer)
+		}
+	}
+	for _, w := range ways[1:] {
+		b.ReportMetric(w.ratio(plain), w.name+"/plain")
+	}
+	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+}
+
+// inJournal returns the ways to book in a journal.
+func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
+	b.Helper()
+	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
+		Keys:      []types.Secret{bookingstest.Key},
+		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
+	})
+	require.NoError(b, err)
+	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+		begin := func(tx *sql.Tx) error { return journal.BeginTx(ctx, tx, req, opts...) }
+		if err := db.caller().InTx(ctx, begin); err != nil {
+			return nil, err
+		}
+		return journal.Send(ctx, req.CustomerReferenceNo)
+	}
+	return []*way{{name: "Book", book: journal.Book}, {name: "Begin+Send", book: beginAndSend}}
+}
+
+// BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints what an order costs and
+// the memory. The service answers at once, in this process.
+func BenchmarkFollowedOrders(b *testing.B) {
+	for _, users := range []int{1, 10_000} {
+		for _, dialect := range dialects {
+			b.Run(fmt.Sprintf("%s/users=%d", dialect, users), func(b *testing.B) { benchmarkFollowedOrders(b, dialect, users) })
+		}
+	}
+}
+
+func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users int) {
+	const orders = 10_000
+	db := create(b, dialect)
+	db.createTables(b)
+	p := newProcess(b, db, nil)
+	p = p.another(db.followBookings)
+	p.Booked("template")
+	found, err := p.Options.Client.FindOrder(b.Context(), "template")
+	require.NoError(b, err)
+	template, err := json.Marshal(found)
+	require.NoError(b, err)
+	ring, err := keyring.New([]types.Secret{bookingstest.Key})
+	require.NoError(b, err)
+	account := p.Options.Client.NewBookingRecovery(nil).Fingerprint
+	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
+	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
+		for i := range orders {
+			var order *types.Order
+			if err := json.Unmarshal([]byte(of(many(i))), &order); err != nil {
+				return err
+			}
+			f, err := durable.Follow(ring, &hotelstays.BookingOutcome{Order: order, Recovery: &hotelstays.BookingRecovery{
+				CustomerReferenceNo: many(i), Fingerprint: account, UserRef: fmt.Sprint("user-", i%users)}}, time.Now())
+			if err == nil {
+				_, err = p.Fleet.Exec(b.Context(), tx, `INSERT INTO hotelstays_orders (account, reference, fence, live, due, state)
+					VALUES (?, ?, 1, 1, 1, ?)`, []byte(account), []byte(many(i)), marshalled(b, f))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	var requests atomic.Int64
+	p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/queryOrders") {
+			return p.Server.Client().Transport.RoundTrip(r)
+		}
+		requests.Add(1)
+		var req hotelstays.QueryOrdersRequest
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			return nil, err
+		}
+		var found []string
+		for _, reference := range req.CustomerReferenceNos {
+			found = append(found, of(reference))
+		}
+		return testkit.Reply(http.StatusOK, `{"code": 0, "data": {"orders": [`+strings.Join(found, ",")+`]}}`), nil
+	}))
+	q := processOf(db, p.World).another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
+	runtime.GC()
+	var before, after, peak runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := cpuTime()
+	start := time.Now()
+	stop := q.Work()
+	for db.number(b, `SELECT COUNT(*) FROM hotelstays_orders WHERE due = 1`) > 0 {
+		time.Sleep(50 * time.Millisecond)
+		runtime.ReadMemStats(&peak)
+		after.HeapInuse = max(after.HeapInuse, peak.HeapInuse)
+	}
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(time.Microsecond)/orders, "CPU-µs/order")
+	b.ReportMetric(float64(time.Since(start))/float64(time.Millisecond)/orders, "ms/order")
+	b.ReportMetric(float64(requests.Load())/orders, "requests/order")
+	b.ReportMetric(float64(after.HeapInuse-min(before.HeapInuse, after.HeapInuse))/1e6, "heap-MB")
+	b.ReportMetric(0, "ns/op")
+	stop()
+	require.EqualValues(b, 0, db.number(b, `SELECT COALESCE(SUM(changes), 0) FROM bookings`))
+}
+
+// cpuTime returns the CPU time of this process.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func marshalled(b *testing.B, v any) []byte {
+	text, err := json.Marshal(v)
+	require.NoError(b, err)
+	return text
+}

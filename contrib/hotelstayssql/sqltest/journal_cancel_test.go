@@ -1,0 +1,407 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// A Cancel that is frozen until its time has passed is neither sent nor delivered again.
+func TestFrozenCancel(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Booked("ref-1")
+		frozen, answer := p.hold("/cancel", nil)
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stop := frozen.Work()
+		answer.Wait()
+		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
+		require.NoError(t, p.Wake(t.Context(), "ref-1"), "it is not woken while Cancel is under way")
+		stored := p.Fleet.Cancellation("ref-1")
+		assert.NotNil(t, stored.Cost, "it is known before Cancel is sent")
+		assert.Equal(t, durable.PhaseSending, stored.Phase(time.Now()))
+		p.Work()
+		p.Fleet.Pass(time.Minute)
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		answer.Release()
+		stop()
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+	})
+}
+
+// A worker that has lost its lease while it read an order sends, stores and delivers nothing.
+func TestStaleWorkerChangesNothing(t *testing.T) {
+	type step = func(p *process, reference string)
+	booked := func(p *process, reference string) { p.Booked(reference) }
+	woken := func(p *process, reference string) { require.NoError(p, p.Wake(p.Context(), reference)) }
+	for name, c := range map[string]struct {
+		prepare, begin, meanwhile, ended step
+		cancels                          int
+	}{
+		"a booking": {
+			prepare: func(p *process, reference string) { p.SendUnknown(reference, bookingstest.BookMade) }, begin: woken, meanwhile: woken,
+			ended: func(p *process, reference string) {
+				p.HasState(reference, durable.EndingFound, 0)
+				assert.Equal(p, 1, p.Row(reference).Ended)
+			},
+		},
+		"a cancellation": {
+			prepare: booked, begin: func(p *process, reference string) { require.NoError(p, p.CancelAlone(reference, nil)) },
+			meanwhile: func(p *process, reference string) {
+				p.SetCancelRule(reference, hotelstaystest.CancelNeedsReason)
+				woken(p, reference)
+			},
+			ended: func(p *process, reference string) {
+				p.CancelEnds(reference, map[string]durable.CancelEnding{"ref-1": durable.CancelRefused, "next": durable.CancelDone}[reference], 1, 0)
+			}, cancels: 2,
+		},
+		"a change of an order": {
+			prepare: booked, begin: func(p *process, reference string) {
+				p.SetOrderStatus(reference, 3) // cancelled
+				woken(p, reference)
+			}, meanwhile: woken,
+			ended: func(p *process, reference string) {
+				p.Eventually("its change is delivered", func() bool { return p.changes(reference) > 0 })
+				assert.EqualValues(p, 1, p.changes(reference))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, db *database) {
+				p := newProcess(t, db, db.followBookings)
+				c.prepare(p, "ref-1")
+				c.prepare(p, "next")
+				slow, read := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1; db.followBookings(o) })
+				c.begin(p, "ref-1")
+				stopSlow := slow.Work()
+				read.Wait()
+				c.meanwhile(p, "ref-1")
+				stop := p.Work()
+				c.ended(p, "ref-1")
+				stop()
+				read.Release()
+				c.begin(p, "next")
+				c.ended(p, "next") // the stale worker has done what it does with the first
+				stopSlow()
+				c.ended(p, "ref-1")
+				assert.Equal(t, c.cancels, p.Ledger().Count(hotelstays.OpCancel))
+			})
+		})
+	}
+}
+
+// A worker that is stopped while it reads the order gives the cancellation back.
+func TestStoppedWorkerGivesACancellationBack(t *testing.T) {
+	p := inProcess(t, nil)
+	p.Booked("ref-1")
+	p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
+	require.NoError(t, p.CancelAlone("ref-1", nil))
+	stop := p.Work()
+	p.Eventually("it reads", func() bool { return p.polls() > 0 })
+	stop()
+	assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().UnixMicro())
+	p.Work()
+	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
+// A cancellation whose booking cannot be read is not refused: the booking may be open.
+func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
+	p := inProcess(t, nil)
+	pool, link := p.db.process(t)
+	var fails atomic.Bool
+	link.before = func(_ context.Context, text string) error {
+		if strings.HasPrefix(text, "SELECT reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
+			fails.CompareAndSwap(true, false) {
+			return errLost
+		}
+		return nil
+	}
+	p.Options.BookTimeout = time.Hour // as long as it is open
+	log := make(logLines, 1)
+	p = p.through(pool, log.receive)
+	p.Begin("ref-1")
+	require.NoError(t, p.CancelAlone("ref-1", nil))
+	p.Fleet.Pass(20 * time.Minute)
+	fails.Store(true)
+	p.Work()
+	assert.Contains(t, <-log, "a cancellation continues later")
+	p.Eventually("it is due in a minute", func() bool {
+		return p.db.number(t, `SELECT due FROM hotelstays_cancels`) > time.Now().Add(30*time.Second).UnixMicro()
+	})
+	p.MustSend("ref-1")
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
+// A function of the caller that panics for one of several leaves the others alone.
+func TestPanicStarvesNoOther(t *testing.T) {
+	const poisoned = "many-000000"
+	p := inProcess(t, nil)
+	p = p.another(func(o *hotelstayssql.JournalOptions) {
+		o.OnOutcome = func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+			if outcome.Recovery.CustomerReferenceNo == poisoned {
+				panic("OnOutcome panicked")
+			}
+			return p.Fleet.StoreRow(ctx, tx, outcome)
+		}
+		o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+			if after.CustomerReferenceNo == "poisoned" {
+				panic("OnOrder panicked")
+			}
+			return p.Fleet.StoreOrder(ctx, tx, before, after)
+		}
+	})
+	p.Booked("unchanged", "poisoned", "ref-1")
+	p.ConfirmOrder("poisoned")
+	p.ConfirmOrder("ref-1")
+	p.Fleet.Pass(time.Hour)
+	p.fillBooked(2, nil)
+	p.db.exec(t, `UPDATE hotelstays_journal SET due = 0 WHERE reference = ?`, []byte(poisoned))
+	for due, reference := range []string{"unchanged", "poisoned"} {
+		p.db.exec(t, `UPDATE hotelstays_orders SET due = ? WHERE reference = ?`, due, []byte(reference))
+	}
+	p.Work()
+	p.HasState(many(1), durable.EndingFound, 0)
+	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
+	p.Eventually("its lease is no more", func() bool {
+		due := p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged"))
+		return due > time.Now().Add(2*time.Minute).UnixMicro()
+	})
+}
+
+// Neither the poll for two bookings nor the read of an order that panics ends the process.
+func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	p.Fleet.Pass(time.Hour)
+	p.fillBooked(2, nil)
+	var polls atomic.Int32
+	p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/queryOrders") {
+			polls.Add(1)
+			panic("a mistake")
+		}
+		return p.Client().Transport.RoundTrip(r)
+	}))
+	processOf(p.db, p.World).Work()
+	p.Eventually("both have panicked", func() bool { return polls.Load() == 2 })
+}
+
+// followBookings lets a process follow orders, and store them as the caller's mirror.
+func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder = d.caller().StoreOrder }
+
+// changes returns how often the mirror of an order has changed.
+func (p *process) changes(reference string) int64 {
+	p.Helper()
+	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
+}
+
+// An order that settles as it was is no change.
+func TestSettledOrderIsNoChange(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	w := p.Another(func(o *bookingstest.Options[*sql.Tx]) {
+		var err error
+		o.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
+			hotelstays.WithHTTPClient(p.Server.Client()), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+				OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{4}}}))
+		require.NoError(t, err)
+	})
+	p.Booked("ref-1")
+	p.SetOrderStatus("ref-1", 4)
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	stop := p.Work()
+	p.Eventually("it is pending", func() bool { return p.changes("ref-1") == 1 })
+	stop()
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	page, _ := w.Watch("ref-1")
+	stop = w.Work()
+	p.Eventually("it is settled", func() bool { return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`) == 0 })
+	stop()
+	assert.Empty(t, page)
+	assert.EqualValues(t, 1, p.changes("ref-1"))
+}
+
+// Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
+func TestManyFollowedOrders(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		references := make([]string, 30)
+		for i := range references {
+			references[i] = many(i)
+		}
+		p.Booked(references...)
+		for _, reference := range references[:10] {
+			p.ConfirmOrder(reference)
+		}
+		p.Fleet.Pass(2 * time.Minute)
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 400,
+			Code: types.CodeParam, Reference: references[5], Times: -1})
+		before := p.polls()
+		p.Work()
+		p.Eventually("all others are read", func() bool { return p.db.number(p, `SELECT SUM(changes) FROM bookings`) == 9 })
+		assert.LessOrEqual(t, p.polls(), before+2*6, "it is found by halves")
+		p.Eventually("none is due", func() bool {
+			return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().UnixMicro()) == 0
+		})
+	})
+}
+
+// Many bookings of an outage are due, and their polls are slow. A cancellation and a followed order find a
+// worker at once.
+func TestEachKindFindsAWorker(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 4; p.db.followBookings(o) })
+		p.Booked("followed", "cancelled")
+		p.ConfirmOrder("followed")
+		p.fill(100, func(i int, b *durable.Booking) { b.Recovery.UserRef = fmt.Sprint("user-", i) })
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
+		p.Work()
+		time.Sleep(time.Second)
+		require.NoError(t, p.CancelAlone("cancelled", nil))
+		require.NoError(t, p.Wake(t.Context(), "followed"))
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+		assert.EqualValues(t, 1, p.changes("followed"))
+	})
+}
+
+// The tables show no name of a guest, also while an order is followed.
+func TestFollowedOrdersAreEncrypted(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	var state []byte
+	require.NoError(t, p.db.QueryRowContext(t.Context(), `SELECT state FROM hotelstays_orders`).Scan(&state))
+	assert.NotContains(t, string(state), "REF-1")
+	require.NoError(t, p.Fleet.InTx(t.Context(), func(tx *sql.Tx) error {
+		_, err := p.Fleet.Exec(t.Context(), tx, `UPDATE hotelstays_orders SET state = ?`, []byte("{"))
+		return err
+	}))
+	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "the order row of reference \"ref-1\" was changed by hand")
+}
+
+// Webhooks wake a cancellation and an order all the time, while each read takes longer than the pause between
+// them. Both go on.
+func TestWakesDelayNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(p.db.followBookings)
+		p.Booked("ref-1", "ref-2")
+		p.ConfirmOrder("ref-2")
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Millisecond, Times: -1})
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		p.Work()
+		for range 20 {
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, p.Wake(t.Context(), "ref-1"))
+			require.NoError(t, p.Wake(t.Context(), "ref-2"))
+		}
+		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
+		assert.EqualValues(t, 1, p.changes("ref-2"))
+	})
+}
+
+// An OnOrder that ignores its ctx keeps one worker of one process. The others call it for no row of theirs.
+func TestHangingOnOrderKeepsOneProcess(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		end, calls := make(chan struct{}), atomic.Int32{}
+		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
+		hangs := func(o *hotelstayssql.JournalOptions) {
+			o.PollInterval = time.Second
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+				if after.CustomerReferenceNo == "hangs" {
+					calls.Add(1)
+					<-end
+				}
+				return p.Fleet.StoreOrder(ctx, tx, before, after)
+			}
+		}
+		one := p.through(p.db.DB, hangs)
+		one.Booked("hangs", "ref-1")
+		one.ConfirmOrder("hangs")
+		stop := one.Work()
+		stopOther := p.through(p.db.DB, hangs).Work()
+		time.Sleep(10 * time.Minute)
+		one.ConfirmOrder("ref-1")
+		require.NoError(t, one.Wake(t.Context(), "ref-1"))
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 1, calls.Load())
+		assert.EqualValues(t, 1, one.changes("ref-1"))
+		close(end)
+		stop()
+		stopOther()
+	})
+}
+
+// An order that has not changed for a day is read every six hours. But a read that failed is repeated soon.
+func TestFailedReadIsRepeatedSoon(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p = p.another(p.db.followBookings)
+		p.Booked("ref-1")
+		time.Sleep(26 * time.Hour)
+		p.Inject(bookingstest.NoPoll)
+		stop := p.Work()
+		time.Sleep(time.Minute)
+		p.ClearFaults()
+		p.ConfirmOrder("ref-1")
+		time.Sleep(6 * time.Minute)
+		assert.EqualValues(t, 1, p.changes("ref-1"))
+		stop()
+	})
+}
+
+// Cancel ends with BookTimeout: from then on workers take it for one that has ended.
+func TestCancelEndsWithItsTimeout(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Booked("ref-1")
+		var took atomic.Int64
+		base := p.Server.Client().Transport
+		p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, "/cancel") {
+				return base.RoundTrip(r)
+			}
+			start := time.Now()
+			<-r.Context().Done()
+			took.Store(int64(time.Since(start)))
+			return nil, r.Context().Err()
+		}))
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		stop := processOf(p.db, p.World).Work()
+		time.Sleep(time.Minute)
+		stop()
+		assert.InDelta(t, 10*time.Second, took.Load(), float64(time.Second))
+	})
+}
+
+// An order whose row has ended is followed again when its reference is booked again.
+func TestEndedOrderIsFollowedAgain(t *testing.T) {
+	p := inProcess(t, nil)
+	p = p.another(p.db.followBookings)
+	p.Booked("ref-1")
+	require.NoError(t, p.Unfollow(t.Context(), "ref-1"))
+	p.db.exec(t, `DELETE FROM hotelstays_journal`)
+	require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+	p.MustSend("ref-1")
+	p.ConfirmOrder("ref-1")
+	require.NoError(t, p.Wake(t.Context(), "ref-1"))
+	p.Work()
+	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
+}

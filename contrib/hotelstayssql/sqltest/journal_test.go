@@ -1,0 +1,291 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+func TestJournal(t *testing.T) {
+	for _, dialect := range dialects {
+		t.Run(string(dialect), func(t *testing.T) {
+			test := bookingstest.TestDatabase[*sql.Tx]
+			if dialect == hotelstayssql.SQLite {
+				test = bookingstest.Test[*sql.Tx]
+			}
+			test(t, func(t *testing.T) bookingstest.Fleet[*sql.Tx] {
+				db := create(t, dialect)
+				db.createTables(t)
+				db.exec(t, bookingstest.Table)
+				return db.fleet(t, func() *sql.DB { return db.open(t) }, nil)
+			})
+		})
+	}
+}
+
+func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
+	_, err := hotelstayssql.NewJournal(nil, "oracle", nil, hotelstayssql.JournalOptions{BookTimeout: -1})
+	for _, what := range []string{"NewJournal: ", "database is nil", `"oracle"`, "keys is empty", "client is nil", "OnOutcome", "negative"} {
+		assert.ErrorContains(t, err, what)
+	}
+}
+
+// References differ in case and in trailing spaces, and may hold any character.
+func TestReferences(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
+			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
+			o.BookTimeout, o.PollInterval = 0, 0 // the defaults
+		})
+		for i, reference := range []string{"abc", "ABC", "abc ", "\u00e4\u4e16", "a'b\"c\\d%_?"} {
+			req := p.Request(fmt.Sprint("guest-", i))
+			req.CustomerReferenceNo = reference
+			outcome, err := p.Book(t.Context(), req)
+			require.NoError(t, err, reference)
+			assert.Equal(t, durable.EndingFound, durable.EndingOf(outcome), reference)
+		}
+		p.Options.BookTimeout = 0
+		p.Another(nil).Begin("ref-1")
+		assert.WithinDuration(t, time.Now().Add(2*time.Minute), p.Fleet.Stored("ref-1").Due, 30*time.Second)
+	})
+}
+
+func TestRequestsThatCannotBegin(t *testing.T) {
+	p := inProcess(t, nil)
+	alone := p.Request("alone")
+	alone.Guests = nil
+	for says, req := range map[string]*hotelstays.BookRequest{
+		"request: is nil": nil, "customerReferenceNo: is required": {}, "guests: ": alone,
+		"customerReferenceNo has 513 bytes": p.Request(strings.Repeat("x", 513)),
+	} {
+		_, err := p.Book(t.Context(), req)
+		assert.ErrorContains(t, err, says)
+		err = p.BeginAlone(req)
+		assert.ErrorContains(t, err, says)
+		assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
+	}
+	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
+	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "no-tx"}), "tx is nil")
+	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
+	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), func(r *durable.CancelRequest) { r.PlatformReferenceNo = "of an order" }))
+}
+
+// After a change of the credential or the base URL nobody may be polling for the open bookings.
+func TestBookingsOfAnotherAccount(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.Booked("ended")
+		p.Begin("ref-1")
+		log := make(logLines, 10)
+		other := *p.World
+		var err error
+		other.Options.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")},
+			hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}}}))
+		require.NoError(t, err)
+		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, log.receive)
+		for _, account := range []string{"\x00", "\xff"} {
+			p.db.exec(t, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
+				SELECT ?, reference, fence, live, due, booking FROM hotelstays_journal WHERE live = 1 LIMIT 1`, []byte(account))
+		}
+		another := other.Another(nil)
+		stop := another.Work()
+		assert.Regexp(t, "another base URL or credential.* bookings=3", <-log)
+		p.Fleet.Pass(time.Hour)
+		before := p.Fleet.Stored("ref-1").Due
+		for range another.List(t.Context()) {
+			assert.Fail(t, "List has a booking of another account")
+		}
+		require.NoError(t, another.Wake(t.Context(), "ref-1"))
+		time.Sleep(time.Minute)
+		assert.Equal(t, before, p.Fleet.Stored("ref-1").Due)
+		assert.Empty(t, log)
+		stop()
+		p.Inject(bookingstest.BookRefused)
+		p.MustSend("ref-1")
+		p.db.exec(t, `UPDATE hotelstays_journal SET booking = account WHERE live = 1`)
+		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
+		assert.EqualValues(t, 2, p.count(`booking = account`), "the next round leaves theirs alone")
+	})
+}
+
+// The table shows neither guests nor passports. The request is erased when it is sent.
+func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
+	p := inProcess(t, nil)
+	p.Begin("ref-1")
+	look := func() []byte {
+		booking, err := json.Marshal(p.Fleet.Stored("ref-1"))
+		require.NoError(t, err)
+		for _, private := range []string{"P1234567", "REF-1"} {
+			assert.NotContains(t, string(booking)+string(p.sealed("ref-1")), private)
+		}
+		return p.sealed("ref-1")
+	}
+	assert.NotEmpty(t, look())
+	require.ErrorIs(t, p.BeginAlone(p.Request("ref-1")), durable.ErrAlreadyBegun)
+	begun := p.sealed("ref-1")
+	tx, err := p.db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, p.BeginTx(t.Context(), tx, p.Request("ref-1")), durable.ErrAlreadyBegun)
+	require.NoError(t, tx.Commit())
+	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, although the caller commits")
+	p.MustSend("ref-1")
+	assert.Empty(t, look())
+	p.Begin("ref-2")
+	require.NotEmpty(t, p.sealed("ref-2"))
+	require.NoError(t, p.Abandon(t.Context(), "ref-2"))
+	assert.Empty(t, p.sealed("ref-2"), "nobody sends it any more")
+}
+
+func TestRowsEditedByHand(t *testing.T) {
+	for name, edit := range map[string]func(text string) string{
+		"no JSON":           func(string) string { return "{" },
+		"another reference": func(text string) string { return strings.Replace(text, "ref-1", "ref-2", 1) },
+		"another account":   func(text string) string { return strings.Replace(text, `"fingerprint":"`, `"fingerprint":"x`, 1) },
+		"an ending, and live": func(text string) string {
+			return strings.TrimSuffix(text, "}") + `,"ending":"absent"}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := inProcess(t, nil)
+			p.Begin("ref-1")
+			text, err := json.Marshal(p.Fleet.Stored("ref-1"))
+			require.NoError(t, err)
+			p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte(edit(string(text))))
+			_, err = p.Send(t.Context(), "ref-1")
+			require.ErrorContains(t, err, "nothing was sent")
+			assert.ErrorContains(t, err, "changed by hand")
+
+			// It is kept as it is, and does not hold up others.
+			p.Begin("ref-0")
+			p.Work()
+			p.db.exec(t, `UPDATE hotelstays_journal SET due = 1`)
+			p.HasState("ref-0", durable.EndingFound, 0)
+			p.Eventually("it is postponed", func() bool {
+				return p.count(`reference = ? AND due > 1 AND request IS NOT NULL`, []byte("ref-1")) == 1
+			})
+			assert.Equal(t, map[string]int{"ref-0": 1}, p.OrdersMade())
+		})
+	}
+}
+
+// Rows that are unreadable, and more than Run reads at once, do not hide others from it.
+func TestManyRowsEditedByHand(t *testing.T) {
+	p := inProcess(t, nil)
+	p.fill(120, nil)
+	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?, due = 1`, []byte("{"))
+	p.SendUnknown("ref-1", bookingstest.BookMade)
+	p.Work()
+	p.Eventually("ref-1 is found", func() bool {
+		assert.NoError(t, p.Wake(t.Context(), "ref-1"))
+		return p.Row("ref-1").State == "found"
+	})
+}
+
+// logLines receives what is logged, as long as it has room.
+type logLines chan string
+
+func (l logLines) receive(o *hotelstayssql.JournalOptions) {
+	o.Logger = slog.New(slog.NewTextHandler(l, nil))
+}
+
+func (l logLines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
+func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
+	settings := map[hotelstayssql.Dialect]map[string]string{
+		hotelstayssql.SQLite:     {"query_only": "1"},
+		hotelstayssql.PostgreSQL: {"default_transaction_read_only": "on"},
+		hotelstayssql.MySQL:      {"tx_read_only": "1"},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		p.Begin("ref-1")
+		pool := db.openWith(t, settings[db.dialect])
+		log := make(logLines, 10)
+		readOnly := p.through(pool, log.receive)
+		_, err := hotelstayssql.Check(t.Context(), pool, db.dialect)
+		assert.ErrorContains(t, err, "hotelstayssql: checking the database: it refuses to be written")
+		_, err = readOnly.Send(t.Context(), "ref-1")
+		assert.ErrorContains(t, err, "nothing was sent")
+		_, err = readOnly.Book(t.Context(), p.Request("ref-2"))
+		assert.ErrorContains(t, err, "nothing was sent")
+		stop := readOnly.Work()
+		assert.Contains(t, <-log, "refuses to be written")
+		stop()
+
+		db.exec(t, `INSERT INTO hotelstays_schema (version) VALUES (99)`)
+		var newer *hotelstayssql.SchemaError
+		_, err = p.Send(t.Context(), "ref-1")
+		require.ErrorAs(t, err, &newer)
+		_, err = p.Book(t.Context(), p.Request("ref-2"))
+		require.ErrorAs(t, err, &newer)
+		require.ErrorAs(t, p.Journal.Run(t.Context()), &newer)
+		assert.Zero(t, p.Ledger().Count(hotelstays.OpBook))
+
+		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
+		assert.NotNil(t, p.MustSend("ref-1").Order, "nothing is lost")
+	})
+}
+
+// List reads more rows than one statement returns.
+func TestListOfOpenBookings(t *testing.T) {
+	p := inProcess(t, nil)
+	p.fill(250, nil)
+	p.Begin("waiting")
+	p.Begin("ended")
+	p.MustSend("ended")
+	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ? WHERE reference = ?`, []byte("{"), []byte(many(7)))
+
+	phases := map[string]durable.Phase{}
+	var broken []error
+	for booking, err := range p.List(t.Context()) {
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		phases[booking.Recovery.CustomerReferenceNo] = booking.Phase(time.Now())
+		assert.False(t, booking.Due.IsZero())
+	}
+	assert.Len(t, phases, 250)
+	assert.Equal(t, durable.PhaseWaiting, phases["waiting"])
+	assert.Equal(t, durable.PhasePolling, phases[many(249)])
+	assert.NotContains(t, phases, "ended")
+	require.Len(t, broken, 1)
+	assert.ErrorContains(t, broken[0], many(7))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range p.List(ctx) {
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+	for range p.List(t.Context()) {
+		break
+	}
+
+	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte("{"))
+	n := 0
+	for _, err := range p.List(t.Context()) {
+		require.Error(t, err)
+		n++
+		require.LessOrEqual(t, n, 251, "each row once, although pages of them are unreadable")
+	}
+	assert.Equal(t, 251, n)
+}

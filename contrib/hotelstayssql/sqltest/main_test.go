@@ -1,0 +1,143 @@
+package sqltest
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql/journaltest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+)
+
+// part is what a process of a test does, and with what.
+type part struct {
+	Dialect           hotelstayssql.Dialect
+	Driver, DSN       string
+	bookingstest.Plan // of an engine; empty to handle events
+}
+
+func (p part) play() error {
+	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
+	var err error
+	if db.DB, err = openPool(p.Driver, p.DSN); err != nil {
+		return err
+	}
+	ctx := chaostest.UntilClosed()
+	if p.URL != "" {
+		return engine(ctx, p, db)
+	}
+	_, _ = os.Stdout.WriteString("ready\n")
+	return handleAll(ctx, db.DB, db.dialect)
+}
+
+func TestMain(m *testing.M) {
+	chaostest.Main(part.play)
+	variables := map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: postgresVariable, hotelstayssql.MySQL: mariadbVariable}
+	for dialect, variable := range variables {
+		if slices.Contains(dialects, dialect) && os.Getenv(variable) == "" {
+			fmt.Fprintf(os.Stderr, "%s is not set; see the README of contrib/hotelstayssql\n", variable)
+			os.Exit(1)
+		}
+	}
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are returned as well
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8") // they wait for polls and commits, mostly
+	goleak.VerifyTestMain(m)
+}
+
+// startHandler starts a process that handles events, and waits until it does.
+func (d *database) startHandler(t *testing.T) *chaostest.Process {
+	t.Helper()
+	p, err := chaostest.Start(d.part())
+	require.NoError(t, err)
+	t.Cleanup(p.Kill)
+	line, err := p.Line()
+	require.NoError(t, err)
+	require.Equal(t, "ready", line)
+	return p
+}
+
+func (d *database) part() part { return part{Dialect: d.dialect, Driver: d.driver, DSN: d.dsn} }
+
+// engine is a process that books and works until ctx ends, or it is killed.
+func engine(ctx context.Context, p part, db *database) error {
+	e := &bookingstest.Engine[*sql.Tx]{Plan: p.Plan, Database: db.caller()}
+	opts, err := e.Options()
+	if err != nil {
+		return err
+	}
+	journal, err := db.journal(db.DB, opts, nil)
+	if err != nil {
+		return err
+	}
+	e.Bookings = journal
+	go func() {
+		for journal.Run(ctx) != nil { // the database may be restarting
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	e.Run(ctx)
+	return nil
+}
+
+// restartVariables hold commands that crash the server of a database.
+var restartVariables = map[hotelstayssql.Dialect]string{
+	hotelstayssql.PostgreSQL: "HOTELSTAYS_POSTGRES_RESTART", hotelstayssql.MySQL: "HOTELSTAYS_MARIADB_RESTART",
+}
+
+// idleTransactions end the caller's own transactions in a process that is frozen, as the documentation advises.
+var idleTransactions = map[hotelstayssql.Dialect]string{
+	hotelstayssql.PostgreSQL: "&idle_in_transaction_session_timeout=20000", hotelstayssql.MySQL: "&idle_transaction_timeout=20",
+}
+
+// A booking of the journal is never lost and never made twice, and the caller's row is true,
+// whatever happens to requests, answers, processes and the database. HOTELSTAYS_CHAOS_SEED sets
+// the seed of faults and kills.
+func TestProcessesDie(t *testing.T) {
+	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
+	crashes, haste := 1, time.Duration(2)   // time passes twice as fast
+	if os.Getenv("HOTELSTAYS_LONG") != "" { // a freeze lasts for longer than a lease
+		crashes, haste = 2, 1
+		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
+	}
+	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
+		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
+	onEachAlone(t, func(t *testing.T, db *database) {
+		config := *chaostest.Config(fleet.Seed)
+		config.LateVisibility /= haste * haste // because faults delay a Book for as long as before
+		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
+		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
+		p := newProcess(t, db, nil, config)
+		p.Lives = true
+		fleet := fleet
+		part := db.part()
+		part.Plan = p.Plan()
+		part.DSN += idleTransactions[db.dialect]
+		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part) }
+		fleet.Hurry = func(ctx context.Context, d time.Duration) {
+			_ = journaltest.PassTime(ctx, db.DB, db.dialect, haste*d, journaltest.PollsOnly) // the database may be restarting
+		}
+		if variable := restartVariables[db.dialect]; variable != "" {
+			fleet.Crashes = slices.Repeat([]func(context.Context) error{chaostest.ShellCrash(variable)}, crashes)
+		}
+		p.Survive(fleet, func(ctx context.Context) (open int, err error) {
+			err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM hotelstays_journal WHERE live = 1`).Scan(&open)
+			return open, err
+		})
+		assert.Zero(t, p.count(`live = 1 OR request IS NOT NULL`))
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM hotelstays_cancels WHERE live = 1`))
+	})
+}

@@ -1,0 +1,146 @@
+package sqltest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+)
+
+func TestMigrateInManyProcessesAtOnce(t *testing.T) {
+	on(t, dialects, func(t *testing.T, db *database) {
+		var wg sync.WaitGroup
+		for range 8 {
+			pool := db.open(t)
+			wg.Go(func() { assert.NoError(t, hotelstayssql.Migrate(t.Context(), pool, db.dialect)) })
+		}
+		wg.Wait()
+		assert.Equal(t, db.number(t, "SELECT MAX(version) FROM hotelstays_schema"), db.number(t, "SELECT COUNT(*) FROM hotelstays_schema"))
+		mustStore(t, newTokens(t, db), "token")
+		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+		assert.NotZero(t, mustLoad(t, newTokens(t, db)), "migrating again keeps the rows")
+	})
+}
+
+// Each statement fails, alone or with those behind it. MariaDB has then committed a part.
+func TestMigrateAfterAFailure(t *testing.T) {
+	on(t, dialects, func(t *testing.T, db *database) {
+		var err error
+		for n := 0; ; n++ {
+			require.Less(t, n, 100)
+			pool, link := db.process(t)
+			left, all := n/2, n%2 == 1
+			link.before = func(context.Context, string) error {
+				if left--; left == -1 || left < 0 && all {
+					return errLost
+				}
+				return nil
+			}
+			err = hotelstayssql.Migrate(t.Context(), pool, db.dialect)
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, errLost)
+			_, err = hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+			if db.dialect != hotelstayssql.MySQL {
+				var schema *hotelstayssql.SchemaError
+				require.ErrorAs(t, err, &schema)
+				assert.Zero(t, db.number(t, tableCount[db.dialect]), "all or nothing")
+			}
+		}
+		_, err = hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+		require.NoError(t, err)
+		require.NoError(t, newEvents(t, db.DB, db.dialect).Done(t.Context(), []string{"key"}, time.Hour))
+		mustStore(t, newTokens(t, db), "token")
+	})
+}
+
+// tableCount counts the tables of a database that commits them together.
+var tableCount = map[hotelstayssql.Dialect]string{
+	hotelstayssql.PostgreSQL: "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()",
+	hotelstayssql.SQLite:     "SELECT COUNT(*) FROM sqlite_master",
+}
+
+func TestMigrateArguments(t *testing.T) {
+	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"), `the database is nil`)
+	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"),
+		`the dialect is "oracle"; it must be PostgreSQL, MySQL or SQLite`)
+	_, err := hotelstayssql.Check(t.Context(), nil, "")
+	assert.ErrorContains(t, err, `the dialect is ""`)
+}
+
+// settings returns the names of what Check warns of.
+func settings(t *testing.T, warnings []hotelstayssql.Warning) (names []string) {
+	t.Helper()
+	for _, w := range warnings {
+		assert.NotEmpty(t, w.Value)
+		assert.Contains(t, w.String(), w.Setting+" is "+w.Value+": ")
+		names = append(names, w.Setting)
+	}
+	return names
+}
+
+func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
+	expected := map[hotelstayssql.Dialect]struct {
+		settings    map[string]string
+		safe, warns []string // the servers of the tests are not safe
+	}{
+		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil,
+			[]string{"synchronous", "busy_timeout", "SetMaxOpenConns"}},
+		hotelstayssql.PostgreSQL: {map[string]string{"synchronous_commit": "off"}, []string{"fsync"},
+			[]string{"synchronous_commit", "fsync"}},
+		hotelstayssql.MySQL: {map[string]string{"timestamp": fmt.Sprint(time.Now().Add(-3 * time.Second).Unix())},
+			[]string{"innodb_flush_log_at_trx_commit"}, []string{"innodb_flush_log_at_trx_commit", "the clock"}},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		want := expected[db.dialect]
+		safe := db.DB
+		if db.dialect == hotelstayssql.SQLite {
+			safe = db.openWith(t, map[string]string{"synchronous": "full"})
+		}
+		warnings, err := hotelstayssql.Check(t.Context(), safe, db.dialect)
+		require.NoError(t, err)
+		assert.Equal(t, want.safe, settings(t, warnings))
+		harmful := db.openWith(t, want.settings)
+		harmful.SetMaxOpenConns(20)
+		warnings, err = hotelstayssql.Check(t.Context(), harmful, db.dialect)
+		require.NoError(t, err)
+		assert.Equal(t, want.warns, settings(t, warnings))
+		if db.dialect == hotelstayssql.MySQL {
+			ahead := map[string]string{"timestamp": fmt.Sprint(time.Now().Add(time.Minute).Unix())}
+			warnings, err = hotelstayssql.Check(t.Context(), db.openWith(t, ahead), db.dialect)
+			require.NoError(t, err)
+			assert.Contains(t, settings(t, warnings), "the clock")
+		}
+	})
+}
+
+func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
+	on(t, dialects, func(t *testing.T, db *database) {
+		check := func() *hotelstayssql.SchemaError {
+			_, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+			var schema *hotelstayssql.SchemaError
+			require.ErrorAs(t, err, &schema)
+			return schema
+		}
+		missing := check()
+		assert.Zero(t, missing.Found)
+		assert.ErrorContains(t, missing, "call Migrate")
+
+		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+		db.exec(t, "DELETE FROM hotelstays_schema")
+		assert.Zero(t, check().Found, "a migration was killed")
+
+		db.exec(t, "INSERT INTO hotelstays_schema (version) VALUES (?)", missing.Known+1)
+		newer := check()
+		assert.Equal(t, missing.Known+1, newer.Found)
+		assert.ErrorContains(t, newer, "build it with a newer contrib/hotelstayssql")
+		assert.Equal(t, newer, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+	})
+}

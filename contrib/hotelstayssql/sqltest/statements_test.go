@@ -1,0 +1,246 @@
+package sqltest
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// fill inserts done keys that expire at a time of 1970.
+func (d *database) fill(t *testing.T, n int, expiresAt int64) {
+	t.Helper()
+	const batch = 500
+	for start := 0; start < n; start += batch {
+		var args []any
+		for i := start; i < start+batch; i++ {
+			args = append(args, fmt.Appendf(nil, "key %d %d", expiresAt, i), expiresAt)
+		}
+		d.exec(t, `INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at)
+			VALUES `+strings.Repeat(", (?, 1, 1, 1, ?)", batch)[2:], args...)
+	}
+}
+
+const never9999 = 253_402_300_799_000_000 // the end of the year 9999
+
+func TestExpiredKeysAreRemoved(t *testing.T) {
+	db := inDatabase(t)
+	s := newEvents(t, db.DB, db.dialect)
+	db.fill(t, 500, 1)
+	db.fill(t, 500, never9999)
+	expired := func() int64 { return db.number(t, "SELECT COUNT(*) FROM hotelstays_events WHERE expires_at = 1") }
+	for n := 0; expired() > 0; n++ {
+		require.Less(t, n, 5000, "events, and one in fifty removes 200 keys")
+		require.NoError(t, s.Done(t.Context(), []string{"key"}, time.Hour))
+	}
+	assert.EqualValues(t, 501, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
+}
+
+// Each statement finds its rows by an index, however many there are.
+func TestStatementsUseAnIndex(t *testing.T) {
+	scans := map[hotelstayssql.Dialect][]string{
+		hotelstayssql.SQLite:     {"SCAN", "TEMP B-TREE"},
+		hotelstayssql.PostgreSQL: {"Seq Scan", "Sort"},
+		hotelstayssql.MySQL:      {" ALL ", "filesort"},
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		db.fill(t, 5_000, never9999)
+		db.fill(t, 500, 1)
+		p := newProcess(t, db, nil)
+		p.fill(5000, func(_ int, booking *durable.Booking) {
+			booking.Due = time.Now().Add(time.Hour)
+			booking.Recovery.Expect = nil // it is long
+		})
+		db.exec(t, `INSERT INTO hotelstays_cancels (account, reference, fence, live, due, state)
+			SELECT account, reference, 1, 1, due, booking FROM hotelstays_journal`)
+		db.exec(t, `DELETE FROM hotelstays_cancels WHERE reference = ?`, []byte(many(1)))
+		tables := []string{"hotelstays_events", "hotelstays_journal", "hotelstays_cancels"}
+		for _, table := range tables {
+			if db.dialect == hotelstayssql.MySQL {
+				table = "TABLE " + table
+			}
+			db.exec(t, "ANALYZE "+table)
+		}
+		pool, link := db.process(t)
+		useEvents(t, newEvents(t, pool, db.dialect), link)
+		p.through(pool, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Second }).useJournal()
+		checked := map[string]bool{}
+		for _, s := range link.executed() {
+			ours := slices.ContainsFunc(tables, func(table string) bool { return strings.Contains(s.text, table) })
+			if checked[s.text] || !ours || strings.HasPrefix(s.text, "INSERT") {
+				continue
+			}
+			checked[s.text] = true
+			plan := db.plan(t, s)
+			for _, scan := range scans[db.dialect] {
+				assert.NotContains(t, plan, scan, s.text)
+			}
+			if db.dialect == hotelstayssql.SQLite && strings.Contains(s.text, "reference > ") {
+				assert.Contains(t, plan, "hotelstays_journal_list", "bookings that have ended cost List nothing")
+			}
+		}
+		assert.GreaterOrEqual(t, len(checked), 11)
+	})
+}
+
+// useEvents calls all methods, until expired keys are removed.
+func useEvents(t *testing.T, events *hotelstayssql.EventStore, link *link) {
+	t.Helper()
+	claim(t, events, time.Minute, "a", "b")
+	require.NoError(t, events.Release(t.Context(), []string{"a", "b"}))
+	isRemoval := func(s statement) bool { return strings.Contains(s.text, "LIMIT") }
+	for n := 0; !slices.ContainsFunc(link.executed(), isRemoval); n++ {
+		require.Less(t, n, 5000)
+		require.NoError(t, events.Done(t.Context(), []string{"key"}, time.Hour))
+	}
+}
+
+// useJournal calls the methods that look for rows.
+func (p *process) useJournal() {
+	p.Helper()
+	p.AddRow("ref-1")
+	_, err := p.Book(p.Context(), p.Request("ref-1"))
+	require.NoError(p, err)
+	require.NoError(p, p.Wake(p.Context(), many(1)))
+	stop := p.Work()
+	p.Eventually("it has looked", func() bool { return p.Ledger().Count(types.OpQueryOrders) > 0 })
+	stop()
+	for _, err := range p.List(p.Context()) {
+		require.NoError(p, err)
+		break
+	}
+}
+
+// plan returns what EXPLAIN says.
+func (d *database) plan(t *testing.T, s statement) string {
+	t.Helper()
+	explain := "EXPLAIN "
+	if d.dialect == hotelstayssql.SQLite {
+		explain = "EXPLAIN QUERY PLAN "
+	}
+	var args []any
+	for _, arg := range s.args {
+		args = append(args, arg.Value)
+	}
+	rows, err := d.QueryContext(t.Context(), explain+s.text, args...)
+	require.NoError(t, err, s.text)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	require.NoError(t, err)
+	var plan strings.Builder
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(sql.RawBytes)
+		}
+		require.NoError(t, rows.Scan(values...))
+		for _, value := range values {
+			fmt.Fprintf(&plan, "%s ", *value.(*sql.RawBytes))
+		}
+		plan.WriteString("\n")
+	}
+	require.NoError(t, rows.Err())
+	require.NotEmpty(t, plan.String())
+	return plan.String()
+}
+
+// verbs returns the first words of statements, as one text.
+func verbs(statements []statement) string {
+	var words []string
+	for _, s := range statements {
+		verb, _, _ := strings.Cut(s.text, " ")
+		words = append(words, verb)
+	}
+	return strings.Join(words, " ")
+}
+
+// A booking costs six statements, those of the caller aside, and one or two for the limit of an
+// idle transaction.
+func TestStatementsOfABooking(t *testing.T) {
+	outcome := map[hotelstayssql.Dialect]string{ // the last UPDATE is the caller's; on SQLite the first one locks
+		hotelstayssql.SQLite:     "UPDATE SELECT UPDATE UPDATE COMMIT",
+		hotelstayssql.PostgreSQL: "SELECT SELECT UPDATE UPDATE COMMIT",
+		hotelstayssql.MySQL:      "SET SELECT UPDATE UPDATE SELECT COMMIT SET",
+	}
+	mark := map[hotelstayssql.Dialect]string{hotelstayssql.SQLite: "UPDATE "}
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		pool, link := db.process(t)
+		p = p.through(pool, nil)
+		for _, reference := range []string{"ref-1", "ref-2"} { // the first one looks at the tables, too
+			p.AddRow(reference)
+			link.take()
+			require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
+				return p.BeginTx(t.Context(), tx, p.Request(reference))
+			}))
+			begun := link.take()
+			p.MustSend(reference)
+			sent := link.take()
+			if reference == "ref-2" {
+				assert.Equal(t, "INSERT SELECT COMMIT", verbs(begun))
+				assert.Equal(t, mark[db.dialect]+"SELECT UPDATE COMMIT "+outcome[db.dialect], verbs(sent))
+			}
+		}
+		p.AddRow("ref-3")
+		link.take()
+		_, err := p.Book(t.Context(), p.Request("ref-3"))
+		require.NoError(t, err)
+		assert.Equal(t, "INSERT SELECT COMMIT "+outcome[db.dialect], verbs(link.take()))
+	})
+}
+
+// What a booking leaves in the tables while its order is followed, with their indexes, and what a read
+// of orders costs.
+func TestCostOfABooking(t *testing.T) {
+	const bookings = 100
+	size := map[hotelstayssql.Dialect]string{
+		hotelstayssql.SQLite: `SELECT SUM(pgsize) FROM dbstat WHERE name LIKE 'hotelstays_journal%' OR name LIKE 'hotelstays_orders%'`,
+		hotelstayssql.PostgreSQL: `SELECT SUM(pg_total_relation_size(oid)) FROM pg_class
+			WHERE relnamespace = current_schema()::regnamespace AND relname IN ('hotelstays_journal', 'hotelstays_orders')`,
+		hotelstayssql.MySQL: `SELECT SUM(data_length + index_length) FROM information_schema.tables
+			WHERE table_schema = DATABASE() AND table_name IN ('hotelstays_journal', 'hotelstays_orders')`,
+	}
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		measure := func() int64 {
+			if db.dialect == hotelstayssql.MySQL {
+				db.exec(t, `ANALYZE TABLE hotelstays_journal, hotelstays_orders`)
+			}
+			return db.number(t, size[db.dialect])
+		}
+		before := measure()
+		for i := range bookings {
+			p.Booked(many(i))
+		}
+		bytes := (measure() - before) / bookings
+		p.Fleet.Pass(time.Hour)
+		reads := p.polls()
+		pool, link := db.process(t)
+		stop := p.through(pool, db.followBookings).Work()
+		p.Eventually("all are read", func() bool { // their leases would end sooner
+			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
+		})
+		stop()
+		written := 0
+		for _, s := range link.take() {
+			if strings.Contains(s.text, "hotelstays_orders") && !strings.HasPrefix(s.text, "SELECT") {
+				written++
+			}
+		}
+		reads = p.polls() - reads
+		t.Logf("%s: %d bytes a booking that is followed; %d reads and %d writing statements for %d orders",
+			db.dialect, bytes, reads, written, bookings)
+		assert.Less(t, bytes, int64(12_000))
+		assert.Equal(t, 1, reads)
+		assert.LessOrEqual(t, written, 3*bookings)
+	})
+}

@@ -1,0 +1,160 @@
+package sqltest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+var key = types.NewSecret("a key of thirty-two bytes.......")
+
+func TestTokenStore(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
+			return fleetOf(t, db, func(db *database) hotelstays.TokenLeaser { return newTokens(t, db) },
+				"hotelstays_tokens", "expires_at", "lease_until")
+		})
+	})
+}
+
+const tokenKey = "https://host.example a-hash"
+
+func newTokens(t *testing.T, db *database, change ...func(*hotelstayssql.TokenStoreOptions)) *hotelstayssql.TokenStore {
+	t.Helper()
+	opts := hotelstayssql.TokenStoreOptions{Keys: []types.Secret{key}}
+	for _, c := range change {
+		c(&opts)
+	}
+	s, err := hotelstayssql.NewTokenStore(db.DB, db.dialect, opts)
+	require.NoError(t, err)
+	return s
+}
+
+func mustLoad(t *testing.T, s *hotelstayssql.TokenStore) hotelstays.Token {
+	t.Helper()
+	token, err := s.Load(t.Context(), tokenKey)
+	require.NoError(t, err)
+	return token
+}
+
+func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
+	t.Helper()
+	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}))
+}
+
+// A process is stopped while it fetches. Its late token never overwrites a newer one.
+func TestStoreAfterTheLeaseEnded(t *testing.T) {
+	db := inDatabase(t)
+	pool, link := db.process(t)
+	s := newTokens(t, &database{DB: pool, dialect: db.dialect})
+	freeze := func(meanwhile func()) (release func()) {
+		start := time.Now()
+		release, ok, err := s.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		assert.Greater(t, db.number(t, `SELECT lease_until FROM hotelstays_tokens`), start.Add(4*time.Second).UnixMicro(), "5 s, the default")
+		thaw := link.freeze()
+		db.pass(t, "hotelstays_tokens", "lease_until", 5*time.Second)
+		meanwhile()
+		thaw()
+		return release
+	}
+	release := freeze(func() {})
+	mustStore(t, s, "nobody came")
+	assert.Equal(t, "nobody came", mustLoad(t, s).Value.Reveal())
+	release()
+	release()
+
+	other := newTokens(t, db)
+	release = freeze(func() {
+		link.use(func(context.Context, string) error { return errLost }, nil)
+		assert.ErrorIs(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: key}), errLost)
+		release, ok, err := other.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		mustStore(t, other, "newer")
+		release()
+	})
+	late := hotelstays.Token{Value: types.NewSecret("older")}
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "another process has taken the lease")
+	assert.Equal(t, "newer", mustLoad(t, s).Value.Reveal())
+	release()
+	mustStore(t, s, "without a lease")
+	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
+}
+
+// A process that has lost its lease does not renew that of another, whose process may have died.
+func TestRenewalLeavesTheLeaseOfAnother(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		release, _, err := newTokens(t, p.db).TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		p.db.exec(t, `UPDATE hotelstays_tokens SET lease = lease + 1, lease_until = 1`)
+		time.Sleep(time.Minute)
+		release()
+		assert.EqualValues(t, 1, p.db.number(t, `SELECT lease_until FROM hotelstays_tokens`))
+	})
+}
+
+// Encryption keys can be changed without losing a token. A token that does not decrypt counts as
+// absent, is logged, and is overwritten.
+func TestKeysCanBeChanged(t *testing.T) {
+	db := inDatabase(t)
+	var log bytes.Buffer
+	with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
+		return newTokens(t, db, func(o *hotelstayssql.TokenStoreOptions) {
+			o.Keys, o.Logger = keys, slog.New(slog.NewTextHandler(&log, nil))
+		})
+	}
+	newKey := types.NewSecret("a new key of thirty-two bytes...")
+	first, turned := with(key), with(newKey, key)
+	mustStore(t, first, "sealed with the old key")
+	assert.Equal(t, "sealed with the old key", mustLoad(t, turned).Value.Reveal())
+	assert.Empty(t, log.String())
+	mustStore(t, turned, "sealed with the new key")
+	assert.Zero(t, mustLoad(t, first))
+	assert.Regexp(t, `cannot decrypt.*it was encrypted with key [0-9a-f]{8}, which is not in Keys`, log.String())
+	for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
+		assert.NotContains(t, log.String(), secret)
+	}
+	assert.NoError(t, first.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("sealed with the new key")}))
+	assert.NotZero(t, mustLoad(t, turned))
+	mustStore(t, first, "the next one")
+	assert.Equal(t, "the next one", mustLoad(t, first).Value.Reveal())
+}
+
+// A token that was copied to another row does not decrypt there.
+func TestTokenOfAnotherRow(t *testing.T) {
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "the-token")
+	var copied []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sealed FROM hotelstays_tokens").Scan(&copied))
+	require.NoError(t, s.Store(t.Context(), "another key", hotelstays.Token{Value: types.NewSecret("the-other")}))
+	db.exec(t, "UPDATE hotelstays_tokens SET sealed = ?", copied)
+	token, err := s.Load(t.Context(), "another key")
+	require.NoError(t, err)
+	assert.Zero(t, token)
+}
+
+func TestTokensShowNoSecret(t *testing.T) {
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "the-secret-token")
+	var row, sealed []byte
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT token_key, sealed FROM hotelstays_tokens").Scan(&row, &sealed))
+	for _, secret := range []string{"secret-token", "the-app-key", "host.example", key.Reveal()} {
+		assert.NotContains(t, string(row)+string(sealed), secret)
+		assert.NotContains(t, fmt.Sprintf("%v %+v", s, s), secret)
+	}
+}
