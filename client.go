@@ -5,6 +5,8 @@ package hotelstays
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +34,7 @@ type Client struct {
 	loopback     bool     // the base URL is this machine, as in tests
 	voucherHosts []string // that may be private
 	cred         Credential
+	fingerprint  string // of the environment and the account
 	store        TokenStore
 	tokens       *token.Cache
 	defaults     settings
@@ -93,7 +96,6 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		baseURL:      base,
 		loopback:     loopback,
 		voucherHosts: cfg.voucherHosts,
-		cred:         cred,
 		store:        cfg.store,
 		defaults:     cfg.settings,
 		http:         *cfg.httpClient,
@@ -111,7 +113,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
 	}
-	c.tokens = c.newTokenCache()
+	c.authenticateWith(cred)
 	return c, nil
 }
 
@@ -130,8 +132,8 @@ func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client,
 		return nil, err
 	}
 	other := *c
-	other.cred, other.defaults = cred, set.over(&c.defaults)
-	other.tokens = other.newTokenCache()
+	other.defaults = set.over(&c.defaults)
+	other.authenticateWith(cred)
 	return &other, nil
 }
 
@@ -143,6 +145,12 @@ func (v *validation) credential(cred Credential) Credential {
 	cred = cred.snapshot()
 	cred.validate(v)
 	return cred
+}
+
+func (c *Client) authenticateWith(cred Credential) {
+	sum := sha256.Sum256([]byte(c.baseURL + " " + cred.account()))
+	c.cred, c.fingerprint = cred, hex.EncodeToString(sum[:16])
+	c.tokens = c.newTokenCache()
 }
 
 func (c *Client) newTokenCache() *token.Cache {
@@ -381,7 +389,7 @@ func (x *exchange) call() *transport.Call {
 	if x.attemptTimeout > 0 { // others wait for this token
 		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
-	x.limiter = callLimiter{limiter: c.limiter, key: RateLimitKey{c.baseURL, x.op}}
+	x.limiter = callLimiter{c.limiter, RateLimitRequest{Key: RateLimitKey{c.baseURL, x.op}, Account: c.fingerprint}}
 	x.sending = transport.Call{
 		Operation:      string(x.op),
 		URL:            c.baseURL + x.row.path,

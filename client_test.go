@@ -285,7 +285,7 @@ func TestLimiterWithoutPermits(t *testing.T) {
 
 type nilPermits struct{ noRateLimits }
 
-func (nilPermits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (nilPermits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return (*countedPermit)(nil), nil
 }
 

@@ -272,8 +272,8 @@ type countingLimiter struct {
 	left map[hotelstays.Operation]int
 }
 
-func (l *countingLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	return &countedPermit{l, key.Operation}, ctx.Err()
+func (l *countingLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	return &countedPermit{l, req.Key.Operation}, ctx.Err()
 }
 
 func (l *countingLimiter) Pause(hotelstays.RateLimitKey, time.Time) {}

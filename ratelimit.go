@@ -28,7 +28,7 @@ type RateLimiter interface {
 	// comes before the end of a pause, it may return an error that wraps ErrRateLimited at once, which
 	// ends the call. Operations without a rate limit are granted at once unless they are paused; their
 	// permit may be nil.
-	Acquire(ctx context.Context, key RateLimitKey) (Permit, error)
+	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
 	// Pause grants nothing to key until the given time, also to callers that wait. The longest pause
 	// counts. It is called after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
@@ -36,9 +36,27 @@ type RateLimiter interface {
 
 // RateLimitKey names a budget. Further fields may follow, so compare keys as a whole.
 type RateLimitKey struct {
-	BaseURL   string // of the client, without a slash at its end
+	BaseURL   string // of the client, in lower case up to the path; without a default port or a slash at its end
 	Operation Operation
 }
+
+// RateLimitRequest says for whom a slot is. Further fields may follow.
+type RateLimitRequest struct {
+	Key RateLimitKey // the budget
+	// Account names the account, in every process alike, and holds no secret: it is the Fingerprint of
+	// a BookingRecovery. Accounts behind one address share a budget.
+	Account  string
+	Priority Priority // PriorityDefault for the calls of a Client
+}
+
+// Priority is how urgent a call is among those that wait for one budget. Higher is more urgent.
+type Priority int
+
+const (
+	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
+	PriorityDefault     Priority = 0
+	PriorityInteractive Priority = 1 // a person waits
+)
 
 // RateLimit holds the rate limit figures of an answer.
 type RateLimit struct {
@@ -116,8 +134,8 @@ func (l *processLimiter) window(key RateLimitKey, pause bool) *ratelimit.Window 
 	return w
 }
 
-func (l *processLimiter) Acquire(ctx context.Context, key RateLimitKey) (Permit, error) {
-	w := l.window(key, false)
+func (l *processLimiter) Acquire(ctx context.Context, req RateLimitRequest) (Permit, error) {
+	w := l.window(req.Key, false)
 	if w == nil {
 		return unlimited{}, nil
 	}
@@ -142,11 +160,11 @@ func (unlimited) Done(PermitResult) {}
 
 type callLimiter struct {
 	limiter RateLimiter
-	key     RateLimitKey
+	req     RateLimitRequest
 }
 
 func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := l.limiter.Acquire(ctx, l.key)
+	permit, err := l.limiter.Acquire(ctx, l.req)
 	switch {
 	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
@@ -159,4 +177,4 @@ func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	return permit, nil
 }
 
-func (l callLimiter) Pause(until time.Time) { l.limiter.Pause(l.key, until) }
+func (l callLimiter) Pause(until time.Time) { l.limiter.Pause(l.req.Key, until) }

@@ -90,10 +90,60 @@ func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
 	})
 }
 
+// Clients whose base URLs are spelled differently call one service from one address.
+func TestSpellingsOfABaseURLShareABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := &askedLimiter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
+		sent := make(chan time.Time, 150)
+		hc := &http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+			sent <- time.Now()
+			return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+		})}
+		var wg sync.WaitGroup
+		fingerprints := map[string]int{}
+		for i, base := range []string{"https://X.example", "https://x.example/", "HTTPS://x.Example:443"} {
+			client, err := hotelstays.New(base, bearerToken([]string{"one", "one", "two"}[i]),
+				hotelstays.WithHTTPClient(hc), hotelstays.WithRateLimiter(limiter))
+			require.NoError(t, err)
+			fingerprints[client.NewBookingRecovery(nil).Fingerprint] += 50
+			for range 50 {
+				wg.Go(func() { assert.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), client)) })
+			}
+		}
+		wg.Wait()
+		close(sent)
+		counts := map[int]int{}
+		start := time.Time{}
+		for at := range sent {
+			if start.IsZero() {
+				start = at
+			}
+			counts[int(at.Sub(start)/(1010*ms))]++
+		}
+		assert.Equal(t, map[int]int{0: 50, 1: 50, 2: 50}, counts, "requests in each second")
+		assert.Equal(t, fingerprints, limiter.accounts, "requests of each account")
+		assert.Len(t, fingerprints, 2)
+	})
+}
+
+// askedLimiter counts for which accounts it was asked.
+type askedLimiter struct {
+	hotelstays.RateLimiter
+	mu       sync.Mutex
+	accounts map[string]int
+}
+
+func (l *askedLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	l.mu.Lock()
+	l.accounts[req.Account]++
+	l.mu.Unlock()
+	return l.RateLimiter.Acquire(ctx, req)
+}
+
 func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		permit, err := l.Acquire(t.Context(), key)
+		permit, err := l.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 		if assert.NoError(t, err) {
 			permit.Done(hotelstays.PermitResult{})
 		}
@@ -249,7 +299,7 @@ func TestLimiterThatRefusesAtOnce(t *testing.T) {
 
 type limiterFunc func() error
 
-func (f limiterFunc) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (f limiterFunc) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, f()
 }
 func (limiterFunc) Pause(hotelstays.RateLimitKey, time.Time) {}

@@ -5,8 +5,6 @@ package hotelstays
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -58,20 +56,12 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	set := collect(OpBook, operations[OpBook], opts).over(&c.defaults)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
-		Fingerprint:         c.fingerprint(),
+		Fingerprint:         c.fingerprint,
 		SessionID:           req.SessionID,
 		Market:              set.headers[headerMarket],
 		UserRef:             set.headers[headerUserRef],
 		Expect:              clone(req.Expect),
 	}
-}
-
-func (c *Client) fingerprint() string {
-	if c.cred == nil {
-		return "" // not made by New
-	}
-	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
-	return hex.EncodeToString(sum[:16])
 }
 
 // BookAndRecover books, and if the outcome of Book is unknown it polls for the order, up to ten
@@ -197,7 +187,7 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 		f.add("recovery", "is nil")
 	case r.CustomerReferenceNo == "":
 		f.add("recovery.customerReferenceNo", "is required")
-	case r.Fingerprint != c.fingerprint():
+	case r.Fingerprint != c.fingerprint:
 		f.add("recovery.fingerprint",
 			"is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):

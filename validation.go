@@ -198,6 +198,8 @@ func (f *faults) baseURL(raw string) (base string, loopback bool) {
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
 		f.add("baseURL", "must be https; only loopback may be http")
 	}
+	// One spelling, because rate limits, shared tokens and recoveries are compared by the base URL.
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 	return strings.TrimRight(u.String(), "/"), loopback
 }
 

@@ -276,12 +276,13 @@ func paced(share float64) *pace {
 		RateLimiter: hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Processes: int(math.Ceil(min(1/share, 1e6)))})}
 }
 
-func (p *pace) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (p *pace) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	key := req.Key
 	switch {
 	case ctx.Value(burst{}) != nil:
 		return nil, ctx.Err()
 	case key.Operation.RateLimit() > 0:
-		return p.RateLimiter.Acquire(ctx, key)
+		return p.RateLimiter.Acquire(ctx, req)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock() // one rule runs at a time

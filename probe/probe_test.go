@@ -268,7 +268,7 @@ func TestOperationWithoutALimitIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, key, begin := paced(1), hotelstays.RateLimitKey{Operation: types.OpOAuthToken}, time.Now()
 		for _, want := range []time.Duration{0, time.Second, time.Minute} {
-			_, err := p.Acquire(t.Context(), key)
+			_, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 			require.NoError(t, err)
 			assert.Equal(t, want, time.Since(begin))
 			if want == time.Second {
@@ -277,7 +277,7 @@ func TestOperationWithoutALimitIsPaced(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := p.Acquire(ctx, key)
+		_, err := p.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
 	})
 }

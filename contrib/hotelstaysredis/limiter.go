@@ -113,14 +113,14 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	return r, nil
 }
 
-// Acquire waits for a slot of key that no process of the fleet uses. While Redis is
+// Acquire waits for a slot that no process of the fleet uses. While Redis is
 // unavailable, FallbackProcesses decides.
-func (r *RateLimiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	l := r.line(key)
+func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	l := r.line(req.Key)
 	if l == nil {
-		return r.pauses.Acquire(ctx, key)
+		return r.pauses.Acquire(ctx, req)
 	}
-	return l.acquire(ctx)
+	return l.acquire(ctx, req)
 }
 
 // Pause grants nothing to key before until: in this process at once, in the others as soon

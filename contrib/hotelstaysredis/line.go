@@ -88,7 +88,7 @@ func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 
 // acquire waits for a slot. While Redis is unavailable it takes one of the fallback, until Redis is
 // tried again.
-func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
+func (l *line) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	for {
 		p, err := l.wait(ctx)
 		if l.limiter.fallback == nil || !errors.Is(err, ErrUnavailable) {
@@ -100,7 +100,7 @@ func (l *line) acquire(ctx context.Context) (hotelstays.Permit, error) {
 		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without its deadline: the fallback refuses one that ends in a pause
 		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
-		p, err = l.limiter.fallback.Acquire(bounded, l.key)
+		p, err = l.limiter.fallback.Acquire(bounded, req)
 		retry.Stop()
 		stop()
 		cancel()

@@ -69,7 +69,7 @@ func (p *process) take(t *testing.T, key hotelstays.RateLimitKey, n int) {
 func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permits []hotelstays.Permit) {
 	t.Helper()
 	for range n {
-		permit, err := p.Acquire(t.Context(), key)
+		permit, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 		if !assert.NoError(t, err) { // not require: also called in goroutines
 			return permits
 		}
@@ -198,7 +198,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 		for range 50 {
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				if permit, err := a.Acquire(ctx, key); err == nil {
+				if permit, err := a.Acquire(ctx, hotelstays.RateLimitRequest{Key: key}); err == nil {
 					permit.Done(hotelstays.PermitResult{})
 				}
 			}()
@@ -222,8 +222,8 @@ func TestCommandsOfWaitingProcesses(t *testing.T) {
 		defer cancel()
 		before := a.link.commands.Load() + b.link.commands.Load()
 		for range 100 {
-			go func() { _, _ = a.Acquire(ctx, key) }()
-			go func() { _, _ = b.Acquire(ctx, key) }()
+			go func() { _, _ = a.Acquire(ctx, hotelstays.RateLimitRequest{Key: key}) }()
+			go func() { _, _ = b.Acquire(ctx, hotelstays.RateLimitRequest{Key: key}) }()
 		}
 		<-ctx.Done()
 		synctest.Wait()
@@ -253,7 +253,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 		a.link.down.Store(true)
 		leave(held[0])
 		for range 3 {
-			_, err := a.Acquire(t.Context(), key)
+			_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 			require.ErrorIs(t, err, ErrUnavailable)
 			require.ErrorIs(t, err, errLost)
 			assert.EqualError(t, err, "hotelstaysredis: Ticket: cannot share the rate limit, nothing was sent: "+
@@ -278,9 +278,9 @@ func TestClosedClientIsNotAskedAgain(t *testing.T) {
 		time.Sleep(2 * retryPause)
 		synctest.Wait()
 		assert.True(t, a.idle())
-		_, err := a.Acquire(t.Context(), budget(hotelstays.OpBook))
+		_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: budget(hotelstays.OpBook)})
 		assert.ErrorIs(t, err, ErrUnavailable)
-		_, err = a.Acquire(t.Context(), budget(hotelstays.OpOAuthToken))
+		_, err = a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: budget(hotelstays.OpOAuthToken)})
 		assert.NoError(t, err, "an operation without a rate limit needs no Redis")
 	})
 }
@@ -290,7 +290,7 @@ func TestSilentRedisIsAway(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(time.Hour))
 		start := time.Now()
-		_, err := a.Acquire(t.Context(), key)
+		_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 		assert.ErrorIs(t, err, ErrUnavailable)
 		assert.ErrorContains(t, err, "no answer within 300ms")
 		assert.Equal(t, 300*ms, time.Since(start))

@@ -43,7 +43,7 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 				time.Sleep(c.back - ms)
 				early, cancel := context.WithTimeout(t.Context(), ms/2)
 				defer cancel()
-				_, err := b.Acquire(early, key)
+				_, err := b.Acquire(early, hotelstays.RateLimitRequest{Key: key})
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(ms / 2)
 				synctest.Wait()
@@ -98,7 +98,7 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for range waiting {
-				go func() { _, _ = a.Acquire(ctx, key) }()
+				go func() { _, _ = a.Acquire(ctx, hotelstays.RateLimitRequest{Key: key}) }()
 			}
 			synctest.Wait()
 			a.link.down.Store(true)

@@ -64,7 +64,7 @@ func (tr *traffic) call(ctx context.Context, p *process) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	permit, err := p.Acquire(waiting, tr.key)
+	permit, err := p.Acquire(waiting, hotelstays.RateLimitRequest{Key: tr.key})
 	if err != nil {
 		if waiting.Err() == nil {
 			time.Sleep(rand.N(100 * ms))

@@ -71,7 +71,7 @@ func TestTurnThatArrivesLate(t *testing.T) {
 				a.link.before.Store(&hold)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 				defer cancel()
-				_, err := a.Acquire(ctx, key)
+				_, err := a.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
@@ -89,7 +89,7 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			if away > 0 {
 				a.link.down.Store(true)
-				_, err := a.Acquire(t.Context(), key)
+				_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 				require.ErrorIs(t, err, ErrUnavailable)
 				time.Sleep(away)
 				require.True(t, a.idle())
@@ -97,7 +97,7 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 			}
 			a.link.losing.Store(100)
 			for range limit {
-				go func() { _, _ = a.Acquire(t.Context(), key) }()
+				go func() { _, _ = a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }()
 			}
 			synctest.Wait()
 			a.link.losing.Store(0)
@@ -139,7 +139,7 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 				a, b, dead := fleet[0], fleet[1], fleet[2]
 				held := a.hold(t, key, 1)
 				a.take(t, key, limit-1)
-				go func() { _, _ = dead.Acquire(t.Context(), key) }() // it is in line when it dies
+				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // it is in line when it dies
 				time.Sleep(100 * ms)
 				dead.link.down.Store(true)
 				lose(m)

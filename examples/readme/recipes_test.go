@@ -76,8 +76,8 @@ func (m oneToken) CompareAndDelete(context.Context, string, hotelstays.Token) er
 
 type countingLimiter map[hotelstays.Operation]int
 
-func (m countingLimiter) Acquire(_ context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
-	m[key.Operation]++
+func (m countingLimiter) Acquire(_ context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	m[req.Key.Operation]++
 	return nil, nil
 }
 

@@ -89,7 +89,7 @@ func acquire(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitK
 func acquireWithin(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLimitKey, d time.Duration) (hotelstays.Permit, error) {
 	ctx, cancel := context.WithTimeout(c.Context(), d)
 	defer cancel()
-	return l.Acquire(ctx, key)
+	return l.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 }
 
 // tryAcquire acquires a slot within d, and gives it back.
@@ -332,7 +332,7 @@ func acquireReturns(c *limiterCase) {
 	returns := func(want error, l hotelstays.RateLimiter, ctx context.Context) {
 		var err error
 		c.returnsWithin(window/2+c.patience(), "Acquire with a ctx that ends after half a second", func() {
-			_, err = l.Acquire(ctx, limited)
+			_, err = l.Acquire(ctx, hotelstays.RateLimitRequest{Key: limited})
 		})
 		if !errors.Is(err, want) {
 			c.broken("Acquire returned the error %v when its ctx ended with %v", err, want)
@@ -353,7 +353,7 @@ func endedTakesNone(c *limiterCase) {
 	ctx, cancel := context.WithCancel(c.Context())
 	cancel()
 	for range 2 * limited.Operation.RateLimit() {
-		if _, err := c.a.Acquire(ctx, limited); !errors.Is(err, context.Canceled) {
+		if _, err := c.a.Acquire(ctx, hotelstays.RateLimitRequest{Key: limited}); !errors.Is(err, context.Canceled) {
 			c.broken("Acquire with a cancelled ctx returned the error %v", err)
 		}
 	}

@@ -138,7 +138,8 @@ func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	}
 }
 
-func (l *limiter) Acquire(ctx context.Context, key hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	key := req.Key
 	w := l.shared
 	switch l.fault {
 	case "takes all environments for one":

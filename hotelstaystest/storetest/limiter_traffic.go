@@ -47,7 +47,7 @@ func drive(c *limiterCase, traffic *traffic) {
 	traffic.begin = time.Now()
 	err := atOnce(16, func(caller int) error {
 		for ctx.Err() == nil {
-			permit, err := c.both[caller%2].Acquire(ctx, limited)
+			permit, err := c.both[caller%2].Acquire(ctx, hotelstays.RateLimitRequest{Key: limited})
 			switch {
 			case err == nil:
 				traffic.send(permit)

@@ -45,7 +45,7 @@ func untilEnd(ctx context.Context, wrapped bool) error {
 
 type causeLimiter struct{ noLimits }
 
-func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (causeLimiter) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, untilEnd(ctx, false)
 }
 

@@ -34,7 +34,7 @@ func newOurs(baseURL string) (Peer, error) {
 // roomyLimit is one rate limit for all operations that is never reached.
 type roomyLimit struct{ window *ratelimit.Window }
 
-func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return r.window.Acquire(ctx)
 }
 

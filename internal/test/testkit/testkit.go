@@ -170,7 +170,7 @@ func (a *Answer) RequestID(t testing.TB) string {
 type NoRateLimits struct{}
 
 // Acquire grants without a permit.
-func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitKey) (hotelstays.Permit, error) {
+func (NoRateLimits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	return nil, nil
 }
 
