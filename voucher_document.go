@@ -40,8 +40,8 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 
 // VerifyVoucher compares the SHA-256 of a document with that of its voucher, in constant time. The
 // error is ErrVoucherAltered if they differ or the document is empty. Without a signature block it is
-// ErrVoucherAltered if the size differs, else ErrVoucherUnsigned. A document that is unchanged need
-// not be current: Voucher.VerifyURL shows whether the order is cancelled, or a newer version exists.
+// ErrVoucherAltered if the size differs, else ErrVoucherUnsigned. An unchanged document may be superseded,
+// or its order cancelled: Voucher.VerifyURL shows whether it is valid.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}

@@ -236,8 +236,8 @@ type WebhookOptions struct {
 	// send. A signature that is present must match, unless Secrets is empty. An event that comes
 	// unsigned and then signed is handled twice.
 	AllowUnsigned bool
-	// Account names the account whose events these are, because references and event ids are unique
-	// within an account only. Its name is part of the keys, so accounts can share a Store. By default the
+	// Account names the account whose events these are, because two accounts may have the same
+	// references and event ids. Its name is part of the keys, so accounts can share a Store. By default the
 	// secret that signed a delivery stands for the account: after a rotation, a late repeat of an event
 	// is handled again. Unsigned events without an Account all count as one account's.
 	Account string

@@ -125,10 +125,10 @@ func knownAtOnce[Tx any](w *World[Tx]) {
 
 	w.Begin("refused by the service's own code")
 	refusal := BookRefused
-	refusal.Code = 100001112
+	refusal.Code = 100001200
 	w.Inject(refusal)
 	outcome = w.MustSend("refused by the service's own code", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001112}}}))
+		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001200}}}))
 	assert.Equal(w, hotelstays.KindRefused, hotelstays.KindOf(outcome.Err))
 
 	w.Begin("too late")
