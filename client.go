@@ -398,6 +398,7 @@ func (x *exchange) call() *transport.Call {
 		Mutates:        x.row.mutates,
 		SendTimeout:    x.row.bookingFlow,
 		HTTP:           c.http,
+		ErrNotSent:     ErrNotSent,
 		RateLimiter:    &x.limiter,
 		Timeout:        x.ownTimeout,
 		AttemptTimeout: x.attemptTimeout,

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"regexp"
@@ -456,16 +457,23 @@ var retryFaults = map[string][]hotelstaystest.Fault{
 type retryRow struct{ what, reads, writes string }
 
 func retryTable(t *testing.T) (rows []retryRow) {
+	for _, cells := range manualTable(t, "what happened") {
+		require.Len(t, cells, 3)
+		rows = append(rows, retryRow{cells[0], cells[1], cells[2]})
+	}
+	return rows
+}
+
+// manualTable returns the rows of the table in doc.go that begins with a heading.
+func manualTable(t *testing.T, heading string) (rows [][]string) {
 	source, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(source), "//	what happened ")
+	_, table, ok := strings.Cut(string(source), "//	"+heading+" ")
 	require.True(t, ok)
 	table, _, _ = strings.Cut(table, "\n//\n")
 	gaps := regexp.MustCompile(` {2,}`)
 	for _, line := range strings.Split(table, "\n")[1:] {
-		cells := gaps.Split(strings.TrimPrefix(line, "//	"), -1)
-		require.Len(t, cells, 3, line)
-		rows = append(rows, retryRow{cells[0], cells[1], cells[2]})
+		rows = append(rows, gaps.Split(strings.TrimPrefix(line, "//	"), -1))
 	}
 	return rows
 }
@@ -545,6 +553,57 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 			assert.Equal(t, proto, requests[len(requests)-1].Proto)
 			client.CloseIdleConnections()
 		}
+	})
+}
+
+// Each proof of doc.go makes a Book that failed one that was not sent, by a client that is asked to send it.
+func TestProofsThatNothingLeft(t *testing.T) {
+	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn("host.example:443")
+		trace.GotConn(httptrace.GotConnInfo{})
+		return nil, errors.New("no stream")
+	})
+	proxyless := hotelstays.NewTransport()
+	proxyless.Proxy = func(*http.Request) (*url.URL, error) { return nil, errors.New("no proxy") }
+	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
+	proofs := map[string]func() *hotelstays.Client{
+		"no slot": func() *hotelstays.Client {
+			return clientThrough(t, noSend{t}, hotelstays.WithRateLimiter(limiterFunc(func() error { return errors.New("no store") })))
+		},
+		"no token": func() *hotelstays.Client { return clientWith(t, failing(io.EOF), ticket) },
+		"a function of an option": func() *hotelstays.Client {
+			return clientThrough(t, noSend{t}, hotelstays.WithRequestID(func(context.Context) string { return "" }))
+		},
+		"an error before a connection": func() *hotelstays.Client { return clientThrough(t, proxyless) },
+		"an error before WroteHeaders": func() *hotelstays.Client { return clientThrough(t, tracing) },
+		"a dial error": func() *hotelstays.Client {
+			return clientThrough(t, failing(&net.OpError{Op: "dial", Err: errors.New("refused")}))
+		},
+		"an error that wraps ErrNotSent": func() *hotelstays.Client {
+			return clientThrough(t, failing(fmt.Errorf("the breaker is open: %w", hotelstays.ErrNotSent)))
+		},
+	}
+	rows := manualTable(t, "what failed")
+	require.Len(t, rows, len(proofs))
+	for _, row := range rows {
+		inBubble(t, row[0], func(t *testing.T) {
+			require.Contains(t, proofs, row[0])
+			_, err := sendBook(t, proofs[row[0]]())
+			assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+			assert.False(t, errorAs[*hotelstays.TransportError](t, err).Sent)
+			assert.Contains(t, err.Error(), map[bool]string{true: "not sent", false: "nothing was carried out"}[row[0] == "no token"])
+		})
+	}
+	t.Run("none after ctx has ended", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
+			cancel(fmt.Errorf("another call: %w", hotelstays.ErrNotSent))
+			return nil, context.Cause(ctx)
+		}))
+		err := operationCalls[hotelstays.OpBook](ctx, client)
+		assert.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.NotErrorIs(t, err, hotelstays.ErrNotSent)
 	})
 }
 

@@ -114,6 +114,18 @@
 // 100000429 for Cancel; or it is one that you know, of [ServiceFacts]. An untrusted certificate
 // or TLS version is an error at once.
 //
+// Each of these proves that the request of an attempt never left. Once ctx has ended, the last two prove
+// nothing, because net/http then returns whatever error ended it:
+//
+//	what failed                     where
+//	no slot                         the RateLimiter returned an error
+//	no token                        the client's call for it failed
+//	a function of an option         WithRequestID or WithClientRequestTimestamp returned no header
+//	an error before a connection    an http.Transport: it refuses a header, or its Proxy failed
+//	an error before WroteHeaders    a RoundTripper that fires the events of net/http/httptrace
+//	a dial error                    any RoundTripper
+//	an error that wraps ErrNotSent  a RoundTripper of yours that refuses, such as a circuit breaker
+//
 // A call makes up to four attempts ([WithMaxAttempts]), or five if the fourth ended in a 401. Those that
 // end in a 429 do not count. Before the next attempt it waits for the answer's Retry-After (a 429
 // without one: 1 s), plus a random time of up to 250 ms, then 500 ms, 1 s and so on up to 8 s. It

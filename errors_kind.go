@@ -147,7 +147,7 @@ func (s *sentinel) kind() ErrorKind { return s.of }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
-// What errors.Is finds. An *APIError matches at most one of those above ErrVoucherNotReady, by a documented code,
+// What errors.Is finds. An *APIError matches at most one of those above ErrNotSent, by a documented code,
 // or else by the HTTP status. Every 400 of Cancel is ErrCancelRefused.
 var (
 	// ErrParam: a parameter was refused (code 100000400, HTTP 400).
@@ -178,6 +178,9 @@ var (
 	ErrUpstreamTimeout = newSentinel(KindUpstreamTimeout, "the supplier did not answer in time")
 	// ErrProxyAuth: a proxy on the way wants other credentials (HTTP 407, also as a *TransportError).
 	ErrProxyAuth = newSentinel(KindProxyAuth, "the proxy asks for authentication")
+	// ErrNotSent: a RoundTripper of yours, such as a circuit breaker, wraps it to prove that it did not send
+	// the request. It then counts as a dial error does: see "Retries and unknown outcomes".
+	ErrNotSent = newSentinel(KindTransport, "the request was not sent")
 
 	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.
 	ErrVoucherNotReady = newSentinel(KindVoucherNotReady, "there is no document yet")

@@ -45,7 +45,7 @@ var sentinels = map[string]error{
 	"ProxyAuth": hotelstays.ErrProxyAuth, "VoucherNotReady": hotelstays.ErrVoucherNotReady, "NoVoucher": hotelstays.ErrNoVoucher,
 	"VoucherLinkExpired": hotelstays.ErrVoucherLinkExpired, "VoucherUnsigned": hotelstays.ErrVoucherUnsigned,
 	"VoucherAltered": hotelstays.ErrVoucherAltered, "WebhookSignature": hotelstays.ErrWebhookSignature,
-	"WebhookTime": hotelstays.ErrWebhookTime,
+	"WebhookTime": hotelstays.ErrWebhookTime, "NotSent": hotelstays.ErrNotSent,
 	"WebhookBody": hotelstays.ErrWebhookBody, "WebhookBusy": hotelstays.ErrWebhookBusy,
 }
 
@@ -538,7 +538,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Each sentinel has the kind of its name, or is a reason of a *VoucherError or a *WebhookError. Each kind
+// Each sentinel has the kind of its name, or is a reason of a *TransportError, a *VoucherError or a *WebhookError. Each kind
 // that has no sentinel is that of an error type, of the end of a ctx, or a rest.
 func TestSentinelsAndKinds(t *testing.T) {
 	kinds := map[string]hotelstays.ErrorKind{}
@@ -557,7 +557,7 @@ func TestSentinelsAndKinds(t *testing.T) {
 			assert.Equal(t, kind, hotelstays.KindOf(sentinel), name)
 			continue
 		}
-		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
+		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindTransport, hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
 	}
 	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"),
 		&hotelstays.APIError{HTTPStatus: 500}}, zeroErrors...) {

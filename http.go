@@ -64,8 +64,9 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // NewTransport.
 //
 // A RoundTripper must send a request at most once: one that retries by itself can book twice. One that
-// fires no net/http/httptrace events cannot prove that a request never left: more outcomes of Book and
-// Cancel are then unknown, and each request holds its slot of the rate limit until it has an answer.
+// fires no net/http/httptrace events proves that a request never left only by an error that wraps
+// ErrNotSent, or by a dial error: other failures of Book and Cancel are unknown outcomes, and each request
+// holds its slot of the rate limit until it has an answer.
 // Its error is part of the call's error: one that keeps the request keeps the token in its header.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {

@@ -17,6 +17,7 @@ const (
 	kindNoSlot      = "no_slot"     // the program's RateLimiter failed
 	kindCertificate = "certificate" // the service's certificate is not trusted
 	kindDial        = "dial"        // no connection
+	kindNotSent     = "not_sent"    // a RoundTripper of the program refused
 	kindNoAnswer    = "no_answer"   // the connection broke
 )
 
@@ -45,6 +46,8 @@ func connectionFault(err error) string {
 	switch {
 	case errors.As(err, &certificate):
 		return kindCertificate
+	case errors.Is(err, hotelstays.ErrNotSent):
+		return kindNotSent
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return kindDial
 	}
@@ -59,7 +62,7 @@ func attemptErrorType(a *hotelstays.AttemptInfo) string {
 		return ""
 	case a.HTTPStatus != 0: // the answer is too large
 		return string(hotelstays.KindDecode)
-	case kind == hotelstays.KindOther:
+	case kind == hotelstays.KindOther || kind == hotelstays.KindTransport:
 		return connectionFault(a.Err)
 	}
 	return string(kind)

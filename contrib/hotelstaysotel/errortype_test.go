@@ -54,6 +54,7 @@ func TestErrorTypes(t *testing.T) {
 			{"_OTHER", noToken(errCause)},
 			{"certificate", noAnswer(certificate)},
 			{"dial", noAnswer(dial)},
+			{"not_sent", noAnswer(fmt.Errorf("breaker: %w", hotelstays.ErrNotSent))},
 			{"no_answer", noAnswer(&net.OpError{Op: "read", Err: errCause})},
 			{"no_answer", noAnswer(errCause)},
 			{"_OTHER", errCause}, // such as a panic
@@ -100,6 +101,7 @@ func TestErrorTypesOfAttempts(t *testing.T) {
 		}{
 			{nil, 503, nil}, {"unreadable_answer", 200, errCause}, {"timeout", 0, context.DeadlineExceeded}, {"canceled", 0, context.Canceled},
 			{"dial", 0, dial}, {"certificate", 0, certificate}, {"no_answer", 0, errCause},
+			{"not_sent", 0, fmt.Errorf("breaker: %w", hotelstays.ErrNotSent)},
 		} {
 			got := r.report(hotelstays.CallInfo{Attempts: []hotelstays.AttemptInfo{{HTTPStatus: c.status, Err: c.err}}})
 			assert.Equal(t, c.kind, value(got.Events[0].Attributes, "error.type"), "%d %v", c.status, c.err)

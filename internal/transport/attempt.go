@@ -122,7 +122,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	}
 	err = r.explainEnd(ctx, err) // first: a cause that is a dial error proves nothing
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
-	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body))
+	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
 	if err != nil {
 		return trace.explain(err)
 	}

@@ -44,6 +44,7 @@ type Call struct {
 	BodySizeHint *atomic.Int64
 
 	HTTP        http.Client // its Transport sends the attempts
+	ErrNotSent  error       // if the Transport's error wraps it, nothing was sent
 	RateLimiter RateLimiter
 	TokenSource TokenSource // nil: no token is sent
 	Policy      Policy

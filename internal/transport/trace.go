@@ -59,13 +59,14 @@ func (t *trace) context(ctx context.Context) context.Context {
 }
 
 // ended returns the permit and reports whether the request may have reached the service.
-// Three things prove that it has not: a transport's events, a dial error, and an *http.Transport that
-// left the body unread and asked for no connection. It refuses a header, or its Proxy failed.
-func (t *trace) ended(resp *http.Response, err error, unread bool) (sent bool) {
+// It has not if the transport's events say so. Without events a dial error proves it, or what the caller
+// knows: the transport refused the request with ErrNotSent, or an *http.Transport left its body unread,
+// because it refuses a header or its Proxy failed.
+func (t *trace) ended(resp *http.Response, err error, unsent bool) (sent bool) {
 	if err != nil {
 		resp = nil
 	}
-	sent = err == nil || t.wroteHeaders.Load() || !t.askedConn.Load() && !isDial(err) && !unread
+	sent = err == nil || t.wroteHeaders.Load() || !t.askedConn.Load() && !isDial(err) && !unsent
 	t.finish(sent, resp)
 	return sent
 }
