@@ -170,7 +170,8 @@ func TestNewBaseURL(t *testing.T) {
 		host: host, host + "/": host, "HTTPS://API.example.test": host, host + ":443": host, "https://Api.Example.Test:443/": host,
 		host + ":8443/env/v2/": host + ":8443/env/v2", host + "/api": host + "/api", host + "/Env": host + "/Env",
 		host + ":4443": host + ":4443", "https://10.0.0.1": "https://10.0.0.1",
-		"http://localhost:8080": "http://localhost:8080", "http://LOCALHOST": "http://localhost", "http://localhost:443": "http://localhost:443", "http://localhost:80": "http://localhost",
+		"http://localhost:8080": "http://localhost:8080", "http://LOCALHOST": "http://localhost",
+		"http://localhost:443": "http://localhost:443", "http://localhost:80": "http://localhost",
 		"http://127.0.0.1:1/x": "http://127.0.0.1:1/x", "http://127.9.9.9": "http://127.9.9.9", "http://[::1]:8080": "http://[::1]:8080",
 	}
 	bad := []string{

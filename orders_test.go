@@ -319,7 +319,13 @@ func TestSeveralOrdersUnderOneReference(t *testing.T) {
 	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
 		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,
 		`{"status":2,"customerReferenceNo":"ref-2","platformReferenceNo":"P-C"}`
-	for _, orders := range []string{cancelled + "," + confirmed, confirmed + "," + other + "," + cancelled} {
+	const twins = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-D","supplierReferenceNo":"s-3"},` +
+		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-E","supplierReferenceNo":"s-3"}`
+	for orders, count := range map[string]int{
+		cancelled + "," + confirmed:               2,
+		confirmed + "," + other + "," + cancelled: 2,
+		cancelled + "," + twins + "," + confirmed: 4,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			answer := transportFunc(func(r *http.Request) (*http.Response, error) {
 				if !strings.HasSuffix(r.URL.Path, "/queryOrders") {
@@ -345,7 +351,7 @@ func TestSeveralOrdersUnderOneReference(t *testing.T) {
 			}
 			for _, err := range []error{found, awaited, booked.Err, recovered.Err, stepped.Err} {
 				several := errorAs[*hotelstays.AmbiguousReferenceError](t, err)
-				assert.Len(t, several.Orders, 2)
+				assert.Len(t, several.Orders, count)
 				assert.Equal(t, hotelstays.KindAmbiguousReference, hotelstays.KindOf(err))
 				assert.Contains(t, err.Error(), `"P-A"`)
 				assert.Contains(t, err.Error(), `"P-B"`)
@@ -357,7 +363,7 @@ func TestSeveralOrdersUnderOneReference(t *testing.T) {
 			outcome, err := client.CancelAndRead(t.Context(), cancel)
 			require.NoError(t, err)
 			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "that of the order with the supplier's reference")
-			cancel.SupplierReferenceNo = "s-3"
+			cancel.SupplierReferenceNo = "s-3" // of none, or of two
 			outcome, err = client.CancelAndRead(t.Context(), cancel)
 			errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Nil(t, outcome.Order)
