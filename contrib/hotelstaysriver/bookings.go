@@ -32,7 +32,7 @@ const (
 // Config configures Bookings. New copies it.
 type Config struct {
 	// Options are the options of every store. PollInterval has no effect: FetchPollInterval of River's
-	// Config has the same meaning.
+	// Config has the same meaning. MaxWorkers are divided among the queues, but each has at least two.
 	//
 	// PostgreSQL ends a transaction of OnOutcome, OnCancel or OnOrder that is idle for a minute. In a
 	// worker, they may return river.JobCancel and river.JobSnooze, as any job may. JobCancel gives the
@@ -137,16 +137,17 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 }
 
 // queues divides the workers of this process. A fifth is for each kind besides bookings that the process has
-// a function for. Two are for bookings, because OnOutcome may keep one of them.
+// a function for. At least two are for each, because a function of the caller may keep one of them.
 func (b *Bookings) queues() map[string]river.QueueConfig {
+	atLeast := min(b.cfg.MaxWorkers, 2)
 	queues, bookings := map[string]river.QueueConfig{}, b.cfg.MaxWorkers
 	for kind, worked := range map[durable.Kind]bool{durable.KindCancel: b.cfg.OnCancel != nil, durable.KindOrder: b.cfg.OnOrder != nil} {
 		if worked {
-			share := max(b.cfg.MaxWorkers/5, 1)
+			share := max(b.cfg.MaxWorkers/5, atLeast)
 			queues[b.store.queueOf(kind)] = river.QueueConfig{MaxWorkers: share}
 			bookings -= share
 		}
 	}
-	queues[b.cfg.Queue] = river.QueueConfig{MaxWorkers: max(bookings, min(b.cfg.MaxWorkers, 2))}
+	queues[b.cfg.Queue] = river.QueueConfig{MaxWorkers: max(bookings, atLeast)}
 	return queues
 }

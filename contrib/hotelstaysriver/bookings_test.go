@@ -86,16 +86,20 @@ func TestConfigure(t *testing.T) {
 	all := unconnectedConfig(t)
 	all.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
 	all.OnOrder = func(context.Context, pgx.Tx, *types.Order, *types.Order) error { return nil }
-	b, err := New(all)
-	require.NoError(t, err)
-	cfg = &river.Config{}
-	require.NoError(t, b.Configure(cfg))
-	workers := 0
-	for _, queue := range cfg.Queues {
-		workers += queue.MaxWorkers
+	for maxWorkers, want := range map[int]struct{ total, least int }{0: {defaultMaxWorkers, 2}, 100: {100, 20}, 2: {6, 2}, 1: {3, 1}} {
+		all.MaxWorkers = maxWorkers
+		b, err := New(all)
+		require.NoError(t, err)
+		cfg = &river.Config{}
+		require.NoError(t, b.Configure(cfg))
+		total, least := 0, river.QueueNumWorkersMax
+		for _, queue := range cfg.Queues {
+			total, least = total+queue.MaxWorkers, min(least, queue.MaxWorkers)
+		}
+		assert.Len(t, cfg.Queues, 3)
+		assert.Equal(t, want.total, total)
+		assert.Equal(t, want.least, least, "a function that hangs keeps one")
 	}
-	assert.Len(t, cfg.Queues, 3)
-	assert.Equal(t, defaultMaxWorkers, workers)
 
 	for after, cfg := range map[time.Duration]river.Config{ // of the caller
 		time.Hour: {RescueStuckJobsAfter: time.Hour}, time.Hour + time.Minute: {JobTimeout: time.Hour},
