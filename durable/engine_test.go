@@ -28,6 +28,7 @@ type engine struct {
 
 	t         *testing.T
 	store     *memstore.Store
+	options   durable.Options[*memstore.Tx]
 	book      func() (*hotelstays.BookingOutcome, error)
 	orders    func(references []string) ([]types.Order, error)
 	asked     [][]string // references of QueryOrders
@@ -43,8 +44,7 @@ func newEngine(t *testing.T) *engine { return newEngineOn(t, memstore.New()) }
 func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 	e := &engine{t: t, store: store}
 	e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": []}}`))
-	var err error
-	e.Engine, err = durable.NewEngine(e.store, durable.Options[*memstore.Tx]{Client: e,
+	e.options = durable.Options[*memstore.Tx]{Client: e,
 		Keys:   []types.Secret{types.NewSecret("a key of thirty-two random bytes")},
 		Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
@@ -58,7 +58,9 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 		OnOrder: func(_ context.Context, _ *memstore.Tx, _, order *types.Order) error {
 			e.changes = append(e.changes, order.HotelConfirmNo)
 			return nil
-		}})
+		}}
+	var err error
+	e.Engine, err = durable.NewEngine(e.store, e.options)
 	require.NoError(t, err)
 	return e
 }
@@ -281,6 +283,26 @@ func TestFrozenWorkerOfAnEarlierCancellation(t *testing.T) {
 		assert.Empty(t, frozen.cancels)
 		assert.Equal(t, []durable.CancelEnding{durable.CancelRefused}, e.cancelled)
 	})
+}
+
+// Without the states of orders a cancellation can stay open until the stay is over. The log says so at the start.
+func TestStatesOfOrdersAreMissing(t *testing.T) {
+	const warning = "ServiceFacts.OrderStates.Cancelled is not set"
+	e := newEngine(t)
+	assert.Contains(t, e.log.String(), warning)
+	known := testkit.ClientThrough(t, nil, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states}))
+	for name, change := range map[string]func(*durable.Options[*memstore.Tx]){
+		"known":                func(o *durable.Options[*memstore.Tx]) { o.Client = known },
+		"nothing is cancelled": func(o *durable.Options[*memstore.Tx]) { o.OnCancel = nil },
+	} {
+		var log strings.Builder
+		opts := e.options
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		change(&opts)
+		_, err := durable.NewEngine(e.store, opts)
+		require.NoError(t, err)
+		assert.Empty(t, log.String(), name)
+	}
 }
 
 // A read that fails is repeated soon, also of an order that has not changed for long.

@@ -375,15 +375,19 @@ func TestAlerts(t *testing.T) {
 		return numbers
 	}
 	w.Begin("ref-1")
-	assert.Equal(t, []int{0, 0, 0, 0, 0}, found())
+	assert.Equal(t, []int{0, 0, 0, 0, 0, 0}, found())
 	w.Fleet.Pass(time.Hour)
-	assert.Equal(t, []int{0, 0, 1, 0, 0}, found())
+	assert.Equal(t, []int{0, 0, 1, 0, 0, 0}, found())
 	w.exec(`UPDATE river_job SET attempt = 6, scheduled_at = now(), errors = ARRAY['{"error":"broken"}'::jsonb]`)
-	assert.Equal(t, []int{0, 1, 0, 0, 0}, found())
+	assert.Equal(t, []int{0, 1, 0, 0, 0, 0}, found())
 	w.exec(`UPDATE river_job SET attempt = 1, args = args || '{"unverified":2}'`)
-	assert.Equal(t, []int{0, 0, 0, 1, 0}, found())
-	w.exec(`UPDATE river_job SET attempt = 1, state = 'discarded', finalized_at = now()`)
-	assert.Equal(t, []int{1, 0, 0, 0, 1}, found())
+	assert.Equal(t, []int{0, 0, 0, 1, 0, 0}, found())
+	require.NoError(t, w.CancelAlone("ref-1", nil))
+	w.Fleet.Pass(time.Hour)
+	w.exec(`UPDATE river_job SET scheduled_at = now()`)
+	assert.Equal(t, []int{0, 0, 0, 1, 1, 0}, found())
+	w.exec(`UPDATE river_job SET state = 'discarded', finalized_at = now()`)
+	assert.Equal(t, []int{2, 0, 0, 0, 0, 1}, found())
 }
 
 // No kind of jobs keeps the workers from another one.
