@@ -1,9 +1,8 @@
-// The client and the one pipeline that every operation goes through.
+// The client: how it is made, and derived from another.
 
 package hotelstays
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,24 +10,21 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
-	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Client calls the API. Create it with New. It is safe for concurrent use; one should serve a whole
-// process, because its callers share connections, the token and the rate limits. For further accounts,
-// derive clients by WithCredential. A call of a zero Client, or with a nil ctx, is a *ValidationError.
+// process, because its callers share connections, the token and the rate limits. For further accounts
+// derive clients by WithCredential, and for other options of the same account by With. A call of a zero
+// Client, or with a nil ctx, is a *ValidationError.
 type Client struct {
 	baseURL      string
 	loopback     bool     // the base URL is this machine, as in tests
@@ -77,10 +73,9 @@ const (
 // error is a *ValidationError with all faults.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
-		settings:   settings{CallOptions: CallOptions{ServiceFacts: &ServiceFacts{}, MaxAttempts: defaultAttempts}},
-		httpClient: &http.Client{Transport: NewTransport()},
-		log:        slog.New(slog.DiscardHandler),
-		maxBody:    defaultMaxBody,
+		settings: settings{CallOptions: CallOptions{ServiceFacts: &ServiceFacts{}, MaxAttempts: defaultAttempts}},
+		log:      slog.New(slog.DiscardHandler),
+		maxBody:  defaultMaxBody,
 	}
 	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	base, loopback := cfg.faults.baseURL(baseURL)
@@ -92,19 +87,19 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if cfg.limiter == nil {
 		cfg.limiter = NewRateLimiter(nil)
 	}
+	if cfg.httpClient == nil {
+		cfg.httpClient = &http.Client{Transport: NewTransport()}
+	}
 	c := &Client{
-		baseURL:      base,
-		loopback:     loopback,
-		voucherHosts: cfg.voucherHosts,
-		store:        cfg.store,
-		defaults:     cfg.settings,
-		http:         *cfg.httpClient,
-		limiter:      cfg.limiter,
-		observers:    cfg.observers,
-		log:          cfg.log,
-		bodySizes:    make(map[Operation]*atomic.Int64, len(operations)),
-		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second, MaxRetryAfter: 60 * time.Second,
-			MaxBody: cfg.maxBody}, // MaxAttempts is an option of each call
+		baseURL:   base,
+		loopback:  loopback,
+		cred:      cred,
+		store:     cfg.store,
+		http:      *cfg.httpClient,
+		limiter:   cfg.limiter,
+		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
+		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
+			MaxRetryAfter: 60 * time.Second}, // MaxAttempts is an option of each call
 		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {
@@ -113,28 +108,75 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if c.http.Transport == nil {
 		c.http.Transport = defaultTransport{}
 	}
-	c.authenticateWith(cred)
+	c.configure(&cfg)
+	c.authenticate()
 	return c, nil
 }
 
-// WithCredential returns a client for another account in the environment of c. The two share
-// connections, rate limiter, quota of retries, observers, log and token store. The new one fetches a
-// token of its own, so keep it. Its options are those of c, unless opts replace them. The error is as
-// that of New.
-func (c *Client) WithCredential(cred Credential, opts ...SharedOption) (*Client, error) {
-	var set settings
+// With returns a client of the same account whose options are those of c, followed by opts. The two share
+// everything else: the token, which c fetches, connections, rate limiter and quota of retries. So
+// WithHTTPClient, WithTokenStore and WithRateLimiter are refused. The error is as that of New.
+func (c *Client) With(opts ...Option) (*Client, error) {
+	if err := c.usable(context.Background(), "With"); err != nil {
+		return nil, err
+	}
+	return c.derive("With", c.cred, opts)
+}
+
+// WithCredential is With for another account in the environment of c: the new client has a token of its
+// own, so keep it. It fetches the token with its own options.
+func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {
 		return nil, err
 	}
-	applyAll(&set.faults, opts, func(opt SharedOption) { opt.applyCall(&set) })
-	cred = set.credential(cred)
-	if err := set.err("WithCredential"); err != nil {
+	other, err := c.derive("WithCredential", cred, opts)
+	if err != nil {
+		return nil, err
+	}
+	other.authenticate()
+	return other, nil
+}
+
+func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Client, error) {
+	cfg := config{settings: c.defaults, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
+		voucherHosts: slices.Clip(c.voucherHosts)}
+	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
+	const shared = "is an option of New: the client that %s returns shares it"
+	if cfg.httpClient != nil {
+		cfg.faults.add("WithHTTPClient", shared, method)
+	}
+	if cfg.store != nil {
+		cfg.faults.add("WithTokenStore", shared, method)
+	}
+	if cfg.limiter != nil {
+		cfg.faults.add("WithRateLimiter", shared, method)
+	}
+	cred = cfg.credential(cred)
+	if err := cfg.faults.err(method); err != nil {
 		return nil, err
 	}
 	other := *c
-	other.defaults = set.over(&c.defaults)
-	other.authenticateWith(cred)
+	other.cred = cred
+	other.configure(&cfg)
 	return &other, nil
+}
+
+// configure sets what differs between clients that share their connections.
+func (c *Client) configure(cfg *config) {
+	c.defaults, c.log, c.observers = cfg.settings, cfg.log, cfg.observers
+	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
+}
+
+// usable refuses what would panic later: a Client that New did not make, and a nil ctx.
+func (c *Client) usable(ctx context.Context, name Operation) error {
+	var f faults
+	if c == nil || c.cred == nil {
+		f.add("client", "was not made by New: create it with hotelstays.New")
+	}
+	if ctx == nil {
+		f.add("ctx", "is nil: pass context.Background(), or the ctx of what the call is part of")
+	}
+	return f.err(name)
 }
 
 func (v *validation) credential(cred Credential) Credential {
@@ -147,9 +189,10 @@ func (v *validation) credential(cred Credential) Credential {
 	return cred
 }
 
-func (c *Client) authenticateWith(cred Credential) {
-	sum := sha256.Sum256([]byte(c.baseURL + " " + cred.account()))
-	c.cred, c.fingerprint = cred, hex.EncodeToString(sum[:16])
+// authenticate begins with the credential: no token was fetched yet.
+func (c *Client) authenticate() {
+	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
+	c.fingerprint = hex.EncodeToString(sum[:16])
 	c.tokens = c.newTokenCache()
 }
 
@@ -198,252 +241,3 @@ func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" 
 
 // Format writes String under every verb: some would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
-
-// anyRequest is what every *XRequest implements.
-type anyRequest interface {
-	// validate adds a fault for each rule of the document that the request breaks.
-	validate(*validation)
-	parts() parts
-}
-
-// requestFor is a request whose response P points to.
-type requestFor[P any] interface {
-	anyRequest
-	// check looks at the decoded answer. Its error says why a success cannot be used.
-	check(P, *callAnswer) error
-}
-
-type parts struct {
-	body      any            // sent as JSON
-	session   string         // sent as Session-Id
-	reference string         // names the order when the outcome is unknown
-	secrets   []types.Secret // kept out of logs and errors
-	guests    []string       // words that are kept out of what the service wrote
-}
-
-// responseTo is what every *XResponse implements.
-type responseTo[R any] interface {
-	*R
-	meta() *ResponseMeta
-}
-
-// invoke makes one call: it validates the request, sends it and reads the answer.
-func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P], opts []CallOption) (P, error) {
-	x, err := begin(ctx, c, op, operations[op], req, collect(op, operations[op], opts))
-	if err != nil {
-		return nil, err
-	}
-	defer x.end()
-	resp := P(new(R))
-	x.answer.into, x.decoder = resp, &x.answer
-	a := x.execute()
-	x.err = a.read(resp, resp.meta(), func() error { return req.check(resp, a) })
-	if x.err != nil {
-		return nil, x.err
-	}
-	return resp, nil
-}
-
-func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*exchange, error) {
-	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
-	if err := x.check(req); err != nil {
-		return nil, err
-	}
-	return x, x.prepare(req.parts())
-}
-
-// checkCall returns the *ValidationError of a helper's call, before the helper begins.
-func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
-	return (&exchange{client: c, ctx: ctx, op: op, set: set}).check(req)
-}
-
-func (x *exchange) check(req anyRequest) error {
-	if err := x.client.usable(x.ctx, x.op); err != nil {
-		return err
-	}
-	x.set.loopback, x.set.callbacks = x.client.loopback, x.client.cred.callbacks()
-	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
-		x.set.add("request", "is nil")
-	} else {
-		req.validate(&x.set.validation)
-	}
-	return x.set.err(x.op)
-}
-
-// usable refuses what would panic later: a Client that New did not make, and a nil ctx.
-func (c *Client) usable(ctx context.Context, name Operation) error {
-	var f faults
-	if c == nil || c.cred == nil {
-		f.add("client", "was not made by New: create it with hotelstays.New")
-	}
-	if ctx == nil {
-		f.add("ctx", "is nil: pass context.Background(), or the ctx of what the call is part of")
-	}
-	return f.err(name)
-}
-
-// exchange is one call, from its request to its answer.
-type exchange struct {
-	client         *Client
-	ctx            context.Context // until the end, which cancels it
-	cancel         context.CancelFunc
-	op             Operation
-	row            *operation
-	set            settings
-	session        string
-	body           []byte
-	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
-	attemptTimeout time.Duration // of a queued call
-	watch          *observation
-	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
-	streams        bool              // see transport.Call
-	sending        transport.Call
-	limiter        callLimiter
-	answer         callAnswer
-	err            error // how the call ended; errPanicked until it has
-}
-
-// prepare builds what is sent from a valid request, the call's options and the client's.
-func (x *exchange) prepare(p parts) (err error) {
-	if x.body, err = wire.Encode(p.body); err != nil {
-		x.set.add("body", "%v", err)
-		return x.set.err(x.op)
-	}
-	x.set = x.set.over(&x.client.defaults)
-	if trace := &x.set.headers[headerTraceID]; *trace == "" {
-		if x.set.traceIDFrom != nil {
-			*trace = x.set.traceIDFrom(x.ctx)
-		}
-		if headerProblem(*trace) != "" { // no call fails for an id that only correlates
-			*trace = uuid.NewString()
-		}
-	}
-	x.session = p.session
-	x.answer = callAnswer{facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
-		guests: p.guests, keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
-	if x.row.noAuth {
-		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
-	}
-	secrets := append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
-	for _, secret := range p.secrets {
-		secrets = append(secrets, secret.Reveal())
-	}
-	for name, values := range x.set.Header {
-		if name != userAgent && len(values[0]) >= 8 {
-			secrets = append(secrets, values[0])
-		}
-	}
-	x.answer.secrets = secrets
-	return nil
-}
-
-// execute sends the request and returns the answer, which is valid until end.
-func (x *exchange) execute() *callAnswer {
-	x.limitTime()
-	a := &x.answer
-	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID, Observer.call)
-	a.ctx, a.op, a.row = x.ctx, x.op, x.row
-	a.received(transport.Send(x.ctx, x.call()))
-	x.watch.received(a.result.Answer, a.arriving, a.requestID(), a.trace())
-	return a
-}
-
-// end reports x.err to the observers, and releases what the call holds.
-func (x *exchange) end() {
-	defer x.cancel()
-	x.answer.result.Answer.Release()
-	x.watch.end(x.err)
-}
-
-// errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
-var errPanicked = errors.New("hotelstays: the call panicked")
-
-// maxTokenWait bounds the wait for a token's slot: enough for the first tickets of 1,500 accounts.
-const maxTokenWait = 5 * time.Minute
-
-// limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no deadline.
-func (x *exchange) limitTime() {
-	deadline, bounded := x.ctx.Deadline()
-	if x.set.Timeout == 0 && bounded {
-		x.cancel = func() {}
-		return
-	}
-	timeout := cmp.Or(x.set.Timeout, x.row.timeout)
-	if x.set.queued {
-		x.attemptTimeout, timeout = timeout, maxTokenWait
-	}
-	if !bounded || time.Until(deadline) > timeout {
-		x.ownTimeout = timeout
-	}
-	x.ctx, x.cancel = context.WithTimeout(x.ctx, timeout)
-}
-
-func (x *exchange) call() *transport.Call {
-	c := x.client
-	bodySize := c.bodySizes[x.op]
-	if bodySize == nil { // of Do
-		bodySize = new(atomic.Int64)
-	}
-	policy := c.policy
-	policy.MaxAttempts = x.set.MaxAttempts
-	if x.attemptTimeout > 0 { // others wait for this token
-		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
-	}
-	x.limiter = callLimiter{c.limiter, RateLimitRequest{Key: RateLimitKey{c.baseURL, x.op}, Account: c.fingerprint}}
-	x.sending = transport.Call{
-		Operation:      string(x.op),
-		URL:            c.baseURL + x.row.path,
-		Header:         x.header(),
-		Body:           x.body,
-		Mutates:        x.row.mutates,
-		SendTimeout:    x.row.bookingFlow,
-		HTTP:           c.http,
-		ErrNotSent:     ErrNotSent,
-		RateLimiter:    &x.limiter,
-		Timeout:        x.ownTimeout,
-		AttemptTimeout: x.attemptTimeout,
-		Policy:         policy,
-		Quota:          c.quota,
-		Log:            c.log,
-		Scrub:          x.answer.scrubAttempt,
-		Timeline:       x.watch.timeline(),
-		Decoder:        x.decoder,
-		Streams:        x.streams,
-		BodySizeHint:   bodySize,
-	}
-	if id := x.set.RequestID; id != nil {
-		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
-	}
-	if format := x.set.ClientRequestTimestamp; format != nil {
-		x.sending.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
-			return checkedHeader("WithClientRequestTimestamp", format(ctx, sent))
-		}
-	}
-	if !x.row.noAuth {
-		x.sending.TokenSource = c.tokens
-	}
-	x.sending.Policy.MaxBody = x.answer.maxBytes
-	return &x.sending
-}
-
-func (x *exchange) header() http.Header {
-	h := make(http.Header)
-	values := make([]string, 0, 4+headerCount) // one allocation for all of them
-	put := func(name, value string) {
-		values = append(values, value)
-		h[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	put("Content-Type", "application/json")
-	put("Accept", "application/json")
-	put(userAgent, defaultUserAgent)
-	for i, value := range x.set.headers {
-		if rule := &optionRules[i]; value != "" && rule.takers.have(x.op, x.row) {
-			put(rule.header, value)
-		}
-	}
-	if x.session != "" {
-		put("Session-Id", x.session)
-	}
-	maps.Copy(h, x.set.Header)
-	return h
-}

@@ -131,6 +131,60 @@ func TestWithCredential(t *testing.T) {
 	})
 }
 
+// A client with other options has the token of the first. What it adds is its own.
+func TestWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, _ := newSandbox(t)
+		var seen []string
+		observer := func(name string) hotelstays.Option {
+			return hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(_ context.Context, info hotelstays.CallInfo) {
+				seen = append(seen, name+" "+string(info.Operation))
+			}})
+		}
+		log, _, lines := logOf(t, slog.LevelDebug)
+		base := newClient(t, srv, ticketOf(srv), observer("base"), hotelstays.WithMarket("AE"), hotelstays.WithHeader("X-Base", "b"))
+		derived, err := base.With(observer("derived"), hotelstays.WithMarket("DE"), hotelstays.WithHeader("X-Own", "o"),
+			hotelstays.WithLogger(log), hotelstays.WithMaxResponseBytes(1<<20), hotelstays.WithVoucherHosts("store.internal"))
+		require.NoError(t, err)
+		account, err := derived.WithCredential(ticketOf(srv), observer("account"), hotelstays.WithLogger(slog.New(slog.DiscardHandler)))
+		require.NoError(t, err)
+		sibling, err := derived.With(observer("sibling"))
+		require.NoError(t, err)
+
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), derived))
+		assert.Equal(t, []string{"base Ticket", "derived Destinations", "base Destinations"}, seen)
+		assert.NotEmpty(t, lines())
+		logged := len(lines())
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), base))
+		assert.Equal(t, 1, srv.Ledger().TicketsIssued())
+		seen = nil
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), account))
+		require.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), sibling))
+		assert.Equal(t, []string{"account Ticket", "derived Ticket", "base Ticket", "account Destinations", "derived Destinations",
+			"base Destinations", "sibling Destinations", "derived Destinations", "base Destinations"}, seen)
+		assert.Equal(t, 2, srv.Ledger().TicketsIssued())
+		assert.Equal(t, logged+1, len(lines()), "the sibling's call alone")
+		var sent [][]string
+		for _, r := range srv.Ledger().Requests(hotelstays.OpDestinations) {
+			sent = append(sent, []string{r.Header.Get("Market"), r.Header.Get("X-Base"), r.Header.Get("X-Own")})
+		}
+		assert.Equal(t, [][]string{{"DE", "b", "o"}, {"AE", "b", ""}, {"DE", "b", "o"}, {"DE", "b", "o"}}, sent)
+		assert.Equal(t, base.NewBookingRecovery(nil).Fingerprint, derived.NewBookingRecovery(nil).Fingerprint)
+	})
+}
+
+// What clients share cannot differ between them.
+func TestOptionsThatDerivedClientsShare(t *testing.T) {
+	base := clientThrough(t, noSend{t})
+	opts := []hotelstays.Option{hotelstays.WithHTTPClient(new(http.Client)), hotelstays.WithTokenStore(newMemoryStore()),
+		hotelstays.WithRateLimiter(noRateLimits{}), hotelstays.WithMarket("x")}
+	_, err := base.With(opts...)
+	assert.Equal(t, []string{"WithHTTPClient", "WithMarket", "WithRateLimiter", "WithTokenStore"}, faultPaths(t, err))
+	assert.ErrorContains(t, err, "With: WithMarket: ")
+	_, err = base.WithCredential(nil, opts...)
+	assert.Equal(t, []string{"WithHTTPClient", "WithMarket", "WithRateLimiter", "WithTokenStore", "cred"}, faultPaths(t, err))
+}
+
 func TestClientOfAnAccountCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000

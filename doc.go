@@ -14,11 +14,11 @@
 // A [Client] has one method per operation. It takes a ctx, a request and options, and returns a
 // response, whose Meta field describes the answer. An invalid request is a [*ValidationError], and
 // nothing is sent. Use one Client per process: it is safe for concurrent use, and its callers share
-// connections, the token and the rate limits. For further accounts, derive clients from it by
-// [Client.WithCredential]. A client neither changes nor keeps a request, and a response belongs to the
-// caller.
+// connections, the token and the rate limits. Derive further clients from it: by [Client.WithCredential]
+// for another account, by [Client.With] for another market or logger. A client neither changes nor keeps a
+// request, and a response belongs to the caller.
 //
-// An [Option] is for New, a [CallOption] for a call, a [SharedOption] for both. Every method that calls
+// An [Option] is for a client, a [CallOption] for a call, a [SharedOption] for both. Every method that calls
 // takes a []CallOption. One that has no effect there is a [*ValidationError] that says where it belongs.
 //
 // From search to cancellation:

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Option is an option of New.
+// Option is an option of New, With and WithCredential.
 type Option interface{ applyClient(*config) }
 
 // SharedOption is an option of New, and of the calls that it has an effect on.
