@@ -200,7 +200,7 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 //   - An order: the booking exists. The supplier works on it for 3 to 10 minutes: QueryOrders
 //     returns its current status. With Expect, check Changes: it may cost more than the offer did.
 //   - An *OutcomeUnknownError, also of a ctx that ended: the booking may exist. Do not book again:
-//     call RecoverBooking, or use BookAndRecover. Check for this error first: it wraps another.
+//     call RecoverBooking, or use BookAndRecover.
 //   - ErrRateChanged: nothing was booked. Call CheckAvail again.
 //   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has the
 //     same content.

@@ -408,7 +408,7 @@ func TestTimeoutOfCallClientAndCtx(t *testing.T) {
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
-			failed := errorAs[*hotelstays.TransportError](t, err)
+			failed := errorAs[*hotelstays.TransportError](t, unknown.Err)
 			assert.True(t, failed.Sent)
 			assert.Equal(t, 1, failed.Attempts)
 		})

@@ -65,7 +65,7 @@
 // # Errors
 //
 // An operation returns one of these, for errors.As; a helper may also wrap ctx.Err() or your
-// own error. Check for [*OutcomeUnknownError] first: it wraps another.
+// own error. An [*OutcomeUnknownError] is never also a refusal: errors.As and errors.Is do not find its cause.
 //
 //	*ValidationError          the input is invalid; lists all faults; nothing was sent
 //	*OutcomeUnknownError      Book or Cancel may have been executed

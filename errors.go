@@ -25,30 +25,28 @@ func (e *afterRefusal) Error() string {
 	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
 }
 
-func (e *afterRefusal) Unwrap() []error { return []error{e.end, e.refusal} }
+// Unwrap hides the refusal: the call ended for another reason.
+func (e *afterRefusal) Unwrap() error { return e.end }
 
-// bothErrors is one error after another, with the prefix and the advice of neither.
-type bothErrors struct {
-	first error
-	then  error // or nil
-}
+func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
 
-func (e *bothErrors) Error() string {
-	if e.then == nil {
-		return fact(e.first)
-	}
-	return fact(e.first) + "; " + fact(e.then)
-}
+// bothErrors joins two errors into one text, without their prefixes and advice.
+type bothErrors struct{ first, then error }
+
+func (e *bothErrors) Error() string { return fact(e.first) + "; " + fact(e.then) }
 
 // fact leaves out the operation and the request id: the error around it has them.
 func (e *bothErrors) fact() string {
-	if f, ok := e.first.(failure); ok && e.then != nil {
+	if f, ok := e.first.(failure); ok {
 		return f.fact() + "; " + fact(e.then)
 	}
 	return e.Error()
 }
 
-func (e *bothErrors) Unwrap() []error { return []error{e.first, e.then} }
+// Unwrap hides the first error: the call went on after it.
+func (e *bothErrors) Unwrap() error { return e.then }
+
+func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
 // TransportError reports a call without an answer: the connection failed, ctx ended, the
 // rate limit left no time, or no token could be fetched.
@@ -204,8 +202,8 @@ func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
 // out: the request may have arrived, and no definite answer came. Sending again could book twice;
 // QueryOrders by the reference shows what happened.
 //
-// Check for it with errors.As before any other error, because it wraps one. Of the sentinels errors.Is
-// matches ErrUpstreamTimeout alone.
+// errors.As and errors.Is find no refusal in it. They find errors of ctx and of the network, such as
+// context.DeadlineExceeded and *net.OpError.
 type OutcomeUnknownError struct {
 	Operation Operation
 	// CustomerReferenceNo is the reference to ask for; empty for Do.
@@ -214,8 +212,9 @@ type OutcomeUnknownError struct {
 	// RecoverBooking and StepRecovery.
 	RequestID string
 	TraceID   string
-	// Err is the cause: a *TransportError, an *APIError or a *DecodeError. In a recovery it
-	// also wraps the error of ctx, or of the function that saves the recovery.
+	// Err is the cause, for people and logs: a *TransportError, an *APIError or a *DecodeError, and in a
+	// recovery also the error of ctx, or of the function that saves the recovery. It does not say whether
+	// there is an order.
 	Err error
 }
 
@@ -232,8 +231,10 @@ func (e *OutcomeUnknownError) Error() string {
 	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)
 }
 
-// Unwrap returns the cause.
-func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+// Unwrap returns what Err has of the errors of ctx and of the network, and no more of it.
+func (e *OutcomeUnknownError) Unwrap() []error { return undecided(e.Err) }
+
+func (e *OutcomeUnknownError) causes() []error { return []error{e.Err} }
 
 func (e *OutcomeUnknownError) details() details {
 	return details{operation: e.Operation, reference: e.CustomerReferenceNo, requestID: e.RequestID, traceID: e.TraceID}

@@ -113,11 +113,8 @@ func (e *APIError) fact() string {
 
 // Is reports whether target is the sentinel of this failure.
 func (e *APIError) Is(target error) bool {
-	if e.unknown && target != ErrUpstreamTimeout {
-		return false
-	}
 	c, ok := e.match()
-	return ok && c.err == target
+	return ok && !e.unknown && c.err == target
 }
 
 // match finds the condition: one that decides before the code, or by code, or by HTTP status.

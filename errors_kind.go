@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -101,7 +104,7 @@ func KindOf(err error) ErrorKind {
 		return ""
 	}
 	outermost := KindOther
-	for _, err := range chain(err) {
+	for _, err := range chain(err, unwrapped) {
 		own, ok := err.(interface{ kind() ErrorKind })
 		switch {
 		case !ok:
@@ -120,21 +123,60 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// chain returns err and what it wraps, outermost first.
-func chain(err error) (all []error) {
+// chain returns err and the errors below it, outermost first. below is unwrapped or causes.
+func chain(err error, below func(error) []error) (all []error) {
 	if err == nil {
 		return nil
 	}
 	all = append(all, err)
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		all = append(all, chain(e.Unwrap())...)
-	case interface{ Unwrap() []error }:
-		for _, err := range e.Unwrap() {
-			all = append(all, chain(err)...)
-		}
+	for _, err := range below(err) {
+		all = append(all, chain(err, below)...)
 	}
 	return all
+}
+
+func unwrapped(err error) []error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
+}
+
+// causes is unwrapped, with the errors that Unwrap hides.
+func causes(err error) []error {
+	if e, ok := err.(interface{ causes() []error }); ok {
+		return e.causes()
+	}
+	return unwrapped(err)
+}
+
+// undecided returns the only errors that Unwrap may lead to if cause decides nothing: those of a ctx and
+// of the network. An error switch must not find a refusal there.
+func undecided(cause error) (found []error) {
+	all := chain(cause, causes)
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		if errors.Is(errors.Join(all...), end) {
+			found = append(found, end)
+		}
+	}
+	for _, err := range all {
+		switch err.(type) {
+		case *net.OpError, *net.DNSError:
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // as one of a dialer of yours may have
+				found = append(found, err)
+			}
+		}
+	}
+	return found
+}
+
+// hasKind reports whether err is of this package.
+func hasKind(err error) bool {
+	_, ok := err.(interface{ kind() ErrorKind })
+	return ok
 }
 
 type sentinel struct {
@@ -220,10 +262,10 @@ type details struct {
 	noToken            bool
 }
 
-// detailsOf returns what the errors in the chain of err know, the outermost first. A status comes with
+// detailsOf returns what err and its causes know, the outermost first. A status comes with
 // the id of its request.
 func detailsOf(err error) (d details) {
-	for _, err := range chain(err) {
+	for _, err := range chain(err, causes) {
 		own, ok := err.(ownError)
 		if !ok {
 			continue
@@ -239,8 +281,8 @@ func detailsOf(err error) (d details) {
 	return d
 }
 
-// RequestIDOf returns the id of a failed request in the service's logs: that of the outermost error in
-// the chain of err that has one. It is empty if nothing was sent.
+// RequestIDOf returns the id of a failed request in the service's logs: that of err, or else of its
+// outermost cause that has one. It is empty if nothing was sent.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }

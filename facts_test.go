@@ -84,7 +84,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 				tc.call(t.Context(), clientThrough(t, answer), tc.facts),
 				tc.call(t.Context(), clientThrough(t, answer, refusing(hotelstays.OpBook, 8)), tc.facts),
 			} {
-				refusal := errorAs[*hotelstays.APIError](t, err)
+				refusal := errorAs[*hotelstays.APIError](t, causeOf(err))
 				assert.Equal(t, own, refusal.Code)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) == hotelstays.KindRefused, "%v", err)
 				assert.Equal(t, tc.refused, hotelstays.KindOf(err) != hotelstays.KindOutcomeUnknown, "%v", err)

@@ -5,6 +5,7 @@
 package hotelstays_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -73,6 +74,14 @@ func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.Roun
 	require.NoError(t, err)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
+}
+
+// causeOf returns the cause that an *OutcomeUnknownError hides, or err if it is another error.
+func causeOf(err error) error {
+	if unknown, ok := errors.AsType[*hotelstays.OutcomeUnknownError](err); ok {
+		return unknown.Err
+	}
+	return err
 }
 
 // errorAs requires that err is or wraps an E, and returns it.

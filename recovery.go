@@ -38,7 +38,8 @@ type BookingOutcome struct {
 	Order *types.Order
 	// Changes is CompareOrder of BookRequest.Expect and Order; empty without one of them.
 	Changes OfferDiff
-	// Err is why the order was not found: the error of the last poll, or of Book, or nil.
+	// Err is why the order was not found: the error of the last poll, or an *OutcomeUnknownError of
+	// Book, or nil. It decides nothing: State does.
 	Err error
 	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
@@ -71,7 +72,7 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 //   - Without an outcome: a refusal, or bad input. Nothing was booked. If the code of a refusal is
 //     undocumented for Book, a poll has checked that there is no order.
 //   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with its Recovery.
-//   - With an outcome, the error of WithSaveRecovery's function after a poll.
+//   - With an outcome, the error of WithSaveRecovery's function after a poll; an *OutcomeUnknownError has it in Err.
 //   - With an outcome of BookingFound, a *ReferenceReusedError: the Order has other dates than Expect.
 //
 // WithSaveRecovery lets a booking survive the end of the process.
@@ -92,41 +93,47 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	run.recovery.ended(time.Now())
 
 	var reused *ReferenceReusedError
-	var unknown *OutcomeUnknownError
-	var answer *APIError
 	switch {
 	case err == nil:
 		return run.recovery.found(resp.HotelOrder)
 	case errors.As(err, &reused):
 		return run.recovery.found(reused.Order)
-	case errors.As(err, &answer) && answer.undocumentedRefusal():
-		run.refused = true
-		outcome, err := run.toEnd(ctx)
-		refusal := answer.asRefusal()
-		switch {
-		case outcome.State == BookingAbsent && err == nil:
-			return nil, refusal
-		case outcome.State != BookingFound: // report the refusal, too: it may be true
-			outcome.Err = &bothErrors{refusal, outcome.Err}
-		}
-		answer.markUnknown()
-		return outcome, stillUnknown(err, answer, answer.RequestID, answer.TraceID)
-	case errors.As(err, &unknown):
-		outcome, err := run.toEnd(ctx)
-		if outcome.State != BookingFound && outcome.Err == nil {
-			outcome.Err = unknown
-		}
-		return outcome, stillUnknown(err, unknown.Err, unknown.RequestID, unknown.TraceID)
 	}
-	return nil, err
+	unknown, refusal := run.recovery.doubt(err)
+	if unknown == nil {
+		return nil, err
+	}
+	run.refused = refusal != nil
+	outcome, err := run.toEnd(ctx)
+	switch {
+	case run.refused && outcome.State == BookingAbsent && err == nil:
+		return nil, refusal
+	case outcome.State == BookingFound:
+	case outcome.Err == nil:
+		outcome.Err = unknown
+	case run.refused: // report the refusal, too: it may be true
+		outcome.Err = &bothErrors{refusal, outcome.Err}
+	}
+	if still, ok := err.(*OutcomeUnknownError); ok {
+		still.RequestID, still.TraceID, still.Err = unknown.RequestID, unknown.TraceID, &bothErrors{unknown.Err, still.Err}
+	}
+	return outcome, err
 }
 
-func stillUnknown(err, book error, requestID, traceID string) error {
-	if unknown, ok := err.(*OutcomeUnknownError); ok {
-		unknown.RequestID, unknown.TraceID = requestID, traceID
-		unknown.Err = &bothErrors{book, unknown.Err}
+// doubt returns the *OutcomeUnknownError of a Book after which there may be an order, or nil. refusal is set
+// if its answer was a refusal with a code that is undocumented for Book.
+func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusal *APIError) {
+	if errors.As(err, &unknown) {
+		err = unknown.Err
 	}
-	return err
+	answer, ok := err.(*APIError)
+	if !ok || !answer.undocumentedRefusal() {
+		return unknown, nil
+	}
+	marked, plain := *answer, *answer // an observer has answer
+	marked.unknown, plain.unknown = true, false
+	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, RequestID: answer.RequestID,
+		TraceID: answer.TraceID, Err: &marked}, &plain
 }
 
 // undocumentedRefusal reports whether Book was refused with a code undocumented for Book:
@@ -134,12 +141,6 @@ func stillUnknown(err, book error, requestID, traceID string) error {
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
-}
-
-func (e *APIError) asRefusal() *APIError {
-	refusal := *e
-	refusal.unknown = false
-	return &refusal
 }
 
 // RecoverBooking continues a recovery, with the results of BookAndRecover. It polls on the schedule

@@ -463,7 +463,7 @@ func TestUnknown(t *testing.T) {
 			assert.Error(t, err.Err, name)
 		}
 		if tc.wraps != nil {
-			assert.ErrorIs(t, err, tc.wraps, name)
+			assert.ErrorIs(t, err.Err, tc.wraps, name)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Bookings[Tx any] interface {
 	//
 	// An error means that something is left to do:
 	//
-	//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. It may wrap
+	//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. Its Err may be
 	//	                                   a refusal, while an order of an earlier round may appear
 	//	ErrNotBegun                        nothing was sent: call BeginTx and commit first
 	//	ErrAlreadyBooked                   nothing was sent by this call: an earlier one has made

@@ -37,13 +37,14 @@ func TestErrorTypes(t *testing.T) {
 	noToken := func(err error) error {
 		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, NoToken: true, Err: err}
 	}
-	codes := map[string]any{"parameter_refused": int64(types.CodeParam), "rate_limited": int64(types.CodeRateLimited)}
+	codes := map[string]any{"parameter_refused": int64(types.CodeParam), "rate_limited": int64(types.CodeRateLimited),
+		"outcome_unknown": int64(types.CodeRateChanged)}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, c := range []struct {
 			kind string
 			err  error
 		}{
-			{"outcome_unknown", &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: noAnswer(context.DeadlineExceeded)}},
+			{"outcome_unknown", &hotelstays.OutcomeUnknownError{Err: api(hotelstays.OpDestinations, 500, types.CodeRateChanged)}},
 			{"timeout", noAnswer(fmt.Errorf("waiting: %w", context.DeadlineExceeded))},
 			{"canceled", noAnswer(context.Canceled)},
 			{"unauthorized", noToken(api(hotelstays.OpTicket, 401, types.CodeUnauthorized))},

@@ -56,7 +56,11 @@ func setSpan(span trace.Span, info *hotelstays.CallInfo) {
 	if fault, ok := errors.AsType[*hotelstays.TransportError](info.Err); ok && fault.NoToken {
 		attrs = append(attrs, keyNoToken.Bool(true))
 	}
-	if refused, ok := errors.AsType[*hotelstays.APIError](info.Err); ok && refused.Operation == info.Operation && refused.Code != 0 {
+	cause := info.Err
+	if unknown, ok := errors.AsType[*hotelstays.OutcomeUnknownError](cause); ok {
+		cause = unknown.Err
+	}
+	if refused, ok := errors.AsType[*hotelstays.APIError](cause); ok && refused.Operation == info.Operation && refused.Code != 0 {
 		attrs = append(attrs, keyCode.Int(refused.Code))
 	}
 	span.SetAttributes(attrs...)
