@@ -49,8 +49,11 @@ type CallInfo struct {
 	// Duration is the time of the whole call: waits, attempts and decoding, and for
 	// HotelListStream the caller's loop.
 	Duration time.Duration
-	// RateLimitWait is how long all attempts together waited for the rate limit.
+	// RateLimitWait is how long all attempts together waited for the rate limit. Account and Priority are
+	// those of their RateLimitRequests.
 	RateLimitWait time.Duration
+	Account       string
+	Priority      Priority
 	// DecodeTime is how long decoding the answer took, without the waits for its bytes; 0 without an
 	// answer. An answer is decoded while it arrives, so that most of it is also in the time of the
 	// attempt. Of HotelListStream it is what follows the last hotel.
@@ -116,6 +119,13 @@ func (o *observation) timeline() *transport.Timeline {
 		return nil
 	}
 	return &o.attempts
+}
+
+// asks records for whom the call waits for the rate limit.
+func (o *observation) asks(req RateLimitRequest) {
+	if o != nil {
+		o.info.Account, o.info.Priority = req.Account, req.Priority
+	}
 }
 
 // received records the final answer, and how long it was decoded while it arrived.

@@ -179,6 +179,17 @@ func WithMaxAttempts(n int) SharedOption {
 	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })}
 }
 
+// WithPriority sets how urgent calls are among those that wait for the same rate limit: a traveller's
+// search goes before a catalogue sync. The default is PriorityDefault, and PriorityInteractive for the
+// polls of a recovery. A RateLimiter of your own may ignore it.
+func WithPriority(p Priority) SharedOption {
+	problem := ""
+	if p < PriorityBackground || p > PriorityInteractive {
+		problem = fmt.Sprintf("is %d; it must be PriorityInteractive, PriorityDefault or PriorityBackground", p)
+	}
+	return sharedOption{callOptionFor(optionPriority, problem, func(s *settings) { s.Priority = p })}
+}
+
 // WithServiceFacts says what you know about the service beyond its document. On a call it
 // replaces all facts of the client. Book, Cancel, QueryOrders, Do and the helpers over them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {

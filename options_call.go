@@ -32,6 +32,7 @@ type CallOptions struct {
 	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string
 	Timeout                time.Duration
 	MaxAttempts            int
+	Priority               Priority
 	ServiceFacts           *ServiceFacts
 	RawData                bool
 	Parallelism            int
@@ -77,6 +78,7 @@ const (
 	optionTimestamp
 	optionTimeout
 	optionMaxAttempts
+	optionPriority
 	optionHeader
 	optionServiceFacts
 	optionRawData
@@ -111,6 +113,7 @@ var optionRules = [optionCount]optionRule{
 	optionTimestamp:        {name: "WithClientRequestTimestamp", takers: everyCall},
 	optionTimeout:          {name: "WithTimeout", takers: everyCallAndDownload},
 	optionMaxAttempts:      {name: "WithMaxAttempts", takers: everyCall},
+	optionPriority:         {name: "WithPriority", takers: everyCall},
 	optionHeader:           {name: "WithHeader", takers: everyCall},
 	optionServiceFacts:     {name: "WithServiceFacts", takers: withFacts},
 	optionRawData:          {name: "WithRawData", takers: withResponse},
@@ -231,12 +234,21 @@ func (s settings) over(base *settings) settings {
 	s.traceIDFrom = base.traceIDFrom
 	s.MaxAttempts = cmp.Or(s.MaxAttempts, base.MaxAttempts)
 	s.Timeout = cmp.Or(s.Timeout, base.Timeout)
+	s = s.orPriority(base.Priority)
 	s.ServiceFacts = cmp.Or(s.ServiceFacts, base.ServiceFacts)
 	if s.RequestID == nil {
 		s.RequestID = base.RequestID
 	}
 	if s.ClientRequestTimestamp == nil {
 		s.ClientRequestTimestamp = base.ClientRequestTimestamp
+	}
+	return s
+}
+
+// orPriority returns s with a priority, unless it has one.
+func (s settings) orPriority(p Priority) settings {
+	if s.given&(1<<optionPriority) == 0 {
+		s.Priority = p
 	}
 	return s
 }

@@ -69,6 +69,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 		{"WithServiceFacts", sandboxStates, []string{"Book", "Cancel", "QueryOrders", "Do", "ValidateBook", "BookAndRecover", "RecoverBooking",
 			"StepRecovery", "FindOrder", "AwaitOrder", "CancelAndRead"}},
 		{"WithMaxAttempts", hotelstays.WithMaxAttempts(1), api},
+		{"WithPriority", hotelstays.WithPriority(hotelstays.PriorityInteractive), api},
 		{"WithHeader", hotelstays.WithHeader("X-Gateway", "key"), api},
 		{"WithTimeout", hotelstays.WithTimeout(time.Second), all},
 		{"WithMarket", hotelstays.WithMarket("AE"), withToken},
@@ -121,7 +122,7 @@ func TestCallOptionsOf(t *testing.T) {
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": ""}), hotelstays.WithHeader("X-Zone", "a"), hotelstays.WithHeader("x-key", "b"),
 		hotelstays.WithRequestID(func(context.Context) string { return "id" }),
 		hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { return "time" }), hotelstays.WithTimeout(time.Second),
-		hotelstays.WithMaxAttempts(2), hotelstays.WithServiceFacts(facts), hotelstays.WithRawData(), hotelstays.WithParallelism(3),
+		hotelstays.WithMaxAttempts(2), hotelstays.WithPriority(hotelstays.PriorityBackground), hotelstays.WithServiceFacts(facts), hotelstays.WithRawData(), hotelstays.WithParallelism(3),
 		hotelstays.WithBatchSize(4), hotelstays.WithWakeup(wakeup),
 		hotelstays.WithSaveRecovery(func(context.Context, *hotelstays.BookingRecovery) error { return io.EOF }),
 		hotelstays.WithUnsignedVouchers(), hotelstays.WithMaxVoucherBytes(5))
@@ -135,7 +136,7 @@ func TestCallOptionsOf(t *testing.T) {
 	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user 1", ClientIP: "192.0.2.1",
 		Currency: "KWD", TraceID: "trace",
 		TestFlags: map[string]string{"a": "1", "b": ""}, Header: http.Header{"X-Zone": {"a"}, "X-Key": {"b"}}, Timeout: time.Second,
-		MaxAttempts: 2, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4, Wakeup: wakeup, UnsignedVouchers: true,
+		MaxAttempts: 2, Priority: hotelstays.PriorityBackground, ServiceFacts: &facts, RawData: true, Parallelism: 3, BatchSize: 4, Wakeup: wakeup, UnsignedVouchers: true,
 		MaxVoucherBytes: 5}, got)
 
 	shared := refusing(hotelstays.OpBook, 7)

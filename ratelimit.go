@@ -24,7 +24,8 @@ import (
 // dies, and keep the limit if a server's clock is set back. Implementations must be safe for concurrent
 // use. Package hotelstaystest/storetest tests them.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. If ctx's deadline
+	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. A slot that was
+	// granted is never called back for a caller of higher priority. If ctx's deadline
 	// comes before the end of a pause, it may return an error that wraps ErrRateLimited at once, which
 	// ends the call. Operations without a rate limit are granted at once unless they are paused; their
 	// permit may be nil.
@@ -46,10 +47,12 @@ type RateLimitRequest struct {
 	// Account names the account, in every process alike, and holds no secret: it is the Fingerprint of
 	// a BookingRecovery. Accounts behind one address share a budget.
 	Account  string
-	Priority Priority // PriorityDefault for the calls of a Client
+	Priority Priority // of WithPriority
 }
 
-// Priority is how urgent a call is among those that wait for one budget. Higher is more urgent.
+// Priority is how urgent a call is among those that wait for one budget. Higher is more urgent. Calls of
+// one priority are served before those of the next, but each priority gets at least a tenth of the slots
+// that it needs.
 type Priority int
 
 const (
@@ -57,6 +60,17 @@ const (
 	PriorityDefault     Priority = 0
 	PriorityInteractive Priority = 1 // a person waits
 )
+
+// String returns a word: interactive, default or background.
+func (p Priority) String() string {
+	switch {
+	case p > 0:
+		return "interactive"
+	case p < 0:
+		return "background"
+	}
+	return "default"
+}
 
 // RateLimit holds the rate limit figures of an answer.
 type RateLimit struct {
@@ -89,17 +103,24 @@ type RateLimiterOptions struct {
 	// gets an equal part of every rate limit. Where they are more than the requests of a second each sends
 	// one in several seconds, and if all do so at once the service refuses some.
 	Processes int
+	// Weight, if set, returns how many slots an account gets in its turn, such as 3 for one that pays for
+	// more; 1 if it is smaller. Account is that of RateLimitRequest. Weight must be safe for concurrent
+	// use, and must not block.
+	Weight func(account string) int
 }
 
 // NewRateLimiter returns a limiter for the clients of one process that share an address. nil options
 // are the defaults.
+//
+// Accounts that wait for one budget take turns, so that a loud account delays itself alone. Within an
+// account, who came first is served first. An account that waits alone gets all slots.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	l := &processLimiter{margin: 10 * time.Millisecond, processes: 1, windows: make(map[RateLimitKey]*ratelimit.Window)}
 	if opts != nil && opts.Margin != 0 {
 		l.margin = max(0, opts.Margin)
 	}
 	if opts != nil {
-		l.processes = max(1, opts.Processes)
+		l.processes, l.weight = max(1, opts.Processes), opts.Weight
 	}
 	return l
 }
@@ -109,6 +130,7 @@ func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 type processLimiter struct {
 	margin    time.Duration // between a request's arrival and its count
 	processes int
+	weight    func(account string) int
 	mu        sync.Mutex
 	windows   map[RateLimitKey]*ratelimit.Window
 }
@@ -139,7 +161,11 @@ func (l *processLimiter) Acquire(ctx context.Context, req RateLimitRequest) (Per
 	if w == nil {
 		return unlimited{}, nil
 	}
-	permit, err := w.Acquire(ctx)
+	caller := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+	if l.weight != nil {
+		caller.Weight = l.weight(req.Account)
+	}
+	permit, err := w.Acquire(ctx, caller)
 	switch {
 	case errors.Is(err, ratelimit.ErrPaused):
 		return nil, fmt.Errorf("%w: %w", ErrRateLimited, err)

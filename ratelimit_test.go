@@ -23,10 +23,88 @@ import (
 )
 
 func TestProcessLimiter(t *testing.T) {
-	storetest.TestRateLimiter(t, func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+	start := func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		l := hotelstays.NewRateLimiter(nil)
 		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
-	}, storetest.InBubble())
+	}
+	storetest.TestRateLimiter(t, start, storetest.InBubble())
+	storetest.TestFairRateLimiter(t, start, storetest.InBubble())
+}
+
+func TestWeightOfAnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Weight: func(account string) int { return len(account) }})
+		key := hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}
+		served := make(chan string, 20)
+		send := func(account string) {
+			permit, err := l.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key, Account: account})
+			if assert.NoError(t, err) {
+				served <- account
+				permit.Sent()
+				permit.Done(hotelstays.PermitResult{ArrivedBy: time.Now()})
+			}
+		}
+		for range hotelstays.OpTicket.RateLimit() {
+			send("first")
+			<-served
+		}
+		for range 4 {
+			for _, account := range []string{"a", "bbb"} {
+				go send(account)
+				synctest.Wait()
+			}
+		}
+		time.Sleep(1010 * ms)
+		synctest.Wait()
+		counts := map[string]int{}
+		for range len(served) {
+			counts[<-served]++
+		}
+		assert.Equal(t, map[string]int{"a": 2, "bbb": 3}, counts, "of five slots")
+		time.Sleep(1010 * ms) // for the others
+		synctest.Wait()
+	})
+}
+
+// Which priority the calls of a client have, by its options and by what they are for.
+func TestPriorityOfACall(t *testing.T) {
+	const background, normal, interactive = hotelstays.PriorityBackground, hotelstays.PriorityDefault, hotelstays.PriorityInteractive
+	for _, c := range []struct {
+		name   string
+		client []hotelstays.Option
+		call   []hotelstays.CallOption
+		op     hotelstays.Operation
+		want   hotelstays.Priority
+	}{
+		{"none", nil, nil, hotelstays.OpQueryOrders, normal},
+		{"of the call", nil, []hotelstays.CallOption{hotelstays.WithPriority(interactive)}, hotelstays.OpQueryOrders, interactive},
+		{"of the client", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, hotelstays.OpQueryOrders, background},
+		{"of the call, over the client", []hotelstays.Option{hotelstays.WithPriority(background)},
+			[]hotelstays.CallOption{hotelstays.WithPriority(normal)}, hotelstays.OpQueryOrders, normal},
+		{"a recovery", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, "RecoverBooking", interactive},
+		{"a recovery with an option", nil, []hotelstays.CallOption{hotelstays.WithPriority(background)}, "RecoverBooking", background},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limiter := &askedLimiter{RateLimiter: hotelstays.NewRateLimiter(nil), accounts: map[string]int{}}
+				log := &callLog{}
+				client := clientThrough(t, answering(200, `{"code":0,"data":{"orders":[]}}`),
+					append(c.client, hotelstays.WithRateLimiter(limiter), hotelstays.WithObserver(log.observer()))...)
+				if c.op == "RecoverBooking" {
+					_, err := client.RecoverBooking(t.Context(), client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref"}), c.call...)
+					require.NoError(t, err)
+				} else {
+					require.NoError(t, operationCalls[c.op](t.Context(), client, c.call...))
+				}
+				last := log.ends[len(log.ends)-1]
+				assert.Equal(t, c.want, limiter.priority)
+				assert.Equal(t, c.want, last.Priority)
+				assert.Equal(t, client.NewBookingRecovery(nil).Fingerprint, last.Account)
+			})
+		})
+	}
+	_, err := hotelstays.New("https://host.example", bearerToken("t"), hotelstays.WithPriority(2))
+	assert.ErrorContains(t, err, "WithPriority: is 2; it must be ")
 }
 
 // The first searches of many accounts get their tickets as fast as the service issues them.
@@ -131,11 +209,13 @@ type askedLimiter struct {
 	hotelstays.RateLimiter
 	mu       sync.Mutex
 	accounts map[string]int
+	priority hotelstays.Priority // of the last request
 }
 
 func (l *askedLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	l.mu.Lock()
 	l.accounts[req.Account]++
+	l.priority = req.Priority
 	l.mu.Unlock()
 	return l.RateLimiter.Acquire(ctx, req)
 }

@@ -278,10 +278,11 @@ func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
 	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r}, err
 }
 
-// pollOption returns the market and user of the booking, and a timeout that ends a poll
-// before the next one.
+// pollOption returns the market and user of the booking, a timeout that ends a poll before the next one,
+// and the priority of a caller who waits for an outcome.
 func (run *recoveryRun) pollOption() CallOption {
-	set := run.set
+	set := run.set.orPriority(PriorityInteractive)
+	set.given |= 1 << optionPriority
 	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
 	set.Timeout = cmp.Or(set.Timeout, run.client.defaults.Timeout, recoveryPollTimeout)
 	set.Timeout = min(set.Timeout, recoveryPollTimeout)

@@ -247,9 +247,9 @@ func (c Cancellation) Again() error {
 	return ErrAlreadyCancelling
 }
 
-// ReadOptions returns the stored options that the reads of the order need.
+// ReadOptions returns the options of the reads of the order. The deadline of a fee may be near.
 func (c Cancellation) ReadOptions() []hotelstays.CallOption {
-	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef}.append(nil)
+	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
 // Send returns what to call Cancel with.

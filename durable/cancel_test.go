@@ -413,6 +413,9 @@ func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
 	require.NoError(t, err)
 	stored := roundTrip(t, c)
 	_, opts := stored.Send()
+	reads, err := hotelstays.CallOptionsOf(stored.ReadOptions()...)
+	require.NoError(t, err)
+	assert.Equal(t, hotelstays.PriorityInteractive, reads.Priority)
 	for want, opts := range map[string][]hotelstays.CallOption{"fr": opts, "": stored.ReadOptions()} {
 		got, err := hotelstays.CallOptionsOf(opts...)
 		require.NoError(t, err)

@@ -31,8 +31,9 @@ type engine struct {
 	options   durable.Options[*memstore.Tx]
 	book      func() (*hotelstays.BookingOutcome, error)
 	orders    func(references []string) ([]types.Order, error)
-	asked     [][]string // references of QueryOrders
-	cancels   []string   // supplierReferenceNos
+	asked     [][]string          // references of QueryOrders
+	priority  hotelstays.Priority // of the last QueryOrders
+	cancels   []string            // supplierReferenceNos
 	outcomes  []durable.Ending
 	cancelled []durable.CancelEnding
 	changes   []string // HotelConfirmNos
@@ -78,8 +79,10 @@ func (e *engine) BookAndRecover(_ context.Context, req *hotelstays.BookRequest,
 }
 
 func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersRequest,
-	_ ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
-	e.asked = append(e.asked, req.CustomerReferenceNos)
+	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
+	asked, err := hotelstays.CallOptionsOf(opts...)
+	require.NoError(e.t, err)
+	e.asked, e.priority = append(e.asked, req.CustomerReferenceNos), asked.Priority
 	orders, err := e.orders(req.CustomerReferenceNos)
 	return &hotelstays.QueryOrdersResponse{Orders: orders}, err
 }
@@ -233,6 +236,7 @@ func TestRunFromBookToCancel(t *testing.T) {
 		o.HotelConfirmNo, other.HotelConfirmNo = "H-1", "H-9"
 		e.runFor(10 * time.Minute)
 		assert.Equal(t, []string{"H-1"}, e.changes)
+		assert.Equal(t, hotelstays.PriorityBackground, e.priority, "nobody waits for the read of a followed order")
 
 		require.NoError(t, e.cancel(toCancel))
 		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrAlreadyCancelling)
@@ -342,6 +346,7 @@ func TestPollsForManyBookings(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
+		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
 		assert.Equal(t, [][]string{references, {"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}}, e.asked)
 		for _, reference := range references {
 			due := e.row(durable.KindBooking, reference).Due

@@ -76,9 +76,9 @@ func (f *Followed) life() Life {
 	return Open
 }
 
-// Options returns the stored options of the reads.
+// Options returns the options of the reads, for which nobody waits.
 func (f Followed) Options() []hotelstays.CallOption {
-	return storedOptions{Market: f.Market, UserRef: f.UserRef}.append(nil)
+	return storedOptions{Market: f.Market, UserRef: f.UserRef, Priority: hotelstays.PriorityBackground}.append(nil)
 }
 
 func (f Followed) place() string {

@@ -46,6 +46,8 @@ type storedOptions struct {
 	TestFlags   map[string]string `json:"testFlags,omitempty"`
 	Timeout     time.Duration     `json:"timeout,omitempty"`
 	MaxAttempts int               `json:"maxAttempts,omitempty"`
+
+	Priority hotelstays.Priority `json:"priority,omitempty"`
 }
 
 // unfit is an option that a booking cannot have.
@@ -100,7 +102,8 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 		unfit{"WithServiceFacts", asked.ServiceFacts != nil, ofEveryPoll},
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
 	return storedOptions{Market: asked.Market, UserRef: asked.UserRef, Language: asked.Language, ClientIP: asked.ClientIP,
-		Currency: asked.Currency, TraceID: asked.TraceID, TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts}, err
+		Currency: asked.Currency, TraceID: asked.TraceID, TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts,
+		Priority: asked.Priority}, err
 }
 
 // append appends the stored options to opts.
@@ -125,6 +128,9 @@ func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOpt
 	}
 	if o.MaxAttempts != 0 {
 		opts = append(opts, hotelstays.WithMaxAttempts(o.MaxAttempts))
+	}
+	if o.Priority != 0 {
+		opts = append(opts, hotelstays.WithPriority(o.Priority))
 	}
 	return opts
 }

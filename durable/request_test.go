@@ -26,7 +26,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithLanguage("fr"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"),
 		hotelstays.WithTimeout(time.Minute),
-		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithMaxAttempts(1)}
+		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithMaxAttempts(1), hotelstays.WithPriority(hotelstays.PriorityInteractive)}
 	sealed, err := b.SealRequest(ring, req, opts...)
 	require.NoError(t, err)
 	assert.NotContains(t, string(sealed), "P1234567")

@@ -90,7 +90,7 @@ func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
 		return f.Options()
 	}
 	b, _ := read[Booking](row, r.account)
-	return b.Options()
+	return append(b.Options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
 }
 
 // isOfContent reports whether an error is about what a request asks for, so that another request

@@ -78,7 +78,8 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 		byKind = with(semconv.ErrorTypeKey.String(kind))
 	}
 	i.callDuration.Record(ctx, info.Duration.Seconds(), byKind)
-	i.rateLimitWait.Record(ctx, info.RateLimitWait.Seconds(), all)
+	i.rateLimitWait.Record(ctx, info.RateLimitWait.Seconds(),
+		with(keyAccount.String(info.Account), keyPriority.String(info.Priority.String())))
 	if info.HTTPStatus != 0 {
 		i.decodeDuration.Record(ctx, info.DecodeTime.Seconds(), all)
 		i.responseSize.Record(ctx, int64(info.Bytes), all)

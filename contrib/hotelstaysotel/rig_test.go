@@ -123,6 +123,8 @@ func describe(attrs []attribute.KeyValue) string {
 			value = time.Duration(seconds * float64(time.Second))
 		} else if a.Key == "hotelstays.response.size" {
 			value = size(a.Value.AsInt64())
+		} else if a.Key == "hotelstays.account" && value != "" {
+			value = "a"
 		}
 		texts = append(texts, fmt.Sprint(short.Replace(string(a.Key)), "=", value))
 	}

@@ -140,12 +140,12 @@ hotelstays.client.decode.duration of=HotelList: 1 in 0s
 hotelstays.client.decode.duration of=QueryOrders: 2 in 0s
 hotelstays.client.decode.duration of=Ticket: 4 in 0s
 hotelstays.client.first_hotel.duration of=HotelList: 1 in 2s
-hotelstays.client.rate_limit.wait.duration of=Book: 2 in 0s
-hotelstays.client.rate_limit.wait.duration of=Destinations: 6 in 2s
-hotelstays.client.rate_limit.wait.duration of=HotelList: 1 in 0s
-hotelstays.client.rate_limit.wait.duration of=OAuthToken: 1 in 0s
-hotelstays.client.rate_limit.wait.duration of=QueryOrders: 2 in 0s
-hotelstays.client.rate_limit.wait.duration of=Ticket: 4 in 0s
+hotelstays.client.rate_limit.wait.duration account= of=OAuthToken priority=default: 1 in 0s
+hotelstays.client.rate_limit.wait.duration account=a of=Book priority=default: 2 in 0s
+hotelstays.client.rate_limit.wait.duration account=a of=Destinations priority=default: 6 in 2s
+hotelstays.client.rate_limit.wait.duration account=a of=HotelList priority=default: 1 in 0s
+hotelstays.client.rate_limit.wait.duration account=a of=QueryOrders priority=interactive: 2 in 0s
+hotelstays.client.rate_limit.wait.duration account=a of=Ticket priority=default: 4 in 0s
 hotelstays.client.response.size of=Book: 1 in 10By
 hotelstays.client.response.size of=Destinations: 4 in 78By
 hotelstays.client.response.size of=HotelList: 1 in manyBy

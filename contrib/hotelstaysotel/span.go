@@ -22,6 +22,8 @@ const (
 	keyCode            = attribute.Key("hotelstays.code")
 	keyRequestID       = attribute.Key("hotelstays.request_id")
 	keyTraceID         = attribute.Key("hotelstays.trace_id")
+	keyAccount         = attribute.Key("hotelstays.account")
+	keyPriority        = attribute.Key("hotelstays.priority")
 	keyRateLimitWait   = attribute.Key("hotelstays.rate_limit.wait.duration")
 	keyDecodeDuration  = attribute.Key("hotelstays.decode.duration")
 	keyNoToken         = attribute.Key("hotelstays.no_token")

@@ -17,6 +17,7 @@ import (
 
 func TestRateLimiter(t *testing.T) {
 	storetest.TestRateLimiter(t, limiterFleet(""), storetest.InBubble())
+	storetest.TestFairRateLimiter(t, limiterFleet(""), storetest.InBubble())
 }
 
 var limiterFaults = []plantedFault{
@@ -46,6 +47,9 @@ var limiterFaults = []plantedFault{
 	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
 	{"waits for its server in Done", "Sent and Done do not block"},
 	{"keeps the slots of the dead", "slots of a dead process come back"},
+	{"serves who came first", "a loud account delays itself alone"},
+	{"knows no priorities", "a call of higher priority goes first"},
+	{"lets low priorities starve", "no priority starves"},
 }
 
 // limiterFleet makes fleets of limiters with a fault.
@@ -110,6 +114,7 @@ type limiter struct {
 	fault       string
 	shared, own windows      // of all processes, of this one
 	setBack     *atomic.Bool // the clock of the server
+	urgent      atomic.Int32 // callers of high priority that wait
 
 	mu     sync.Mutex
 	out    map[*permit]bool
@@ -158,13 +163,13 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 		return nil, nil
 	}
 	if l.fault == "pauses its own process" {
-		p, err := l.own[key].Acquire(ctx)
+		p, err := l.own[key].Acquire(ctx, ratelimit.Caller{})
 		if err != nil {
 			return nil, err
 		}
 		p.Done(hotelstays.PermitResult{})
 	}
-	inner, err := l.acquire(ctx, w[key])
+	inner, err := l.acquire(ctx, w[key], req)
 	switch {
 	case err == nil:
 		p := &permit{limiter: l, inner: inner}
@@ -178,12 +183,24 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, err
 }
 
+// caller is whom the limiter takes for the caller.
+func (l *limiter) caller(req hotelstays.RateLimitRequest) ratelimit.Caller {
+	c := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+	switch l.fault {
+	case "serves who came first":
+		c.Account = ""
+	case "knows no priorities":
+		c.Priority = 0
+	}
+	return c
+}
+
 // acquire takes a slot of a window.
-func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window) (*ratelimit.Permit, error) {
+func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelstays.RateLimitRequest) (*ratelimit.Permit, error) {
 	within := func(d time.Duration) (*ratelimit.Permit, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 		defer cancel()
-		return w.Acquire(ctx)
+		return w.Acquire(ctx, l.caller(req))
 	}
 	poll := func(pause time.Duration) (*ratelimit.Permit, error) {
 		for {
@@ -198,6 +215,14 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window) (*ratelimit.
 		}
 	}
 	switch l.fault {
+	case "lets low priorities starve":
+		for req.Priority < 0 && l.urgent.Load() > 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if req.Priority > 0 {
+			l.urgent.Add(1)
+			defer l.urgent.Add(-1)
+		}
 	case "ignores ctx":
 		return within(time.Minute)
 	case "forgets who waits":
@@ -217,7 +242,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window) (*ratelimit.
 			return p, err
 		}
 	}
-	return w.Acquire(ctx)
+	return w.Acquire(ctx, l.caller(req))
 }
 
 // freeze ends the permits of a process that does not return before its lease ends.

@@ -69,6 +69,7 @@ var planted = map[string]struct {
 	}},
 	"limiter": {limiterFaults, func(t *testing.T, fault string) {
 		storetest.TestRateLimiter(t, limiterFleet(fault), storetest.InBubble())
+		storetest.TestFairRateLimiter(t, limiterFleet(fault), storetest.InBubble())
 	}},
 }
 

@@ -78,7 +78,7 @@ func (r *road) drive(t *testing.T, w *Window, seed uint64, callers int, duration
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 			for {
-				p, err := w.Acquire(end)
+				p, err := w.Acquire(end, Caller{})
 				if err != nil {
 					return
 				}

@@ -12,7 +12,6 @@ package ratelimit
 
 import (
 	"container/heap"
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Window is a rate limit over a rolling window, first come first served.
+// Window is a rate limit over a rolling window. It serves callers in the order of queue.
 type Window struct {
 	n              int
 	window, margin time.Duration
@@ -35,7 +34,7 @@ type Window struct {
 	transit       transit
 	last429       time.Time
 	pausedUntil   time.Time
-	waiters       list.List   // of chan *Permit; first come in front
+	waiters       queue
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
 	pool          []*Permit   // not in use
 }
@@ -61,7 +60,7 @@ var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
 // It returns at once if the deadline comes before the end of a pause.
-func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
+func (w *Window) Acquire(ctx context.Context, caller Caller) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -69,16 +68,17 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 	now := time.Now()
 	if end, ok := ctx.Deadline(); ok && end.Before(w.pausedUntil) {
 		defer w.mu.Unlock()
-		return nil, fmt.Errorf("%w until %s, and the call's limit ends before that", ErrPaused, w.pausedUntil.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w until %s, and the call's limit ends before that; %d calls wait already", ErrPaused,
+			w.pausedUntil.UTC().Format(time.RFC3339), w.waiters.len)
 	}
-	if w.waiters.Len() == 0 {
+	if w.waiters.len == 0 {
 		if p := w.take(now); p != nil {
 			w.mu.Unlock()
 			return p, nil
 		}
 	}
 	granted := make(chan *Permit, 1)
-	waiter := w.waiters.PushBack(granted)
+	place := w.waiters.push(caller, granted)
 	w.serve(now)
 	w.mu.Unlock()
 
@@ -95,7 +95,7 @@ func (w *Window) Acquire(ctx context.Context) (*Permit, error) {
 		w.unused++
 		w.recycle(p)
 	default:
-		w.waiters.Remove(waiter)
+		w.waiters.remove(place)
 	}
 	w.serve(time.Now())
 	return nil, ctx.Err()
@@ -163,16 +163,16 @@ func (w *Window) Pause(until time.Time) {
 // serve grants what is free and sets the timer for the next grant. It depends on the state
 // alone: a timer that fires too early or too often does no harm.
 func (w *Window) serve(now time.Time) {
-	for w.waiters.Len() > 0 {
+	for w.waiters.len > 0 {
 		p := w.take(now)
 		if p == nil {
 			break
 		}
-		w.waiters.Remove(w.waiters.Front()).(chan *Permit) <- p
+		w.waiters.pop() <- p
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.Len() == 0 || !ok: // nobody waits, or Sent or Done will serve
+	case w.waiters.len == 0 || !ok: // nobody waits, or Sent or Done will serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}

@@ -101,7 +101,7 @@ func comparisons() []comparison {
 				return eachAmount(func(m types.Money) (decimal.Decimal, error) { return decimal.NewFromString(m.Amount.String()) })
 			}), 0},
 		{"a rate limit with room", loop("Acquire, Sent and Done", func() error {
-			permit, err := window.Acquire(context.Background())
+			permit, err := window.Acquire(context.Background(), ratelimit.Caller{})
 			if err == nil {
 				permit.Sent()
 				permit.Done(types.PermitResult{ArrivedBy: time.Now()})

@@ -35,7 +35,7 @@ func newOurs(baseURL string) (Peer, error) {
 type roomyLimit struct{ window *ratelimit.Window }
 
 func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	return r.window.Acquire(ctx)
+	return r.window.Acquire(ctx, ratelimit.Caller{})
 }
 
 func (r roomyLimit) Pause(hotelstays.RateLimitKey, time.Time) {}

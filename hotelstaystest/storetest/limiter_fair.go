@@ -1,0 +1,78 @@
+// Who is served first while callers wait.
+
+package storetest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// TestFairRateLimiter tests that the accounts that wait for a budget take turns, and that calls of higher
+// priority go first. A RateLimiter may do without, which TestRateLimiter does not notice. All callers of a
+// case are of one process.
+func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
+	t.Helper()
+	runAll(t, start, opts, fairPromises, rest)
+}
+
+const (
+	saysTurns    = "accounts that wait for one budget take turns"
+	saysPriority = "calls of one priority are served before those of the next, but each priority gets at least a tenth of the slots"
+)
+
+var fairPromises = []promise[hotelstays.RateLimiter]{
+	{"a loud account delays itself alone", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
+		lastServedAmong(c, 2*limited.Operation.RateLimit(), 30, caller("loud", 0), caller("quiet", 0))
+	}},
+	{"a call of higher priority goes first", saysPriority, "Acquire: who is next, by RateLimitRequest.Priority", func(c *limiterCase) {
+		lastServedAmong(c, limited.Operation.RateLimit(), 30, caller("one", hotelstays.PriorityBackground),
+			caller("one", hotelstays.PriorityInteractive))
+	}},
+	{"no priority starves", saysPriority, "Acquire: calls of low priority while urgent ones wait", func(c *limiterCase) {
+		lastServedAmong(c, 20, 40, caller("one", hotelstays.PriorityInteractive), caller("one", hotelstays.PriorityBackground))
+	}},
+}
+
+func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRequest {
+	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
+}
+
+// lastServedAmong lets callers wait, and then one more. The last one must be among the first n that are served.
+func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
+	c.Helper()
+	permits := acquireAll(c, c.a, limited)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	defer cancel()
+	var before atomic.Int32
+	wait := func(req hotelstays.RateLimitRequest, served func()) {
+		wg.Go(func() {
+			if permit, err := c.a.Acquire(ctx, req); err == nil {
+				served()
+				send(permit)
+			}
+		})
+	}
+	for range others {
+		wait(other, func() { before.Add(1) })
+	}
+	time.Sleep(window / 4) // until they wait
+	served := make(chan int32, 1)
+	wait(last, func() { served <- before.Load() })
+	time.Sleep(window / 4)
+	giveBack(permits...)
+	select {
+	case i := <-served:
+		if int(i) >= n {
+			c.broken("it was served after %d others, of at most %d", i, n-1)
+		}
+	case <-ctx.Done():
+		c.broken("it was not served within a minute")
+	}
+}

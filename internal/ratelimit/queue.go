@@ -1,0 +1,102 @@
+// The callers that wait for a slot.
+
+package ratelimit
+
+import "container/list"
+
+// Caller is who asks for a slot.
+type Caller struct {
+	Account string
+	Weight  int // how many slots the account gets in its turn; at least 1
+	// Priority chooses the lane: 1 before 0 before -1.
+	Priority int
+}
+
+// atLeast is the part of the slots that each lane with callers gets: every tenth.
+const atLeast = 10
+
+// queue holds callers in the order in which they are served: the lanes before others, and in a lane the accounts
+// in turn (deficit round robin). Within an account, who came first is first. It remembers only accounts that wait.
+type queue struct {
+	lanes [3]lane
+	len   int
+}
+
+type lane struct {
+	accounts map[string]*account
+	turns    list.List // of *account; the account in front is served
+	passed   int       // slots that went to other lanes while callers of this lane waited
+}
+
+type account struct {
+	name    string
+	callers list.List // of chan *Permit
+	left    int       // slots that are left of its turn
+	weight  int
+	turn    *list.Element // in the lane
+}
+
+// place is where a caller waits.
+type place struct {
+	lane    *lane
+	account *account
+	caller  *list.Element
+}
+
+func (q *queue) push(c Caller, granted chan *Permit) place {
+	l := &q.lanes[1-min(max(c.Priority, -1), 1)]
+	a := l.accounts[c.Account]
+	if a == nil {
+		if l.accounts == nil {
+			l.accounts = make(map[string]*account)
+		}
+		a = &account{name: c.Account}
+		a.turn = l.turns.PushBack(a)
+		l.accounts[c.Account] = a
+	}
+	a.weight = max(c.Weight, 1)
+	q.len++
+	return place{l, a, a.callers.PushBack(granted)}
+}
+
+// pop removes and returns the next caller of a queue that is not empty.
+func (q *queue) pop() chan *Permit {
+	l := q.next()
+	a := l.turns.Front().Value.(*account)
+	if a.left == 0 {
+		a.left = a.weight
+	}
+	if a.left--; a.left == 0 {
+		l.turns.MoveToBack(a.turn)
+	}
+	first := a.callers.Front()
+	q.remove(place{l, a, first})
+	return first.Value.(chan *Permit)
+}
+
+// next returns the lane whose turn it is: the first one with callers, or one that has waited long enough.
+func (q *queue) next() *lane {
+	var first *lane
+	for i := range q.lanes {
+		if l := &q.lanes[i]; l.turns.Len() > 0 && (first == nil || l.passed >= atLeast-1) {
+			first = l
+		}
+	}
+	for i := range q.lanes {
+		if l := &q.lanes[i]; l == first || l.turns.Len() == 0 {
+			l.passed = 0
+		} else {
+			l.passed++
+		}
+	}
+	return first
+}
+
+func (q *queue) remove(p place) {
+	q.len--
+	p.account.callers.Remove(p.caller)
+	if p.account.callers.Len() == 0 {
+		p.lane.turns.Remove(p.account.turn)
+		delete(p.lane.accounts, p.account.name)
+	}
+}

@@ -1,0 +1,67 @@
+package ratelimit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const interactive, background = 1, -1
+
+// serveAll pushes callers, named account and number within the account, and returns who is served, in order.
+func serveAll(callers []Caller) []string {
+	var q queue
+	names, pushed := map[chan *Permit]string{}, map[string]int{}
+	for _, c := range callers {
+		granted := make(chan *Permit)
+		pushed[c.Account]++
+		names[granted] = fmt.Sprint(c.Account, pushed[c.Account])
+		q.push(c, granted)
+	}
+	var served []string
+	for q.len > 0 {
+		served = append(served, names[q.pop()])
+	}
+	return served
+}
+
+// each returns callers of accounts that are named by one letter each.
+func each(accounts string, priority int) (callers []Caller) {
+	for _, account := range strings.Split(accounts, "") {
+		callers = append(callers, Caller{Account: account, Priority: priority, Weight: map[string]int{"w": 3}[account]})
+	}
+	return callers
+}
+
+func TestOrderOfService(t *testing.T) {
+	for name, test := range map[string]struct {
+		callers []Caller
+		want    string
+	}{
+		"who came first is first":               {each("aaa", 0), "a1 a2 a3"},
+		"accounts take turns":                   {each("aaaabbc", 0), "a1 b1 c1 a2 b2 a3 a4"},
+		"a turn of a heavier account":           {each("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
+		"the slots of a turn that nobody needs": {each("wwaaw", 0), "w1 w2 w3 a1 a2"},
+		"interactive callers first":             {append(append(each("c", background), each("ab", 0)...), each("xy", interactive)...), "x1 y1 a1 b1 c1"},
+		"every tenth slot for a later lane": {append(each("b", background), each("aaaaaaaaaa", 0)...),
+			"a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 a10"},
+		"no lane starves": {append(append(each("bb", background), each("dd", 0)...), each("iiiiiiiiiiiiiiiii", interactive)...),
+			"i1 i2 i3 i4 i5 i6 i7 i8 i9 b1 d1 i10 i11 i12 i13 i14 i15 i16 i17 b2 d2"},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, strings.Join(serveAll(test.callers), " ")) })
+	}
+}
+
+func TestQueueForgetsWhoLeft(t *testing.T) {
+	var q queue
+	first, second := q.push(Caller{Account: "a"}, make(chan *Permit, 1)), q.push(Caller{Account: "a"}, make(chan *Permit, 2))
+	third := q.push(Caller{Account: "b", Priority: background}, make(chan *Permit, 3))
+	q.remove(first)
+	assert.Equal(t, 2, cap(q.pop()))
+	q.remove(third)
+	assert.Zero(t, q.len)
+	assert.Empty(t, second.lane.accounts)
+	assert.Empty(t, third.lane.accounts)
+}
