@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // ErrUnavailable is wrapped by the errors of a RateLimiter that cannot reach Redis.
@@ -44,6 +45,9 @@ type RateLimiterOptions struct {
 	// returns an error that wraps ErrUnavailable. With the number of processes that share
 	// the rate limits, each continues alone with an equal part of every limit.
 	FallbackProcesses int
+	// Weight, if set, returns how many slots an account gets in its turn, as in
+	// hotelstays.RateLimiterOptions.
+	Weight func(account string) int
 	// Logger, if set, receives a warning at the first use if Redis may evict keys, or if
 	// that cannot be checked.
 	Logger *slog.Logger
@@ -59,7 +63,8 @@ const (
 // RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and all times
 // are those of Redis's clock. A slot is free one window after its request arrived, which is
 // calculated from the answer, and at once if the request never left. Processes wait in one
-// queue, each with an equal number of places. Inside a process the first caller is served first.
+// queue, each with an equal number of places. Inside a process, accounts take turns and priorities count, as
+// in the limiter of hotelstays.NewRateLimiter.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its
 // permits are done and its pauses are over, or when the client is closed. If Redis is
@@ -108,7 +113,8 @@ func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*Rat
 	r := &RateLimiter{client: client, opts: opts, id: newID(), pauses: hotelstays.NewRateLimiter(nil),
 		lines: make(map[hotelstays.RateLimitKey]*line)}
 	if opts.FallbackProcesses > 0 {
-		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses})
+		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses,
+			Weight: opts.Weight})
 	}
 	return r, nil
 }
@@ -121,6 +127,15 @@ func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitReque
 		return r.pauses.Acquire(ctx, req)
 	}
 	return l.acquire(ctx, req)
+}
+
+// caller is who asks, in the queue of this process.
+func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) ratelimit.Caller {
+	c := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+	if r.opts.Weight != nil {
+		c.Weight = r.opts.Weight(req.Account)
+	}
+	return c
 }
 
 // Pause grants nothing to key before until: in this process at once, in the others as soon

@@ -14,12 +14,14 @@ import (
 )
 
 func TestRateLimiter(t *testing.T) {
-	storetest.TestRateLimiter(t, func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
+	start := func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
 			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
 			return newProcess(t, client, RateLimiterOptions{}).RateLimiter
 		})
-	}, storetest.InBubble())
+	}
+	storetest.TestRateLimiter(t, start, storetest.InBubble())
+	storetest.TestFairRateLimiter(t, start, storetest.InBubble())
 }
 
 // Processes at full demand use most of the rate limit and never exceed it, from the first burst on,

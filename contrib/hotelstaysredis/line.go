@@ -4,7 +4,6 @@
 package hotelstaysredis
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 const (
@@ -39,7 +39,7 @@ type line struct {
 	timer   *time.Timer // for the next turn
 	taking  bool        // a turn is under way
 	turns   int64       // how many were begun
-	waiters list.List   // of chan grant, the longest waiting in front
+	waiters ratelimit.Queue[chan grant]
 	place   place
 	paused  time.Time // nothing is granted until then
 	outage  outage
@@ -71,7 +71,7 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
-		slots: slots{pending: make(map[int64]*permit), transit: transit{margin: r.opts.Margin}}}
+		slots: slots{pending: make(map[int64]*permit), transit: ratelimit.Transit{Window: window, Margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
@@ -90,7 +90,7 @@ func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
 // tried again.
 func (l *line) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	for {
-		p, err := l.wait(ctx)
+		p, err := l.wait(ctx, req)
 		if l.limiter.fallback == nil || !errors.Is(err, ErrUnavailable) {
 			return p, err
 		}
@@ -114,7 +114,7 @@ func (l *line) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (ho
 }
 
 // wait waits in line for a slot.
-func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
+func (l *line) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 		l.mu.Unlock()
 		return nil, err
 	}
-	waiter := l.waiters.PushBack(granted)
+	place := l.waiters.Push(l.limiter.caller(req), granted)
 	l.schedule()
 	l.mu.Unlock()
 
@@ -142,7 +142,7 @@ func (l *line) wait(ctx context.Context) (hotelstays.Permit, error) {
 			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}
 	default:
-		l.waiters.Remove(waiter)
+		l.waiters.Remove(place)
 	}
 	l.schedule()
 	return nil, ctx.Err()
@@ -271,9 +271,9 @@ func (l *line) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
 	l.place = place{r.tickets, r.maxTickets, now.Add(r.wait)}
-	l.transit.enoughProofs = 10 * r.maxTickets
+	l.transit.Enough = 10 * r.maxTickets
 	if r.refused >= 0 {
-		l.transit.refused = later(l.transit.refused, now.Add(-r.refused))
+		l.transit.Last429 = later(l.transit.Last429, now.Add(-r.refused))
 	}
 	if len(l.pending) == 0 {
 		l.renewAt = now.Add(renewPause)
@@ -315,5 +315,5 @@ func (l *line) turnFailed(t turn, err error) {
 
 // answerFirst ends the wait of the caller in front. l.mu is held.
 func (l *line) answerFirst(g grant) {
-	l.waiters.Remove(l.waiters.Front()).(chan grant) <- g
+	l.waiters.Pop() <- g
 }

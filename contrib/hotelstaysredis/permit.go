@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 )
 
 // reportPause is how long an arrival may wait to be reported together with others. Its slot is
@@ -20,7 +21,7 @@ type slots struct {
 	renewAt  time.Time         // when the leases of pending are renewed
 	report   report
 	reportAt time.Time // when Redis gets the report at the latest; zero: it is empty
-	transit  transit
+	transit  ratelimit.Transit
 }
 
 // report is what Redis does not know yet. Permits have numbers.
@@ -68,15 +69,15 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 		s.reportBy(now)
 		return
 	}
-	s.transit.learn(p.sent, r, now)
+	s.transit.Learn(p.sent, r, now)
 	if r.RateLimited {
-		s.transit.refused, s.report.refused = now, now
+		s.transit.Last429, s.report.refused = now, now
 	}
-	by, known := s.transit.arrivedBy(p.sent, r, now)
+	by, known := s.transit.ArrivedBy(p.sent, r, now)
 	if !known && !unreported {
 		return // Redis has this estimate
 	}
-	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.margin)})
+	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.Margin)})
 	s.reportBy(now.Add(reportPause))
 }
 
@@ -95,7 +96,7 @@ func (s *slots) collect(now time.Time) (r report) {
 			r.renewed = append(r.renewed, number)
 			continue
 		}
-		r.arrived = append(r.arrived, arrival{number, p.sent.Add(s.transit.travelTime(now))})
+		r.arrived = append(r.arrived, arrival{number, p.sent.Add(s.transit.Longest(now))})
 		delete(s.pending, number)
 	}
 	return r

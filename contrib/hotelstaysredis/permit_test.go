@@ -132,7 +132,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 			for _, p := range []*process{a, b} {
 				l := p.line(key)
 				l.mu.Lock()
-				assert.Equal(t, window>>minutes, l.transit.travelTime(time.Now()), "after %s", time.Since(start))
+				assert.Equal(t, window>>minutes, l.transit.Longest(time.Now()), "after %s", time.Since(start))
 				l.mu.Unlock()
 			}
 			time.Sleep(5 * time.Second)
@@ -154,6 +154,6 @@ func TestRefusalDuringAnOutage(t *testing.T) {
 		l := b.line(key)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		assert.Equal(t, window, l.transit.leastTravel(time.Now()))
+		assert.NotZero(t, l.transit.Last429)
 	})
 }

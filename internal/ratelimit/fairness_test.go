@@ -90,10 +90,10 @@ func TestMemoryOfAnAccountThatWaits(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	var q queue
+	var q Queue[chan *Permit]
 	before := heap()
 	for _, name := range names {
-		q.push(Caller{Account: name}, make(chan *Permit, 1))
+		q.Push(Caller{Account: name}, make(chan *Permit, 1))
 	}
 	each := (heap() - before) / accounts
 	t.Logf("%d bytes an account", each)

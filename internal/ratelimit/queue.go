@@ -15,9 +15,10 @@ type Caller struct {
 // atLeast is the part of the slots that each lane with callers gets: every tenth.
 const atLeast = 10
 
-// queue holds callers in the order in which they are served: the lanes before others, and in a lane the accounts
+// Queue holds callers in the order in which they are served: the lanes before others, and in a lane the accounts
 // in turn (deficit round robin). Within an account, who came first is first. It remembers only accounts that wait.
-type queue struct {
+// A caller waits with a value, such as a channel.
+type Queue[V any] struct {
 	lanes [3]lane
 	len   int
 }
@@ -30,20 +31,24 @@ type lane struct {
 
 type account struct {
 	name    string
-	callers list.List // of chan *Permit
+	callers list.List // of V
 	left    int       // slots that are left of its turn
 	weight  int
 	turn    *list.Element // in the lane
 }
 
-// place is where a caller waits.
-type place struct {
+// Place is where a caller waits.
+type Place struct {
 	lane    *lane
 	account *account
 	caller  *list.Element
 }
 
-func (q *queue) push(c Caller, granted chan *Permit) place {
+// Len returns how many callers wait.
+func (q *Queue[V]) Len() int { return q.len }
+
+// Push adds a caller.
+func (q *Queue[V]) Push(c Caller, v V) Place {
 	l := &q.lanes[1-min(max(c.Priority, -1), 1)]
 	a := l.accounts[c.Account]
 	if a == nil {
@@ -56,11 +61,11 @@ func (q *queue) push(c Caller, granted chan *Permit) place {
 	}
 	a.weight = max(c.Weight, 1)
 	q.len++
-	return place{l, a, a.callers.PushBack(granted)}
+	return Place{l, a, a.callers.PushBack(v)}
 }
 
-// pop removes and returns the next caller of a queue that is not empty.
-func (q *queue) pop() chan *Permit {
+// Pop removes and returns the next caller of a queue that is not empty.
+func (q *Queue[V]) Pop() V {
 	l := q.next()
 	a := l.turns.Front().Value.(*account)
 	if a.left == 0 {
@@ -70,12 +75,12 @@ func (q *queue) pop() chan *Permit {
 		l.turns.MoveToBack(a.turn)
 	}
 	first := a.callers.Front()
-	q.remove(place{l, a, first})
-	return first.Value.(chan *Permit)
+	q.Remove(Place{l, a, first})
+	return first.Value.(V)
 }
 
 // next returns the lane whose turn it is: the first one with callers, or one that has waited long enough.
-func (q *queue) next() *lane {
+func (q *Queue[V]) next() *lane {
 	var first *lane
 	for i := range q.lanes {
 		if l := &q.lanes[i]; l.turns.Len() > 0 && (first == nil || l.passed >= atLeast-1) {
@@ -92,7 +97,8 @@ func (q *queue) next() *lane {
 	return first
 }
 
-func (q *queue) remove(p place) {
+// Remove removes a caller that waits.
+func (q *Queue[V]) Remove(p Place) {
 	q.len--
 	p.account.callers.Remove(p.caller)
 	if p.account.callers.Len() == 0 {

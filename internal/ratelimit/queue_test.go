@@ -12,17 +12,17 @@ const interactive, background = 1, -1
 
 // serveAll pushes callers, named account and number within the account, and returns who is served, in order.
 func serveAll(callers []Caller) []string {
-	var q queue
+	var q Queue[chan *Permit]
 	names, pushed := map[chan *Permit]string{}, map[string]int{}
 	for _, c := range callers {
 		granted := make(chan *Permit)
 		pushed[c.Account]++
 		names[granted] = fmt.Sprint(c.Account, pushed[c.Account])
-		q.push(c, granted)
+		q.Push(c, granted)
 	}
 	var served []string
-	for q.len > 0 {
-		served = append(served, names[q.pop()])
+	for q.Len() > 0 {
+		served = append(served, names[q.Pop()])
 	}
 	return served
 }
@@ -55,13 +55,13 @@ func TestOrderOfService(t *testing.T) {
 }
 
 func TestQueueForgetsWhoLeft(t *testing.T) {
-	var q queue
-	first, second := q.push(Caller{Account: "a"}, make(chan *Permit, 1)), q.push(Caller{Account: "a"}, make(chan *Permit, 2))
-	third := q.push(Caller{Account: "b", Priority: background}, make(chan *Permit, 3))
-	q.remove(first)
-	assert.Equal(t, 2, cap(q.pop()))
-	q.remove(third)
-	assert.Zero(t, q.len)
+	var q Queue[chan *Permit]
+	first, second := q.Push(Caller{Account: "a"}, make(chan *Permit, 1)), q.Push(Caller{Account: "a"}, make(chan *Permit, 2))
+	third := q.Push(Caller{Account: "b", Priority: background}, make(chan *Permit, 3))
+	q.Remove(first)
+	assert.Equal(t, 2, cap(q.Pop()))
+	q.Remove(third)
+	assert.Zero(t, q.Len())
 	assert.Empty(t, second.lane.accounts)
 	assert.Empty(t, third.lane.accounts)
 }

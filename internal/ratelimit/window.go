@@ -23,7 +23,6 @@ import (
 
 // Window is a rate limit over a rolling window. It serves callers in the order of queue.
 type Window struct {
-	n              int
 	window, margin time.Duration
 
 	mu sync.Mutex
@@ -31,10 +30,9 @@ type Window struct {
 	// request that has arrived. A granted slot is in none of them.
 	unused        int
 	sent, arrived slots
-	transit       transit
-	last429       time.Time
+	transit       Transit
 	pausedUntil   time.Time
-	waiters       queue
+	waiters       Queue[chan *Permit]
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
 	pool          []*Permit   // not in use
 }
@@ -51,7 +49,7 @@ type Permit struct {
 // NewWindow returns a rate limit of n requests per window. The margin is added to the
 // window, because the service may count a request a little after its arrival.
 func NewWindow(n int, window, margin time.Duration) *Window {
-	return &Window{n: n, window: window, margin: margin, unused: n}
+	return &Window{window: window, margin: margin, unused: n, transit: Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
 // ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That
@@ -69,16 +67,16 @@ func (w *Window) Acquire(ctx context.Context, caller Caller) (*Permit, error) {
 	if end, ok := ctx.Deadline(); ok && end.Before(w.pausedUntil) {
 		defer w.mu.Unlock()
 		return nil, fmt.Errorf("%w until %s, and the call's limit ends before that; %d calls wait already", ErrPaused,
-			w.pausedUntil.UTC().Format(time.RFC3339), w.waiters.len)
+			w.pausedUntil.UTC().Format(time.RFC3339), w.waiters.Len())
 	}
-	if w.waiters.len == 0 {
+	if w.waiters.Len() == 0 {
 		if p := w.take(now); p != nil {
 			w.mu.Unlock()
 			return p, nil
 		}
 	}
 	granted := make(chan *Permit, 1)
-	place := w.waiters.push(caller, granted)
+	place := w.waiters.Push(caller, granted)
 	w.serve(now)
 	w.mu.Unlock()
 
@@ -95,7 +93,7 @@ func (w *Window) Acquire(ctx context.Context, caller Caller) (*Permit, error) {
 		w.unused++
 		w.recycle(p)
 	default:
-		w.waiters.remove(place)
+		w.waiters.Remove(place)
 	}
 	w.serve(time.Now())
 	return nil, ctx.Err()
@@ -130,19 +128,17 @@ func (p *Permit) Done(r types.PermitResult) {
 		w.serve(now)
 		return
 	}
-	w.transit.learn(p.left, r, now)
+	w.transit.Learn(p.left, r, now)
 	if r.RateLimited {
-		w.last429 = now
+		w.transit.Last429 = now
 	}
-	arrivedBy, known := w.arrival(p.left, r, now)
+	arrivedBy, known := w.transit.ArrivedBy(p.left, r, now)
 	switch {
 	case p.index < 0:
 		w.recycle(p)
 	case known:
 		heap.Remove(&w.sent, p.index)
-		if arrivedBy.After(p.left) {
-			p.since = arrivedBy
-		}
+		p.since = arrivedBy
 		heap.Push(&w.arrived, p)
 	}
 	w.serve(now)
@@ -163,16 +159,16 @@ func (w *Window) Pause(until time.Time) {
 // serve grants what is free and sets the timer for the next grant. It depends on the state
 // alone: a timer that fires too early or too often does no harm.
 func (w *Window) serve(now time.Time) {
-	for w.waiters.len > 0 {
+	for w.waiters.Len() > 0 {
 		p := w.take(now)
 		if p == nil {
 			break
 		}
-		w.waiters.pop() <- p
+		w.waiters.Pop() <- p
 	}
 	_, at, ok := w.next(now)
 	switch {
-	case w.waiters.len == 0 || !ok: // nobody waits, or Sent or Done will serve
+	case w.waiters.Len() == 0 || !ok: // nobody waits, or Sent or Done will serve
 		if w.timer != nil {
 			w.timer.Stop()
 		}
@@ -225,7 +221,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)
 	}
 	if len(w.sent) > 0 {
-		if then := w.sent[0].since.Add(w.window + w.transitTime(now)); from == nil || then.Before(at) {
+		if then := w.sent[0].since.Add(w.window + w.transit.Longest(now)); from == nil || then.Before(at) {
 			from, at = &w.sent, then
 		}
 	}
