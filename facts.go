@@ -77,7 +77,7 @@ type OrderStates struct {
 	Cancelled []types.OrderStatus `json:"cancelled,omitempty"`
 }
 
-// OrderState is the meaning of an order's status.
+// OrderState is the meaning of an order's status. The zero value is not set: StateOf never returns it.
 type OrderState string
 
 // The results of OrderStates.StateOf.
@@ -86,9 +86,9 @@ const (
 	OrderStateOpen      OrderState = "open"
 	OrderStateConfirmed OrderState = "confirmed"
 	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown, the zero value: the status is undocumented and s does not have it, or it is
+	// OrderStateUnknown: the status is undocumented and s does not have it, or it is
 	// types.OrderStatusUnreadable.
-	OrderStateUnknown OrderState = ""
+	OrderStateUnknown OrderState = "unknown"
 )
 
 // StateOf returns the meaning of a status. It is open for 0 and 1, Unknown and Confirming in the document.

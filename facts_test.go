@@ -161,14 +161,13 @@ func TestStateOf(t *testing.T) {
 	}{
 		{none, types.OrderUnknown, hotelstays.OrderStateOpen, `"open"`},
 		{none, types.OrderConfirming, hotelstays.OrderStateOpen, `"open"`},
-		{none, 2, hotelstays.OrderStateUnknown, `""`},
+		{none, 2, hotelstays.OrderStateUnknown, `"unknown"`},
 		{own, 0, hotelstays.OrderStateOpen, `"open"`},
 		{own, 1, hotelstays.OrderStateOpen, `"open"`},
 		{own, 2, hotelstays.OrderStateConfirmed, `"confirmed"`},
 		{own, 3, hotelstays.OrderStateCancelled, `"cancelled"`},
 		{own, 4, hotelstays.OrderStateOpen, `"open"`},
-		{none, 5, hotelstays.CancelOutcome{}.State, `""`},
-		{own, 5, hotelstays.OrderStateUnknown, `""`},
+		{own, 5, hotelstays.OrderStateUnknown, `"unknown"`},
 	} {
 		got := tc.states.StateOf(tc.status)
 		assert.Equal(t, tc.want, got, tc.status)

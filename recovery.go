@@ -15,12 +15,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingState is what is known about a booking.
+// BookingState is what is known about a booking. The zero value is not set: no call returns it.
 type BookingState string
 
 const (
-	// BookingOpen, the zero value: the recovery is not finished. Poll again at NextPoll.
-	BookingOpen BookingState = ""
+	// BookingOpen: the recovery is not finished. Poll again at NextPoll.
+	BookingOpen BookingState = "open"
 	// BookingFound: the order exists. See its status.
 	BookingFound BookingState = "found"
 	// BookingAbsent: there is no order. Call CheckAvail, then you may call Book again under the
@@ -317,7 +317,7 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 	case BookingOpen: // the caller's ctx has ended
 		level, what = slog.LevelWarn, "recovery interrupted"
 	}
-	run.client.log.LogAttrs(ctx, level, what, slog.String("state", cmp.Or(string(outcome.State), "open")),
+	run.client.log.LogAttrs(ctx, level, what, slog.String("state", string(outcome.State)),
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// ClaimState is the result of a claim. Any value but these is treated as ClaimBusy.
+// ClaimState is the result of a claim. Any value but these is treated as ClaimBusy, also the zero value,
+// which is not set.
 type ClaimState string
 
 const (

@@ -40,7 +40,7 @@ var (
 	ErrConflictingOutcome = errors.New("another outcome of the booking was stored before")
 )
 
-// Phase is where a booking is in its life.
+// Phase is where a booking or a cancellation is in its life. The zero value is not set: no method returns it.
 type Phase string
 
 // The phases; see the package documentation.
@@ -215,8 +215,8 @@ func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
 }
 
 // Booked returns the outcome that ends the booking, from the results of BookAndRecover at a
-// time, or nil if the outcome is unknown. A refusal is no outcome while the order of an earlier
-// round may appear, and a Book that was not sent is none after a round that was given up.
+// time, or nil if the outcome is unknown, as with a State that is not set. Two results end nothing while an
+// earlier round's order may still appear: a refusal, and a Book that was never sent.
 func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
@@ -234,7 +234,7 @@ func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 // Polled returns the booking after a poll that began at a time, and the outcome that ends it,
 // if that is known. Pass a copy of Recovery to StepRecovery, and its results to Polled.
 //
-// A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
+// A State that is not set counts as BookingOpen. A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
 // the end of Book. Absence is proven ClockMargin later than for StepRecovery, because Book may
 // have ended by another machine's clock.
 func (b Booking) Polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {

@@ -8,7 +8,8 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Ending is how a booking has ended, as a word to store.
+// Ending is how a booking has ended, as a word to store. The zero value is not set: the booking has not
+// ended.
 type Ending string
 
 const (
@@ -24,10 +25,11 @@ const (
 	EndingAbandoned Ending = "abandoned"
 )
 
-// HasOrder reports whether there is an order under the reference.
+// HasOrder reports whether there is an order under the reference. It is false for an Ending that is not set.
 func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
 
-// EndingOf returns the ending of a final outcome, which is found or absent, or "" for another one.
+// EndingOf returns the ending of a final outcome, which is found or absent. It is not set for any other
+// outcome.
 func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 	switch {
 	case outcome == nil:

@@ -28,7 +28,8 @@ var (
 // PhaseWaiting, PhasePolling and PhaseEnded.
 const PhaseSending Phase = "sending"
 
-// CancelEnding is how a cancellation has ended, as a word to store.
+// CancelEnding is how a cancellation has ended, as a word to store. The zero value is not set: the
+// cancellation has not ended.
 type CancelEnding string
 
 const (

@@ -200,6 +200,21 @@ func TestBookEndsInALaterRound(t *testing.T) {
 	}
 }
 
+// A Store that returns rows without their Life loses no booking by it: without this, they read as ended.
+func TestRowWithoutALife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		row := e.row(durable.KindBooking, "ref-1")
+		row.Life = 0
+		e.store.Put(*row)
+		_, err := e.Send(t.Context(), "ref-1")
+		require.ErrorContains(t, err, "its life is 0")
+		require.NotErrorIs(t, err, durable.ErrNotBegun)
+		assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
+	})
+}
+
 // A newer process of the fleet has stored fields that this version does not know.
 func TestRowsKeepUnknownFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

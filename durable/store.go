@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Kind names what a row of a Store is about. A row is found by its kind and its reference.
+// Kind names what a row of a Store is about. A row is found by its kind and its reference. The zero value
+// is not set: no row has it.
 type Kind string
 
 // The kinds.
@@ -21,14 +22,15 @@ const (
 	KindOrder   Kind = "order" // an order that is followed
 )
 
-// Life says whether workers still have to act on a row.
+// Life says whether workers still have to act on a row. The zero value is not set: an Engine stores no such
+// row, and calls one that it reads unreadable.
 type Life int
 
 // The lives of a row. Their numbers may be stored.
 const (
-	Over Life = iota // nothing is left to do, and Insert may replace the row
-	Open             // a worker must act when the row is due
-	Kept             // nothing is left to do, and Insert must not replace the row
+	Open Life = iota + 1 // a worker must act when the row is due
+	Kept                 // nothing is left to do, and Insert must not replace the row
+	Over                 // nothing is left to do, and Insert may replace the row
 )
 
 // Row is what a Store keeps about a reference of an account.
@@ -108,6 +110,9 @@ type state interface {
 // readState reads the state of a row. The state must be of the row's reference and account.
 func readState(row *Row, account string, known state) error {
 	err := row.Unreadable
+	if err == nil && (row.Life < Open || row.Life > Over) {
+		err = fmt.Errorf("its life is %d, which is none of %d (open), %d (kept) and %d (over)", row.Life, Open, Kept, Over)
+	}
 	if err == nil {
 		err = json.Unmarshal(row.State, known)
 	}

@@ -23,7 +23,7 @@ import (
 // ErrJournalInUse is the error, beside ErrConfig, of a journal that another run has open.
 var ErrJournalInUse = errors.New("another run uses the journal")
 
-// EntryState is what is known about a booking.
+// EntryState is what is known about a booking. The zero value is not set: Cleanup treats it as EntrySent.
 type EntryState string
 
 // The states of a booking.
@@ -60,7 +60,7 @@ type OrderRef struct {
 func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
 
 // open reports whether there may be an order that is not cancelled.
-func (e *JournalEntry) open() bool { return e.State == EntrySent || e.State == EntryBooked }
+func (e *JournalEntry) open() bool { return e.State != EntryCancelled && e.State != EntryAbsent }
 
 // has notes an order, if it has a name. Its supplierReferenceNo may be known later.
 func (e *JournalEntry) has(o *types.Order) {

@@ -440,7 +440,7 @@ func TestJournal(t *testing.T) {
 	assert.ErrorIs(t, err, ErrConfig)
 	first := &JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}
 	require.NoError(t, j.write(first))
-	require.NoError(t, j.write(&JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}}))
+	require.NoError(t, j.write(&JournalEntry{Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}})) // its state is not set
 	first.State = EntryCancelled
 	require.NoError(t, j.write(first))
 	j.close()

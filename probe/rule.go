@@ -54,7 +54,7 @@ func (r Rule) selected(names []string) bool {
 	})
 }
 
-// State is what came out of a rule.
+// State is what came out of a rule. The zero value is not set: no Result of a run has it.
 type State string
 
 // The states of a result.

@@ -104,9 +104,9 @@ func rowOf(kind durable.Kind, job *rivertype.JobRow) (row *durable.Row, account 
 	a := args{state: []byte("{}")}
 	err := json.Unmarshal(job.EncodedArgs, &a)
 	row = &durable.Row{Kind: kind, Reference: a.Reference, Due: job.ScheduledAt.UTC().Round(0), State: a.state,
-		Sealed: a.Request, Version: v, Busy: v.running, Unreadable: err}
-	if job.FinalizedAt == nil {
-		row.Life = durable.Open
+		Sealed: a.Request, Version: v, Busy: v.running, Unreadable: err, Life: durable.Open}
+	if job.FinalizedAt != nil {
+		row.Life = durable.Over
 	}
 	return row, a.Account
 }

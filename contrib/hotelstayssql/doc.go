@@ -31,7 +31,7 @@
 // is no order, so the polls from the tenth minute on are made one by one.
 //
 // Entries that have ended stay in hotelstays_journal, hotelstays_cancels and hotelstays_orders: with
-// live = 2 if there is an order, or if it is cancelled, and with live = 0 otherwise. Delete old ones
+// live = 2 if there is an order, or if it is cancelled, and with live = 3 otherwise. Delete old ones
 // when you like, but not those of the last day, which Send may still need:
 //
 //	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970

@@ -115,7 +115,7 @@ func TestEndingsOfCancellations(t *testing.T) {
 	for ending, want := range map[durable.CancelEnding]*message{
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
 	} {
-		o := order{State: cancelling, Booked: &types.Order{Status: 2}, Since: time.Now()}
+		o := order{State: cancelling, Booked: &types.Order{Status: 2}, Status: hotelstays.OrderStateUnknown, Since: time.Now()}
 		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
 		assert.Equal(t, want, o.Problem)
 		assert.Equal(t, want == nil, o.State == cancelled)

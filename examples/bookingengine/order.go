@@ -39,7 +39,7 @@ type order struct {
 	Problem  *message  // why nothing was booked or cancelled, or what is unclear
 	Price    types.Money
 	Booked   *types.Order          // last read; nil if there is none, or another one has the reference
-	Status   hotelstays.OrderState // of Booked; empty if it is not known what it means
+	Status   hotelstays.OrderState // of Booked
 	Changed  bool                  // it is not what the guest agreed to
 	Fee      *types.Money          // of the cancellation
 }
@@ -89,7 +89,7 @@ func (o order) Stage() string {
 	case o.State == booked && o.Booked.HotelConfirmNo != "":
 		return string(hotelstays.OrderStateConfirmed)
 	case o.State == booked:
-		return cmp.Or(string(o.Status), "answered")
+		return string(o.Status)
 	case (o.State == placing || o.State == cancelling) && time.Since(o.Since) >= patient:
 		return string(o.State) + " late"
 	}

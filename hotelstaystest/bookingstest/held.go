@@ -162,8 +162,9 @@ func (w *World[Tx]) nextRoundFinds(reference string) {
 	ended := w.Row(reference).Ended
 	w.Inject(BookRefused)
 	_, err := w.Another(func(o *Options[Tx]) { o.BookTimeout = 10 * time.Second }).Send(w.Context(), reference)
-	require.ErrorAs(w, err, new(*hotelstays.OutcomeUnknownError))
-	require.ErrorIs(w, err, hotelstays.ErrRateChanged)
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(w, err, &unknown)
+	require.ErrorIs(w, unknown.Err, hotelstays.ErrRateChanged)
 	polls := w.polls()
 	w.Fleet.Pass(20 * time.Second) // its BookTimeout, and the margin
 	w.Work()

@@ -40,14 +40,7 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 	for _, file := range files {
 		assert.Contains(t, place, fileOf(file.Pos()), "CONTRIBUTING.md does not place it")
 	}
-	compiled := map[string]string{}
-	for _, line := range linked(t, "-export", "-f", "{{.ImportPath}}={{.Export}}") {
-		path, file, _ := strings.Cut(line, "=")
-		compiled[path] = file
-	}
-	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(compiled[path])
-	})}
+	config := types.Config{Importer: exported(t, fset, ".")}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	pkg, err := config.Check("root", fset, files, info)
 	require.NoError(t, err)
@@ -73,7 +66,45 @@ func TestModulesThatUsersLink(t *testing.T) {
 	}, slices.Compact(modules))
 }
 
-// linked is what go list prints of the root and of all that it links.
+// The zero value of a word or number is not set: else rows and logs would show nothing, and a forgotten field
+// would mean something. The service's own values are as they are, and a call without a priority has the default.
+func TestNoConstantIsTheZeroValue(t *testing.T) {
+	const module = "github.com/hotelstays/hotelstays-go"
+	compiled := exported(t, token.NewFileSet(), "./...")
+	var found []string
+	for _, path := range linked(t, "-f", "{{.ImportPath}}", "./...") {
+		if !strings.HasPrefix(path, module) || strings.Contains(path, "/internal/") {
+			continue
+		}
+		pkg, err := compiled.Import(path)
+		require.NoError(t, err)
+		for _, name := range pkg.Scope().Names() {
+			value, ok := pkg.Scope().Lookup(name).(*types.Const)
+			if !ok || !value.Exported() {
+				continue
+			}
+			if kind, ok := value.Type().(*types.Named); !ok || kind.Obj().Pkg() != pkg {
+				continue
+			}
+			if text := value.Val().ExactString(); text == "0" || text == `""` {
+				found = append(found, strings.TrimPrefix(path, module+"/")+"."+name)
+			}
+		}
+	}
+	assert.ElementsMatch(t, []string{"types.DestinationUnknown", "types.OrderUnknown", module + ".PriorityDefault"}, found)
+}
+
+// exported finds the packages that pattern matches, and all that they link, as the compiler has left them.
+func exported(t *testing.T, fset *token.FileSet, pattern string) types.Importer {
+	compiled := map[string]string{}
+	for _, line := range linked(t, "-export", "-f", "{{.ImportPath}}={{.Export}}", pattern) {
+		path, file, _ := strings.Cut(line, "=")
+		compiled[path] = file
+	}
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })
+}
+
+// linked is what go list prints of packages, or of the root, and of all that they link.
 func linked(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-deps"}, args...)...)

@@ -372,5 +372,8 @@ func (m *model) word(n int32, now int16) string {
 	case cancel:
 		return cmp.Or(string(f.cancel.Ending), string(f.cancel.Phase(timeOf(now))))
 	}
-	return [...]string{"settled", "followed", "settled"}[life]
+	if life == durable.Open {
+		return "followed"
+	}
+	return "settled"
 }
