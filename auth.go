@@ -30,6 +30,10 @@ var queued = callOption(func(s *settings) { s.queued = true })
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
+	// AppSecretFrom replaces AppSecret: it returns the secret as it is now, such as from a vault. It is
+	// called before each ticket, and once more if the service refuses the secret. It must return within 20
+	// seconds, when its ctx ends; ctx has the values of a call that needed the ticket.
+	AppSecretFrom func(ctx context.Context) (types.Secret, error)
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
 }
@@ -38,15 +42,29 @@ func (t TicketCredential) request() *TicketRequest {
 	return &TicketRequest{AppKey: t.AppKey, AppSecret: t.AppSecret, TTL: t.TTL}
 }
 
-func (t TicketCredential) snapshot() Credential   { return t }
-func (t TicketCredential) validate(v *validation) { t.request().validate(v) }
-func (t TicketCredential) account() string        { return "ticket:" + t.AppKey }
-func (t TicketCredential) tokenID() string        { return hashed(t.account(), t.AppSecret.Reveal()) }
-func (t TicketCredential) secret() types.Secret   { return t.AppSecret }
-func (t TicketCredential) callbacks() bool        { return true }
+func (t TicketCredential) snapshot() Credential { return t }
 
-func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
-	resp, err := c.Ticket(ctx, t.request(), queued)
+func (t TicketCredential) validate(v *validation) {
+	req := t.request()
+	v.secretSource("AppSecretFrom", t.AppSecretFrom, &req.AppSecret)
+	req.validate(v)
+}
+
+func (t TicketCredential) account() string { return "ticket:" + t.AppKey }
+func (t TicketCredential) callbacks() bool { return true }
+
+func (t TicketCredential) tokenID(secret types.Secret) string {
+	return hashed(t.account(), secret.Reveal())
+}
+
+func (t TicketCredential) secret(ctx context.Context) (types.Secret, error) {
+	return askSecret(ctx, t.AppSecret, "AppSecretFrom", t.AppSecretFrom)
+}
+
+func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
+	req := t.request()
+	req.AppSecret = secret
+	resp, err := c.Ticket(ctx, req, queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -57,6 +75,8 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client) (types.Secret, t
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
+	// ClientSecretFrom replaces ClientSecret, as AppSecretFrom of a TicketCredential.
+	ClientSecretFrom func(ctx context.Context) (types.Secret, error)
 	// Scopes are the scopes to request. One that the client is not registered for is ErrInvalidScope.
 	// The default scopes are undocumented, and every operation refuses a token without scopes.
 	Scopes []types.Scope
@@ -75,23 +95,30 @@ func (o OAuthCredential) snapshot() Credential {
 }
 
 func (o OAuthCredential) validate(v *validation) {
-	o.request().validate(v)
+	req := o.request()
+	v.secretSource("ClientSecretFrom", o.ClientSecretFrom, &req.ClientSecret)
+	req.validate(v)
 	if o.Lifetime < 0 {
 		v.add("Lifetime", "is negative")
 	}
 }
 
-func (o OAuthCredential) tokenID() string {
+func (o OAuthCredential) tokenID(secret types.Secret) string {
 	scopes := slices.Sorted(slices.Values(o.Scopes))
-	return hashed(o.account(), joinScopes(scopes), o.ClientSecret.Reveal())
+	return hashed(o.account(), joinScopes(scopes), secret.Reveal())
 }
 
-func (o OAuthCredential) account() string      { return "oauth:" + o.ClientID }
-func (o OAuthCredential) secret() types.Secret { return o.ClientSecret }
-func (o OAuthCredential) callbacks() bool      { return false }
+func (o OAuthCredential) account() string { return "oauth:" + o.ClientID }
+func (o OAuthCredential) callbacks() bool { return false }
 
-func (o OAuthCredential) fetch(ctx context.Context, c *Client) (types.Secret, time.Duration, error) {
-	resp, err := c.OAuthToken(ctx, o.request(), queued)
+func (o OAuthCredential) secret(ctx context.Context) (types.Secret, error) {
+	return askSecret(ctx, o.ClientSecret, "ClientSecretFrom", o.ClientSecretFrom)
+}
+
+func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
+	req := o.request()
+	req.ClientSecret = secret
+	resp, err := c.OAuthToken(ctx, req, queued)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -112,13 +139,42 @@ func (t TokenCredential) validate(v *validation) {
 	v.secret("Token", t.Token.Reveal())
 }
 
-func (t TokenCredential) tokenID() string      { return "" }
-func (t TokenCredential) account() string      { return "token:" + t.Token.Reveal() }
-func (t TokenCredential) secret() types.Secret { return t.Token }
-func (t TokenCredential) callbacks() bool      { return true } // it may be a ticket
+func (t TokenCredential) tokenID(types.Secret) string                  { return "" }
+func (t TokenCredential) account() string                              { return "token:" + t.Token.Reveal() }
+func (t TokenCredential) secret(context.Context) (types.Secret, error) { return t.Token, nil }
+func (t TokenCredential) callbacks() bool                              { return true } // it may be a ticket
 
-func (t TokenCredential) fetch(context.Context, *Client) (types.Secret, time.Duration, error) {
+func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Secret, time.Duration, error) {
 	return t.Token, 0, nil
+}
+
+// secretSource checks that a secret comes from one place. fixed is checked afterwards.
+func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
+	switch {
+	case from == nil:
+	case !fixed.IsZero():
+		v.add(name, "is set beside the secret itself; set one of them")
+	default:
+		*fixed = types.NewSecret("asked for later")
+	}
+}
+
+// askSecret returns the fixed secret, or that of the function if there is one.
+func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
+	if from == nil {
+		return fixed, nil
+	}
+	secret, err := from(ctx)
+	var f faults
+	f.required(name, secret.Reveal())
+	f.secret(name, secret.Reveal())
+	switch {
+	case err != nil:
+		return types.Secret{}, fmt.Errorf("%s failed: %w", name, err)
+	case len(f) > 0: // no ValidationError, because no request is at fault
+		return types.Secret{}, fmt.Errorf("%s returned an invalid secret: it %s", name, f[0].Problem)
+	}
+	return secret, nil
 }
 
 // NewFromEnv is New with a TicketCredential from the environment variables HOTELSTAYS_BASE_URL,

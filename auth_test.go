@@ -5,8 +5,12 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -315,6 +319,105 @@ func TestWrongSecretFindsNoSharedToken(t *testing.T) {
 		failed := callAll(t.Context(), guessed)
 		require.Len(t, failed, 1)
 		assert.ErrorIs(t, failed[0], hotelstays.ErrUnauthorized)
+	})
+}
+
+// A credential with a function asks it for its secret at each fetch, and once more after a refusal: it may
+// have been rotated in between.
+func TestSecretFromAFunction(t *testing.T) {
+	var asked, fetched int
+	var vault func() (string, error)
+	from := func(ctx context.Context) (types.Secret, error) {
+		asked++
+		_, bounded := ctx.Deadline()
+		assert.True(t, bounded)
+		secret, err := vault()
+		return types.NewSecret(secret), err
+	}
+	for name, cred := range map[string]hotelstays.Credential{
+		"ticket": hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: from, TTL: time.Hour},
+		"oauth":  hotelstays.OAuthCredential{ClientID: "key", ClientSecretFrom: from, Lifetime: time.Hour},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			accepted, issued := "secret-1-abcdef", 0
+			service := transportFunc(func(r *http.Request) (*http.Response, error) {
+				if token := fmt.Sprintf("Bearer issued-%d", issued); r.Header.Get("Authorization") == token {
+					return reply(200, `{"code":0,"data":{"orders":[]}}`), nil
+				}
+				fetched++
+				if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), accepted) {
+					return reply(401, fmt.Sprintf(`{"code":100000401,"msg":%q}`, body)), nil
+				}
+				issued++
+				return reply(200, fmt.Sprintf(`{"code":0,"data":{"ticket":"issued-%[1]d","access_token":"issued-%[1]d"}}`, issued)), nil
+			})
+			log, written, _ := logOf(t, slog.LevelDebug)
+			store := newMemoryStore()
+			client := clientWith(t, service, cred, hotelstays.WithLogger(log), hotelstays.WithTokenStore(store))
+			errVault := errors.New("the vault is sealed")
+			for _, step := range []struct {
+				name     string
+				accepted string
+				answers  []any // of the function, in turn
+				fetches  int
+				fails    error
+			}{
+				{"the first token", "secret-1-abcdef", []any{"secret-1-abcdef"}, 1, nil},
+				{"a renewed token", "secret-1-abcdef", []any{"secret-1-abcdef"}, 1, nil},
+				{"a secret that is rotated", "secret-2-abcdef", []any{"secret-1-abcdef", "secret-2-abcdef"}, 2, nil},
+				{"a secret that is refused", "secret-3-abcdef", []any{"secret-2-abcdef", "secret-2-abcdef"}, 1, hotelstays.ErrUnauthorized},
+				{"a refused secret, without another one", "secret-3-abcdef", []any{"secret-2-abcdef", errVault}, 1, hotelstays.ErrUnauthorized},
+				{"a function that fails", "secret-3-abcdef", []any{errVault}, 0, errVault},
+				{"the secret that is accepted", "secret-3-abcdef", []any{"secret-3-abcdef"}, 1, nil},
+			} {
+				answers := step.answers
+				vault = func() (string, error) {
+					require.NotEmpty(t, answers, step.name)
+					answer := answers[0]
+					answers = answers[1:]
+					if err, failed := answer.(error); failed {
+						return "", err
+					}
+					return answer.(string), nil
+				}
+				accepted, asked, fetched = step.accepted, 0, 0
+				time.Sleep(2 * time.Hour)
+				err := operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
+				assert.Equal(t, len(step.answers), asked, step.name)
+				assert.Equal(t, step.fetches, fetched, step.name)
+				assert.ErrorIs(t, err, step.fails, step.name)
+				if step.fails != nil {
+					assert.True(t, errorAs[*hotelstays.TransportError](t, err).NoToken, step.name)
+					assert.NotContains(t, err.Error(), "abcdef", step.name)
+				}
+			}
+			assert.NotContains(t, written.String(), "abcdef")
+			keys := strings.Join(slices.Collect(maps.Keys(store.held)), " ")
+			assert.Len(t, store.held, 3, "one for each secret")
+			assert.NotContains(t, keys, "abcdef")
+
+			vault = func() (string, error) { return "", nil }
+			time.Sleep(2 * time.Hour)
+			err := operationCalls[hotelstays.OpBook](t.Context(), client)
+			assert.ErrorContains(t, err, "SecretFrom returned an invalid secret: it is required")
+			assert.Equal(t, hotelstays.KindTransport, hotelstays.KindOf(err), "no request is at fault")
+		})
+	}
+	_, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s"), AppSecretFrom: from})
+	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
+}
+
+// A function that hangs costs nobody more than its time limit.
+func TestSecretThatDoesNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: func(ctx context.Context) (types.Secret, error) {
+			<-ctx.Done()
+			return types.Secret{}, ctx.Err()
+		}})
+		start := time.Now()
+		err := operationCalls[hotelstays.OpQueryOrders](within(t, time.Minute), client)
+		assert.Equal(t, 20*time.Second, time.Since(start))
+		assert.Equal(t, hotelstays.KindTimeout, hotelstays.KindOf(err))
 	})
 }
 

@@ -49,14 +49,15 @@ type Credential interface {
 	validate(*validation)
 	// snapshot is a copy that the caller cannot change.
 	snapshot() Credential
-	// tokenID names the credential's token in a TokenStore. It hashes the secret, so that a wrong secret
+	// tokenID names the token of a secret in a TokenStore. It hashes the secret, so that a wrong secret
 	// finds no token. It is empty for a token that is neither renewed nor shared.
-	tokenID() string
+	tokenID(secret types.Secret) string
 	// account identifies the account, whatever its secret. It may hold a token, so it is only ever hashed.
 	account() string
-	secret() types.Secret
+	// secret returns the secret as it is now.
+	secret(ctx context.Context) (types.Secret, error)
 	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
-	fetch(ctx context.Context, c *Client) (token types.Secret, lifetime time.Duration, err error)
+	fetch(ctx context.Context, c *Client, secret types.Secret) (token types.Secret, lifetime time.Duration, err error)
 	// callbacks reports whether an order may have a callbackUrl.
 	callbacks() bool
 }
@@ -198,17 +199,30 @@ func (c *Client) authenticate() {
 
 func (c *Client) newTokenCache() *token.Cache {
 	cache := &token.Cache{
-		Fetch:     func(ctx context.Context) (types.Secret, time.Duration, error) { return c.cred.fetch(ctx, c) },
-		Renewable: c.cred.tokenID() != "",
+		Secret: c.cred.secret,
+		Fetch: func(ctx context.Context, secret types.Secret) (types.Secret, time.Duration, error) {
+			return c.cred.fetch(ctx, c, secret)
+		},
+		Key:       func(secret types.Secret) string { return c.baseURL + " " + c.cred.tokenID(secret) },
+		Renewable: c.cred.tokenID(types.Secret{}) != "",
 		IsRefusal: refusesCredential,
 		Advise:    adviseOnToken,
 		Log:       c.log,
 		Redact: func(text string, secret types.Secret) string {
-			return redact.Set{secret.Reveal(), c.cred.secret().Reveal()}.Text(text)
+			return redact.Set{secret.Reveal(), reveal(c.tokens.LastSecret())}.Text(text)
 		},
 	}
-	shareToken(cache, c.store, c.baseURL, c.cred.tokenID())
+	if c.store != nil && cache.Renewable {
+		shareToken(cache, c.store)
+	}
 	return cache
+}
+
+func reveal(secret *types.Secret) string {
+	if secret == nil {
+		return ""
+	}
+	return secret.Reveal()
 }
 
 // refusesCredential reports whether the service itself refused to issue a token.

@@ -128,12 +128,12 @@ func (x *exchange) prepare(p parts) (err error) {
 		}
 	}
 	x.session = p.session
-	x.answer = callAnswer{facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
+	x.answer = callAnswer{tokens: x.client.tokens, facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
 		guests: p.guests, keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
 	}
-	secrets := append(make(redact.Set, 0, len(p.secrets)+2), x.client.cred.secret().Reveal()) // received adds the token
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's and the token
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}

@@ -169,8 +169,9 @@
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it among all
 // callers and renews it in the background before it expires. After a 401 a new one is fetched. If that
 // is refused as well, within seconds, further ones are fetched after 2, 4, 8 and so on up to 60
-// seconds. Until then calls fail with the 401, and the errors say how long. [WithTokenStore] shares
-// tokens between processes; with a [TokenLeaser] one process fetches for all.
+// seconds. Until then calls fail with the 401, and the errors say how long. A secret that is rotated comes
+// from a function, AppSecretFrom or ClientSecretFrom. [WithTokenStore] shares tokens between processes; with
+// a [TokenLeaser] one process fetches for all.
 //
 // # Vouchers and webhooks
 //

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -70,6 +71,7 @@ type callAnswer struct {
 	traceID   string // as it was sent
 	reference string
 	facts     *ServiceFacts
+	tokens    *token.Cache
 	secrets   redact.Set   // the credential's, those of the request, and at last the token
 	guests    redact.Words // what the request says about them
 	keepRaw   bool
@@ -95,6 +97,7 @@ func (a *callAnswer) DecodeFeed(_ transport.Result, body *wire.Feed) (again bool
 // received stores the result; its token is a secret of the call from then on.
 func (a *callAnswer) received(r transport.Result) {
 	a.result = r
+	a.secrets[0] = a.credential()
 	a.secrets = append(a.secrets, r.Authorization.Token.Reveal())
 }
 
@@ -401,8 +404,11 @@ func (a *callAnswer) scrub(text string) string { return a.secrets.Text(text) }
 func (a *callAnswer) scrubQuoted(text string) string { return a.guests.Text(a.scrub(text)) }
 
 func (a *callAnswer) scrubAttempt(text string, token types.Secret) string {
-	return redact.Set{token.Reveal()}.Text(a.scrub(text))
+	return redact.Set{token.Reveal(), a.credential()}.Text(a.scrub(text))
 }
+
+// credential is the secret that the token was fetched with.
+func (a *callAnswer) credential() string { return reveal(a.tokens.LastSecret()) }
 
 // scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
 func (a *callAnswer) scrubError(err error) error {

@@ -56,11 +56,8 @@ func hashed(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func shareToken(cache *token.Cache, store TokenStore, baseURL, tokenID string) {
-	if store == nil || tokenID == "" {
-		return
-	}
-	cache.Store, cache.Key = checkedTokens{store}, baseURL+" "+tokenID
+func shareToken(cache *token.Cache, store TokenStore) {
+	cache.Store = checkedTokens{store}
 	if leaser, ok := store.(TokenLeaser); ok {
 		cache.TryLease = leaser.TryLease
 	}

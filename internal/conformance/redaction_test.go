@@ -222,9 +222,10 @@ func tokenThen(refusal string) transportFunc {
 // The marker itself, word for word.
 func TestRedactionTexts(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
-	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", ticket))
-	assert.Equal(t, "{AppKey:key AppSecret:[redacted] TTL:1h0m0s}", fmt.Sprintf("%+v", ticket))
-	assert.Equal(t, "hotelstays.TicketCredential{AppKey:\"key\", AppSecret:[redacted], TTL:3600000000000}", fmt.Sprintf("%#v", ticket))
+	request := hotelstays.TicketRequest{AppKey: ticket.AppKey, AppSecret: ticket.AppSecret, TTL: ticket.TTL}
+	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", request))
+	assert.Equal(t, "{AppKey:key AppSecret:[redacted] TTL:1h0m0s}", fmt.Sprintf("%+v", request))
+	assert.Equal(t, "hotelstays.TicketRequest{AppKey:\"key\", AppSecret:[redacted], TTL:3600000000000}", fmt.Sprintf("%#v", request))
 	assert.Equal(t, "{Token:[redacted]}", fmt.Sprintf("%+v", bearerToken(canaryToken)))
 
 	c, err := hotelstays.New("https://api.example.test/env", ticket)

@@ -25,10 +25,12 @@ const (
 )
 
 // Cache holds one token. Reading a fresh token takes an atomic load. The exported
-// fields are set before use; Store and TryLease are optional, and share the token under Key.
+// fields are set before use; Store and TryLease are optional, and share a token under the Key of its secret.
 type Cache struct {
+	// Secret returns what tokens are fetched with. Each fetch asks for it, and asks once more after a refusal.
+	Secret func(ctx context.Context) (types.Secret, error)
 	// Fetch gets a token. Lifetime 0: unknown.
-	Fetch func(ctx context.Context) (value types.Secret, lifetime time.Duration, err error)
+	Fetch func(ctx context.Context, secret types.Secret) (value types.Secret, lifetime time.Duration, err error)
 	// Renewable is false if Fetch returns the same token each time.
 	Renewable bool
 	// IsRefusal reports whether err of Fetch is final for this credential. Advise adds to such
@@ -37,12 +39,13 @@ type Cache struct {
 	Advise    func(err error, advice string) error
 	Store     Store
 	TryLease  TryLease
-	Key       string
+	Key       func(secret types.Secret) string
 	Log       *slog.Logger
 	// Redact removes the secret, and all others of the client, from a text.
 	Redact func(text string, secret types.Secret) string
 
 	fresh   atomic.Pointer[entry] // the current one, until its expiry window begins
+	secret  atomic.Pointer[types.Secret]
 	refused atomic.Pointer[entry] // the last token that a 401 refused
 
 	mu         sync.Mutex
@@ -93,6 +96,7 @@ type entry struct {
 	// The timer ends its time in Cache.fresh, because comparing times takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
 	token   types.Token // of unknown Expiry: used until the service refuses it
+	key     string      // in the store
 	expires time.Time   // zero: unknown
 }
 
@@ -159,7 +163,7 @@ func (c *Cache) start(ctx context.Context, renewed *entry) {
 		f.authorization, f.err = c.obtain(ctx, renewed)
 		if renewed != nil && f.err != nil {
 			c.Log.LogAttrs(ctx, slog.LevelWarn, "token renewal failed; the old token is still in use",
-				slog.String(transport.LogError, f.err.Error()))
+				slog.String(transport.LogError, c.Redact(f.err.Error(), renewed.token.Value)))
 		}
 	}()
 }
@@ -190,15 +194,48 @@ func (c *Cache) refusedCredential(now time.Time) error {
 	return c.Advise(c.refusal, "the next call tries again")
 }
 
-// obtain takes a token from the store, or fetches one.
+// LastSecret is what the last token was fetched with, or nil.
+func (c *Cache) LastSecret() *types.Secret { return c.secret.Load() }
+
+// secretTimeout bounds each call of Secret, because all callers wait for it.
+const secretTimeout = 20 * time.Second
+
+func (c *Cache) askSecret(ctx context.Context) (types.Secret, error) {
+	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
+	defer cancel()
+	secret, err := c.Secret(ctx)
+	if err == nil {
+		c.secret.Store(&secret)
+	}
+	return secret, err
+}
+
+// obtain returns a token. Where the service refused the secret, it may just have been replaced.
 func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authorization, err error) {
 	defer transport.Recovered(&err, c.Log, "fetching a token")
-	t, found, release := c.fromStore(ctx, renewed)
+	secret, err := c.askSecret(ctx)
+	if err != nil {
+		return transport.Authorization{}, err
+	}
+	authorization, err := c.obtainWith(ctx, secret, renewed)
+	if err == nil || !c.IsRefusal(err) {
+		return authorization, err
+	}
+	if next, askErr := c.askSecret(ctx); askErr == nil && !next.Equal(secret) {
+		return c.obtainWith(ctx, next, renewed)
+	}
+	return authorization, err
+}
+
+// obtainWith takes a token from the store, or fetches one.
+func (c *Cache) obtainWith(ctx context.Context, secret types.Secret, renewed *entry) (transport.Authorization, error) {
+	key := c.Key(secret)
+	t, found, release := c.fromStore(ctx, key, renewed)
 	defer release()
 	if found {
-		return c.use(t), nil
+		return c.use(t, key), nil
 	}
-	value, lifetime, err := c.Fetch(ctx)
+	value, lifetime, err := c.Fetch(ctx, secret)
 	if err != nil {
 		return transport.Authorization{}, err
 	}
@@ -208,14 +245,14 @@ func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authori
 		t.Expiry = time.Now().Add(lifetime)
 		attrs = append(attrs, slog.Duration("lifetime", lifetime))
 	}
-	authorization := c.use(t)
+	authorization := c.use(t, key)
 	c.Log.LogAttrs(ctx, slog.LevelInfo, "token fetched", attrs...)
-	_ = c.call(ctx, "Store", &t, func(ctx context.Context) error { return c.Store.Store(ctx, c.Key, t) })
+	_ = c.call(ctx, "Store", &t, func(ctx context.Context) error { return c.Store.Store(ctx, key, t) })
 	return authorization, nil
 }
 
-func (c *Cache) use(t types.Token) transport.Authorization {
-	e := &entry{token: t}
+func (c *Cache) use(t types.Token, key string) transport.Authorization {
+	e := &entry{token: t, key: key}
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,6 +303,6 @@ func (c *Cache) drop(ctx context.Context, refused transport.Authorization) (stay
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, c.Key, e.token) })
+	_ = c.call(ctx, "CompareAndDelete", &e.token, func(ctx context.Context) error { return c.Store.CompareAndDelete(ctx, e.key, e.token) })
 	return 0
 }

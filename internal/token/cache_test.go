@@ -66,9 +66,10 @@ func (s *service) revoke() { s.accepted.Clear() }
 // cache returns a cache of this service's tokens, as in a process of its own.
 func (s *service) cache(change ...func(*token.Cache)) *token.Cache {
 	c := &token.Cache{
-		Fetch:     s.fetch,
+		Secret:    func(context.Context) (types.Secret, error) { return types.NewSecret("secret"), nil },
+		Fetch:     func(ctx context.Context, _ types.Secret) (types.Secret, time.Duration, error) { return s.fetch(ctx) },
 		Renewable: true,
-		Key:       sharedKey,
+		Key:       func(types.Secret) string { return sharedKey },
 		IsRefusal: func(err error) bool { return errors.Is(err, errRefused) },
 		Advise:    func(err error, advice string) error { return fmt.Errorf("%w; %s", err, advice) },
 		Log:       slog.New(slog.DiscardHandler),
@@ -393,7 +394,7 @@ func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 		s := &service{lifetime: time.Hour, delay: 5 * time.Second}
 		var trace any
 		c := s.cache(func(c *token.Cache) {
-			c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
+			c.Fetch = func(ctx context.Context, _ types.Secret) (types.Secret, time.Duration, error) {
 				trace = ctx.Value(traceKey{})
 				value, lifetime, err := s.fetch(ctx)
 				return value, lifetime, errors.Join(err, ctx.Err())
@@ -422,7 +423,7 @@ func TestFetchThatDoesNotReturnIsAnError(t *testing.T) {
 			s := &service{lifetime: time.Hour}
 			ends := true
 			c := s.cache(func(c *token.Cache) {
-				c.Fetch = func(ctx context.Context) (types.Secret, time.Duration, error) {
+				c.Fetch = func(ctx context.Context, _ types.Secret) (types.Secret, time.Duration, error) {
 					if ends {
 						end()
 					}

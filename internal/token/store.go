@@ -37,17 +37,17 @@ const (
 
 // fromStore returns the shared token. If it finds none, the caller fetches one. The caller
 // must call release.
-func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t types.Token, found bool, release func()) {
+func (c *Cache) fromStore(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, release func()) {
 	release = func() {}
 	for start := time.Now(); ; time.Sleep(leasePause/2 + rand.N(leasePause)) {
-		t, found, err := c.load(ctx, renewed)
+		t, found, err := c.load(ctx, key, renewed)
 		if found || err != nil || c.TryLease == nil {
 			return t, found, release
 		}
-		leased, ok, err := c.tryLease(ctx, time.Since(start))
+		leased, ok, err := c.tryLease(ctx, key, time.Since(start))
 		switch {
 		case ok: // the last holder of the lease may have stored a token
-			t, found, _ = c.load(ctx, renewed)
+			t, found, _ = c.load(ctx, key, renewed)
 			return t, found, leased
 		case err != nil:
 			return types.Token{}, false, release
@@ -55,9 +55,9 @@ func (c *Cache) fromStore(ctx context.Context, renewed *entry) (t types.Token, f
 	}
 }
 
-func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release func(), ok bool, err error) {
+func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) (release func(), ok bool, err error) {
 	err = c.call(ctx, "TryLease", &types.Token{}, func(ctx context.Context) (err error) {
-		release, ok, err = c.TryLease(ctx, c.Key)
+		release, ok, err = c.TryLease(ctx, key)
 		if err == nil && !ok && waited > leaseTimeout {
 			err = errors.New("another process has been fetching for too long")
 		}
@@ -70,9 +70,9 @@ func (c *Cache) tryLease(ctx context.Context, waited time.Duration) (release fun
 }
 
 // load returns the shared token if it can replace renewed.
-func (c *Cache) load(ctx context.Context, renewed *entry) (t types.Token, found bool, err error) {
+func (c *Cache) load(ctx context.Context, key string, renewed *entry) (t types.Token, found bool, err error) {
 	err = c.call(ctx, "Load", &t, func(ctx context.Context) (err error) {
-		t, err = c.Store.Load(ctx, c.Key)
+		t, err = c.Store.Load(ctx, key)
 		return err
 	})
 	if err != nil || t.Value.IsZero() {

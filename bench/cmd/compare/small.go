@@ -131,9 +131,15 @@ func unequal(equal bool) error {
 }
 
 func readToken(b *testing.B) {
-	c := &token.Cache{Log: slog.New(slog.DiscardHandler), Fetch: func(context.Context) (types.Secret, time.Duration, error) {
-		return types.NewSecret("token"), time.Hour, nil
-	}}
+	secret := types.NewSecret("secret")
+	c := &token.Cache{
+		Secret: func(context.Context) (types.Secret, error) { return secret, nil },
+		Fetch: func(context.Context, types.Secret) (types.Secret, time.Duration, error) {
+			return types.NewSecret("token"), time.Hour, nil
+		},
+		Key: func(types.Secret) string { return "" },
+		Log: slog.New(slog.DiscardHandler),
+	}
 	ctx := context.Background()
 	if _, err := c.Authorization(ctx); err != nil {
 		b.Fatal(err)
