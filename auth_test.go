@@ -245,29 +245,31 @@ func TestTicketsThatDoNotLast(t *testing.T) {
 }
 
 func TestTokenStoreIsShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newMemoryStore()
-		w := newAuthWorld(t, time.Hour, hotelstays.WithTokenStore(store))
-		other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
-		both := func() {
-			for _, c := range []*hotelstays.Client{w.client, other} {
-				require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
-				synctest.Wait() // for a renewal
+	for ttl, life := range map[time.Duration]time.Duration{0: 24 * time.Hour, time.Hour: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMemoryStore()
+			w := newAuthWorld(t, ttl, hotelstays.WithTokenStore(store))
+			other := w.connect(t, w.cred, hotelstays.WithTokenStore(store))
+			both := func() {
+				for _, c := range []*hotelstays.Client{w.client, other} {
+					require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
+					synctest.Wait() // for a renewal
+				}
 			}
-		}
-		both()
-		assert.Equal(t, 1, w.Ledger().TicketsIssued())
-		time.Sleep(56 * time.Minute)
-		both()
-		assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first to renew renews for both")
-		w.RevokeTokens()
-		both()
-		assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
-		require.Len(t, store.held, 1)
-		for _, token := range store.held {
-			assert.WithinDuration(t, time.Now().Add(time.Hour), token.Expiry, time.Second)
-		}
-	})
+			both()
+			assert.Equal(t, 1, w.Ledger().TicketsIssued())
+			time.Sleep(life - 4*time.Minute)
+			both()
+			assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first to renew renews for both")
+			w.RevokeTokens()
+			both()
+			assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
+			require.Len(t, store.held, 1)
+			for _, token := range store.held {
+				assert.WithinDuration(t, time.Now().Add(life), token.Expiry, time.Second)
+			}
+		})
+	}
 }
 
 // Credentials share a token only if all their parts are equal, the secret too. A token that the caller
