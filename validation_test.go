@@ -450,7 +450,7 @@ func TestValidateCallbackURL(t *testing.T) {
 		"IPv4 inside IPv6": "[::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1] [::ffff:100.64.0.1] [::127.0.0.1] [::7f00:1] " +
 			"[64:ff9b::127.0.0.1] [64:ff9b::a00:1] [64:ff9b::6440:1] [64:ff9b::a9fe:a9fe] [64:ff9b::808:808] [64:ff9b:1::7f00:1] " +
 			"[2002:7f00:1::1] [2002:a00:1::1] [2002:c0a8:101::1] [2002:808:808::1] [2001::1] [2001:0:7f00:1::] [::ffff:0:127.0.0.1]",
-		"IPv6 with a zone": "[fe80::1%25eth0] [2a00:1450:4001:81b::200e%25eth0] [::1%25lo]",
+		"IPv6 with a zone": "[fe80::1%25eth0] [2a00:1450:4001:81b::200e%25eth0] [::1%25lo] [::ffff:8.8.8.8%25eth0]",
 		"no public name": "localhost LOCALHOST localhost. localhost:8443 app.localhost app.LocalHost. intranet intranet. hooks:8443 " +
 			"hooks.internal a.b.internal hooks.INTERNAL hooks.internal. printer.local a.b.Local printer.local.",
 		"characters of no host": "hooks<1>.example a,b.example hooks.example! $hooks.example",
