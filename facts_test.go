@@ -149,6 +149,17 @@ func TestAnswersThatProveAbsence(t *testing.T) {
 	}
 }
 
+// An empty list proves nothing in an answer that is only a part, or too large for what it says.
+func TestAnswerThatMayBeAPart(t *testing.T) {
+	for want, answer := range map[string]fixedAnswer{
+		"HTTP 206":                 {Status: 206, Body: `{"code":0,"data":{"orders":[]}}`},
+		"an answer of 65537 bytes": {Status: 200, Body: `{"code":0,"data":{"orders":[],"x":"` + strings.Repeat("x", 64<<10-37) + `"}}`},
+	} {
+		_, err := clientThrough(t, &answer).FindOrder(t.Context(), "ref-1")
+		assert.ErrorContains(t, err, want+" indicates further orders")
+	}
+}
+
 // 0 and 1 are open, whatever else the caller names.
 func TestStateOf(t *testing.T) {
 	none := hotelstays.OrderStates{}

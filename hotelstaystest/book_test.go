@@ -87,6 +87,47 @@ func TestOneOrderForAReferenceAndForAContent(t *testing.T) {
 	in.refused(bookPath, booking("second", ids[0], nil), 400, types.CodeDuplicateBooking, "first")
 }
 
+// Two bookings have the same content if hotel, stay, rooms and guests are the same, in any order of the guests.
+func TestSameContent(t *testing.T) {
+	_, u := open(t)
+	rooms := func(adults ...int) (list []object) {
+		for _, n := range adults {
+			list = append(list, object{"adultCount": n})
+		}
+		return list
+	}
+	guest := func(room int, name string) object {
+		return object{"roomIndex": room, "firstName": "Test", "lastName": name}
+	}
+	first, second := guest(1, "One"), guest(2, "Two")
+	both := object{"guests": []object{first, second}}
+	stay := func(more object) object { return with(object{"roomOccupancies": rooms(1, 1)}, more) }
+	in, ids := u.find(stay(nil))
+	in.must(bookPath, booking("first", ids[0], both))
+	for name, tc := range map[string]struct {
+		search, body object
+		offer        int
+		same         bool
+	}{
+		"guests in another order": {nil, object{"guests": []object{second, first}}, 0, true},
+		"another rate plan":       {nil, both, 1, true},
+		"another room":            {nil, both, len(ids) - 1, false},
+		"another guest":           {nil, object{"guests": []object{first, guest(2, "Three")}}, 0, false},
+		"a longer stay":           {object{"checkOut": "2030-12-27"}, both, 0, false},
+		"another day":             {object{"checkIn": "2030-12-25", "checkOut": "2030-12-27"}, both, 0, false},
+		"more adults":             {object{"roomOccupancies": rooms(1, 2)}, both, 0, false},
+		"another city":            {object{"destinationId": u.s.CityID(1)}, both, 0, false},
+	} {
+		in, ids := u.find(stay(tc.search))
+		body := booking(name, ids[tc.offer], tc.body)
+		if tc.same {
+			in.refused(bookPath, body, 200, types.CodeDuplicateBooking, "first")
+		} else {
+			in.must(bookPath, body)
+		}
+	}
+}
+
 func TestConcurrentBook(t *testing.T) {
 	s, u := open(t)
 	in, ids := u.find(nil)

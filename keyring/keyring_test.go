@@ -59,7 +59,10 @@ func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 		_, err = k.Open("place", changed)
 		assert.Error(t, err, "byte %d", i)
 	}
-	_, err = ring(t, newKey).Open("place", sealed)
+	other := ring(t, newKey)
+	_, err = other.Open("place", append([]byte{sealed[0] + 1}, sealed[1:]...))
+	assert.ErrorContains(t, err, "damaged", "another version has its key elsewhere")
+	_, err = other.Open("place", sealed)
 	assert.ErrorContains(t, err, "which is not in Keys")
 	assert.NotContains(t, err.Error(), oldKey.Reveal())
 	for i := range len(oldKey.Reveal()) - 3 {
