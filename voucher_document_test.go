@@ -128,6 +128,7 @@ func TestVerifyVoucher(t *testing.T) {
 	for _, document := range [][]byte{append(bytes.Clone(voucherDoc), '\n'), {}, nil, voucherOld} {
 		assert.ErrorIs(t, hotelstays.VerifyVoucher(document, v), hotelstays.ErrVoucherAltered, "%q", document)
 	}
+	assert.ErrorIs(t, hotelstays.VerifyVoucher(nil, voucherFor(nil, voucherLink)), hotelstays.ErrVoucherAltered, "signed, and empty")
 	digest := v.Signature.Digest
 	other := voucherFor(voucherDoc, voucherLink)
 	for _, digest := range []string{"", voucherDigest(voucherOld), strings.ToUpper(digest), digest[:63], digest + "0", " " + digest} {
@@ -460,6 +461,7 @@ func TestVoucherDocument(t *testing.T) {
 				http.ServeContent(part, r, "voucher.pdf", time.Time{}, document)
 				assert.Equal(t, http.StatusPartialContent, part.Code)
 				assert.Equal(t, "PDF", part.Body.String())
+				assertFiles(t, temp) // the system removes it with the process
 				require.NoError(t, document.Close())
 				_, err = document.Read(make([]byte, 1))
 				assert.ErrorIs(t, err, os.ErrClosed)

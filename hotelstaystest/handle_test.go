@@ -39,6 +39,10 @@ func TestRequestHeaders(t *testing.T) {
 	} {
 		u.header(tc.name, tc.value).refused(tc.path, "{}", 400, types.CodeParam, tc.msg)
 	}
+	twice := must(exchange(t, u.http, "POST", s.URL+destinationsPath, "{}", func(r *http.Request) {
+		r.Header["Authorization"], r.Header["Language"] = []string{"Bearer " + u.token}, []string{"en", "ar"}
+	}))
+	failIf(t, twice.code != types.CodeParam || !strings.Contains(twice.msg, "Language was sent twice"), "%s", twice.body)
 	all := u.header("Client-Request-Timestamp", "1700000000").header("IP", "2001:db8::1").header("Language", "zh-Hans-CN").
 		header("Market", "AE").header("User-Ref", "someone").header("Content-Type", "application/json; charset=utf-8")
 	all.must(destinationsPath, "{}")

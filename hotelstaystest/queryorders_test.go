@@ -54,8 +54,9 @@ func TestQueryOrdersFilters(t *testing.T) {
 		}
 		u.refused(queryPath, object{"bookingTimeWindow": object{"start": "yesterday"}}, 400, types.CodeParam, "bookingTimeWindow.start")
 		u.refused(queryPath, object{"statusList": []int{6}}, 400, types.CodeParam, "statusList[0]")
-		theirs := u.stranger().must(queryPath, object{"customerReferenceNos": []string{"ref0"}})
-		same(t, len(theirs.list("orders")), 0, "another account sees the order")
+		for _, filter := range []object{{}, {"customerReferenceNos": []string{"ref0"}}, {"supplierReferenceNos": []string{cancelled}}} {
+			same(t, len(u.stranger().must(queryPath, filter).list("orders")), 0, "another account sees the orders")
+		}
 	})
 }
 

@@ -110,7 +110,9 @@ func TestVoucherReferences(t *testing.T) {
 			u.refused(voucherPath, body, 404, types.CodeNotFound, "order not found")
 		}
 	}
-	u.stranger().refused(voucherPath, object{"customerReferenceNo": "a"}, 404, types.CodeNotFound, "order not found")
+	for name, reference := range map[string]string{"customer": "a", "platform": platform, "supplier": supplier} {
+		u.stranger().refused(voucherPath, object{name + "ReferenceNo": reference}, 404, types.CodeNotFound, "order not found")
+	}
 }
 
 // issued opens a server with a voucher.
