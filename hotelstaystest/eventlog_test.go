@@ -189,10 +189,10 @@ func TestMemoryOfADay(t *testing.T) {
 
 func TestLedgerKeepsNoSecrets(t *testing.T) {
 	s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: &receiver{}, Secret: "not-to-be-seen"}})
-	u.header("Trace-Id", "t").must(destinationsPath, "{}")
+	u.header("Trace-Id", "t").header("Cookie", "not-a-cookie").header("Proxy-Authorization", "not-a-proxy").must(destinationsPath, "{}")
 	u.bookWithCallback("ref", hook)
 	text := fmt.Sprintf("%+v %+v %+v", s.Ledger().Requests(""), s.Ledger().Orders(), s.Ledger().Webhooks())
-	for _, secret := range []string{u.token, s.AppSecret, s.WebhookSecret} {
+	for _, secret := range []string{u.token, s.AppSecret, s.WebhookSecret, "not-a-cookie", "not-a-proxy"} {
 		failIf(t, strings.Contains(text, secret), "the ledger shows %s", secret)
 	}
 	reqs := s.Ledger().Requests(types.OpDestinations)
