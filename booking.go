@@ -209,14 +209,20 @@ func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 //
 // Book is never sent twice unless the first attempt provably did nothing.
 func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
-	resp, err := invoke(ctx, c, OpBook, req, opts)
+	resp, err := c.book(ctx, req, opts...)
 	if err != nil {
 		return nil, err
 	}
-	if resp.Changes, err = checkOrder(resp.HotelOrder, req.Expect); err != nil {
-		return nil, err
-	}
 	return resp, nil
+}
+
+// book also returns the answer that a *ReferenceReusedError is about.
+func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
+	resp, err := invoke(ctx, c, OpBook, req, opts)
+	if err == nil {
+		resp.Changes, err = checkOrder(resp.HotelOrder, req.Expect)
+	}
+	return resp, err
 }
 
 // ReferenceReusedError reports that the order under the reference has other dates than

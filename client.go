@@ -253,5 +253,10 @@ func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
+// LogValue names the environment, and the account by the Fingerprint of its recoveries.
+func (c Client) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("base_url", c.baseURL), slog.String("account", c.fingerprint))
+}
+
 // Format writes String under every verb: some would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }

@@ -177,7 +177,7 @@ func (x *exchange) limitTime() {
 		x.cancel = func() {}
 		return
 	}
-	timeout := cmp.Or(x.set.Timeout, x.row.timeout)
+	timeout := cmp.Or(x.set.Timeout, x.op.Timeout())
 	if x.set.queued {
 		x.attemptTimeout, timeout = timeout, maxTokenWait
 	}

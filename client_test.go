@@ -173,6 +173,13 @@ func TestWith(t *testing.T) {
 	})
 }
 
+func TestClientInALog(t *testing.T) {
+	client := clientThrough(t, noSend{t})
+	buf := &bytes.Buffer{}
+	slog.New(slog.NewJSONHandler(buf, nil)).Info("made", "client", client)
+	assert.Contains(t, buf.String(), fmt.Sprintf(`"client":{"base_url":"http://127.0.0.1:1","account":%q}`, client.NewBookingRecovery(nil).Fingerprint))
+}
+
 // What clients share cannot differ between them.
 func TestOptionsThatDerivedClientsShare(t *testing.T) {
 	base := clientThrough(t, noSend{t})

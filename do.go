@@ -11,7 +11,6 @@ import (
 	"path"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 )
@@ -85,7 +84,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 
 // operation returns the operation with the path of r, if there is one, and the row of the call.
 func (r *DoRequest) operation() (Operation, *operation) {
-	row := operation{path: r.Path, timeout: 60 * time.Second, bookingFlow: true}
+	row := operation{path: r.Path, bookingFlow: true}
 	var known Operation
 	for op, documented := range operations {
 		if documented.path == r.Path {

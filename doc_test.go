@@ -18,7 +18,7 @@ func TestManualTimeLimitsAndRateLimits(t *testing.T) {
 	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)
 	for name, op := range operations {
-		line := fmt.Sprintf("//\t%-18s %3.0f s", name, op.timeout.Seconds())
+		line := fmt.Sprintf("//\t%-18s %3.0f s", name, name.Timeout().Seconds())
 		if limit := name.RateLimit(); limit > 0 {
 			line += fmt.Sprintf("   %3d a second", limit)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -116,13 +117,22 @@ func (e *TransportError) next() string {
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that this machine trusts the service's certificate"
 	case errors.Is(e.Err, ErrProxyAuth):
-		return "check the credentials of the proxy; it is safe to call again"
+		return "check the credentials of the proxy"
 	case errors.As(e.Err, &unresolved):
-		return "check the base URL; for a mocked host give the mocked http.Client to WithHTTPClient; it is safe to call again"
+		return "check the base URL; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
-		return "check the base URL and the way to it; it is safe to call again"
+		return "check the base URL and the way to it; " + safeAgain
 	}
-	return "it is safe to call again"
+	return safeAgain
+}
+
+const safeAgain = "it is safe to call again"
+
+func (e *TransportError) again() bool {
+	if token, ok := e.Err.(failure); ok && e.NoToken {
+		return token.again()
+	}
+	return errors.Is(e.Err, ratelimit.ErrPaused) || strings.HasSuffix(e.next(), safeAgain)
 }
 
 // Unwrap returns the cause, such as context.DeadlineExceeded, or ErrRateLimited if a 429 before
@@ -187,6 +197,8 @@ func (e *DecodeError) next() string {
 	}
 	return "report this with the request id"
 }
+
+func (*DecodeError) again() bool { return false }
 
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }

@@ -59,8 +59,10 @@ var conditions = []condition{
 	{err: ErrProxyAuth, status: http.StatusProxyAuthRequired,
 		next: "check the credentials of the proxy"},
 	{err: ErrUpstreamTimeout, status: http.StatusGatewayTimeout,
-		next: "try again later"},
+		next: tryLater},
 }
+
+const tryLater = "try again later"
 
 // APIError is a refusal or a failure that the service reported, or an HTTP status of something in
 // front of it. By errors.Is it matches one sentinel at most.
@@ -206,6 +208,10 @@ func (e *APIError) next() string {
 		return "use the base URL that the service answers at"
 	}
 	return "report the code with the request id if the message does not help"
+}
+
+func (e *APIError) again() bool {
+	return oneOf(e.kind(), KindRateLimited, KindUpstreamTimeout, KindServerError)
 }
 
 func (e *APIError) details() details {

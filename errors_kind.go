@@ -123,6 +123,22 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
+// Retryable reports whether the same call may be made again later, as the text of err says: the service
+// failed or was too busy, there was no answer, or there is no voucher yet. It is false after an unknown
+// outcome and after a refusal, and for an error that is not of this package. A Client has made its own
+// retries before.
+func Retryable(err error) bool {
+	if KindOf(err) == KindOutcomeUnknown {
+		return false
+	}
+	for _, err := range chain(err, unwrapped) {
+		if own, ok := err.(interface{ again() bool }); ok {
+			return own.again()
+		}
+	}
+	return false
+}
+
 // chain returns err and the errors below it, outermost first. below is unwrapped or causes.
 func chain(err error, below func(error) []error) (all []error) {
 	if err == nil {
@@ -313,6 +329,7 @@ type failure interface {
 	ownError
 	fact() string // without operation, ids and advice
 	next() string
+	again() bool // whether next says that the same call may be made again
 	advice(next string) string
 	// markUnknown makes the failure the cause of an unknown outcome: no refusal, and no own advice.
 	markUnknown()

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -566,9 +567,22 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 307, 0)},
 		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 418, 0)},
 	}
+	rows = append(rows, []struct {
+		kind hotelstays.ErrorKind
+		err  error
+	}{
+		{hotelstays.KindTransport, noAnswer(&tls.CertificateVerificationError{Err: cause})},
+		{hotelstays.KindProxyAuth, noAnswer(hotelstays.ErrProxyAuth)},
+		{hotelstays.KindTransport, noAnswer(&net.DNSError{Err: "no such host"})},
+		{hotelstays.KindUpstreamTimeout, api(hotelstays.OpHotelList, 504, 0)},
+		{hotelstays.KindServerError, noToken(api(hotelstays.OpTicket, 502, 0))},
+		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: cause, Detail: "HTTP 503; try again later"}},
+	}...)
+	retry := regexp.MustCompile(`safe to call again|call again when|try again later|wait, or send less|there is no document yet`)
 	typesSeen := map[string]bool{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
+		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
 	}
 	for _, name := range errorTypes(t) {

@@ -9,6 +9,8 @@ import (
 	"log"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -76,7 +78,7 @@ func ExampleOfferDiff_Within() {
 	fmt.Println(diff)
 	fmt.Println(diff.Within(hotelstays.Tolerance{}))
 	fmt.Println(diff.Within(hotelstays.Tolerance{
-		NetRisePercent: "2",
+		NetRisePercent: decimal.NewFromInt(2),
 		NetRise:        types.Money{Currency: "EUR", Amount: "5.00"}, // at most
 		Accept:         []types.OfferField{types.OfferBoard},
 	}))

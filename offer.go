@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -45,10 +47,10 @@ type Tolerance struct {
 	// NetRise is an amount in the currency of the offer. Zero or another currency accepts no rise. If
 	// it is not set, NetRisePercent alone is the limit.
 	NetRise types.Money
-	// NetRisePercent is an exact share of the net total that was seen, in percent, such as "2.5". Zero,
-	// a negative number or what is no number accepts no rise, and so does a net total of zero. Amounts
-	// in another currency than the net total's must not rise.
-	NetRisePercent json.Number
+	// NetRisePercent is an exact share of the net total that was seen, in percent: decimal.RequireFromString("2.5").
+	// Zero is not set: NetRise alone is the limit. A negative one accepts no rise, and neither does a net
+	// total of zero. Amounts in another currency than the net total's must not rise.
+	NetRisePercent decimal.Decimal
 	// Accept lists the parts that may change in any way.
 	Accept []types.OfferField
 }
@@ -143,14 +145,12 @@ func (d OfferDiff) Within(t Tolerance) bool {
 
 // limits returns the amounts that no rise may exceed. No rise is within an empty one.
 func (t Tolerance) limits(seenNet types.Money) []types.Money {
-	if t.NetRisePercent == "" {
+	if t.NetRisePercent.IsZero() {
 		return []types.Money{t.NetRise}
 	}
 	limits := make([]types.Money, 1, 2)
-	net, netErr := seenNet.Decimal()
-	percent, err := types.Money{Amount: t.NetRisePercent}.Decimal()
-	if netErr == nil && err == nil {
-		limits[0] = types.Money{Currency: seenNet.Currency, Amount: json.Number(net.Mul(percent).Shift(-2).String())}
+	if net, err := seenNet.Decimal(); err == nil {
+		limits[0] = types.NewMoney(seenNet.Currency, net.Mul(t.NetRisePercent).Shift(-2))
 	}
 	if t.NetRise.Amount != "" || t.NetRise.Currency != "" {
 		limits = append(limits, t.NetRise)
@@ -217,7 +217,7 @@ func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 			break
 		}
 		if is.GreaterThan(was) {
-			change.rises = append(change.rises, types.Money{Currency: currency, Amount: json.Number(is.Sub(was).String())})
+			change.rises = append(change.rises, types.NewMoney(currency, is.Sub(was)))
 		}
 	}
 	d.Changes = append(d.Changes, change)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -218,7 +219,7 @@ func TestRiseInPercent(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		change  func(seen, now *types.RoomRatePkg)
-		percent json.Number
+		percent string
 		amount  types.Money
 		want    bool
 	}{
@@ -227,8 +228,8 @@ func TestRiseInPercent(t *testing.T) {
 		{"zero percent", rise("120.51"), "0", types.Money{}, false},
 		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
 		{"negative percent, fallen", rise("120.49"), "-5", types.Money{}, true},
-		{"no number", rise("120.51"), "2,5", types.Money{}, false},
-		{"more digits than any percentage", rise("120.51"), "1e65", types.Money{}, false},
+		{"more digits than any percentage", rise("120.51"), "1e99", types.Money{}, false},
+		{"no percent, within the amount", rise("121.50"), "0", *usd("1"), true},
 		{"from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
 		{"from no net total", net(&types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
 		{"to another currency", net(usd("120.50"), &types.Money{Currency: "KWD", Amount: "120.51"}), "50", types.Money{}, false},
@@ -246,13 +247,13 @@ func TestRiseInPercent(t *testing.T) {
 	} {
 		seen, now := seenOffer(), seenOffer()
 		tc.change(seen, now)
-		tolerance := hotelstays.Tolerance{NetRise: tc.amount, NetRisePercent: tc.percent,
+		tolerance := hotelstays.Tolerance{NetRise: tc.amount, NetRisePercent: decimal.RequireFromString(tc.percent),
 			Accept: []types.OfferField{types.OfferCurrency}}
 		assert.Equal(t, tc.want, hotelstays.CompareOffer(seen, now).Within(tolerance), tc.name)
 	}
 	order := &types.Order{CheckIn: checkIn, CheckOut: checkOut, NetRate: *usd("123.51")}
-	assert.True(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.5"}))
-	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: "2.49"}))
+	assert.True(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.5")}))
+	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
 }
 
 // The JSON has no amounts to compute with: a decoded diff accepts no change of one.

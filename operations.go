@@ -2,11 +2,7 @@
 
 package hotelstays
 
-import (
-	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
-)
+import "github.com/hotelstays/hotelstays-go/types"
 
 // Operation names an operation of the API in errors, logs, rate limits and observers.
 type Operation = types.Operation
@@ -47,8 +43,6 @@ const (
 // operation is what differs between operations.
 type operation struct {
 	path string
-	// timeout bounds a call whose ctx has no deadline.
-	timeout time.Duration
 	// noAuth: the operation fetches a token and sends none. Its answers are secret.
 	noAuth bool
 	// bare: the answer may come without an envelope.
@@ -67,18 +61,18 @@ type operation struct {
 }
 
 var operations = map[Operation]*operation{
-	OpTicket:            {path: "/api/auth/ticket", timeout: 20 * time.Second, noAuth: true},
-	OpOAuthToken:        {path: "/api/v1/oauth/token", timeout: 20 * time.Second, noAuth: true, bare: true},
-	OpDestinations:      {path: "/api/search/destinations", timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelIDList:       {path: "/api/search/hotelIdList", timeout: 60 * time.Second, lenient: true, internStrings: true},
-	OpHotelList:         {path: "/api/search/hotelList", timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", timeout: 60 * time.Second, bookingFlow: true, lenient: true, internStrings: true},
-	OpCheckAvail:        {path: "/api/search/checkAvail", timeout: 60 * time.Second, bookingFlow: true, internStrings: true},
-	OpBook:              {path: "/api/trade/book", timeout: 120 * time.Second, bookingFlow: true, mutates: true, lenient: true},
-	OpQueryOrders:       {path: "/api/trade/queryOrders", timeout: 30 * time.Second, lenient: true},
-	OpOrderVoucher:      {path: "/api/trade/orderVoucher", timeout: 60 * time.Second},
-	OpCancel: {path: "/api/trade/cancel", timeout: 120 * time.Second, bookingFlow: true, noData: true,
+	OpTicket:            {path: "/api/auth/ticket", noAuth: true},
+	OpOAuthToken:        {path: "/api/v1/oauth/token", noAuth: true, bare: true},
+	OpDestinations:      {path: "/api/search/destinations", lenient: true, internStrings: true},
+	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", lenient: true, internStrings: true},
+	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", lenient: true, internStrings: true},
+	OpHotelIDList:       {path: "/api/search/hotelIdList", lenient: true, internStrings: true},
+	OpHotelList:         {path: "/api/search/hotelList", bookingFlow: true, lenient: true, internStrings: true},
+	OpHotelRates:        {path: "/api/search/hotelRates", bookingFlow: true, lenient: true, internStrings: true},
+	OpCheckAvail:        {path: "/api/search/checkAvail", bookingFlow: true, internStrings: true},
+	OpBook:              {path: "/api/trade/book", bookingFlow: true, mutates: true, lenient: true},
+	OpQueryOrders:       {path: "/api/trade/queryOrders", lenient: true},
+	OpOrderVoucher:      {path: "/api/trade/orderVoucher"},
+	OpCancel: {path: "/api/trade/cancel", bookingFlow: true, noData: true,
 		mutates: true, lenient: true},
 }

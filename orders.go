@@ -174,12 +174,13 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 }
 
 // readOrder returns the order under a reference, or nil if a complete answer has none.
-func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, error) {
+func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption) (*types.Order, ResponseMeta, error) {
 	resp, err := c.QueryOrders(ctx, &QueryOrdersRequest{CustomerReferenceNos: []string{reference}}, opt)
 	if err != nil {
-		return nil, err
+		return nil, ResponseMeta{}, err
 	}
-	return pickOrder(resp, reference)
+	order, err := pickOrder(resp, reference)
+	return order, resp.Meta, err
 }
 
 // FindOrder calls QueryOrders once and returns the order under a reference. A complete answer without
@@ -189,7 +190,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
-	order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
+	order, _, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
 	if err == nil && order == nil {
 		err = &OrderNotFoundError{CustomerReferenceNo: customerReferenceNo}
 	}
@@ -297,7 +298,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (seen *types.Order, err error) {
 		start := time.Now()
 		err = await(ctx, set.Wakeup, func() (done bool, err error) {
-			order, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
+			order, _, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
 			switch {
 			case err != nil:
 				return false, err

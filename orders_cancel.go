@@ -102,7 +102,7 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 		return nil, err
 	}
 	states := set.over(&c.defaults).ServiceFacts.OrderStates
-	order, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
+	order, _, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
 	if several, ok := errors.AsType[*AmbiguousReferenceError](readErr); ok {
 		order, readErr = several.bySupplier(req.SupplierReferenceNo)
 	}

@@ -43,6 +43,9 @@ type BookingOutcome struct {
 	Err error
 	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
+	// Meta is of the answer that decided State: of Book, or of the poll that found the order or none. It is
+	// zero where no answer of this call decided it.
+	Meta ResponseMeta
 }
 
 // NewBookingRecovery returns the recovery of a Book with the same request and options. Stored before
@@ -89,15 +92,10 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	if err := run.save(ctx); err != nil {
 		return nil, fmt.Errorf("hotelstays: BookAndRecover: nothing was sent, because the recovery was not saved: %w", err)
 	}
-	resp, err := run.client.Book(ctx, req, run.set.to(OpBook))
+	resp, err := run.client.book(ctx, req, run.set.to(OpBook))
 	run.recovery.ended(time.Now())
-
-	var reused *ReferenceReusedError
-	switch {
-	case err == nil:
-		return run.recovery.found(resp.HotelOrder)
-	case errors.As(err, &reused):
-		return run.recovery.found(reused.Order)
+	if resp != nil {
+		return run.recovery.found(resp.HotelOrder, resp.Meta)
 	}
 	unknown, refusal := run.recovery.doubt(err)
 	if unknown == nil {
@@ -239,22 +237,22 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	last := !start.Before(r.EndedAt.Add(recoveryEnd))
 	switch {
 	case outcome.State != BookingOpen:
-	case absent && (last || run.refused && r.Polls == 1):
-		outcome.State = BookingAbsent
+	case absent != nil && (last || run.refused && r.Polls == 1):
+		outcome.State, outcome.Meta = BookingAbsent, *absent
 	case last:
 		outcome.State = BookingUnverified
 	}
 	return outcome, run.saveAfter(ctx, outcome)
 }
 
-// poll polls once. absent reports whether the answer proves that there is no order.
-func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent bool, err error) {
+// poll polls once. absent is of the answer if that proves that there is no order.
+func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent *ResponseMeta, err error) {
 	c, r := run.client, run.recovery
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
 	start := time.Now()
-	order, err := c.readOrder(ctx, r.CustomerReferenceNo, run.pollOption())
+	order, meta, err := c.readOrder(ctx, r.CustomerReferenceNo, run.pollOption())
 	if ctx.Err() != nil && err != nil {
-		return outcome, false, r.interrupted(ctx.Err())
+		return outcome, nil, r.interrupted(ctx.Err())
 	}
 	r.polled(start)
 	switch {
@@ -265,17 +263,17 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrAmbiguousReference) {
 			outcome.State = BookingUnverified // the next poll would end alike
 		}
-		return outcome, false, nil
+		return outcome, nil, nil
 	case order == nil:
-		return outcome, true, nil
+		return outcome, &meta, nil
 	}
-	outcome, err = r.found(order)
-	return outcome, false, err
+	outcome, err = r.found(order, meta)
+	return outcome, nil, err
 }
 
-func (r *BookingRecovery) found(order *types.Order) (*BookingOutcome, error) {
+func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*BookingOutcome, error) {
 	changes, err := checkOrder(order, r.Expect)
-	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r}, err
+	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r, Meta: meta}, err
 }
 
 // pollOption returns the market and user of the booking, a timeout that ends a poll before the next one,

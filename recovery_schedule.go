@@ -19,7 +19,9 @@ type BookingRecovery struct {
 	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. If it is zero, the schedule starts with the first poll.
+	// EndedAt is when Book ended. If it is zero, the schedule starts with the first poll: begin it in
+	// another process when Book has certainly ended, OpBook.Timeout() after this was stored, or after the
+	// limit that the call had.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // scheduled poll times that are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`

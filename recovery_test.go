@@ -214,6 +214,9 @@ func TestRecoverySchedule(t *testing.T) {
 			ended := w.bookEnded(t)
 			assert.Equal(t, tc.ends, time.Since(ended).Seconds())
 			assert.Equal(t, tc.state, outcome.State)
+			polls := w.Ledger().Requests(hotelstays.OpQueryOrders)
+			deciding := map[bool]string{true: "", false: polls[len(polls)-1].Header.Get("Request-Id")}
+			assert.Equal(t, deciding[tc.state == hotelstays.BookingUnverified], outcome.Meta.RequestID)
 			assert.True(t, ended.Equal(outcome.Recovery.EndedAt))
 			orders := w.Ledger().OrdersFor("ref-1")
 			if tc.state == hotelstays.BookingFound {
@@ -884,6 +887,10 @@ func TestReferenceReused(t *testing.T) {
 						fields = append(fields, string(change.Field))
 					}
 					assert.Equal(t, tc.changes, strings.Join(fields, " "))
+				}
+				decided := map[bool]hotelstays.Operation{true: hotelstays.OpBook, false: hotelstays.OpQueryOrders}[how == "BookAndRecover"]
+				if requests := w.Ledger().Requests(decided); outcome != nil && how != "Book" {
+					assert.Equal(t, requests[len(requests)-1].Header.Get("Request-Id"), outcome.Meta.RequestID)
 				}
 				assert.Len(t, w.Ledger().Orders(), 1)
 				if tc.what == "" {

@@ -142,6 +142,10 @@ func (e *VoucherError) Error() string {
 // Unwrap returns Err.
 func (e *VoucherError) Unwrap() error { return e.Err }
 
+func (e *VoucherError) again() bool {
+	return errors.Is(e.Err, ErrVoucherNotReady) || strings.HasSuffix(e.Detail, tryLater)
+}
+
 func (e *VoucherError) kind() ErrorKind {
 	if kind := KindOf(e.Err); kind == KindVoucherNotReady || kind == KindNoVoucher {
 		return kind

@@ -104,7 +104,7 @@ func documentRefused(v *types.Voucher, status int) error {
 	next := ""
 	switch {
 	case status >= http.StatusInternalServerError:
-		next = "; try again later"
+		next = "; " + tryLater
 	case isRedirect(status):
 		next = "; at most three redirects are followed, and none without a digest"
 	}

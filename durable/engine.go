@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	defaultBookTimeout  = 2 * time.Minute
 	defaultMaxWorkers   = 10
 	defaultPollInterval = time.Second
 
@@ -84,7 +83,7 @@ type Options[Tx any] struct {
 	// decrypt.
 	Keys []types.Secret
 	// BookTimeout bounds Book and Send, with their wait for the rate limit. Any positive duration
-	// is allowed. Default: 2 minutes.
+	// is allowed. Default: hotelstays.OpBook.Timeout(), two minutes.
 	//
 	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
 	// booking of a process that died in Send waits as long for the first poll.
@@ -139,7 +138,7 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
-	opts.BookTimeout = cmp.Or(opts.BookTimeout, defaultBookTimeout)
+	opts.BookTimeout = cmp.Or(opts.BookTimeout, hotelstays.OpBook.Timeout())
 	opts.MaxWorkers = cmp.Or(opts.MaxWorkers, defaultMaxWorkers)
 	opts.PollInterval = cmp.Or(opts.PollInterval, defaultPollInterval)
 	if opts.Logger == nil {

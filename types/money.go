@@ -40,6 +40,15 @@ type Money struct {
 	Amount json.Number `json:"amount,omitempty"`
 }
 
+// NewMoney returns an amount with the digits of d: 120.50 stays "120.50". Decimal refuses it where d has an
+// exponent beyond 64.
+func NewMoney(currency string, d decimal.Decimal) Money {
+	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent { // its digits could fill the memory
+		return Money{Currency: currency, Amount: json.Number(fmt.Sprintf("%se%d", d.Coefficient(), d.Exponent()))}
+	}
+	return Money{Currency: currency, Amount: json.Number(d.StringFixed(-min(d.Exponent(), 0)))}
+}
+
 // Decimal returns the amount for exact arithmetic. An amount that is empty, malformed or
 // longer than 256 characters is ErrAmount, never 0.
 func (m Money) Decimal() (decimal.Decimal, error) {
@@ -66,10 +75,7 @@ func (m Money) Add(n Money) (Money, error) {
 	if err != nil {
 		return Money{}, err
 	}
-	sum := a.Add(b)
-	// The sum has as many decimals as the longer amount: 1.50 + 1.50 is 3.00.
-	places := -min(a.Exponent(), b.Exponent(), 0)
-	return Money{Currency: m.Currency, Amount: json.Number(sum.StringFixed(places))}, nil
+	return NewMoney(m.Currency, a.Add(b)), nil // with the decimals of the longer amount: 1.50 + 1.50 is 3.00
 }
 
 // Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than

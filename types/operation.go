@@ -40,6 +40,20 @@ func (op Operation) RateLimit() int {
 	return 0
 }
 
+// Timeout returns how long a call of op may take without WithTimeout and without a deadline of ctx. After
+// this time a Book has certainly ended. An operation without a method has a minute.
+func (op Operation) Timeout() time.Duration {
+	switch op {
+	case OpTicket, OpOAuthToken:
+		return 20 * time.Second
+	case OpQueryOrders:
+		return 30 * time.Second
+	case OpBook, OpCancel:
+		return 2 * time.Minute
+	}
+	return time.Minute
+}
+
 // PermitResult is what an answer proves about its request to a rate limiter. It is zero without an
 // answer.
 type PermitResult struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,6 +56,16 @@ func TestMoneyArithmetic(t *testing.T) {
 	less, err := eur("9.99").Cmp(eur("10"))
 	require.NoError(t, err)
 	assert.Equal(t, -1, less)
+}
+
+func TestNewMoney(t *testing.T) {
+	for _, amount := range []string{"120.50", "0", "-0.001", "500", "12345678901234567890.123"} {
+		made := NewMoney("EUR", decimal.RequireFromString(amount))
+		assert.Equal(t, amount+" EUR", made.String())
+	}
+	assert.Equal(t, "120000 JPY", NewMoney("JPY", decimal.New(12, 4)).String())
+	_, err := NewMoney("EUR", decimal.New(1, 1<<30)).Decimal()
+	assert.ErrorIs(t, err, ErrAmount, "its digits would fill the memory")
 }
 
 func TestMoneyEqual(t *testing.T) {
