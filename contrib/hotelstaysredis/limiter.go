@@ -63,8 +63,8 @@ const (
 // RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and all times
 // are those of Redis's clock. A slot is free one window after its request arrived, which is
 // calculated from the answer, and at once if the request never left. Processes wait in one
-// queue, each with an equal number of places. Inside a process, accounts take turns and priorities count, as
-// in the limiter of hotelstays.NewRateLimiter.
+// queue, each with an equal number of places, and priorities count over all processes. Inside a process, accounts
+// take turns, as in the limiter of hotelstays.NewRateLimiter.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its
 // permits are done and its pauses are over, or when the client is closed. If Redis is

@@ -72,7 +72,8 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{pending: make(map[int64]*permit), transit: ratelimit.Transit{Window: window, Margin: r.opts.Margin}}}
-	for _, part := range []string{"memory", "slots:" + name, "line:" + name, "alive:" + name, "turn:" + name + ":" + r.id} {
+	for _, part := range []string{"memory", "slots:" + name, "alive:" + name, "turn:" + name + ":" + r.id,
+		"line:1:" + name, "line:0:" + name, "line:-1:" + name} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)
 	}
 	l.timer = time.AfterFunc(time.Hour, func() {
@@ -251,7 +252,7 @@ func (l *line) begin(now time.Time) turn {
 	l.turns++
 	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
 	if !now.Before(l.paused) {
-		t.want = l.waiters.Len()
+		t.want = l.waiters.Waiting()
 	}
 	if l.outage.err != nil && l.limiter.fallback != nil {
 		// Others may continue alone until they find Redis again.
@@ -296,7 +297,7 @@ func (l *line) turnFailed(t turn, err error) {
 	if l.outage.err == nil && l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // what the fleet has just sent still counts
 	}
-	if l.outage.err == nil || t.want > 0 { // a later turn returns what may have been granted
+	if l.outage.err == nil || t.want != [3]int{} { // a later turn returns what may have been granted
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
 	}
 	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)

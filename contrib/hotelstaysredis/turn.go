@@ -23,7 +23,7 @@ type turn struct {
 	report
 	number int64 // Redis ignores a turn that arrives after a later one
 	began  time.Time
-	want   int           // callers that wait
+	want   [3]int        // callers that wait, by priority
 	first  int64         // number of the first permit to be granted
 	rest   time.Duration // nobody is granted anything for so long
 }
@@ -45,7 +45,7 @@ func (l *line) exchange(t turn) (reply, error) {
 	n, err := runScript(ctx, l.limiter.client, turnScript, (*redis.Cmd).Int64Slice, l.keys,
 		l.limiter.id, l.name, t.number, l.limit,
 		window.Microseconds(), (opts.Lease + l.window()).Microseconds(),
-		t.want, t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
+		fmt.Sprint(t.want), t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
 		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.renewed))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):

@@ -3,19 +3,22 @@
 -- this server's, in microseconds.
 --
 -- memory  hash: run, the run of the server that wrote it; since, when it was created; last,
---         the time of the last turn; and a field for each rate limit that has slots.
+--         the time of the last turn; a field for each rate limit that has slots; and for each of its lines,
+--         how many tickets of other lines were served while one of its own waited.
 -- slots   sorted set: permit -> when its slot is free again: a window after its request
 --         arrived, as far as the process knows, or at the end of its lease. Also
 --         rest -> minus the time before which nothing is granted, which is always there,
 --         so that evicted slots are noticed; and refused -> minus the time of the last 429.
--- line    list: the process's name, once for each ticket. First come, first served.
+-- lines   three lists, one for each priority, the most urgent one first: a process's name, once for each
+--         ticket. First come, first served.
 -- alive   sorted set: process in line -> when its tickets expire.
 -- turn    string: the number of the process's last turn.
 --
 -- The memory is valid for one run of the server: one that restarts from its disk, or was a
 -- replica, may lack the last moments. A last turn in the future means that the clock was
 -- set back, and that all stored times are wrong.
-local memory, slots, line, alive, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local memory, slots, alive, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lines = {KEYS[5], KEYS[6], KEYS[7]}
 
 local me = ARGV[1]
 local name = ARGV[2]           -- of the rate limit
@@ -23,7 +26,8 @@ local number = tonumber(ARGV[3])       -- of this turn
 local limit = tonumber(ARGV[4])
 local window = tonumber(ARGV[5])       -- the service's second
 local lease = tonumber(ARGV[6])        -- how long a permit is kept without a renewal
-local want = tonumber(ARGV[7])         -- callers that wait in the process
+local want = {}                        -- callers that wait in the process, by priority
+for callers in string.gmatch(ARGV[7], '%d+') do table.insert(want, tonumber(callers)) end
 local first = tonumber(ARGV[8])        -- number of the first permit to grant
 local pause = tonumber(ARGV[9])        -- grant nothing for this long
 local initial_rest = tonumber(ARGV[10]) -- grant nothing for this long after the memory was created
@@ -61,7 +65,7 @@ if run ~= this or tonumber(last) > now + window then -- clocks jitter by less
 end
 redis.call('HSET', memory, 'last', text(now), name, 1)
 if not used then
-	redis.call('DEL', slots, line, alive)
+	redis.call('DEL', slots, alive, unpack(lines))
 end
 
 -- The rest. The first one begins when the memory is created. If slots are gone and the
@@ -98,18 +102,61 @@ redis.call('ZREMRANGEBYSCORE', slots, '(0', text(now))
 -- The line, without the processes that did not come.
 redis.call('ZREM', alive, me)
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', alive, '-inf', text(now))) do
-	redis.call('LREM', line, 0, gone)
+	for _, line in ipairs(lines) do redis.call('LREM', line, 0, gone) end
 	redis.call('ZREM', alive, gone)
 end
 -- All processes in line together may have about as many tickets as there are slots. So each
 -- gets its share when many slots are freed at once, and the line stays short.
 local max_tickets = math.ceil(limit / (redis.call('ZCARD', alive) + 1))
-local mine = redis.call('LPOS', line, me, 'COUNT', 0)
-local excess = #mine - math.min(want, max_tickets)
-if excess > 0 then
-	redis.call('LREM', line, -excess, me) -- the last ones
-	mine = redis.call('LPOS', line, me, 'COUNT', 0)
+
+-- tickets returns how many tickets the process has in a line.
+local function tickets(line) return #redis.call('LPOS', line, me, 'COUNT', 0) end
+
+-- keep returns tickets that the process no longer needs, the last ones, or adds some where it may.
+local function keep(add)
+	local left = max_tickets
+	for lane, line in ipairs(lines) do
+		local mine = tickets(line)
+		local share = math.min(want[lane], left)
+		if mine > share then
+			redis.call('LREM', line, share - mine, me)
+			mine = share
+		end
+		for _ = mine + 1, add and share or mine do
+			redis.call('RPUSH', line, me)
+			mine = mine + 1
+		end
+		left = left - mine
+	end
+	return max_tickets - left
 end
+
+-- passed is how often a line was passed over while one of its tickets waited.
+local passed = {}
+for lane = 1, 3 do
+	passed[lane] = tonumber(redis.call('HGET', memory, name .. ':' .. lane)) or 0
+end
+
+-- queue returns the lanes and owners of all tickets in the order in which they are served: one line after the
+-- other, but each line gets every tenth slot.
+local function queue()
+	local order, first = {}, {}
+	for lane = 3, 1, -1 do
+		local head = passed[lane] >= 9 and redis.call('LINDEX', lines[lane], 0)
+		if head then
+			table.insert(order, {lane, head})
+			first[lane] = true
+		end
+	end
+	for lane, line in ipairs(lines) do
+		for _, owner in ipairs(redis.call('LRANGE', line, first[lane] and 1 or 0, -1)) do
+			table.insert(order, {lane, owner})
+		end
+	end
+	return order
+end
+
+keep(false)
 
 -- Grants: the tickets in front, and the slots that nobody in line needs.
 local free = limit - taken()
@@ -121,33 +168,47 @@ if redis.call('ZSCORE', slots, permit(text(first))) then
 		granted = granted + 1
 	end
 elseif rest_until <= now and free > 0 then
-	for _, rank in ipairs(mine) do
-		if rank < free then
+	local order = queue()
+	local waiting = 0 - #order
+	for _, callers in ipairs(want) do waiting = waiting + callers end
+	for rank, ticket in ipairs(order) do
+		local lane, owner = ticket[1], ticket[2]
+		if owner ~= me then
+			waiting = waiting + 1
+		elseif rank <= free then
+			redis.call('LREM', lines[lane], 1, me) -- the first one
 			granted = granted + 1
+			for other, line in ipairs(lines) do
+				passed[other] = other ~= lane and redis.call('LLEN', line) > 0 and passed[other] + 1 or 0
+			end
 		end
 	end
-	local spare = free - redis.call('LLEN', line)
-	if granted > 0 then
-		redis.call('LREM', line, granted, me) -- the first ones
-	end
-	granted = granted + math.max(0, math.min(spare, want - #mine))
+	granted = granted + math.max(0, math.min(free - #order, waiting))
 	for i = 0, granted - 1 do
 		redis.call('ZADD', slots, text(now + lease), permit(text(first + i)))
+	end
+	for lane = 1, 3 do
+		redis.call('HSET', memory, name .. ':' .. lane, passed[lane])
 	end
 end
 
 -- New tickets for the callers that still wait.
-local tickets = #redis.call('LPOS', line, me, 'COUNT', 0)
-for _ = tickets + 1, math.min(want - granted, max_tickets) do
-	redis.call('RPUSH', line, me)
-	tickets = tickets + 1
+local served = granted
+for lane = 1, 3 do
+	local callers = math.min(served, want[lane])
+	want[lane], served = want[lane] - callers, served - callers
 end
+local waiting = keep(true)
 
 -- When the first ticket can be served.
 local wait = 0
-if tickets > 0 then
+if waiting > 0 then
 	free = limit - taken()
-	local needed = redis.call('LPOS', line, me) - free -- slots that must be freed before its own
+	local needed = 0 - free -- slots that must be freed before its own
+	for _, ticket in ipairs(queue()) do
+		if ticket[2] == me then break end
+		needed = needed + 1
+	end
 	local at = now
 	if needed >= 0 then
 		at = tonumber(redis.call('ZRANGEBYSCORE', slots, '(0', '+inf', 'WITHSCORES', 'LIMIT', needed, 1)[2]) or now + window
@@ -159,4 +220,4 @@ if tickets > 0 then
 	wait = math.max(wait, soonest)
 	redis.call('ZADD', alive, text(now + wait + grace), me)
 end
-return {granted, tickets, max_tickets, math.ceil(wait), math.ceil(refused)}
+return {granted, waiting, max_tickets, math.ceil(wait), math.ceil(refused)}

@@ -113,7 +113,7 @@ func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.line(key)
 		l.mu.Lock()
-		next := turn{number: l.turns + 1, want: limit, first: l.next}
+		next := turn{number: l.turns + 1, want: [3]int{1: limit}, first: l.next}
 		l.mu.Unlock()
 		lost, err := l.exchange(next)
 		require.NoError(t, err)

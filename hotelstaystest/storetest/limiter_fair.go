@@ -13,8 +13,8 @@ import (
 )
 
 // TestFairRateLimiter tests that the accounts that wait for a budget take turns, and that calls of higher
-// priority go first. A RateLimiter may do without, which TestRateLimiter does not notice. All callers of a
-// case are of one process.
+// priority go first, in one process and in several. A RateLimiter may do without, which TestRateLimiter does
+// not notice.
 func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
 	t.Helper()
 	runAll(t, start, opts, fairPromises, rest)
@@ -42,8 +42,17 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets callers wait, and then one more. The last one must be among the first n that are served.
+// lastServedAmong lets callers wait, and then one more, of the same process or another one. The last one must be
+// among the first n that are served.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
+	c.Helper()
+	for _, l := range c.both {
+		lastOfServedAmong(c, l, n, others, other, last)
+		time.Sleep(2 * window)
+	}
+}
+
+func lastOfServedAmong(c *limiterCase, l hotelstays.RateLimiter, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	permits := acquireAll(c, c.a, limited)
 	var wg sync.WaitGroup
@@ -51,20 +60,20 @@ func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateL
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()
 	var before atomic.Int32
-	wait := func(req hotelstays.RateLimitRequest, served func()) {
+	wait := func(l hotelstays.RateLimiter, req hotelstays.RateLimitRequest, served func()) {
 		wg.Go(func() {
-			if permit, err := c.a.Acquire(ctx, req); err == nil {
+			if permit, err := l.Acquire(ctx, req); err == nil {
 				served()
 				send(permit)
 			}
 		})
 	}
 	for range others {
-		wait(other, func() { before.Add(1) })
+		wait(c.a, other, func() { before.Add(1) })
 	}
 	time.Sleep(window / 4) // until they wait
 	served := make(chan int32, 1)
-	wait(last, func() { served <- before.Load() })
+	wait(l, last, func() { served <- before.Load() })
 	time.Sleep(window / 4)
 	giveBack(permits...)
 	select {

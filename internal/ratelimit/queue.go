@@ -20,13 +20,13 @@ const atLeast = 10
 // A caller waits with a value, such as a channel.
 type Queue[V any] struct {
 	lanes [3]lane
-	len   int
 }
 
 type lane struct {
 	accounts map[string]*account
 	turns    list.List // of *account; the account in front is served
-	passed   int       // slots that went to other lanes while callers of this lane waited
+	callers  int
+	passed   int // slots that went to other lanes while callers of this lane waited
 }
 
 type account struct {
@@ -45,7 +45,15 @@ type Place struct {
 }
 
 // Len returns how many callers wait.
-func (q *Queue[V]) Len() int { return q.len }
+func (q *Queue[V]) Len() int { return q.lanes[0].callers + q.lanes[1].callers + q.lanes[2].callers }
+
+// Waiting returns how many callers wait in each lane, the most urgent lane first.
+func (q *Queue[V]) Waiting() (callers [3]int) {
+	for i := range q.lanes {
+		callers[i] = q.lanes[i].callers
+	}
+	return callers
+}
 
 // Push adds a caller.
 func (q *Queue[V]) Push(c Caller, v V) Place {
@@ -60,7 +68,7 @@ func (q *Queue[V]) Push(c Caller, v V) Place {
 		l.accounts[c.Account] = a
 	}
 	a.weight = max(c.Weight, 1)
-	q.len++
+	l.callers++
 	return Place{l, a, a.callers.PushBack(v)}
 }
 
@@ -99,7 +107,7 @@ func (q *Queue[V]) next() *lane {
 
 // Remove removes a caller that waits.
 func (q *Queue[V]) Remove(p Place) {
-	q.len--
+	p.lane.callers--
 	p.account.callers.Remove(p.caller)
 	if p.account.callers.Len() == 0 {
 		p.lane.turns.Remove(p.account.turn)
