@@ -5,6 +5,7 @@ package hotelstays
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -207,12 +208,39 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return c, err
 }
 
-// TicketRequest asks for a ticket.
+// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and a redacted secret, with
+// which it is refused.
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
 	// TTL is as in TicketCredential.
 	TTL time.Duration `json:"ttl,omitempty"`
+}
+
+type ticketRequest TicketRequest // without methods
+
+// storedTicketRequest is the JSON of a TicketRequest. What is sent has TTL in seconds.
+type storedTicketRequest struct {
+	*ticketRequest
+	TTL string `json:"ttl,omitempty"`
+}
+
+// MarshalJSON writes TTL as text, and the secret redacted.
+func (r TicketRequest) MarshalJSON() ([]byte, error) {
+	stored := storedTicketRequest{ticketRequest: (*ticketRequest)(&r)}
+	if r.TTL != 0 {
+		stored.TTL = r.TTL.String()
+	}
+	return json.Marshal(stored)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *TicketRequest) UnmarshalJSON(text []byte) (err error) {
+	stored := storedTicketRequest{ticketRequest: (*ticketRequest)(r)}
+	if err = json.Unmarshal(text, &stored); err == nil && stored.TTL != "" {
+		r.TTL, err = time.ParseDuration(stored.TTL)
+	}
+	return err
 }
 
 func (r *TicketRequest) validate(v *validation) {

@@ -16,11 +16,16 @@ import (
 // CheckAvailRequest selects the offer to check.
 type CheckAvailRequest struct {
 	// SessionID is the session of the search that returned the offer. Required.
-	SessionID string `json:"-"`
+	SessionID string `json:"sessionId,omitempty"`
 	RatePkgID string `json:"ratePkgId"` // required
 }
 
-func (r *CheckAvailRequest) parts() parts                               { return parts{body: r, session: r.SessionID} }
+func (r *CheckAvailRequest) parts() parts {
+	body := *r
+	body.SessionID = "" // is a header
+	return parts{body: &body, session: r.SessionID}
+}
+
 func (*CheckAvailRequest) check(*CheckAvailResponse, *callAnswer) error { return nil }
 
 func (r *CheckAvailRequest) validate(v *validation) {
@@ -51,11 +56,11 @@ func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ..
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// BookRequest books an offer. Its JSON is not a full copy: it lacks SessionID and Expect, and
-// passport numbers are redacted.
+// BookRequest books an offer. Its JSON is a full copy but for passport numbers, which are redacted: a copy
+// that lost one is refused.
 type BookRequest struct {
 	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
-	SessionID string `json:"-"`
+	SessionID string `json:"sessionId,omitempty"`
 	// CustomerReferenceNo is your reference for the order, such as a UUID, and the idempotency
 	// key: a second Book with it returns the first order. Required. Store it before Book.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
@@ -68,7 +73,7 @@ type BookRequest struct {
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer to book; it is not sent. An order with other dates is a
 	// *ReferenceReusedError; BookResponse.Changes lists all other differences.
-	Expect *types.RoomRatePkg `json:"-"`
+	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
 func (r *BookRequest) parts() parts {
@@ -113,7 +118,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	f.secret(path+"passportNumber", g.PassportNumber.Reveal())
 }
 
-// wire returns the request with its passport numbers in plain text.
+// wire returns what is sent as JSON: passport numbers in plain text, and neither header nor Expect.
 func (r *BookRequest) wire() any {
 	type guest struct {
 		types.Guest
@@ -123,10 +128,12 @@ func (r *BookRequest) wire() any {
 	for i, g := range r.Guests {
 		guests[i] = guest{g, g.PassportNumber.Reveal()}
 	}
+	body := *r
+	body.SessionID, body.Expect = "", nil
 	return struct {
 		*BookRequest
 		Guests []guest `json:"guests"`
-	}{r, guests}
+	}{&body, guests}
 }
 
 func (r *BookRequest) passports() []types.Secret {

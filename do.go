@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -37,6 +38,12 @@ type DoRequest struct {
 	// Idempotent: the call may be carried out twice, and is resent like a read. Others are resent like
 	// Book, only if the service provably did not carry them out.
 	Idempotent bool
+}
+
+// MarshalJSON returns an error, because no text brings Body and Into back with their types. Store what they
+// are made from.
+func (DoRequest) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("hotelstays: a DoRequest has no JSON, because Body and Into would lose their types; store what they are made from")
 }
 
 // DoResponse describes the answer.

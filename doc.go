@@ -16,7 +16,8 @@
 // nothing is sent. Use one Client per process: it is safe for concurrent use, and its callers share
 // connections, the token and the rate limits. Derive further clients from it: by [Client.WithCredential]
 // for another account, by [Client.With] for another market or logger. A client neither changes nor keeps a
-// request, and a response belongs to the caller.
+// request, and a response belongs to the caller. The JSON of a request is a full copy for a queue, but for
+// secrets; it is not what is sent.
 //
 // An [Option] is for a client, a [CallOption] for a call, a [SharedOption] for both. Every method that calls
 // takes a []CallOption. One that has no effect there is a [*ValidationError] that says where it belongs.

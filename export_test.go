@@ -58,7 +58,10 @@ func (h *WakeHub) References() int {
 	return len(h.watchers)
 }
 
-type MemoryEvents = *memoryEvents
+type (
+	MemoryEvents = *memoryEvents
+	WebhookBody  = webhookBody
+)
 
 var (
 	NewMemoryEvents = newMemoryEvents

@@ -14,7 +14,7 @@ import (
 // CancelRequest cancels an order. How to cancel a part of an order is undocumented.
 type CancelRequest struct {
 	// SessionID is required. Which session is undocumented: use that of the booking.
-	SessionID           string `json:"-"`
+	SessionID           string `json:"sessionId,omitempty"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
 	// Reason is required for some orders; without it they are ErrCancelRefused.
@@ -22,7 +22,9 @@ type CancelRequest struct {
 }
 
 func (r *CancelRequest) parts() parts {
-	return parts{body: r, session: r.SessionID, reference: r.CustomerReferenceNo}
+	body := *r
+	body.SessionID = "" // is a header
+	return parts{body: &body, session: r.SessionID, reference: r.CustomerReferenceNo}
 }
 
 func (*CancelRequest) check(*CancelResponse, *callAnswer) error { return nil }

@@ -811,7 +811,7 @@ func TestRawDataIsWholeOrAnError(t *testing.T) {
 }
 
 func answerTypes() map[string]reflect.Type {
-	all := map[string]reflect.Type{recordedWebhooks: reflect.TypeFor[hotelstays.WebhookEvent]()}
+	all := map[string]reflect.Type{recordedWebhooks: reflect.TypeFor[hotelstays.WebhookBody]()}
 	for _, op := range testkit.Operations() {
 		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
 		all[string(op)] = method.Type.Out(0).Elem()

@@ -17,7 +17,7 @@ import (
 // is required.
 type HotelListRequest struct {
 	// SessionID, if set, continues a session. The response names the session of its offers.
-	SessionID string `json:"-"`
+	SessionID string `json:"sessionId,omitempty"`
 	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most
 	// types.MaxHotelIDs. HotelListBatches takes any number. Unknown ids find nothing.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
@@ -42,7 +42,11 @@ type HotelListRequest struct {
 	SortBy types.SortBy `json:"sortBy,omitempty"`
 }
 
-func (r *HotelListRequest) parts() parts { return parts{body: r, session: r.SessionID} }
+func (r *HotelListRequest) parts() parts {
+	body := *r
+	body.SessionID = "" // is a header
+	return parts{body: &body, session: r.SessionID}
+}
 
 func (r *HotelListRequest) validate(v *validation) {
 	v.session(r.SessionID, false)
@@ -156,7 +160,7 @@ func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings)
 // HotelRatesRequest selects the offers of one hotel.
 type HotelRatesRequest struct {
 	// SessionID is the session of the search. Required.
-	SessionID string `json:"-"`
+	SessionID string `json:"sessionId,omitempty"`
 	// HotelID is a PlatformHotelID. Whether Hotel.ID is accepted is undocumented. Required.
 	HotelID         string               `json:"hotelId"`
 	CheckIn         types.Date           `json:"checkIn"`                   // required
@@ -167,7 +171,12 @@ type HotelRatesRequest struct {
 	RoomOccupancies []types.GuestPerRoom `json:"roomOccupancies"`           // required
 }
 
-func (r *HotelRatesRequest) parts() parts                               { return parts{body: r, session: r.SessionID} }
+func (r *HotelRatesRequest) parts() parts {
+	body := *r
+	body.SessionID = "" // is a header
+	return parts{body: &body, session: r.SessionID}
+}
+
 func (*HotelRatesRequest) check(*HotelRatesResponse, *callAnswer) error { return nil }
 
 func (r *HotelRatesRequest) validate(v *validation) {

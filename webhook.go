@@ -8,7 +8,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -49,20 +48,39 @@ func (*WebhookError) details() details { return details{} }
 // LogValue is a group for slog: the kind and the text.
 func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
-// WebhookEvent is a verified delivery. QueryOrders returns the order's current state.
+// WebhookEvent is a verified delivery. QueryOrders returns the order's current state. Its JSON is a full
+// copy, for a queue; it is not the body of a delivery, which anyone can write: that is for VerifyWebhook.
 type WebhookEvent struct {
+	CustomerReferenceNo string          `json:"customerReferenceNo"`
+	HotelConfirmNo      string          `json:"hotelConfirmNo,omitempty"`
+	Kind                types.EventKind `json:"event"`
+	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
+	EventTime int64 `json:"eventTime,omitempty"`
+
+	Account  string    `json:"account,omitempty"` // whose event it is: see WebhookOptions
+	ID       string    `json:"id,omitempty"`      // or empty; the signature does not cover it
+	Signed   bool      `json:"signed,omitempty"`  // the delivery has a valid signature, made at SignedAt
+	SignedAt time.Time `json:"signedAt,omitzero"`
+	Raw      []byte    `json:"raw,omitempty"` // the whole body byte for byte, with undocumented fields
+}
+
+// webhookBody is the documented JSON of a delivery. Other names in a body mean nothing. No exported type leads
+// to it, so that decodegen cannot see it.
+type webhookBody struct {
 	CustomerReferenceNo string          `json:"customerReferenceNo"`
 	HotelConfirmNo      string          `json:"hotelConfirmNo"`
 	Kind                types.EventKind `json:"event"`
-	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
-	EventTime int64 `json:"eventTime"`
-
-	Account  string          `json:"-"` // whose event it is: see WebhookOptions
-	ID       string          `json:"-"` // or empty; the signature does not cover it
-	Signed   bool            `json:"-"` // the delivery has a valid signature, made at SignedAt
-	SignedAt time.Time       `json:"-"`
-	Raw      json.RawMessage `json:"-"` // the whole body, with undocumented fields
+	EventTime           int64           `json:"eventTime"`
 }
+
+func (v *webhookBody) decode(l *wire.Lexer) { readWebhookBody(l, v) }
+
+var readWebhookBody = wire.Struct([]wire.Field[webhookBody]{
+	{Name: "customerReferenceNo", Read: func(l *wire.Lexer, v *webhookBody) { v.CustomerReferenceNo = l.String() }},
+	{Name: "hotelConfirmNo", Read: func(l *wire.Lexer, v *webhookBody) { v.HotelConfirmNo = l.String() }},
+	{Name: "event", Read: func(l *wire.Lexer, v *webhookBody) { v.Kind = types.EventKind(l.String()) }},
+	{Name: "eventTime", Read: func(l *wire.Lexer, v *webhookBody) { v.EventTime = l.Int64() }},
+})
 
 // Time returns EventTime as a time, or the zero Time if it was not sent.
 func (e *WebhookEvent) Time() time.Time {
@@ -131,8 +149,8 @@ func (o WebhookOptions) verify(body []byte, h http.Header, secrets []string) (*W
 	case !o.AllowUnsigned:
 		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
 	}
-	event := &WebhookEvent{}
-	mismatches, err := wire.DecodeBare(context.Background(), body, decodeTarget(event, false), true)
+	var said webhookBody
+	mismatches, err := wire.DecodeBare(context.Background(), body, decodeTarget(&said, false), true)
 	if err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
@@ -141,12 +159,11 @@ func (o WebhookOptions) verify(body []byte, h http.Header, secrets []string) (*W
 			return nil, &WebhookError{ErrWebhookBody, m.String()}
 		}
 	}
-	if event.CustomerReferenceNo == "" || event.Kind == "" {
+	if said.CustomerReferenceNo == "" || said.Kind == "" {
 		return nil, &WebhookError{ErrWebhookBody, "customerReferenceNo or event is missing"}
 	}
-	event.Account, event.ID, event.Raw = account, h.Get(eventIDHeader), body
-	event.Signed, event.SignedAt = !signedAt.IsZero(), signedAt
-	return event, nil
+	return &WebhookEvent{CustomerReferenceNo: said.CustomerReferenceNo, HotelConfirmNo: said.HotelConfirmNo, Kind: said.Kind,
+		EventTime: said.EventTime, Account: account, ID: h.Get(eventIDHeader), Signed: !signedAt.IsZero(), SignedAt: signedAt, Raw: body}, nil
 }
 
 const maxSignatureHeader = 4096

@@ -308,6 +308,7 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 			event{HotelConfirmNo: "12", Kind: created}},
 		{`{"eventTime":1.5,"hotelConfirmNo":["a"],"customerReferenceNo":"r","event":"order_created"}`, event{Kind: created}},
 		{`{"eventTime":99999999999999999999,"customerReferenceNo":"r","event":"order_created","hotelConfirmNo":null}`, event{Kind: created}},
+		{`{"customerReferenceNo":"r","event":"order_created","account":"forged","id":"forged","signedAt":7,"raw":[]}`, event{Kind: created}},
 	} {
 		event, err := hookVerify(row.body)
 		require.NoError(t, err, row.body)
@@ -315,6 +316,15 @@ func TestVerifyWebhookUndocumented(t *testing.T) {
 		row.want.CustomerReferenceNo, row.want.Raw, row.want.Signed, row.want.SignedAt = "r", event.Raw, true, event.SignedAt
 		row.want.Account = event.Account
 		assert.Equal(t, &row.want, event, row.body)
+
+		queued, err := json.Marshal(event)
+		require.NoError(t, err)
+		var copied hotelstays.WebhookEvent
+		require.NoError(t, json.Unmarshal(queued, &copied))
+		assert.Equal(t, event.Keys(), copied.Keys(), "a duplicate is known by its bytes")
+		assert.True(t, event.SignedAt.Equal(copied.SignedAt))
+		copied.SignedAt = event.SignedAt
+		assert.Equal(t, event, &copied)
 	}
 }
 

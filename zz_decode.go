@@ -118,12 +118,3 @@ var readTicketResponse = wire.Struct([]wire.Field[TicketResponse]{
 })
 
 func (v *TicketResponse) decode(l *wire.Lexer) { readTicketResponse(l, v) }
-
-var readWebhookEvent = wire.Struct([]wire.Field[WebhookEvent]{
-	{Name: "customerReferenceNo", Read: func(l *wire.Lexer, v *WebhookEvent) { v.CustomerReferenceNo = l.String() }},
-	{Name: "hotelConfirmNo", Read: func(l *wire.Lexer, v *WebhookEvent) { v.HotelConfirmNo = l.String() }},
-	{Name: "event", Read: func(l *wire.Lexer, v *WebhookEvent) { v.Kind = types.EventKind(l.String()) }},
-	{Name: "eventTime", Read: func(l *wire.Lexer, v *WebhookEvent) { v.EventTime = l.Int64() }},
-})
-
-func (v *WebhookEvent) decode(l *wire.Lexer) { readWebhookEvent(l, v) }

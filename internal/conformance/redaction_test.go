@@ -236,7 +236,7 @@ func TestRedactionTexts(t *testing.T) {
 
 	encoded, err := json.Marshal(bookWithPassport())
 	require.NoError(t, err)
-	assert.Equal(t, `{"customerReferenceNo":"ref-1","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},`+
+	assert.Equal(t, `{"sessionId":"s","customerReferenceNo":"ref-1","ratePkgId":"pkg","holder":{"firstName":"Guest","lastName":"One"},`+
 		`"guests":[{"roomIndex":1,"firstName":"Guest","lastName":"One","passportNumber":"[redacted]"}]}`, string(encoded))
 
 	rt := &fixedAnswer{Status: 401, Body: `{"code":100000401,"msg":"no pair key/` + canarySecret + `"}`,

@@ -20,11 +20,11 @@ import (
 // zeroValues has a zero value of each exported type with methods.
 var zeroValues = []any{
 	new(hotelstays.APIError), new(hotelstays.BatchError), new(hotelstays.CheckAvailResponse),
-	new(hotelstays.Client), new(hotelstays.DecodeError), new(hotelstays.ErrorKind), new(hotelstays.HotelListStream),
+	new(hotelstays.Client), new(hotelstays.DecodeError), new(hotelstays.DoRequest), new(hotelstays.ErrorKind), new(hotelstays.HotelListStream),
 	new(hotelstays.Mismatch), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
 	new(hotelstays.AmbiguousReferenceError),
 	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.ReferenceReusedError),
-	new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
+	new(hotelstays.TicketRequest), new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),
 	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.Order), new(types.OrderGuest), new(types.OrderRoom),
 	new(types.RefundItem), new(types.RoomRatePkg), new(types.Secret), new(types.StatusFilter), new(types.Timestamp),

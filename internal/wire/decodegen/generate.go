@@ -24,7 +24,7 @@ const (
 // isResponse reports whether a struct of the root package is decoded as a whole. DoResponse
 // is not: the caller's own value is.
 func isResponse(name string) bool {
-	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse" || name == "WebhookEvent"
+	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse"
 }
 
 // generator writes two files: package wire decodes the structs of package types, and the

@@ -1,0 +1,189 @@
+// What is true of everything that the module exports: no state is empty, and no copy through JSON loses a word.
+
+package conformance_test
+
+import (
+	"encoding/json"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/redact"
+	values "github.com/hotelstays/hotelstays-go/types"
+)
+
+// The zero value of a word or number is not set: else rows and logs would show nothing, and a forgotten field
+// would mean something. The service's own values are as they are, and a call without a priority has the default.
+func TestNoConstantIsTheZeroValue(t *testing.T) {
+	var found []string
+	for name, object := range exported(t) {
+		value, ok := object.(*types.Const)
+		if !ok {
+			continue
+		}
+		kind, ok := value.Type().(*types.Named)
+		if text := value.Val().ExactString(); ok && kind.Obj().Pkg() == value.Pkg() && (text == "0" || text == `""`) {
+			found = append(found, name)
+		}
+	}
+	assert.ElementsMatch(t, []string{"types.DestinationUnknown", "types.OrderUnknown", "hotelstays.PriorityDefault"}, found)
+}
+
+// What the JSON of an exported struct leaves out, and why nobody misses it. The Meta of a response is of its answer:
+// encoding/json must not take it from the data.
+func TestFieldsThatJSONLeavesOut(t *testing.T) {
+	const storeHasIt, ofControlAPI, function = "the row of a Store has it", "the control API has its own form", "a function"
+	reasons := map[string]string{
+		"hotelstays.BookResponse.Changes":              "CompareOrder makes it again",
+		"durable.Booking.Due":                          storeHasIt,
+		"durable.Followed.Due":                         storeHasIt,
+		"durable.Cancellation.Due":                     storeHasIt,
+		"durable.Cancellation.Delivered":               storeHasIt,
+		"hotelstaystest.Request.Header":                ofControlAPI,
+		"hotelstaystest.Request.Body":                  ofControlAPI,
+		"hotelstaystest.Request.BodySHA256":            ofControlAPI,
+		"hotelstaystest.Request.Answer":                ofControlAPI,
+		"hotelstaystest.Order.ContentKey":              ofControlAPI,
+		"hotelstaystest.WebhookAttempt.Signature":      ofControlAPI,
+		"hotelstaystest.WebhookConfig.CallbackHandler": function,
+		"hotelstaystest.ControlConfig.Page":            function,
+	}
+	var found []string
+	for name, object := range exported(t) {
+		fields, ok := object.Type().Underlying().(*types.Struct)
+		if _, isType := object.(*types.TypeName); !ok || !isType {
+			continue
+		}
+		for i := range fields.NumFields() {
+			field := fields.Field(i).Name()
+			if reflect.StructTag(fields.Tag(i)).Get("json") == "-" && (field != "Meta" || !strings.HasSuffix(name, "Response")) {
+				found = append(found, name+"."+field)
+			}
+		}
+	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(reasons)), found)
+}
+
+// A request that has waited in a queue as JSON is whole: it sends what it would have sent before. Only secrets are
+// redacted, and then the request is refused.
+func TestRequestsSurviveAQueue(t *testing.T) {
+	var names, known []string
+	for name := range exported(t) {
+		if kind, ok := strings.CutPrefix(name, "hotelstays."); ok && strings.HasSuffix(kind, "Request") {
+			names = append(names, kind)
+		}
+	}
+	eachOperation(t, func(t *testing.T, op *operation) {
+		known = append(known, reflect.TypeOf(op.full.req).Elem().Name())
+		for _, call := range []struct {
+			apiCall
+			body, session string
+		}{{op.minimal, op.minimalBody, op.minimalSession}, {op.full, op.fullBody, op.fullSession}} {
+			req := reflect.ValueOf(call.req)
+			if expect := req.Elem().FieldByName("Expect"); expect.IsValid() {
+				require.NoError(t, json.Unmarshal([]byte(pkgJSON), expect.Addr().Interface()))
+			}
+			text, err := json.Marshal(call.req)
+			require.NoError(t, err)
+			queued := callWith(op.name, string(text), "")
+			if strings.Contains(string(text), redact.Marker) {
+				_, err := queued.send(t.Context(), clientThrough(t, saying(`{}`)))
+				invalid := new(hotelstays.ValidationError)
+				require.ErrorAs(t, err, &invalid)
+				assert.ErrorContains(t, err, redact.Marker)
+			} else {
+				sent, _ := exchange(t, queued, op.data, nil)
+				op.checkSent(t, sent, call.body)
+				assert.Equal(t, call.session, sent.header["Session-Id"])
+			}
+			withoutSecrets(req)
+			withoutSecrets(reflect.ValueOf(queued.req))
+			assert.Equal(t, call.req, queued.req)
+		}
+	})
+	_, err := json.Marshal(hotelstays.DoRequest{Path: "/api/x"})
+	require.ErrorContains(t, err, "DoRequest has no JSON")
+	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // which is what a RateLimiter receives
+}
+
+// withoutSecrets empties each secret in v.
+func withoutSecrets(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[values.Secret]():
+		v.SetZero()
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		withoutSecrets(v.Elem())
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			withoutSecrets(v.Index(i))
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			withoutSecrets(v.Field(i))
+		}
+	}
+}
+
+// exported returns what the module's packages export, by names such as hotelstays.Client.
+func exported(t *testing.T) map[string]types.Object {
+	t.Helper()
+	all, err := exportedNames()
+	require.NoError(t, err)
+	return all
+}
+
+var exportedNames = sync.OnceValues(func() (map[string]types.Object, error) {
+	const module = "github.com/hotelstays/hotelstays-go"
+	paths, err := linked("-f", "{{.ImportPath}}", "./...")
+	if err != nil {
+		return nil, err
+	}
+	all, packages := map[string]types.Object{}, compiled(token.NewFileSet(), "./...")
+	for _, path := range paths {
+		if !strings.HasPrefix(path, module) || strings.Contains(path, "/internal/") || strings.Contains(path, "/cmd/") {
+			continue
+		}
+		pkg, err := packages.Import(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range pkg.Scope().Names() {
+			if object := pkg.Scope().Lookup(name); object.Exported() {
+				all[pkg.Name()+"."+name] = object
+			}
+		}
+	}
+	return all, nil
+})
+
+// compiled imports the packages that pattern matches, and all that they link, as the compiler has left them.
+func compiled(fset *token.FileSet, pattern string) types.Importer {
+	files := sync.OnceValues(func() (map[string]string, error) {
+		lines, err := linked("-export", "-f", "{{.ImportPath}}={{.Export}}", pattern)
+		files := map[string]string{}
+		for _, line := range lines {
+			path, file, _ := strings.Cut(line, "=")
+			files[path] = file
+		}
+		return files, err
+	})
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		all, err := files()
+		if err != nil {
+			return nil, err
+		}
+		return os.Open(all[path])
+	})
+}
