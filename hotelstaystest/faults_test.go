@@ -110,8 +110,12 @@ func TestFaultDetails(t *testing.T) {
 		s.Inject(Fault{Kind: FaultStatus, Status: status})
 		u.refused(queryPath, "{}", status, code, http.StatusText(status))
 	}
-	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: []byte("<html>no</html>")})
+	page, header := []byte("<html>no</html>"), http.Header{"X-Page": {"first"}}
+	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: page, Header: header})
+	copy(page, "another") // what is injected is a copy
+	header.Set("X-Page", "second")
 	html := u.post(queryPath, "{}")
+	failIf(t, string(html.body) != "<html>no</html>" || html.header.Get("X-Page") != "first", "%s %v", html.body, html.header)
 	failIf(t, html.status != 403 || html.header.Get("Request-Id") != "" || !strings.HasPrefix(html.header.Get("Content-Type"), "text/html"),
 		"HTTP %d %v", html.status, html.header)
 
