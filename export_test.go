@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
@@ -29,7 +31,8 @@ func OptionNames() (names []string) {
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
-	a := callAnswer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true}
+	a := callAnswer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true, tokens: new(token.Cache),
+		secrets: redact.Set{""}}
 	a.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
 	if _, err := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
 		return nil, err
