@@ -11,6 +11,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -59,7 +60,12 @@ func (p *process) asBefore() {
 func TestRowsOfTheVersionBefore(t *testing.T) {
 	p := inProcess(t, nil)
 	p = p.another(p.db.followBookings)
-	p.Booked("followed", "cancelled", "standing")
+	p.Booked("followed", "cancelled", "standing", "sent")
+	p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultDelay, Delay: patience, Commit: true})
+	require.NoError(t, p.CancelAlone("sent", nil))
+	stop := p.Work()
+	p.Eventually("Cancel is sent", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
+	stop()
 	p.Begin("waiting")
 	p.SendUnknown("polled", bookingstest.BookMade)
 	p.SendUnknown("lost", bookingstest.BookLost)
@@ -82,12 +88,13 @@ func TestRowsOfTheVersionBefore(t *testing.T) {
 	p.HasState("lost", durable.EndingAbsent, time.Minute)
 	p.CancelEnds("cancelled", durable.CancelDone, 1, time.Minute)
 	p.CancelEnds("lost", durable.CancelRefused, 1, 10*time.Second)
+	p.CancelEnds("sent", durable.CancelDone, 1, time.Minute)
 	require.NoError(t, p.BeginAlone(p.Request("begins again")))
 	assert.Equal(t, 2, p.Fleet.Stored("begins again").Round)
 	assert.ErrorIs(t, p.BeginAlone(p.Request("polled")), durable.ErrAlreadyBooked)
 	require.NoError(t, p.CancelAlone("standing", nil))
 	p.CancelEnds("standing", durable.CancelDone, 1, time.Minute)
-	assert.Equal(t, 2, p.Ledger().Count(hotelstays.OpCancel))
+	assert.Equal(t, 3, p.Ledger().Count(hotelstays.OpCancel))
 }
 
 // A newer version may add a field to types.Order. What this version does not know is no change, and what it
