@@ -1,11 +1,14 @@
 package sqltest
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +25,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -43,19 +47,31 @@ type way struct {
 // round lets all bookers book at once.
 func (w *way) round(b *testing.B, offer hotelstays.BookRequest) {
 	start := time.Now()
+	if err := w.bookAll(b.Context(), func(reference string) *hotelstays.BookRequest {
+		return bookingstest.RequestOf(offer, reference)
+	}); err != nil {
+		b.Error(err)
+	}
+	w.times = append(w.times, time.Since(start))
+}
+
+// bookAll returns the errors of all bookers.
+func (w *way) bookAll(ctx context.Context, request func(reference string) *hotelstays.BookRequest) error {
 	var wg sync.WaitGroup
-	for range bookers {
+	errs := make([]error, bookers*each)
+	for i := range bookers {
 		wg.Go(func() {
-			for range each {
-				req := bookingstest.RequestOf(offer, fmt.Sprintf("%s-%d", w.name, w.booked.Add(1)))
-				if outcome, err := w.book(b.Context(), req); err != nil || outcome.State != hotelstays.BookingFound {
-					b.Error(outcome, err)
+			for j := range each {
+				outcome, err := w.book(ctx, request(fmt.Sprintf("%s-%d-%d", w.name, os.Getpid(), w.booked.Add(1))))
+				if err == nil && outcome.State != hotelstays.BookingFound {
+					err = fmt.Errorf("%s: %w", outcome.State, outcome.Err)
 				}
+				errs[i*each+j] = err
 			}
 		})
 	}
 	wg.Wait()
-	w.times = append(w.times, time.Since(start))
+	return errors.Join(errs...)
 }
 
 // ratio returns the median of the ratios of rounds that followed each other.
@@ -87,15 +103,12 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	db.exec(b, bookingstest.Table)
 	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
 	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = bookers
-	client, err := hotelstays.New(s.URL, hotelstays.TicketCredential{AppKey: s.AppKey, AppSecret: types.NewSecret(s.AppSecret)},
-		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
+	client, err := unlimited(s.Plan())
 	require.NoError(b, err)
 	b.Cleanup(client.CloseIdleConnections)
-
-	plain := &way{name: "plain", book: client.BookAndRecover}
-	ways := append([]*way{plain}, inJournal(b, client, db)...)
+	ways, err := waysOf(client, db)
+	require.NoError(b, err)
+	plain := ways[0]
 	for _, w := range ways {
 		w.round(b, s.Offer) // the token, the connections, the first look at the tables
 		w.times = nil
@@ -111,14 +124,19 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 }
 
-// inJournal returns the ways to book in a journal.
-func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
-	b.Helper()
+// unlimited returns a client without rate limits, which keeps a connection for each booker.
+func unlimited(p bookingstest.Plan) (*hotelstays.Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = bookers
+	return p.Client(transport, hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
+}
+
+// waysOf returns the ways to book: without and with a journal.
+func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
 	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
 		Keys:      []types.Secret{bookingstest.Key},
 		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
 	})
-	require.NoError(b, err)
 	beginAndSend := func(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 		begin := func(tx *sql.Tx) error { return journal.BeginTx(ctx, tx, req, opts...) }
 		if err := db.caller().InTx(ctx, begin); err != nil {
@@ -126,7 +144,83 @@ func inJournal(b *testing.B, client *hotelstays.Client, db *database) []*way {
 		}
 		return journal.Send(ctx, req.CustomerReferenceNo)
 	}
-	return []*way{{name: "Book", book: journal.Book}, {name: "Begin+Send", book: beginAndSend}}
+	return []*way{{name: "plain", book: client.BookAndRecover}, {name: "Book", book: journal.Book},
+		{name: "Begin+Send", book: beginAndSend}}, err
+}
+
+// BenchmarkProcesses compares bookings in the journal with those of Client.BookAndRecover, in several processes
+// with a database server. Rounds alternate, and the figures are medians.
+func BenchmarkProcesses(b *testing.B) {
+	for _, dialect := range dialects {
+		for _, processes := range []int{1, 4, 16} {
+			if dialect != hotelstayssql.SQLite {
+				b.Run(fmt.Sprintf("%s/processes=%d", dialect, processes), func(b *testing.B) { benchmarkProcesses(b, dialect, processes) })
+			}
+		}
+	}
+}
+
+func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes int) {
+	db := create(b, dialect)
+	db.createTables(b)
+	db.exec(b, bookingstest.Table)
+	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
+	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Millisecond, Times: -1})
+	part := db.part()
+	part.Plan, part.Rounds = s.Plan(), true
+	started := make([]*chaostest.Process, processes)
+	for i := range started {
+		var err error
+		started[i], err = chaostest.Start(part)
+		require.NoError(b, err)
+		b.Cleanup(started[i].Kill)
+	}
+	ways := []*way{{name: "plain"}, {name: "Book"}}
+	round := func(w *way) {
+		start := time.Now()
+		for _, p := range started {
+			_, err := p.Write([]byte(w.name + "\n"))
+			require.NoError(b, err)
+		}
+		for _, p := range started {
+			line, err := p.Line()
+			require.NoError(b, err)
+			require.Equal(b, "done", line)
+		}
+		w.times = append(w.times, time.Since(start))
+	}
+	for _, w := range ways {
+		round(w)
+		w.times = nil
+	}
+	for n := 0; b.Loop(); n++ {
+		for i := range ways {
+			round(ways[(n+i)%len(ways)])
+		}
+	}
+	b.ReportMetric(ways[1].ratio(ways[0]), "Book/plain")
+	for _, w := range ways {
+		slices.Sort(w.times)
+		b.ReportMetric(float64(processes*bookers*each)/w.times[len(w.times)/2].Seconds(), w.name+"/s")
+	}
+	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+}
+
+// rounds books as the lines of standard input say.
+func rounds(p part, db *database) error {
+	db.SetMaxOpenConns(bookers)
+	client, err := unlimited(p.Plan)
+	if err != nil {
+		return err
+	}
+	ways, err := waysOf(client, db)
+	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
+		i := slices.IndexFunc(ways, func(w *way) bool { return w.name == in.Text() })
+		if err = ways[i].bookAll(context.Background(), p.Request); err == nil {
+			_, err = os.Stdout.WriteString("done\n")
+		}
+	}
+	return err
 }
 
 // BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints what an order costs and

@@ -26,7 +26,8 @@ import (
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan // of an engine; empty to handle events
+	bookingstest.Plan      // of an engine; empty to handle events
+	Rounds            bool // of a benchmark, instead of an engine
 }
 
 func (p part) play() error {
@@ -34,6 +35,9 @@ func (p part) play() error {
 	var err error
 	if db.DB, err = openPool(p.Driver, p.DSN); err != nil {
 		return err
+	}
+	if p.Rounds {
+		return rounds(p, db)
 	}
 	ctx := chaostest.UntilClosed()
 	if p.URL != "" {
