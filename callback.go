@@ -83,11 +83,9 @@ var (
 		netip.MustParsePrefix("203.0.113.0/24"),
 		netip.MustParsePrefix("192.88.99.0/24"), // relays of 6to4
 		netip.MustParsePrefix("198.18.0.0/15"),  // benchmarks
-		netip.MustParsePrefix("2001:2::/48"),    // benchmarks
-		netip.MustParsePrefix("2001:10::/28"),   // ORCHID
+		netip.MustParsePrefix("2001::/23"),      // IETF protocols: Teredo, benchmarks, ORCHID
 		netip.MustParsePrefix("2001:db8::/32"),  // documentation, as the next one
 		netip.MustParsePrefix("3fff::/20"),
-		netip.MustParsePrefix("2001::/32"), // Teredo
 		netip.MustParsePrefix("2002::/16"), // 6to4
 	}
 )

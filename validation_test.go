@@ -419,7 +419,7 @@ func TestValidateCallbackURL(t *testing.T) {
 		https://xn--bcher-kva.example/x https://internal.example.com/x https://local.example.com/x https://localhost.example.com/x
 		https://10.example.com/x https://8.8.8.8/x https://100.63.255.255/x https://100.128.0.1/x https://172.15.0.1/x https://172.32.0.1/x
 		https://192.0.1.1/x https://192.0.3.1/x https://198.17.255.255/x https://198.20.0.1/x https://203.0.114.1/x
-		https://[2a00:1450:4001:81b::200e]/x https://[2001:1::1]/x https://[::ffff:8.8.8.8]/x`)
+		https://[2a00:1450:4001:81b::200e]/x https://[2001:200::1]/x https://[::ffff:8.8.8.8]/x`)
 	for raw := range good {
 		assert.NoError(t, hotelstays.ValidateCallbackURL(raw), raw)
 	}
@@ -442,7 +442,7 @@ func TestValidateCallbackURL(t *testing.T) {
 			"[fc00::1] [fd12:3456:789a::1] [fec0::1]",
 		"shared":            "100.64.0.0 100.64.0.1 100.100.100.200 100.127.255.255",
 		"documentation":     "192.0.2.1 198.51.100.255 203.0.113.9 [2001:db8::1] [3fff:fff::1]",
-		"other reserved":    "198.18.0.1 198.19.255.255 192.88.99.1 [2001:2::1] [2001:10::1] [2001:1f::1]",
+		"other reserved":    "198.18.0.1 198.19.255.255 192.88.99.1 [2001:1::1] [2001:2::1] [2001:10::1] [2001:1ff::1]",
 		"link-local":        "169.254.169.254 169.254.0.1 [fe80::1] [febf::1]",
 		"of no single host": "0.0.0.0 0.1.2.3 192.0.0.192 [::] 255.255.255.255 224.0.0.1 [ff02::1] 240.0.0.1",
 		"IPv4 in another notation": "2130706433 0x7f000001 0X7F000001 017700000001 0x7f.0.0.1 0177.0.0.1 127.1 127.0.1 10.1 0 0x0 " +
