@@ -77,3 +77,21 @@ func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
 		assert.Equal(t, hotelstays.ClaimBusy, claim(t, b, "body"))
 	})
 }
+
+// Each prefix has events of its own. Redis keeps nothing for longer than it must.
+func TestEventsOfPrefixes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMini(t)
+		l := m.connect(t)
+		production := newEvents(t, l)
+		test, err := NewEventStore(l, EventStoreOptions{Prefix: "test"})
+		require.NoError(t, err)
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, production, "id"))
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, test, "id"))
+		require.NoError(t, production.Done(t.Context(), []string{"id"}, time.Hour))
+		require.NoError(t, test.Release(t.Context(), []string{"id"}))
+		time.Sleep(time.Hour)
+		m.tick()
+		assert.Empty(t, m.Keys())
+	})
+}

@@ -99,3 +99,15 @@ func TestPauseHoldsTheFallback(t *testing.T) {
 		assert.Equal(t, 9*time.Second, time.Since(start), "at once")
 	})
 }
+
+func TestMarginOfTheFallback(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms, FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
+		a.link.down.Store(true)
+		a.take(t, key, 1) // after the pause at the start of an outage
+		time.Sleep(2 * window)
+		start := time.Now()
+		a.take(t, key, limit)
+		a.take(t, key, 1)
+		assert.Equal(t, window+200*ms, time.Since(start))
+	})
+}

@@ -95,6 +95,16 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 	}
 }
 
+// Processes of another address have another prefix, and slots of their own.
+func TestSlotsOfPrefixes(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
+		held := a.hold(t, key, limit)
+		time.AfterFunc(time.Minute, func() { leave(held...) })
+		assert.Equal(t, freshRest, took(t, newProcess(t, m.connect(t), RateLimiterOptions{Prefix: "elsewhere"}), limit))
+		time.Sleep(time.Minute)
+	})
+}
+
 func TestRateLimiterOptions(t *testing.T) {
 	_, err := NewRateLimiter(nil, RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})

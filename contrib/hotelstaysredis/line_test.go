@@ -253,7 +253,9 @@ func TestRedisAwayIsRefused(t *testing.T) {
 		a.link.down.Store(true)
 		leave(held[0])
 		for range 3 {
+			start := time.Now()
 			_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
+			assert.Zero(t, time.Since(start), "at once")
 			require.ErrorIs(t, err, ErrUnavailable)
 			require.ErrorIs(t, err, errLost)
 			assert.EqualError(t, err, "hotelstaysredis: Ticket: cannot share the rate limit, nothing was sent: "+

@@ -3,6 +3,7 @@
 package hotelstaysredis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,7 +19,8 @@ import (
 const defaultPrefix = "hotelstays"
 
 // within runs call and stops waiting for it when ctx ends: go-redis by default respects
-// only its own timeouts. The command may still be executed afterwards.
+// only its own timeouts. The command may still be executed afterwards. A result after ctx's deadline is
+// none: the process may have been stopped meanwhile, and what it was granted may have passed to another.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -30,11 +33,13 @@ func within[T any](ctx context.Context, call func(context.Context) (T, error)) (
 	}()
 	select {
 	case r := <-done:
-		return r.value, r.err
+		if end, ok := ctx.Deadline(); r.err != nil || !ok || time.Now().Before(end) {
+			return r.value, r.err
+		}
 	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
 	}
+	var none T
+	return none, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
 // runScript runs a script within ctx. read reads its reply.

@@ -211,3 +211,17 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 		})
 	}
 }
+
+// late is a ctx whose timer has not fired, as in a process that was stopped and goes on.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-ms), true }
+
+// A process that was stopped while it asked may get its grant when it has passed to another.
+func TestLateGrantIsNone(t *testing.T) {
+	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
+		_, ok, err := s.TryLease(late{t.Context()}, tokenKey)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.False(t, ok)
+	})
+}

@@ -35,12 +35,10 @@ type reply struct {
 	refused             time.Duration // how long ago the fleet's last 429 came; negative: none
 }
 
-// exchange calls turn.lua. A reply after Timeout is an error: the process may have been stopped
-// meanwhile, and its grants may have passed to others.
+// exchange calls turn.lua. A reply after Timeout is an error.
 func (l *line) exchange(t turn) (reply, error) {
 	opts := l.limiter.opts
-	end := time.Now().Add(opts.Timeout)
-	ctx, cancel := context.WithDeadline(context.Background(), end)
+	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
 	defer cancel()
 	n, err := runScript(ctx, l.limiter.client, turnScript, (*redis.Cmd).Int64Slice, l.keys,
 		l.limiter.id, l.name, t.number, l.limit,
@@ -48,7 +46,7 @@ func (l *line) exchange(t turn) (reply, error) {
 		fmt.Sprint(t.want), t.first, t.rest.Microseconds(), l.restAfterOutage().Microseconds(),
 		t.refusedAgo(), t.ages(), fmt.Sprint(t.unused), fmt.Sprint(t.renewed))
 	switch {
-	case errors.Is(err, context.DeadlineExceeded), err == nil && time.Now().After(end):
+	case errors.Is(err, context.DeadlineExceeded):
 		return reply{}, fmt.Errorf("no answer within %s", opts.Timeout)
 	case err != nil:
 		return reply{}, err

@@ -152,6 +152,15 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 	}
 }
 
+// Clocks jitter. Redis waits until one that was set back by less than a window is where it was.
+func TestJitterCostsNoRest(t *testing.T) {
+	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
+		a.take(t, key, 1)
+		m.ahead.Store(-int64(window / 2))
+		assert.LessOrEqual(t, took(t, b, limit-1), window/2)
+	})
+}
+
 // A process that is cut off sends with what it holds, and reports that when Redis is back. The
 // limit holds nevertheless, for as long as the lease and the rest allow.
 func TestProcessThatIsCutOff(t *testing.T) {
