@@ -3,6 +3,8 @@
 package hotelstays
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +12,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file.
+// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file: a name in it that
+// no fact has is an error.
 type ServiceFacts struct {
 	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
 	OrderStates OrderStates `json:"orderStates,omitzero"`
@@ -22,6 +25,17 @@ type ServiceFacts struct {
 	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in
 	// data. Without this fact such an answer is a *DecodeError, and proves nothing.
 	NullOrders bool `json:"nullOrders,omitempty"`
+}
+
+// UnmarshalJSON refuses names that it does not know: a fact that is misspelt would be missing without a word.
+func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
+	type plain ServiceFacts // without this method
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode((*plain)(f)); err != nil {
+		return fmt.Errorf("hotelstays: the JSON of ServiceFacts: %w; its documentation has the names", err)
+	}
+	return nil
 }
 
 // copied returns a copy that shares nothing with f, or nil.

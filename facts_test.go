@@ -5,6 +5,7 @@ package hotelstays_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,13 @@ func TestServiceFactsAsJSON(t *testing.T) {
 		var decoded hotelstays.ServiceFacts
 		require.NoError(t, json.Unmarshal([]byte(text), &decoded))
 		assert.Equal(t, facts, decoded)
+	}
+	for name, text := range map[string]string{
+		"nullOrder": `{"nullOrder":true}`, "orders": `{"orders":null}`, "canceled": `{"orderStates":{"canceled":[3]},"nullOrders":true}`,
+	} {
+		err := json.Unmarshal([]byte(text), new(hotelstays.ServiceFacts))
+		require.ErrorContains(t, err, strconv.Quote(name))
+		assert.ErrorContains(t, err, "ServiceFacts")
 	}
 }
 

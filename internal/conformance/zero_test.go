@@ -24,6 +24,7 @@ var zeroValues = []any{
 	new(hotelstays.Mismatch), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
 	new(hotelstays.AmbiguousReferenceError),
 	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.ReferenceReusedError),
+	new(hotelstays.ServiceFacts),
 	new(hotelstays.TicketRequest), new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),
 	new(types.Date), new(types.EmptyReason), new(types.I18N), new(types.Money), new(types.Order), new(types.OrderGuest), new(types.OrderRoom),
