@@ -252,7 +252,7 @@ var (
 	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
-	// WebhookOptions.AllowUnsigned is not set.
+	// AllowUnsigned is not set.
 	ErrWebhookSignature = newSentinel(KindWebhook, "the signature does not match")
 	// ErrWebhookTime: the signature is too old, or from the future.
 	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")

@@ -77,7 +77,7 @@ func ExampleWakeHub_Watch() {
 func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 
-	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.WebhookOptions{
+	event, err := hotelstays.VerifyWebhook(eventBody, delivery.Header, hotelstays.VerifyWebhookOptions{
 		Secrets: []types.Secret{types.NewSecret("new-secret"), types.NewSecret("old-secret")}, // during a rotation
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func ExampleVerifyWebhook() {
 	changed := append([]byte(nil), eventBody...)
 	changed[len(changed)-2] = '1'
 	_, err = hotelstays.VerifyWebhook(changed, delivery.Header,
-		hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("old-secret")}})
+		hotelstays.VerifyWebhookOptions{Secrets: []types.Secret{types.NewSecret("old-secret")}})
 	fmt.Println("altered:", errors.Is(err, hotelstays.ErrWebhookSignature))
 	// Output:
 	// true evt-1 order_modified 2023-11-14T22:13:20Z 2 keys

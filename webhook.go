@@ -57,7 +57,7 @@ type WebhookEvent struct {
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime,omitempty"`
 
-	Account  string    `json:"account,omitempty"` // whose event it is: see WebhookOptions
+	Account  string    `json:"account,omitempty"` // whose event it is: see VerifyWebhookOptions
 	ID       string    `json:"id,omitempty"`      // or empty; the signature does not cover it
 	Signed   bool      `json:"signed,omitempty"`  // the delivery has a valid signature, made at SignedAt
 	SignedAt time.Time `json:"signedAt,omitzero"`
@@ -117,7 +117,7 @@ func (e *WebhookEvent) Keys() []string {
 // VerifyWebhook verifies and decodes a delivery, whose body must be the raw bytes. It does not detect
 // duplicates; NewWebhookHandler does. The error is a *WebhookError, or a *ValidationError if opts are
 // invalid. A body without customerReferenceNo or event, as texts, is ErrWebhookBody.
-func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEvent, error) {
+func VerifyWebhook(body []byte, h http.Header, opts VerifyWebhookOptions) (*WebhookEvent, error) {
 	var f faults
 	secrets := opts.reveal()
 	opts.check(&f, secrets)
@@ -133,7 +133,7 @@ func VerifyWebhook(body []byte, h http.Header, opts WebhookOptions) (*WebhookEve
 }
 
 // verify returns the event of a body, which becomes its Raw.
-func (o WebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
+func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
 	var signedAt time.Time
 	account := o.Account
 	signatures := h.Values(signatureHeader)
@@ -244,8 +244,8 @@ func parseSignature(header string) (stamp string, candidates []digest, err error
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// WebhookOptions configures VerifyWebhook and NewWebhookHandler.
-type WebhookOptions struct {
+// VerifyWebhookOptions says which deliveries to trust.
+type VerifyWebhookOptions struct {
 	// Secrets are the webhook signing secrets, not the application's; one of them must match. Set
 	// two during a rotation.
 	Secrets []types.Secret
@@ -254,33 +254,17 @@ type WebhookOptions struct {
 	// unsigned and then signed is handled twice.
 	AllowUnsigned bool
 	// Account names the account whose events these are, because two accounts may have the same
-	// references and event ids. Its name is part of the keys, so accounts can share a Store. By default the
-	// secret that signed a delivery stands for the account: after a rotation, a late repeat of an event
-	// is handled again. Unsigned events without an Account all count as one account's.
+	// references and event ids. Its name is part of the keys, so accounts can share an EventStore. By
+	// default the secret that signed a delivery stands for the account: after a rotation, a late repeat of
+	// an event is handled again. Unsigned events without an Account all count as one account's.
 	Account string
 	// Tolerance is the largest difference between a delivery's time and now, in both directions;
 	// 300 seconds by default.
 	Tolerance time.Duration
-
-	// Only NewWebhookHandler uses the fields below.
-
-	// Store is by default in memory: the last 100,000 signed events, and the last 200,000 unsigned ones.
-	Store     EventStore
-	Retention time.Duration // how long Store remembers an event, 7 days by default
-	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
-	// ends, and a duplicate may be handled.
-	Lease        time.Duration
-	MaxBodyBytes int64 // 1 MiB by default
-	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a ResponseWriter
-	// with a read deadline; if a middleware hides that, use http.Server.ReadTimeout.
-	ReadTimeout time.Duration
-	// OnError, if set, is called for each rejected or failed delivery, after the response.
-	// ErrWebhookBusy needs no alarm: the event came twice at the same time.
-	OnError func(*http.Request, error)
 }
 
 // reveal returns the secrets. Each costs a hash.
-func (o WebhookOptions) reveal() []string {
+func (o VerifyWebhookOptions) reveal() []string {
 	secrets := make([]string, len(o.Secrets))
 	for i, s := range o.Secrets {
 		secrets[i] = s.Reveal()
@@ -288,7 +272,7 @@ func (o WebhookOptions) reveal() []string {
 	return secrets
 }
 
-func (o WebhookOptions) check(f *faults, secrets []string) {
+func (o VerifyWebhookOptions) check(f *faults, secrets []string) {
 	if len(secrets) == 0 && !o.AllowUnsigned {
 		f.add("Secrets", "is empty; give the webhook signing secret, or set AllowUnsigned")
 	}
@@ -297,7 +281,7 @@ func (o WebhookOptions) check(f *faults, secrets []string) {
 		f.required(path, secret) // anyone can sign with an empty secret
 		f.secret(path, secret)
 	}
-	if o.Tolerance < 0 || o.Retention < 0 || o.Lease < 0 || o.ReadTimeout < 0 || o.MaxBodyBytes < 0 {
-		f.add("Tolerance, Retention, Lease, ReadTimeout, MaxBodyBytes", "must not be negative")
+	if o.Tolerance < 0 {
+		f.add("Tolerance", "must not be negative")
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // settleTimeout bounds the calls of the store after the function, when the sender may be gone.
@@ -20,8 +22,31 @@ const settleTimeout = 5 * time.Second
 // NewWebhookHandler makes one.
 type WebhookHandler struct {
 	opts     WebhookOptions
+	trust    VerifyWebhookOptions
 	unsigned EventStore // of unsigned events
 	fn       func(context.Context, *WebhookEvent) error
+}
+
+// WebhookOptions configures NewWebhookHandler.
+type WebhookOptions struct {
+	// Secrets, AllowUnsigned, Account and Tolerance are those of VerifyWebhookOptions.
+	Secrets       []types.Secret
+	AllowUnsigned bool
+	Account       string
+	Tolerance     time.Duration
+	// Store is by default in memory: the last 100,000 signed events, and the last 200,000 unsigned ones.
+	Store     EventStore
+	Retention time.Duration // how long Store remembers an event, 7 days by default
+	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
+	// ends, and a duplicate may be handled.
+	Lease        time.Duration
+	MaxBodyBytes int64 // 1 MiB by default
+	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a ResponseWriter
+	// with a read deadline; if a middleware hides that, use http.Server.ReadTimeout.
+	ReadTimeout time.Duration
+	// OnError, if set, is called for each rejected or failed delivery, after the response.
+	// ErrWebhookBusy needs no alarm: the event came twice at the same time.
+	OnError func(*http.Request, error)
 }
 
 // NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event,
@@ -48,7 +73,11 @@ type WebhookHandler struct {
 //	503  a duplicate is being handled, or the store failed
 func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEvent) error) (*WebhookHandler, error) {
 	var f faults
-	opts.check(&f, opts.reveal())
+	trust := VerifyWebhookOptions{slices.Clone(opts.Secrets), opts.AllowUnsigned, opts.Account, opts.Tolerance}
+	trust.check(&f, trust.reveal())
+	if opts.Retention < 0 || opts.Lease < 0 || opts.ReadTimeout < 0 || opts.MaxBodyBytes < 0 {
+		f.add("Retention, Lease, ReadTimeout, MaxBodyBytes", "must not be negative")
+	}
 	if fn == nil {
 		f.add("fn", "is nil")
 	}
@@ -59,12 +88,11 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 	if opts.Store == nil { // an unsigned flood must not push a signed event out
 		opts.Store, unsigned = newMemoryEvents(defaultEvents), newMemoryEvents(defaultEvents)
 	}
-	opts.Secrets = slices.Clone(opts.Secrets)
 	opts.Retention = cmp.Or(opts.Retention, 7*24*time.Hour)
 	opts.Lease = cmp.Or(opts.Lease, time.Minute)
 	opts.MaxBodyBytes = cmp.Or(opts.MaxBodyBytes, 1<<20)
 	opts.ReadTimeout = cmp.Or(opts.ReadTimeout, 10*time.Second)
-	return &WebhookHandler{opts, unsigned, fn}, nil
+	return &WebhookHandler{opts, trust, unsigned, fn}, nil
 }
 
 // ServeHTTP handles one delivery.
@@ -95,7 +123,7 @@ func (h *WebhookHandler) handle(w http.ResponseWriter, r *http.Request) (status 
 	if err != nil {
 		return status, err
 	}
-	event, err := h.opts.verify(body, r.Header, h.opts.reveal())
+	event, err := h.trust.verify(body, r.Header, h.trust.reveal())
 	switch {
 	case errors.Is(err, ErrWebhookBody):
 		return http.StatusBadRequest, err

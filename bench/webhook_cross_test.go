@@ -41,7 +41,7 @@ func randomBody(r *rand.Rand) []byte {
 
 func ours(body []byte, header, secret string) error {
 	_, err := hotelstays.VerifyWebhook(body, http.Header{"X-Platform-Signature": {header}},
-		hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}})
+		hotelstays.VerifyWebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}})
 	return err
 }
 

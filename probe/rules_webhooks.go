@@ -135,7 +135,7 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	d := delivery{at: time.Now(), header: req.Header.Clone(), body: body, status: http.StatusNoContent}
 	if d.err = err; err == nil {
 		_, d.err = hotelstays.VerifyWebhook(body, req.Header,
-			hotelstays.WebhookOptions{Secrets: c.Secrets, AllowUnsigned: len(c.Secrets) == 0})
+			hotelstays.VerifyWebhookOptions{Secrets: c.Secrets, AllowUnsigned: len(c.Secrets) == 0})
 	}
 	c.mu.Lock()
 	if len(c.got) == 0 {

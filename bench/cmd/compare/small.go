@@ -175,7 +175,7 @@ func webhooks() (verify, bare, theirs func() error) {
 	now := time.Now()
 	signature := hotelstaystest.SignWebhook(secret, now, body)
 	header := http.Header{"X-Platform-Signature": {signature}}
-	opts := hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}, Tolerance: time.Hour}
+	opts := hotelstays.VerifyWebhookOptions{Secrets: []types.Secret{types.NewSecret(secret)}, Tolerance: time.Hour}
 	stamp := fmt.Appendf(nil, "%d.", now.Unix())
 	sum := func() []byte {
 		mac := hmac.New(sha256.New, []byte(secret))
