@@ -30,8 +30,8 @@ var limits = []struct {
 	pkg                string
 	names, optionTypes int
 }{
-	{"hotelstays", 210, 3},
-	{"hotelstaystest", 110, 0},
+	{"hotelstays", 215, 3},
+	{"hotelstaystest", 80, 0},
 }
 
 func main() {
