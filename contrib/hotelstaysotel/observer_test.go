@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,18 +102,32 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	}
 }
 
-// Each observer ends its own span, although CallEnd receives a ctx with another's.
+// Of two observers each ends its own span, the inner one first, also where one of your own calls both with
+// one ctx.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
-		spans := tracetest.NewInMemoryExporter()
-		other, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))))
+		inner, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers))
 		require.NoError(t, err)
-		r.connect(hotelstays.WithObserver(r.observer), hotelstays.WithObserver(other))
-		require.NoError(t, r.destinations())
-		for _, ended := range []tracetest.SpanStubs{r.spans.GetSpans(), spans.GetSpans()} {
-			require.Len(t, ended, 2, "the ticket's and the call's")
-			for _, span := range ended {
-				assert.Len(t, span.Events, 1, "described by its own observer, once")
+		both := hotelstays.Observer{
+			CallStart: func(ctx context.Context, start hotelstays.CallStart) context.Context {
+				return inner.CallStart(r.observer.CallStart(ctx, start), start)
+			},
+			CallEnd: func(ctx context.Context, info hotelstays.CallInfo) {
+				inner.CallEnd(ctx, info)
+				r.observer.CallEnd(ctx, info)
+			},
+		}
+		for _, opts := range [][]hotelstays.Option{
+			{hotelstays.WithObserver(r.observer), hotelstays.WithObserver(inner)}, {hotelstays.WithObserver(both)},
+		} {
+			r.connect(opts...)
+			require.NoError(t, r.destinations())
+			ended := r.take()
+			require.Len(t, ended, 4, "the ticket's and the call's, twice")
+			for pair := range slices.Chunk(ended, 2) {
+				assert.Equal(t, pair[1].SpanContext.SpanID(), pair[0].Parent.SpanID())
+				assert.Len(t, pair[0].Events, 1, "described by its own observer, once")
+				assert.Len(t, pair[1].Events, 1)
 			}
 		}
 	})
