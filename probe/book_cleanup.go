@@ -161,6 +161,7 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 		switch {
 		case err != nil:
 			return err
+		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // each of them is to be cancelled
 		case outcome.State == hotelstays.BookingUnverified:
 			return fmt.Errorf("whether there is an order cannot be found out: %w", outcome.Err)
 		case outcome.State == hotelstays.BookingAbsent:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -332,6 +333,17 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
 		"an answer is lost, and the order comes for the next run": {only: "book/form", orders: 1, again: true,
 			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
+		"an answer is lost, and two orders have the reference": {only: "book/form", orders: 1, says: "order PO-TWIN: nothing shows",
+			fault: fault{told: func(a *reply) {
+				if a.asked.path == paths[opBook] {
+					unanswered(a)
+				}
+				if orders, _ := a.data["orders"].([]any); len(orders) == 1 {
+					twin := maps.Clone(orders[0].(obj))
+					twin["platformReferenceNo"], twin["supplierReferenceNo"] = "PO-TWIN", "SUP-TWIN"
+					a.data["orders"] = append(orders, twin)
+				}
+			}}},
 		"two Books are lost before one that arrives": {only: of3, orders: 1, fault: lost(2)},
 		"all Books are lost":                         {only: of3, fault: lost(3)},
 		"no order is cancelled in its first minutes": {only: "cancel", orders: 2, sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
