@@ -209,20 +209,13 @@ func (c *Client) newTokenCache() *token.Cache {
 		Advise:    adviseOnToken,
 		Log:       c.log,
 		Redact: func(text string, secret types.Secret) string {
-			return redact.Set{secret.Reveal(), reveal(c.tokens.LastSecret())}.Text(text)
+			return redact.Set{secret.Reveal(), c.tokens.LastSecret().Reveal()}.Text(text)
 		},
 	}
 	if c.store != nil && cache.Renewable {
 		shareToken(cache, c.store)
 	}
 	return cache
-}
-
-func reveal(secret *types.Secret) string {
-	if secret == nil {
-		return ""
-	}
-	return secret.Reveal()
 }
 
 // refusesCredential reports whether the service itself refused to issue a token.

@@ -302,6 +302,24 @@ func ExampleWithRateLimiter() {
 	// Output: map[Destinations:1 Ticket:1] <nil>
 }
 
+// A catalogue sync shares the account and its token, and lets travellers go first.
+func ExampleClient_With() {
+	srv := hotelstaystest.NewServer(nil)
+	defer srv.Close()
+	client := clientOf(srv)
+	sync, err := client.With(hotelstays.WithPriority(hotelstays.PriorityBackground), hotelstays.WithMaxAttempts(10))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range []*hotelstays.Client{client, sync} {
+		if _, err := c.Destinations(context.Background(), &hotelstays.DestinationsRequest{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(srv.Ledger().Count(hotelstays.OpTicket), "ticket")
+	// Output: 1 ticket
+}
+
 // Clients that were made apart share the rate limits of their address.
 func ExampleNewRateLimiter() {
 	srv := hotelstaystest.NewServer(nil)

@@ -408,7 +408,7 @@ func (a *callAnswer) scrubAttempt(text string, token types.Secret) string {
 }
 
 // credential is the secret that the token was fetched with.
-func (a *callAnswer) credential() string { return reveal(a.tokens.LastSecret()) }
+func (a *callAnswer) credential() string { return a.tokens.LastSecret().Reveal() }
 
 // scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
 func (a *callAnswer) scrubError(err error) error {

@@ -46,12 +46,12 @@ func ExampleMoney_Decimal() {
 		log.Fatal(err)
 	}
 	margin := amount.Mul(decimal.RequireFromString("0.125"))
-	fmt.Println(amount.Add(margin).StringFixed(2))
+	fmt.Println(types.NewMoney("EUR", amount.Add(margin).Round(2)))
 
 	_, err = types.Money{Currency: "EUR"}.Decimal()
 	fmt.Println(errors.Is(err, types.ErrAmount))
 	// Output:
-	// 270.00
+	// 270.00 EUR
 	// true
 }
 
@@ -164,11 +164,11 @@ func ExampleOperation_RateLimit() {
 		case 0:
 			fmt.Println(op, "has no documented limit")
 		default:
-			fmt.Println(op, n, "a second")
+			fmt.Println(op, n, "a second; a call lasts at most", op.Timeout())
 		}
 	}
 	// Output:
-	// HotelList 100 a second
-	// Book 10 a second
+	// HotelList 100 a second; a call lasts at most 1m0s
+	// Book 10 a second; a call lasts at most 2m0s
 	// HotelIDList has no documented limit
 }

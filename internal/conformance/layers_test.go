@@ -19,15 +19,48 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CONTRIBUTING.md lists the files of the root from the top down.
-func TestFilesUseOnlyFilesBelow(t *testing.T) {
+// mapped returns the paths of the map in CONTRIBUTING.md, in its order: the files of the root from the top down.
+func mapped(t *testing.T) (paths []string) {
+	t.Helper()
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
 	require.NoError(t, err)
-	place := map[string]int{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+\\.go`.*?) \\|").FindAllStringSubmatch(string(page), -1) {
-		for file := range strings.SplitSeq(row[1], ", ") {
-			place[strings.Trim(file, "`")] = len(place)
+	rows := regexp.MustCompile("(?m)^\\| [^|`]+ \\| (`.*?`) \\|").FindAllStringSubmatch(string(page), -1)
+	for _, row := range rows {
+		for path := range strings.SplitSeq(row[1], ", ") {
+			paths = append(paths, strings.Trim(path, "`/"))
 		}
+	}
+	assert.LessOrEqual(t, len(rows), 30, "rows of the map")
+	return paths
+}
+
+// Each folder has a place on the map, and each place is there.
+func TestMapHasEveryFolder(t *testing.T) {
+	paths := mapped(t)
+	for _, path := range paths {
+		_, err := os.Stat(filepath.Join("../..", path))
+		assert.NoError(t, err)
+	}
+	for _, pattern := range []string{"*", "internal/*", "cmd/*", "contrib/*", "hotelstaystest/*"} {
+		folders, err := filepath.Glob(filepath.Join("../..", pattern))
+		require.NoError(t, err)
+		for _, folder := range folders {
+			info, err := os.Stat(folder)
+			require.NoError(t, err)
+			name := strings.TrimPrefix(filepath.ToSlash(folder), "../../")
+			inside := slices.ContainsFunc(paths, func(path string) bool { return strings.HasPrefix(path, name+"/") })
+			if info.IsDir() && name != ".git" && !inside {
+				assert.Contains(t, paths, name, "the map of CONTRIBUTING.md lacks it")
+			}
+		}
+	}
+}
+
+// CONTRIBUTING.md lists the files of the root from the top down.
+func TestFilesUseOnlyFilesBelow(t *testing.T) {
+	place := map[string]int{}
+	for _, path := range mapped(t) {
+		place[path] = len(place)
 	}
 
 	fset := token.NewFileSet()

@@ -194,8 +194,13 @@ func (c *Cache) refusedCredential(now time.Time) error {
 	return c.Advise(c.refusal, "the next call tries again")
 }
 
-// LastSecret is what the last token was fetched with, or nil.
-func (c *Cache) LastSecret() *types.Secret { return c.secret.Load() }
+// LastSecret returns the secret of the last fetch; the zero Secret before the first one.
+func (c *Cache) LastSecret() (last types.Secret) {
+	if secret := c.secret.Load(); secret != nil {
+		last = *secret
+	}
+	return last
+}
 
 // secretTimeout bounds each call of Secret, because all callers wait for it.
 const secretTimeout = 20 * time.Second
