@@ -81,13 +81,40 @@
 //	*VoucherError             the document is missing or not the one that was issued
 //	*WebhookError             the delivery is not to be trusted
 //
-// An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged]. [KindOf] returns
-// one word for each error type and each sentinel. Each error type is a group for log/slog, with kind,
-// operation, status, code and ids; of one that you wrapped slog writes the text alone, so log the error
-// itself, or what errors.As finds. [RequestIDOf] returns the id to quote. If ctx ends, the error wraps
-// ctx.Err(), and no more of context.Cause(ctx) than its text. The message names the next step and the
-// request id. No error, log line or %+v holds a secret, a token or a passport number. [WithLogger] logs
-// attempts; [WithObserver] receives each call and helper, for metrics and traces (contrib/hotelstaysotel).
+// [KindOf] returns one word for an error, for metrics and for your own callers. A switch over kinds needs no
+// order: an unknown outcome is never a refusal. Under again, ask means that [Retryable] decides.
+//
+//	kind                                   HTTP  again  what to tell the traveller
+//	outcome_unknown                         202  no     we are finding out; please do not book again
+//	validation, parameter_refused           400  no     please check what you entered
+//	webhook, voucher_too_large              400  no     nothing: no traveller causes it
+//	not_found                               404  no     we do not know this booking
+//	no_voucher                              404  no     there is no voucher for this booking
+//	rate_changed                            409  no     the offer has changed: please look at it again
+//	duplicate_booking                       409  no     you have this booking already
+//	reference_reused, ambiguous_reference   409  no     we are checking this booking; please do not book again
+//	cancel_refused                          409  no     this booking cannot be cancelled online
+//	refused                                 409  no     nothing was done; please choose another offer
+//	rate_limited, server_error, canceled    503  yes    please try again in a moment
+//	transport                               503  ask    please try again in a moment
+//	voucher_not_ready                       503  yes    the voucher is made once the hotel has confirmed
+//	timeout                                 504  ask    it took too long; please try again
+//	upstream_timeout                        504  yes    it took too long; please try again
+//	unauthorized, forbidden, invalid_scope  502  no     something is wrong on our side
+//	proxy_authentication                    502  no     something is wrong on our side
+//	unreadable_answer, unexpected           502  no     something is wrong on our side
+//	incomplete_listing                      502  no     we could not find all hotels
+//	batch                                   502  ask    we could not find all hotels
+//	voucher                                 502  ask    the voucher could not be verified
+//	other                                   500  no     something is wrong on our side
+//
+// An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged]. Each error type is a
+// group for log/slog, with kind, operation, status, code and ids; of one that you wrapped slog writes the
+// text alone, so log the error itself, or what errors.As finds. [RequestIDOf] returns the id to quote. If
+// ctx ends, the error wraps ctx.Err(), and no more of context.Cause(ctx) than its text. The message names
+// the next step and the request id. No error, log line or %+v holds a secret, a token or a passport
+// number. [WithLogger] logs attempts; [WithObserver] receives each call and helper, for metrics and traces
+// (contrib/hotelstaysotel).
 //
 // # Retries and unknown outcomes
 //

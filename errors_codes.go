@@ -185,8 +185,10 @@ func (e *APIError) kind() ErrorKind {
 		return KindOf(c.err)
 	case e.HTTPStatus >= 500:
 		return KindServerError
+	case e.seemsRefused():
+		return KindRefused
 	}
-	return KindRefused
+	return KindUnexpected
 }
 
 func (e *APIError) next() string {

@@ -20,7 +20,7 @@ import (
 
 // ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses: that of an error
 // type, of a sentinel, of the end of a ctx (KindCanceled, KindTimeout), of an *APIError without a
-// sentinel (KindServerError, KindRefused), or KindOther. The list may grow. The sentinels of a
+// sentinel (KindServerError, KindRefused, KindUnexpected), or KindOther. The list may grow. The sentinels of a
 // *WebhookError share KindWebhook, and ErrVoucherAltered, ErrVoucherLinkExpired and ErrVoucherUnsigned
 // share KindVoucher.
 type ErrorKind string
@@ -60,16 +60,18 @@ const (
 	KindCanceled    ErrorKind = "canceled"     // a ctx was cancelled
 	KindTimeout     ErrorKind = "timeout"      // a deadline or a time limit passed
 	KindServerError ErrorKind = "server_error" // HTTP 5xx
-	KindRefused     ErrorKind = "refused"      // any other refusal, and a redirect
+	KindRefused     ErrorKind = "refused"      // a refusal with a code that has no sentinel, such as one of ServiceFacts.RefusalCodes
+	KindUnexpected  ErrorKind = "unexpected"   // any other answer, such as a redirect or a page of a proxy
 	KindOther       ErrorKind = "other"        // such as an error of your own function
 )
 
-// HTTPStatus returns the status with which a service of yours answers its own callers:
+// HTTPStatus returns the status with which a service of yours answers its own callers. The manual's table has
+// it, with what to tell a traveller:
 //
 //	202  the outcome is unknown: the caller asks for the booking later
 //	400  the request is at fault
 //	404  there is no such order, or no voucher
-//	409  the offer or the order does not allow it
+//	409  the service refused, or the offer or the order does not allow it
 //	503  the caller may try again in a moment, or for a voucher in a few minutes
 //	504  there was no answer in time
 //	502  the API, or your access to it, is at fault
@@ -84,16 +86,16 @@ func (k ErrorKind) HTTPStatus() int {
 		return http.StatusBadRequest
 	case KindNotFound, KindNoVoucher:
 		return http.StatusNotFound
-	case KindRateChanged, KindDuplicateBooking, KindReferenceReused, KindAmbiguousReference, KindCancelRefused:
+	case KindRateChanged, KindDuplicateBooking, KindReferenceReused, KindAmbiguousReference, KindCancelRefused, KindRefused:
 		return http.StatusConflict
-	case KindRateLimited, KindCanceled, KindVoucherNotReady:
+	case KindRateLimited, KindTransport, KindServerError, KindCanceled, KindVoucherNotReady:
 		return http.StatusServiceUnavailable
 	case KindTimeout, KindUpstreamTimeout:
 		return http.StatusGatewayTimeout
-	case KindOther:
-		return http.StatusInternalServerError
+	case KindUnauthorized, KindForbidden, KindInvalidScope, KindProxyAuth, KindDecode, KindUnexpected, KindPage, KindBatch, KindVoucher:
+		return http.StatusBadGateway
 	}
-	return http.StatusBadGateway
+	return http.StatusInternalServerError // KindOther, and what is no kind
 }
 
 // KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError decides wherever it is in the

@@ -378,26 +378,38 @@ func TestTimeoutOfTheHTTPClient(t *testing.T) {
 	}
 }
 
-func TestHTTPStatusOfAKind(t *testing.T) {
-	for status, kinds := range map[int][]hotelstays.ErrorKind{
-		200: {hotelstays.KindOf(nil)},
-		202: {hotelstays.KindOutcomeUnknown},
-		400: {hotelstays.KindValidation, hotelstays.KindParam, hotelstays.KindWebhook, hotelstays.KindVoucherTooLarge},
-		404: {hotelstays.KindNotFound, hotelstays.KindNoVoucher},
-		409: {hotelstays.KindRateChanged, hotelstays.KindDuplicateBooking, hotelstays.KindReferenceReused, hotelstays.KindAmbiguousReference,
-			hotelstays.KindCancelRefused},
-		500: {hotelstays.KindOther},
-		502: {hotelstays.KindTransport, hotelstays.KindDecode, hotelstays.KindPage, hotelstays.KindBatch,
-			hotelstays.KindVoucher, hotelstays.KindUnauthorized, hotelstays.KindForbidden,
-			hotelstays.KindInvalidScope, hotelstays.KindServerError, hotelstays.KindRefused, hotelstays.KindProxyAuth,
-			"a_new_kind"},
-		503: {hotelstays.KindRateLimited, hotelstays.KindCanceled, hotelstays.KindVoucherNotReady},
-		504: {hotelstays.KindTimeout, hotelstays.KindUpstreamTimeout},
-	} {
-		for _, kind := range kinds {
-			assert.Equal(t, status, kind.HTTPStatus(), kind)
+// The manual's table has every kind once.
+func TestManualKinds(t *testing.T) {
+	statuses := map[string]int{}
+	for kind, row := range manualKinds(t) {
+		statuses[kind] = row.status
+		assert.Equal(t, row.status, hotelstays.ErrorKind(kind).HTTPStatus(), kind)
+	}
+	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
+		assert.Contains(t, statuses, match[1])
+	}
+	assert.Equal(t, http.StatusOK, hotelstays.KindOf(nil).HTTPStatus())
+	assert.Equal(t, http.StatusInternalServerError, hotelstays.ErrorKind("a_new_kind").HTTPStatus())
+}
+
+type manualKind struct {
+	status int
+	again  string // yes, no, or ask
+}
+
+func manualKinds(t *testing.T) map[string]manualKind {
+	page, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	kinds := map[string]manualKind{}
+	for _, row := range regexp.MustCompile(`\n//\t([a-z_, ]+?) +(\d{3})  (yes|no|ask) +\S`).FindAllStringSubmatch(string(page), -1) {
+		for kind := range strings.SplitSeq(row[1], ", ") {
+			assert.NotContains(t, kinds, kind)
+			status, _ := strconv.Atoi(row[2])
+			kinds[kind] = manualKind{status, row[3]}
 		}
 	}
+	require.NotEmpty(t, kinds)
+	return kinds
 }
 
 // Texts of the service are quoted: line breaks, escape codes and marks that turn the direction
@@ -560,12 +572,15 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindNotFound, &hotelstays.OrderNotFoundError{}},
 		{hotelstays.KindAmbiguousReference, &hotelstays.AmbiguousReferenceError{}},
 		{hotelstays.KindNotFound, fmt.Errorf("own: %w", hotelstays.ErrNotFound)},
-		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 0)},
+		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 404, 0)},
+		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 404, 7)},
+		{hotelstays.KindRefused, api(hotelstays.OpBook, 200, 100001200)},
 		{hotelstays.KindInvalidScope, api(hotelstays.OpOAuthToken, 400, 0)},
 		{hotelstays.KindProxyAuth, api(hotelstays.OpQueryOrders, 407, 0)},
 		{hotelstays.KindServerError, api(hotelstays.OpQueryOrders, 503, 0)},
-		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 307, 0)},
-		{hotelstays.KindRefused, api(hotelstays.OpQueryOrders, 418, 0)},
+		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 307, 0)},
+		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 307, 7)},
+		{hotelstays.KindUnexpected, api(hotelstays.OpQueryOrders, 418, 0)},
 	}
 	rows = append(rows, []struct {
 		kind hotelstays.ErrorKind
@@ -579,11 +594,22 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: cause, Detail: "HTTP 503; try again later"}},
 	}...)
 	retry := regexp.MustCompile(`safe to call again|call again when|try again later|wait, or send less|there is no document yet`)
-	typesSeen := map[string]bool{}
+	typesSeen, manual, again := map[string]bool{}, manualKinds(t), map[string]string{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
 		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
+		if row.err == nil || row.err == context.Canceled { // not of the package
+			continue
+		}
+		kind, word := string(row.kind), map[bool]string{true: "yes", false: "no"}[hotelstays.Retryable(row.err)]
+		if seen, ok := again[kind]; ok && seen != word {
+			word = "ask"
+		}
+		again[kind] = word
+	}
+	for kind, word := range again {
+		assert.Equal(t, manual[kind].again, word, kind)
 	}
 	for _, name := range errorTypes(t) {
 		assert.True(t, typesSeen[name], "%s is not in the table", name)
@@ -612,7 +638,7 @@ func TestSentinelsAndKinds(t *testing.T) {
 		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindTransport, hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
 	}
 	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"),
-		&hotelstays.APIError{HTTPStatus: 500}}, zeroErrors...) {
+		&hotelstays.APIError{HTTPStatus: 500}, &hotelstays.APIError{HTTPStatus: 200, Code: 7}}, zeroErrors...) {
 		maps.DeleteFunc(rest, func(_ string, kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
 	}
 	assert.Empty(t, rest)

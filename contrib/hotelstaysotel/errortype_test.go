@@ -38,7 +38,7 @@ func TestErrorTypes(t *testing.T) {
 		return &hotelstays.TransportError{Operation: hotelstays.OpDestinations, NoToken: true, Err: err}
 	}
 	codes := map[string]any{"parameter_refused": int64(types.CodeParam), "rate_limited": int64(types.CodeRateLimited),
-		"outcome_unknown": int64(types.CodeRateChanged)}
+		"outcome_unknown": int64(types.CodeRateChanged), "refused": int64(types.CodeRateChanged - 1)}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, c := range []struct {
 			kind string
@@ -74,7 +74,8 @@ func TestErrorTypes(t *testing.T) {
 			{"upstream_timeout", api(hotelstays.OpDestinations, 504, 0)},
 			{"server_error", api(hotelstays.OpDestinations, 503, 0)},
 			{"proxy_authentication", api(hotelstays.OpDestinations, 407, 0)},
-			{"refused", api(hotelstays.OpDestinations, 307, 0)},
+			{"refused", api(hotelstays.OpDestinations, 200, types.CodeRateChanged-1)},
+			{"unexpected", api(hotelstays.OpDestinations, 307, 0)},
 			{"validation", &hotelstays.ValidationError{}}, // of helpers, from here on
 			{"reference_reused", &hotelstays.ReferenceReusedError{}},
 			{"incomplete_listing", &hotelstays.PageError{}},

@@ -60,6 +60,7 @@ var messages = map[hotelstays.ErrorKind]message{
 		Text: "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
 	hotelstays.KindDuplicateBooking: {Title: "You have this booking already",
 		Text: "There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."},
+	hotelstays.KindRefused: {Title: "That was not accepted", Text: "Nothing was done. Please choose another offer."},
 	hotelstays.KindCancelRefused: {Title: "This booking cannot be cancelled online",
 		Text: "Nothing has changed: your room is still booked. Please contact us."},
 	hotelstays.KindParam: {Title: "These details were not accepted",
