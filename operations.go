@@ -25,19 +25,19 @@ type Operation = types.Operation
 //	OrderVoucher        60 s    50 a second
 //	Cancel             120 s    10 a second   booking flow
 const (
-	OpTicket            = types.OpTicket
-	OpOAuthToken        = types.OpOAuthToken
-	OpDestinations      = types.OpDestinations
-	OpHotelsMetadata    = types.OpHotelsMetadata
-	OpHotelStaticDetail = types.OpHotelStaticDetail
-	OpHotelIDList       = types.OpHotelIDList
-	OpHotelList         = types.OpHotelList
-	OpHotelRates        = types.OpHotelRates
-	OpCheckAvail        = types.OpCheckAvail
-	OpBook              = types.OpBook
-	OpQueryOrders       = types.OpQueryOrders
-	OpOrderVoucher      = types.OpOrderVoucher
-	OpCancel            = types.OpCancel
+	OpTicket            Operation = "Ticket"
+	OpOAuthToken        Operation = "OAuthToken"
+	OpDestinations      Operation = "Destinations"
+	OpHotelsMetadata    Operation = "HotelsMetadata"
+	OpHotelStaticDetail Operation = "HotelStaticDetail"
+	OpHotelIDList       Operation = "HotelIDList"
+	OpHotelList         Operation = "HotelList"
+	OpHotelRates        Operation = "HotelRates"
+	OpCheckAvail        Operation = "CheckAvail"
+	OpBook              Operation = "Book"
+	OpQueryOrders       Operation = "QueryOrders"
+	OpOrderVoucher      Operation = "OrderVoucher"
+	OpCancel            Operation = "Cancel"
 )
 
 // operation is what differs between operations.

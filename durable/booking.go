@@ -76,10 +76,10 @@ type Booking struct {
 	Due time.Time `json:"-"`
 }
 
-// New returns a booking to store before Book is called. If Book has not started by startBy,
+// NewBooking returns a booking to store before Book is called. If Book has not started by startBy,
 // a worker sends it. A recovery with an EndedAt is that of a Book that has ended with an
 // unknown outcome: workers continue with its next poll.
-func New(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
+func NewBooking(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
 	if !recovery.EndedAt.IsZero() {
 		return handedOver(recovery)
 	}

@@ -24,9 +24,9 @@ func after(d time.Duration) time.Time { return start.Add(d) }
 
 // The bookings of the tables, one of each phase.
 var (
-	waiting  = durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	waiting  = durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
-	polling  = durable.New(handed, start)
+	polling  = durable.NewBooking(handed, start)
 	bookings = map[string]durable.Booking{"waiting": waiting, "booking": started(), "polling": polling,
 		"taken over": takenOver(waiting), "found": ended(durable.EndingFound), "reused": ended(durable.EndingReused),
 		"absent": ended(durable.EndingAbsent), "failed": ended(durable.EndingFailed), "abandoned": ended(durable.EndingAbandoned)}
@@ -189,7 +189,7 @@ func TestEnd(t *testing.T) {
 
 // A Book that leaves otherwise than workers poll would be looked for in vain.
 func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
-	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
+	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
 	_, err := b.Start(start, append(b.Options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
 	require.NoError(t, err)
 	_, err = b.Start(start, hotelstays.WithTimeout(time.Minute))
@@ -371,7 +371,7 @@ func TestJSON(t *testing.T) {
 // Times with a monotonic reading do not compare equal to those that were stored.
 func TestTimesAreWallClockTimes(t *testing.T) {
 	now := time.Now()
-	b := durable.New(hotelstays.BookingRecovery{}, now)
+	b := durable.NewBooking(hotelstays.BookingRecovery{}, now)
 	started, err := b.Start(now)
 	require.NoError(t, err)
 	woken, _ := started.Wake(now)
@@ -394,7 +394,7 @@ var (
 )
 
 func TestOutcomes(t *testing.T) {
-	stored := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	stored := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	polled := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Polls: 1}
 	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: s, Err: errors.New("an earlier poll failed"), Recovery: polled}
@@ -443,7 +443,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	broken := errors.New("the last poll failed")
 	open := &hotelstays.BookingOutcome{Err: broken}
 	for name, tc := range map[string]struct {

@@ -48,7 +48,7 @@ type Bookings[Tx any] interface {
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	// CancelTx stores a cancellation in the caller's transaction. Once that is committed, a worker
 	// sends it once, and delivers how it ended once.
-	CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error
+	CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error
 	// Unfollow ends the reads of an order that is followed after its booking was found.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
 	// Watch returns a channel for a page that waits, which receives a value after this process has

@@ -4,6 +4,7 @@ package durable
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -20,7 +21,7 @@ var (
 	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
 	// ErrNothingToCancel: the booking under this reference has no order of its own. The text says why.
 	ErrNothingToCancel = errors.New("nothing is to be cancelled")
-	// ErrCancelCost: nothing was sent, because of CancelRequest.MaxFee.
+	// ErrCancelCost: nothing was sent, because of CancelOrder.MaxFee.
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order leaves it open; nothing was sent")
 )
 
@@ -76,8 +77,8 @@ func nothingToCancel(why string) error {
 	return fmt.Errorf("%w: %s", ErrNothingToCancel, whyNothing[why])
 }
 
-// CancelRequest asks for the cancellation of an order.
-type CancelRequest struct {
+// CancelOrder asks for the cancellation of an order.
+type CancelOrder struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	// PlatformReferenceNo names the order. Without it, the order of the latest booking under the
 	// reference is cancelled. It is required for an order that was not booked here.
@@ -94,14 +95,15 @@ type CancelRequest struct {
 // Cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
 // what Reason, WithUserRef and WithClientIP say.
 type Cancellation struct {
-	// CancelRequest has the PlatformReferenceNo as soon as it is known.
-	CancelRequest
+	// CancelOrder has the PlatformReferenceNo as soon as it is known.
+	CancelOrder
 	// Round is that of the booking whose order is to be cancelled. It is 0 if the request names the order.
 	Round int `json:"round,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
-	Fingerprint string        `json:"fingerprint"`
-	Options     storedOptions `json:"options,omitzero"`
-	Begun       time.Time     `json:"begun"`
+	Fingerprint string `json:"fingerprint"`
+	// Options are those that Cancel has, in the engine's own form.
+	Options json.RawMessage `json:"options,omitempty"`
+	Begun   time.Time       `json:"begun"`
 	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
 	SendBy time.Time `json:"sendBy,omitzero"`
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
@@ -132,7 +134,7 @@ type Cancellation struct {
 // the reference, or nil. Options that are no data, and an incomplete request, are a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
 // and the booking has no order of its own.
-func NewCancellation(req CancelRequest, booking *Booking, fingerprint string, now time.Time,
+func NewCancellation(req CancelOrder, booking *Booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (Cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
 	if err == nil {
@@ -140,7 +142,7 @@ func NewCancellation(req CancelRequest, booking *Booking, fingerprint string, no
 			unfit{"sessionId", req.SessionID == "", "is required"})
 	}
 	now = wallClock(now)
-	c := Cancellation{CancelRequest: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}
+	c := Cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options.raw(), Begun: now, Due: now}
 	if err == nil {
 		c, _ = c.bind(now, booking)
 		err = c.Err()
@@ -250,13 +252,14 @@ func (c Cancellation) Again() error {
 
 // ReadOptions returns the options of the reads of the order. The deadline of a fee may be near.
 func (c Cancellation) ReadOptions() []hotelstays.CallOption {
-	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
+	stored := readOptions(c.Options)
+	return storedOptions{Market: stored.Market, UserRef: stored.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
 // Send returns what to call Cancel with.
 func (c Cancellation) Send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
-		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
+		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, readOptions(c.Options).append(nil)
 }
 
 // Start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel

@@ -18,7 +18,7 @@ import (
 // The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
 var states = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 
-var toCancel = durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: "session"}
+var toCancel = durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
 
 // in is a booking of a round that has ended.
 func in(round int, ending durable.Ending) *durable.Booking {
@@ -293,7 +293,7 @@ func TestCancellationsAreOfARound(t *testing.T) {
 	for name, tc := range map[string]struct {
 		booking *durable.Booking // when the cancellation begins
 		later   *durable.Booking // when a worker looks
-		req     durable.CancelRequest
+		req     durable.CancelOrder
 		begins  bool
 		ending  durable.CancelEnding
 		waits   bool
@@ -401,7 +401,7 @@ func TestAgainAndWakeOfCancellations(t *testing.T) {
 }
 
 func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
-	_, err := durable.NewCancellation(durable.CancelRequest{}, nil, "account", start)
+	_, err := durable.NewCancellation(durable.CancelOrder{}, nil, "account", start)
 	assert.ErrorContains(t, err, "customerReferenceNo: is required")
 	assert.ErrorContains(t, err, "sessionId: is required")
 	for name, opt := range refusedOptions {

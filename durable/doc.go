@@ -33,7 +33,7 @@
 // A cancellation belongs to a round, and an order has an identity, its PlatformReferenceNo. CancelTx is for
 // the latest round under its reference. It waits until the booking of that round has ended, and cancels the
 // order of that booking and no other one. A booking that ended as absent, failed or reused has nothing to
-// cancel: see ErrNothingToCancel. An order that was not booked here is cancelled if CancelRequest names it.
+// cancel: see ErrNothingToCancel. An order that was not booked here is cancelled if CancelOrder names it.
 //
 // BeginTx ends a cancellation of the earlier round that was not sent, and OnCancel receives it as refused. It
 // returns ErrAlreadyCancelling while a Cancel may be under way.

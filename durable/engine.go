@@ -31,8 +31,8 @@ const (
 	listPage = 100
 )
 
-// Client is what an Engine needs of a *hotelstays.Client.
-type Client interface {
+// BookingClient is what an Engine needs of a *hotelstays.Client.
+type BookingClient interface {
 	ValidateBook(*hotelstays.BookRequest, ...hotelstays.CallOption) error
 	NewBookingRecovery(*hotelstays.BookRequest, ...hotelstays.CallOption) *hotelstays.BookingRecovery
 	BookAndRecover(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
@@ -45,7 +45,7 @@ type Client interface {
 // Options configure an Engine, and so the stores that have one.
 type Options[Tx any] struct {
 	// Client sends Book and Cancel, and reads orders. Required.
-	Client Client
+	Client BookingClient
 	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
 	// the booking: what it does with tx is committed together with that, or not at all. If the
 	// transaction fails, OnOutcome is called again later, so everything it does outside tx must

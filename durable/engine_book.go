@@ -33,7 +33,7 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
 		return e.failed(err, "BeginTx")
 	}
-	booking := New(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
+	booking := NewBooking(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
 	sealed, err := booking.SealRequest(e.keys, req, opts...)
 	if err == nil {
 		_, err = e.begin(ctx, tx, booking, sealed)
@@ -97,7 +97,7 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	limit := e.opts.Now().Add(e.opts.BookTimeout)
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
-	marked, err := New(*e.opts.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
+	marked, err := NewBooking(*e.opts.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
 	if err == nil {
 		begun := marked
 		err = e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) (err error) {

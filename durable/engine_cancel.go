@@ -32,7 +32,7 @@ const readTimeout = 20 * time.Second
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
 // ErrAlreadyCancelled if one has cancelled the order. Roll tx back then. After a cancellation that was
 // refused, or that left the order standing, another one begins.
-func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelRequest, opts ...hotelstays.CallOption) error {
+func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)
 	if err != nil {
 		err = fmt.Errorf("%w; roll back", err)
@@ -40,7 +40,7 @@ func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelRequest, opt
 	return e.failed(err, "CancelTx: reference %q", req.CustomerReferenceNo)
 }
 
-func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelRequest, opts []hotelstays.CallOption) error {
+func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, opts []hotelstays.CallOption) error {
 	if e.opts.OnCancel == nil {
 		return errors.New("OnCancel is required")
 	}

@@ -99,7 +99,7 @@ func (e *engine) begin(reference string) {
 	require.NoError(e.t, e.store.InTx(e.t.Context(), false, begin))
 }
 
-func (e *engine) cancel(req durable.CancelRequest) error {
+func (e *engine) cancel(req durable.CancelOrder) error {
 	return e.store.InTx(e.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error { return e.CancelTx(ctx, tx, req) })
 }
 

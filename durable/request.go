@@ -106,6 +106,20 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 		Priority: asked.Priority}, err
 }
 
+// raw is what a Cancellation keeps; readOptions reads it. None is nil.
+func (o storedOptions) raw() json.RawMessage {
+	text, _ := json.Marshal(o) // texts and numbers alone
+	if string(text) == "{}" {
+		return nil
+	}
+	return text
+}
+
+func readOptions(raw json.RawMessage) (o storedOptions) {
+	_ = json.Unmarshal(raw, &o)
+	return o
+}
+
 // append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
 	for _, text := range []struct {

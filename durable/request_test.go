@@ -22,7 +22,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1", CallbackURL: "https://example.com/",
 		Expect: &types.RoomRatePkg{RatePkgID: "offer"}, Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", PassportNumber: types.NewSecret("P1234567")}, {RoomIndex: 2}}}
-	b := durable.New(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
+	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
 	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithLanguage("fr"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"),
 		hotelstays.WithTimeout(time.Minute),

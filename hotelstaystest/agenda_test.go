@@ -18,7 +18,7 @@ import (
 func TestAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
-		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{types.OpBook: 1}})
+		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{opBook: 1}})
 		began := time.Now()
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -61,7 +61,7 @@ func TestAdvanceDoesNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		s := start(t, Config{
-			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{types.OpDestinations: 1},
+			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{opDestinations: 1},
 		})
 		u := login(t, s)
 		began := time.Now()

@@ -145,8 +145,8 @@ func TestConcurrentBook(t *testing.T) {
 	wg.Wait()
 	l := s.Ledger()
 	failIf(t, len(l.Orders()) != 2 || len(l.OrdersFor("same")) != 1, "%+v", l.Orders())
-	failIf(t, l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(types.OpBook) != 60,
-		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(types.OpBook))
+	failIf(t, l.BookingsReused() != 39 || l.DuplicatesRefused() != 19 || l.Count(opBook) != 60,
+		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(opBook))
 }
 
 func TestCallbackURLs(t *testing.T) {

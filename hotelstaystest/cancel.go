@@ -63,7 +63,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (*cancelResponse, error) 
 		in := s.world.price(o.offer, c.currency, o.cents)
 		fee = c.currency.money(o.offer.feeAt(in, now))
 	}
-	s.ledger.cancelled(Cancellation{
+	s.ledger.cancelled(LedgerCancellation{
 		CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef, Reason: req.Reason, At: now, ServiceFee: moneyString(fee),
 	})
 	return &cancelResponse{ServiceFee: fee, Status: o.status()}, nil

@@ -22,21 +22,21 @@ func TestServerConfig(t *testing.T) {
 		OAuthClients: []OAuthClient{{"id", "secret", []types.Scope{types.ScopeSearchRead}}},
 		UserRefs:     map[string][]types.Scope{"u": {types.ScopeSearchRead}},
 		EmptyReason:  &types.EmptyReason{Suppliers: []types.EmptyReasonSupplier{{Reason: "r"}}},
-		RateLimits:   map[Operation]int{types.OpBook: 3},
+		RateLimits:   map[Operation]int{opBook: 3},
 		Webhooks:     WebhookConfig{Events: map[WebhookTrigger][]types.EventKind{OnBook: {types.EventOrderPaid}, OnCancel: nil}},
 	}
 	before := text(given)
 	s := start(t, given)
 	same(t, text(given), before)
 	complete := s.Config()
-	failIf(t, complete.VoucherDelay != 5*time.Second || complete.RateLimits[types.OpBook] != 3 || complete.RateLimits[types.OpTicket] != 5 ||
+	failIf(t, complete.VoucherDelay != 5*time.Second || complete.RateLimits[opBook] != 3 || complete.RateLimits[opTicket] != 5 ||
 		len(complete.Webhooks.Events[OnCancel]) != 0 || len(complete.Webhooks.Events[OnConfirm]) != 2, "%+v", complete)
 	again, err := complete.complete()
 	failIf(t, err != nil || !reflect.DeepEqual(again, complete), "as a configuration of its own: %+v, %v", again, err)
 	whole := text(complete)
 	for _, c := range []Config{given, complete} {
 		c.Webhooks.Events[OnBook][0], c.OAuthClients[0].Scopes[0], c.UserRefs["u"][0], c.EmptyReason.Suppliers[0].Reason = "x", "x", "x", "x"
-		c.Accounts[0].AppSecret, c.RateLimits[types.OpBook] = "x", 1
+		c.Accounts[0].AppSecret, c.RateLimits[opBook] = "x", 1
 		delete(c.Webhooks.Events, OnCancel)
 	}
 	same(t, text(s.Config()), whole)
@@ -68,8 +68,8 @@ func TestInvalidConfigs(t *testing.T) {
 		{catalog(Catalog{RoomsPerHotel: 51}), "catalog.roomsPerHotel"},
 		{&Config{Accounts: []Account{{"k", "s"}, {"k", ""}}}, "accounts[1]"},
 		{&Config{OAuthClients: []OAuthClient{{ClientID: "id"}}}, "oauthClients[0]"},
-		{&Config{RateLimits: map[Operation]int{types.OpBook: 0}}, "rateLimits.Book"},
-		{&Config{RateLimits: map[Operation]int{types.OpBook: math.MaxInt}}, "rateLimits.Book"},
+		{&Config{RateLimits: map[Operation]int{opBook: 0}}, "rateLimits.Book"},
+		{&Config{RateLimits: map[Operation]int{opBook: math.MaxInt}}, "rateLimits.Book"},
 		{&Config{RateLimits: map[Operation]int{"Nothing": 5}}, "rateLimits"},
 		{&Config{RequiredGuestFields: []string{"gender", "shoeSize"}}, "requiredGuestFields[1]"},
 		{&Config{CancelRule: "odd"}, "cancelRule"},
@@ -112,7 +112,7 @@ func TestConfigIsItsJSON(t *testing.T) {
 		Compression: true, Seed: 1<<64 - 1, Catalog: Catalog{Countries: 1, EmptyEvery: -1}, Accounts: []Account{{"key", "secret"}},
 		OAuthClients: []OAuthClient{{"id", "secret", []types.Scope{types.ScopeContentRead}}}, TicketScopes: []types.Scope{types.ScopeContentRead},
 		Markets: []string{"AE"}, UserRefs: map[string][]types.Scope{"u": {types.ScopeContentRead}}, TokenLifetime: time.Minute,
-		SessionLifetime: 90 * time.Second, NoRateLimits: true, RateLimits: map[Operation]int{types.OpBook: 3}, VisibilityBand: true,
+		SessionLifetime: 90 * time.Second, NoRateLimits: true, RateLimits: map[Operation]int{opBook: 3}, VisibilityBand: true,
 		EmptyReason: &types.EmptyReason{Code: "NO", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "A", Reason: "off"}}},
 		Notices:     []string{"note"}, RequiredGuestFields: []string{"gender"},
 		ConfirmAfter: Never, LateVisibility: time.Nanosecond, CancelRule: CancelForbiddenByContract, CancelCutoff: AtOnce,

@@ -74,7 +74,7 @@ func getLedger(c *controlCall) (any, error) {
 		"requests": l.Count(""), "counts": counts, "rateLimited": limited, // the operation "" counts unknown paths
 		"ticketsIssued": l.TicketsIssued(), "tokensIssued": l.TokensIssued(), "orders": c.s.orders.count(),
 		"bookingsReused": l.BookingsReused(), "duplicatesRefused": l.DuplicatesRefused(),
-		"cancellations": append([]Cancellation{}, l.Cancellations()...), "dropped": l.Dropped(),
+		"cancellations": append([]LedgerCancellation{}, l.Cancellations()...), "dropped": l.Dropped(),
 	}, nil
 }
 

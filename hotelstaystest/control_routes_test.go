@@ -260,7 +260,7 @@ func TestControlClock(t *testing.T) {
 
 func TestControlLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, Config{RateLimits: map[Operation]int{types.OpDestinations: 2}})
+		s, c := controlled(t, Config{RateLimits: map[Operation]int{opDestinations: 2}})
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		in.must(cancelPath, cancellation("ref", order))
@@ -274,11 +274,11 @@ func TestControlLedger(t *testing.T) {
 			RateLimited   map[Operation]int
 			TicketsIssued int
 			Orders        int
-			Cancellations []Cancellation
+			Cancellations []LedgerCancellation
 		}
 		c.must("GET", "/_sandbox/ledger", nil, &got)
 		failIf(t, got.Requests != 10 ||
-			got.Counts[types.OpDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[types.OpDestinations] != 3 ||
+			got.Counts[opDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[opDestinations] != 3 ||
 			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref", "%+v", got)
 	})
 }

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // controlled starts a server with the control API for one test.
@@ -90,7 +88,7 @@ func TestControlIsOffByDefault(t *testing.T) {
 }
 
 func TestControlIsNotInTheLedger(t *testing.T) {
-	s, c := controlled(t, Config{RateLimits: map[Operation]int{types.OpTicket: 1}})
+	s, c := controlled(t, Config{RateLimits: map[Operation]int{opTicket: 1}})
 	s.Inject(Fault{Kind: FaultCutBeforeRead, Times: -1})
 	before := len(s.Ledger().Entries(0))
 	for range 5 {

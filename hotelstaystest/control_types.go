@@ -16,7 +16,7 @@ type journalRequest struct {
 
 // orderDetails is an order with what its ledger record does not have.
 type orderDetails struct {
-	Order
+	LedgerOrder
 	HotelConfirmNo string     `json:"hotelConfirmNo"`
 	VoucherStatus  string     `json:"voucherStatus"`
 	VoucherVersion int        `json:"voucherVersion"`

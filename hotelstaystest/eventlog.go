@@ -17,7 +17,7 @@ type Entry struct {
 	At      time.Time `json:"at"`
 	Kind    EntryKind `json:"kind"`
 	Request *Request  `json:"request,omitempty"`
-	Order   *Order    `json:"order,omitempty"`
+	Order   *LedgerOrder    `json:"order,omitempty"`
 	Webhook *Webhook  `json:"webhook,omitempty"`
 }
 

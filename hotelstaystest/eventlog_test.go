@@ -14,8 +14,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestEntriesNeverChange(t *testing.T) {
@@ -90,7 +88,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 				for k, v := range tc.header {
 					h.Set(strings.Clone(k), strings.Clone(v[0]))
 				}
-				rec := l.arrive(types.OpBook, &http.Request{Method: "POST", URL: must(url.Parse("/api/trade/book")), Header: h}, "127.0.0.1")
+				rec := l.arrive(opBook, &http.Request{Method: "POST", URL: must(url.Parse("/api/trade/book")), Header: h}, "127.0.0.1")
 				for range 3 {
 					l.updateRequest(rec, func(r *Request) {
 						r.BodySHA256, r.Body, r.Answer = sha256Hex(nil), strings.Repeat("b", tc.body), strings.Repeat("a", tc.body)
@@ -112,7 +110,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 func TestDroppedRequestEnds(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {
-		return l.arrive(types.OpBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
+		return l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
 	}
 	first := arrive()
 	for range 5 {
@@ -129,7 +127,7 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 	failIf(t, l.log.maxBytes < 1<<40, "at most %d bytes", l.log.maxBytes)
 	l.log.maxBytes = 2500
 	for i := range 3 {
-		l.logOrder(new(record), Order{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
+		l.logOrder(new(record), LedgerOrder{CustomerReferenceNo: fmt.Sprint(i)}, time.Time{})
 		l.addWebhook(Webhook{EventID: fmt.Sprint(i)})
 	}
 	entries := l.Entries(0)
@@ -195,7 +193,7 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	for _, secret := range []string{u.token, s.AppSecret, s.WebhookSecret, "not-a-cookie", "not-a-proxy"} {
 		failIf(t, strings.Contains(text, secret), "the ledger shows %s", secret)
 	}
-	reqs := s.Ledger().Requests(types.OpDestinations)
+	reqs := s.Ledger().Requests(opDestinations)
 	failIf(t, len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
 		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
 		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed, "%+v", reqs)

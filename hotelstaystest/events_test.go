@@ -201,7 +201,7 @@ func TestEntriesAreReadInPages(t *testing.T) {
 	for i := range 50 {
 		recs = append(recs, l.addWebhook(Webhook{EventID: fmt.Sprint(i)}))
 		l.note(EntryClock)
-		l.logOrder(new(record), Order{}, time.Time{})
+		l.logOrder(new(record), LedgerOrder{}, time.Time{})
 	}
 	l.updateWebhook(recs[1], func(w *Webhook) { w.State = WebhookDelivered })
 	l.updateWebhook(recs[30], func(w *Webhook) { w.State = WebhookDelivered })

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // FaultKind is the effect of a [Fault].
@@ -47,7 +45,7 @@ const (
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For types.OpOrderVoucher only.
+	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For opOrderVoucher only.
 	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
@@ -108,8 +106,8 @@ type Fault struct {
 func (f *Fault) validate() error {
 	switch f.Kind {
 	case FaultWrongDigest:
-		if f.Operation != types.OpOrderVoucher {
-			return badField("operation", "fault %s needs operation %s", f.Kind, types.OpOrderVoucher)
+		if f.Operation != opOrderVoucher {
+			return badField("operation", "fault %s needs operation %s", f.Kind, opOrderVoucher)
 		}
 	case FaultDuplicate, FaultBadSignature, FaultDrop:
 		if f.Operation != OpWebhook {
@@ -147,7 +145,7 @@ func (f *Fault) validate() error {
 	return nil
 }
 
-var referenceOps = []Operation{types.OpBook, types.OpQueryOrders, types.OpOrderVoucher, types.OpCancel, OpWebhook}
+var referenceOps = []Operation{opBook, opQueryOrders, opOrderVoucher, opCancel, OpWebhook}
 
 // keepsAnswer reports whether the fault needs the true answer.
 func (f *Fault) keepsAnswer() bool {

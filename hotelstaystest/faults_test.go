@@ -64,13 +64,13 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 	s := start(t, config)
 	u := login(t, s)
 	in, ids := u.find(nil)
-	f.Operation = types.OpBook
+	f.Operation = opBook
 	s.Inject(f)
 	before := time.Now()
 	r, err := in.send(bookPath, booking("ref", ids[0], nil))
 	took := time.Since(before)
 
-	recs := s.Ledger().Requests(types.OpBook)
+	recs := s.Ledger().Requests(opBook)
 	stopIf(t, len(recs) != 1, "%d requests: %+v", len(recs), recs)
 	rec := recs[0]
 	got := outcome{orders: len(s.Ledger().Orders()), cut: rec.Cut}
@@ -95,14 +95,14 @@ func TestFaultDetails(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{
-		Operation: types.OpTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
+		Operation: opTicket, Kind: FaultStatus, Status: 429, RetryAfter: "7", Msg: "slow down", Header: http.Header{"x-extra": {"1"}},
 	})
 	r := u.refused(ticketPath, "{}", 429, types.CodeRateLimited, "slow down")
 	failIf(t, r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "", "%v", r.header)
-	failIf(t, s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(types.OpTicket)[0].Code != types.CodeRateLimited,
+	failIf(t, s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(opTicket)[0].Code != types.CodeRateLimited,
 		"an injected 429 counts as a real one")
 	u = login(t, s)
-	s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
+	s.Inject(Fault{Operation: opQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
 	for status, code := range map[int]int{
 		400: types.CodeParam, 401: types.CodeUnauthorized, 403: codeForbidden, 404: types.CodeNotFound, 500: codeUpstream,
@@ -120,7 +120,7 @@ func TestFaultDetails(t *testing.T) {
 		"HTTP %d %v", html.status, html.header)
 
 	_, order := u.book("ref", 0)
-	s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultWrongDigest})
+	s.Inject(Fault{Operation: opOrderVoucher, Kind: FaultWrongDigest})
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBody})
 	v := u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
@@ -152,22 +152,22 @@ func TestFaultSelection(t *testing.T) {
 		}
 		return out
 	}
-	fs.add(Fault{Operation: types.OpBook, Kind: FaultCut, Skip: 2, Times: 2})
+	fs.add(Fault{Operation: opBook, Kind: FaultCut, Skip: 2, Times: 2})
 	fs.add(Fault{Kind: FaultStatus, Times: 3})
-	same(t, draw(types.OpCancel, 1)+draw(types.OpBook, 6), "ssscc..")
+	same(t, draw(opCancel, 1)+draw(opBook, 6), "ssscc..")
 	fs.add(Fault{Kind: FaultGarbage, Times: -1, Probability: 0.3})
-	if n := strings.Count(draw(types.OpBook, 1000), "g"); n < 230 || n > 370 {
+	if n := strings.Count(draw(opBook, 1000), "g"); n < 230 || n > 370 {
 		t.Errorf("a probability of 0.3 met %d of 1000", n)
 	}
 	fs.remove(func(planted) bool { return true })
-	same(t, draw(types.OpBook, 3), "...")
+	same(t, draw(opBook, 3), "...")
 	fs.add(Fault{Kind: FaultDelay})
-	failIf(t, fs.pick(OpWebhook) != nil || fs.pick(types.OpBook) == nil,
+	failIf(t, fs.pick(OpWebhook) != nil || fs.pick(opBook) == nil,
 		"a fault of every operation acts on deliveries, or not on operations")
 	draws := func() string {
 		fs.reset(5)
 		fs.add(Fault{Kind: FaultCut, Times: -1, Probability: 0.5})
-		return draw(types.OpBook, 100)
+		return draw(opBook, 100)
 	}
 	first := draws()
 	failIf(t, draws() != first, "the draws of one seed differ")
@@ -180,9 +180,9 @@ func TestFaultsOfAnOrder(t *testing.T) {
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
 		u := login(t, s)
 		in, ids := u.find(nil)
-		s.Inject(Fault{Operation: types.OpQueryOrders, Kind: FaultStatus, Times: 2, Reference: "ref"})
+		s.Inject(Fault{Operation: opQueryOrders, Kind: FaultStatus, Times: 2, Reference: "ref"})
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop, Skip: 1, Reference: "ref"})
-		s.Inject(Fault{Operation: types.OpCancel, Kind: FaultCut, Commit: true, Reference: "ref"})
+		s.Inject(Fault{Operation: opCancel, Kind: FaultCut, Commit: true, Reference: "ref"})
 		order := in.must(bookPath, booking("ref", ids[0], object{"callbackUrl": hook}))
 		other := in.must(bookPath, booking("other", ids[len(ids)-1], object{"callbackUrl": hook}))
 		query := func(refs ...string) int { return u.post(queryPath, object{"customerReferenceNos": refs}).status }
@@ -192,7 +192,7 @@ func TestFaultsOfAnOrder(t *testing.T) {
 			many = append(many, fmt.Sprint("none-", i))
 		}
 		same(t, fmt.Sprint(query("other"), query("ref"), query(append(many, "ref")...), query("ref")), "200 503 503 200")
-		s.Inject(Fault{Operation: types.OpOrderVoucher, Kind: FaultStatus, Reference: "PO000000002"})
+		s.Inject(Fault{Operation: opOrderVoucher, Kind: FaultStatus, Reference: "PO000000002"})
 		voucher := func(name, ref string) int { return u.post(voucherPath, object{name: ref}).status }
 		same(t, fmt.Sprint(voucher("customerReferenceNo", "ref"), voucher("platformReferenceNo", "PO000000002")), "200 503")
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDrop, Reference: "PO000000002", Skip: 1})
@@ -216,13 +216,13 @@ func TestAbandonedDelay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := start(t, config)
 				in, ids := login(t, s).find(nil)
-				s.Inject(Fault{Operation: types.OpBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
+				s.Inject(Fault{Operation: opBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
 				in.http = s.Client()
 				in.http.Timeout = time.Second
 				_, err := in.send(bookPath, booking("ref", ids[0], nil))
 				stopIf(t, !os.IsTimeout(err), "got %v", err)
 				synctest.Wait()
-				rec := s.Ledger().Requests(types.OpBook)[0]
+				rec := s.Ledger().Requests(opBook)[0]
 				failIf(t, rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
 					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit], "commit %v: %+v", commit, rec)
 			})

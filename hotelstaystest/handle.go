@@ -73,7 +73,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		op = s.documentOperation(r.URL.Path)
 	}
 	c := &call{op: op, header: r.Header, host: r.Host, client: client, started: time.Now()}
-	c.topLevel = op.name == types.OpOAuthToken && s.cfg.Variants.OAuthTopLevel
+	c.topLevel = op.name == opOAuthToken && s.cfg.Variants.OAuthTopLevel
 	c.gzip = s.cfg.Compression && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	c.rec = s.ledger.arrive(op.name, r, client)
 	arrived := c.rec.last.Request
@@ -326,7 +326,7 @@ func (s *Server) checkHeaders(c *call) error {
 			}
 		}
 	}
-	if c.op.name == types.OpTicket {
+	if c.op.name == opTicket {
 		for _, name := range []string{"Market", "User-Ref"} {
 			if len(c.header.Values(name)) > 0 {
 				return badRequest("Ticket takes no header %s", name)
@@ -365,7 +365,7 @@ func (s *Server) checkSession(c *call) error {
 		return nil // HotelList starts a session
 	case !known:
 		return badRequest("Session-Id %q is not a session of this account", id)
-	case expired && c.op.name != types.OpCancel:
+	case expired && c.op.name != opCancel:
 		return badRequest("Session-Id %q has expired; search again", id)
 	}
 	c.session = id

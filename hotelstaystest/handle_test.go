@@ -162,7 +162,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 		if cancel().status != 429 { // a fixed window or a token bucket would allow more
 			t.Fatal("the other five calls no longer count")
 		}
-		same(t, s.Ledger().RateLimited(types.OpCancel), 2)
+		same(t, s.Ledger().RateLimited(opCancel), 2)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 		for range 30 { // no limit is documented
 			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}
-		reqs := s.Ledger().Requests(types.OpTicket)
+		reqs := s.Ledger().Requests(opTicket)
 		last := reqs[len(reqs)-1]
 		failIf(t, last.ClientIP != "192.0.2.7" || !reqs[5].RateLimited, "the ledger has %+v", last)
 	})
@@ -191,10 +191,10 @@ func TestIdleLogsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := new(rateLimiter)
 		for i := range maxClients {
-			c.arrive(types.OpBook, base36(int64(i)), 10)
+			c.arrive(opBook, base36(int64(i)), 10)
 		}
 		time.Sleep(window)
-		c.arrive(types.OpBook, "one more", 10)
+		c.arrive(opBook, "one more", 10)
 		failIf(t, len(c.logs) != 1, "%d logs are kept", len(c.logs))
 	})
 }

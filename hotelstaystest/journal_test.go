@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // journal returns the requests of a query.
@@ -24,7 +22,7 @@ func TestJournal(t *testing.T) {
 	s, c := controlled(t)
 	u := login(t, s)
 	in, ids := u.find(nil)
-	s.Inject(Fault{Operation: types.OpBook, Kind: FaultCut, Commit: true})
+	s.Inject(Fault{Operation: opBook, Kind: FaultCut, Commit: true})
 	_, err := in.header("Trace-Id", "call").send(bookPath, booking("ref", ids[0], nil))
 	failIf(t, err == nil, "no cut")
 	in.header("Trace-Id", "call").must(bookPath, booking("ref", ids[0], nil))

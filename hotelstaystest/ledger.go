@@ -56,8 +56,8 @@ type StatusChange struct {
 	At     time.Time         `json:"at"`
 }
 
-// Order is the record of an order.
-type Order struct {
+// LedgerOrder is the record of an order.
+type LedgerOrder struct {
 	Account             string            `json:"account"` // appKey
 	CustomerReferenceNo string            `json:"customerReferenceNo"`
 	PlatformReferenceNo string            `json:"platformReferenceNo"`
@@ -72,8 +72,8 @@ type Order struct {
 	Total               string            `json:"total"`   // net, such as "120.50 USD"
 }
 
-// Cancellation is the record of a successful Cancel.
-type Cancellation struct {
+// LedgerCancellation is the record of a successful Cancel.
+type LedgerCancellation struct {
 	CustomerReferenceNo string    `json:"customerReferenceNo"`
 	PlatformReferenceNo string    `json:"platformReferenceNo"`
 	Reason              string    `json:"reason"`
@@ -128,7 +128,7 @@ type Ledger struct {
 	requests      int64
 	counts        map[Operation]int
 	limited       map[Operation]int
-	cancellations []Cancellation
+	cancellations []LedgerCancellation
 
 	tickets, tokens, reused, duplicates atomic.Int64
 
@@ -183,7 +183,7 @@ func (l *Ledger) rateLimited(rec *record) {
 	})
 }
 
-func (l *Ledger) logOrder(rec *record, o Order, at time.Time) {
+func (l *Ledger) logOrder(rec *record, o LedgerOrder, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.log.put(rec, Entry{At: at, Kind: EntryOrder, Order: &o})
@@ -219,7 +219,7 @@ func (l *Ledger) findWebhook(eventID string) (*record, Webhook) {
 	return nil, Webhook{}
 }
 
-func (l *Ledger) cancelled(c Cancellation) {
+func (l *Ledger) cancelled(c LedgerCancellation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cancellations = append(l.cancellations, c)
@@ -342,20 +342,20 @@ func (l *Ledger) BookingsReused() int { return int(l.reused.Load()) }
 func (l *Ledger) DuplicatesRefused() int { return int(l.duplicates.Load()) }
 
 // Cancellations returns the successful Cancel calls, oldest first.
-func (l *Ledger) Cancellations() []Cancellation {
+func (l *Ledger) Cancellations() []LedgerCancellation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.cancellations)
 }
 
 // Orders returns every order in its present state, oldest first.
-func (l *Ledger) Orders() []Order {
+func (l *Ledger) Orders() []LedgerOrder {
 	return l.orders.records(func(st *orderStore) []*order { return st.list })
 }
 
 // OrdersFor returns the orders with this customerReferenceNo, at most one for each
 // account.
-func (l *Ledger) OrdersFor(customerReferenceNo string) []Order {
+func (l *Ledger) OrdersFor(customerReferenceNo string) []LedgerOrder {
 	return l.orders.records(func(st *orderStore) []*order { return st.byCustomer[customerReferenceNo] })
 }
 

@@ -7,6 +7,23 @@ import "github.com/hotelstays/hotelstays-go/types"
 // Operation names an operation in faults and in the ledger.
 type Operation = types.Operation
 
+// The operations of the API, as the client and its errors name them.
+const (
+	opTicket            Operation = "Ticket"
+	opOAuthToken        Operation = "OAuthToken"
+	opDestinations      Operation = "Destinations"
+	opHotelsMetadata    Operation = "HotelsMetadata"
+	opHotelStaticDetail Operation = "HotelStaticDetail"
+	opHotelIDList       Operation = "HotelIDList"
+	opHotelList         Operation = "HotelList"
+	opHotelRates        Operation = "HotelRates"
+	opCheckAvail        Operation = "CheckAvail"
+	opBook              Operation = "Book"
+	opQueryOrders       Operation = "QueryOrders"
+	opOrderVoucher      Operation = "OrderVoucher"
+	opCancel            Operation = "Cancel"
+)
+
 // What the server does beside the operations of the API: the GETs of a voucher's downloadUrl and
 // verifyUrl, and a delivery to a callbackUrl, which is for faults only.
 const (
@@ -45,34 +62,34 @@ type operation struct {
 // operations is the table of the POST operations.
 func operations() []*operation {
 	return []*operation{
-		{types.OpTicket, "/api/auth/ticket", sessionNone, "", runs(runTicket),
+		{opTicket, "/api/auth/ticket", sessionNone, "", runs(runTicket),
 			"Issues a ticket for an appKey and its secret."},
-		{types.OpOAuthToken, "/api/v1/oauth/token", sessionNone, "", runs(runOAuthToken),
+		{opOAuthToken, "/api/v1/oauth/token", sessionNone, "", runs(runOAuthToken),
 			"Issues an access token for an OAuth client and its secret."},
 
-		{types.OpDestinations, "/api/search/destinations", sessionNone, types.ScopeContentRead, runs(runDestinations),
+		{opDestinations, "/api/search/destinations", sessionNone, types.ScopeContentRead, runs(runDestinations),
 			"Lists the destinations of a country, or those below another one."},
-		{types.OpHotelsMetadata, "/api/search/hotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata),
+		{opHotelsMetadata, "/api/search/hotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata),
 			"Lists the hotels of a destination in pages, without prices."},
-		{types.OpHotelStaticDetail, "/api/search/hotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail),
+		{opHotelStaticDetail, "/api/search/hotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail),
 			"Describes one hotel. It is under development."},
-		{types.OpHotelIDList, "/api/search/hotelIdList", sessionNone, types.ScopeContentRead, runs(runHotelIDList),
+		{opHotelIDList, "/api/search/hotelIdList", sessionNone, types.ScopeContentRead, runs(runHotelIDList),
 			"Lists hotel ids, as an older reference describes it."},
 
-		{types.OpHotelList, "/api/search/hotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList),
+		{opHotelList, "/api/search/hotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList),
 			"Searches hotels with their offers for some dates and rooms."},
-		{types.OpHotelRates, "/api/search/hotelRates", sessionRequired, types.ScopeSearchRead, runs(runHotelRates),
+		{opHotelRates, "/api/search/hotelRates", sessionRequired, types.ScopeSearchRead, runs(runHotelRates),
 			"Lists all offers of one hotel."},
-		{types.OpCheckAvail, "/api/search/checkAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail),
+		{opCheckAvail, "/api/search/checkAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail),
 			"Checks one offer: whether it still exists, and its present price."},
-		{types.OpBook, "/api/trade/book", sessionRequired, types.ScopeBookingWrite, runs(runBook),
+		{opBook, "/api/trade/book", sessionRequired, types.ScopeBookingWrite, runs(runBook),
 			"Books an offer, or returns the order of a customerReferenceNo that was used before."},
 
-		{types.OpQueryOrders, "/api/trade/queryOrders", sessionNone, types.ScopeBookingRead, runs(runQueryOrders),
+		{opQueryOrders, "/api/trade/queryOrders", sessionNone, types.ScopeBookingRead, runs(runQueryOrders),
 			"Lists the orders that match the filters."},
-		{types.OpOrderVoucher, "/api/trade/orderVoucher", sessionNone, types.ScopeBookingRead, runs(runOrderVoucher),
+		{opOrderVoucher, "/api/trade/orderVoucher", sessionNone, types.ScopeBookingRead, runs(runOrderVoucher),
 			"Returns the status of an order's voucher, and where to download it."},
-		{types.OpCancel, "/api/trade/cancel", sessionRequired, types.ScopeBookingCancel, runs(runCancel),
+		{opCancel, "/api/trade/cancel", sessionRequired, types.ScopeBookingCancel, runs(runCancel),
 			"Cancels an order."},
 	}
 }

@@ -172,21 +172,21 @@ func (st *orderStore) count() int {
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, st.record(o), at) }
 
 // records makes the ledger's orders of those that pick returns.
-func (st *orderStore) records(pick func(*orderStore) []*order) []Order {
+func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
 	if st == nil { // of a zero Ledger
 		return nil
 	}
 	st.s.lock()
 	defer st.s.unlock()
-	var out []Order
+	var out []LedgerOrder
 	for _, o := range pick(st) {
 		out = append(out, st.record(o))
 	}
 	return out
 }
 
-func (st *orderStore) record(o *order) Order {
-	return Order{
+func (st *orderStore) record(o *order) LedgerOrder {
+	return LedgerOrder{
 		Account: o.account, CustomerReferenceNo: o.customerRef, PlatformReferenceNo: o.platformRef,
 		SupplierReferenceNo: o.supplierRef, ContentKey: o.content, RatePkgID: o.ratePkgID, CallbackURL: o.callbackURL,
 		CreatedAt: o.created, Status: o.status(), State: st.s.cfg.Variants.OrderStatusNumbers.Name(o.status()), History: slices.Clone(o.history),

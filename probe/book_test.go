@@ -161,7 +161,7 @@ func TestCodeOfARefusalIsFound(t *testing.T) {
 	report, err := bookingRun{fault: refusal, change: only("book/gender")}.run(t)
 	require.NoError(t, err)
 	assert.Equal(t, "HTTP 200 with code 100009999", report.result(t, "book/gender").Found)
-	assert.Equal(t, map[hotelstays.Operation][]int{types.OpBook: {100009999}}, report.Facts.RefusalCodes)
+	assert.Equal(t, map[hotelstays.Operation][]int{hotelstays.OpBook: {100009999}}, report.Facts.RefusalCodes)
 	assert.Less(t, report.Ended.Sub(report.Began), time.Minute)
 }
 
@@ -235,7 +235,7 @@ func taxed(item obj) obj { return obj{"items": []any{item}} }
 func notBooked(t *testing.T, name string, b bookingRun, says string) {
 	t.Helper()
 	b.after = func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
-		assert.Zero(t, srv.Ledger().Count(types.OpBook), name)
+		assert.Zero(t, srv.Ledger().Count(hotelstays.OpBook), name)
 	}
 	report, err := b.run(t)
 	require.NoError(t, err, name)
@@ -432,7 +432,7 @@ func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 			entries, err := Cleanup(t.Context(), cfg)
 			assert.ErrorContains(t, err, "the contract takes no cancellations")
 			assert.Contains(t, entries[0].Reason, "the contract takes no cancellations")
-			assert.Equal(t, 1, srv.Ledger().Count(types.OpBook))
+			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpBook))
 			srv.SetCancelRule(reference, hotelstaystest.CancelAllowed)
 			cfg.Only = []string{"ticket/jwt"}
 			report, err = Run(t.Context(), cfg)

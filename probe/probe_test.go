@@ -244,7 +244,7 @@ func TestNotesAreAboutTheWholeRun(t *testing.T) {
 
 // The rules keep to a share of each limit, and wait for Retry-After.
 func TestRunIsPolite(t *testing.T) {
-	for share, most := range map[float64]int{0: types.OpQueryOrders.RateLimit() / 10, 0.18: types.OpQueryOrders.RateLimit() / 6} {
+	for share, most := range map[float64]int{0: hotelstays.OpQueryOrders.RateLimit() / 10, 0.18: hotelstays.OpQueryOrders.RateLimit() / 6} {
 		var times []time.Time
 		watch := fault{op: opQueryOrders, told: func(a *reply) {
 			if times = append(times, time.Now()); len(times) == 1 {
@@ -266,7 +266,7 @@ func TestRunIsPolite(t *testing.T) {
 
 func TestOperationWithoutALimitIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, key, begin := paced(1), hotelstays.RateLimitKey{Operation: types.OpOAuthToken}, time.Now()
+		p, key, begin := paced(1), hotelstays.RateLimitKey{Operation: hotelstays.OpOAuthToken}, time.Now()
 		for _, want := range []time.Duration{0, time.Second, time.Minute} {
 			_, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
 			require.NoError(t, err)

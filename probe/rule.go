@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Rule is one promise of the document, or one point that it leaves open.
@@ -219,5 +218,5 @@ var paths = map[operation]string{ //nolint:gosec // they hold no secrets
 	opOrderVoucher:   "/api/trade/orderVoucher",
 	opCancel:         "/api/trade/cancel",
 
-	types.OpHotelStaticDetail: "/api/search/hotelStaticDetail",
+	hotelstays.OpHotelStaticDetail: "/api/search/hotelStaticDetail",
 }

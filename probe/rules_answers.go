@@ -159,15 +159,15 @@ var limitRules = []Rule{
 	{"limits/retry-after", "Limits", "Retry-After comes with a 429 alone", "",
 		headerIs("Retry-After", "none", func(_ *answer, text string) bool { return text == "" })},
 	{"limits/at", "Limits", "five requests of Ticket in a second are accepted, malformed ones too", "Burst", func(r *run) {
-		n := len(r.limited(types.OpTicket.RateLimit(), idle))
+		n := len(r.limited(hotelstays.OpTicket.RateLimit(), idle))
 		breaks(n > 0, "%d of five got HTTP 429", n)
 	}},
 	{"limits/above", "Limits", "of ten requests in a second Ticket refuses five", "Burst", func(r *run) {
-		n := len(r.limited(2*types.OpTicket.RateLimit(), idle))
-		breaks(n != types.OpTicket.RateLimit(), "%d of ten got HTTP 429", n)
+		n := len(r.limited(2*hotelstays.OpTicket.RateLimit(), idle))
+		breaks(n != hotelstays.OpTicket.RateLimit(), "%d of ten got HTTP 429", n)
 	}},
 	{"limits/refusal", "Limits", "a 429 has code 100000429 and Retry-After", "Burst", func(r *run) {
-		refused := r.limited(2*types.OpTicket.RateLimit(), idle)
+		refused := r.limited(2*hotelstays.OpTicket.RateLimit(), idle)
 		skip(len(refused) == 0, "no request got HTTP 429")
 		for _, a := range refused {
 			after := a.raw.header.Get("Retry-After")
@@ -177,13 +177,13 @@ var limitRules = []Rule{
 		}
 	}},
 	{"limits/refused", "Limits", "whether refused requests count", "Burst", func(r *run) {
-		limit, pause := types.OpTicket.RateLimit(), 600*time.Millisecond
+		limit, pause := hotelstays.OpTicket.RateLimit(), 600*time.Millisecond
 		r.limited(limit, idle)
 		skip(len(r.limited(limit, pause)) < limit, "the limit is not the documented one")
 		r.find("they do: %t", len(r.limited(limit, pause)) > 0) // only the refused ones are in this second
 	}},
 	{"limits/each", "Limits", "each operation has a limit of its own", "Burst", func(r *run) {
-		skip(len(r.limited(2*types.OpTicket.RateLimit(), idle)) == 0, "no request got HTTP 429")
+		skip(len(r.limited(2*hotelstays.OpTicket.RateLimit(), idle)) == 0, "no request got HTTP 429")
 		r.ctx = context.WithValue(r.ctx, burst{}, true)
 		a := r.do(call{op: opQueryOrders, body: unknownOrder(), opts: []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}})
 		breaks(a.err == nil && a.Status == http.StatusTooManyRequests, "QueryOrders got HTTP 429 because of Ticket")

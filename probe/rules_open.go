@@ -239,7 +239,7 @@ var openRules = []Rule{
 			slices.IsSorted(times))
 	}},
 	{"static/members", "HotelStaticDetail", "which members HotelStaticDetail has", "", func(r *run) {
-		a := r.get(types.OpHotelStaticDetail, obj{"hotelId": r.offer().hotel})
+		a := r.get(hotelstays.OpHotelStaticDetail, obj{"hotelId": r.offer().hotel})
 		a.allowed()
 		var data struct{ Hotel obj }
 		_ = json.Unmarshal(a.Data, &data) // whatever comes is an answer

@@ -159,7 +159,7 @@ func ExampleEmptyReason_Retryable() {
 
 // Your own limiter needs the rate limit of each operation.
 func ExampleOperation_RateLimit() {
-	for _, op := range []types.Operation{types.OpHotelList, types.OpBook, types.OpHotelIDList} {
+	for _, op := range []types.Operation{"HotelList", "Book", "HotelIDList"} {
 		switch n := op.RateLimit(); n {
 		case 0:
 			fmt.Println(op, "has no documented limit")

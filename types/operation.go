@@ -4,37 +4,21 @@ package types
 
 import "time"
 
-// Operation names an operation of the API in errors, logs, rate limits and observers.
+// Operation names an operation of the API in errors, logs, rate limits and observers. Package hotelstays has
+// a constant for each.
 type Operation string
-
-// The operations of the API.
-const (
-	OpTicket            Operation = "Ticket"
-	OpOAuthToken        Operation = "OAuthToken"
-	OpDestinations      Operation = "Destinations"
-	OpHotelsMetadata    Operation = "HotelsMetadata"
-	OpHotelStaticDetail Operation = "HotelStaticDetail"
-	OpHotelIDList       Operation = "HotelIDList"
-	OpHotelList         Operation = "HotelList"
-	OpHotelRates        Operation = "HotelRates"
-	OpCheckAvail        Operation = "CheckAvail"
-	OpBook              Operation = "Book"
-	OpQueryOrders       Operation = "QueryOrders"
-	OpOrderVoucher      Operation = "OrderVoucher"
-	OpCancel            Operation = "Cancel"
-)
 
 // RateLimit returns how many requests of op the service accepts from one client address
 // in any second; 0 where the limit is undocumented.
 func (op Operation) RateLimit() int {
 	switch op {
-	case OpTicket:
+	case "Ticket":
 		return 5
-	case OpDestinations, OpHotelsMetadata, OpHotelStaticDetail, OpHotelList, OpHotelRates:
+	case "Destinations", "HotelsMetadata", "HotelStaticDetail", "HotelList", "HotelRates":
 		return 100
-	case OpCheckAvail, OpBook, OpCancel:
+	case "CheckAvail", "Book", "Cancel":
 		return 10
-	case OpQueryOrders, OpOrderVoucher:
+	case "QueryOrders", "OrderVoucher":
 		return 50
 	}
 	return 0
@@ -44,11 +28,11 @@ func (op Operation) RateLimit() int {
 // this time a Book has certainly ended. An operation without a method has a minute.
 func (op Operation) Timeout() time.Duration {
 	switch op {
-	case OpTicket, OpOAuthToken:
+	case "Ticket", "OAuthToken":
 		return 20 * time.Second
-	case OpQueryOrders:
+	case "QueryOrders":
 		return 30 * time.Second
-	case OpBook, OpCancel:
+	case "Book", "Cancel":
 		return 2 * time.Minute
 	}
 	return time.Minute

@@ -87,7 +87,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 			}
 		}
 		req := w.Request(job.reference)
-		sealed, err := durable.New(*w.cfg.Client.NewBookingRecovery(req), time.Now()).SealRequest(keys, req)
+		sealed, err := durable.NewBooking(*w.cfg.Client.NewBookingRecovery(req), time.Now()).SealRequest(keys, req)
 		require.NoError(t, err)
 		var seen []byte
 		if job.kind == "order" {
@@ -113,7 +113,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 
 	require.ErrorIs(t, w.BeginAlone(w.Request("polling")), durable.ErrAlreadyBegun)
 	require.ErrorIs(t, w.BeginAlone(w.Request("found")), durable.ErrAlreadyBooked)
-	require.ErrorIs(t, w.CancelAlone("cancelled", func(r *durable.CancelRequest) { r.PlatformReferenceNo = "1" }), durable.ErrAlreadyCancelled)
+	require.ErrorIs(t, w.CancelAlone("cancelled", func(r *durable.CancelOrder) { r.PlatformReferenceNo = "1" }), durable.ErrAlreadyCancelled)
 	require.ErrorIs(t, w.CancelAlone("absent", nil), durable.ErrNothingToCancel)
 	require.NoError(t, w.CancelAlone("found", nil))
 	require.NoError(t, w.BeginAlone(w.Request("absent")))

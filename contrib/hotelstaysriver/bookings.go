@@ -29,8 +29,8 @@ const (
 	workTimeout = time.Minute
 )
 
-// Config configures Bookings. New copies it.
-type Config struct {
+// Options are the settings of Bookings. New copies them.
+type Options struct {
 	// Options are the options of every store. PollInterval has no effect: FetchPollInterval of River's
 	// Config has the same meaning. MaxWorkers are divided among the queues, but each has at least two.
 	//
@@ -56,20 +56,20 @@ type Config struct {
 }
 
 // Bookings makes bookings that survive their process. Create it with New. It is safe for
-// concurrent use. Its transactions must belong to the database of Config.Pool.
+// concurrent use. Its transactions must belong to the database of Options.Pool.
 //
 // Let River work on its jobs, by Configure, instead of Run.
 type Bookings struct {
 	*durable.Engine[pgx.Tx]
-	cfg   Config
+	cfg   Options
 	store *store
 }
 
 var _ durable.Bookings[pgx.Tx] = (*Bookings)(nil)
 
 // New returns Bookings. It opens no connection. Its error names every invalid field of the
-// Config.
-func New(cfg Config) (*Bookings, error) {
+// Options.
+func New(cfg Options) (*Bookings, error) {
 	var problems []error
 	if cfg.Pool == nil {
 		problems = append(problems, errors.New("the Pool is nil; create it with pgxpool.New"))
@@ -84,7 +84,7 @@ func New(cfg Config) (*Bookings, error) {
 		table: nameIn(cfg.Schema, "river_job"), stateType: nameIn(cfg.Schema, "river_job_state")}
 	engine, err := durable.NewEngine(s, cfg.Options)
 	if err = errors.Join(append(problems, err)...); err != nil {
-		return nil, fmt.Errorf("hotelstaysriver: invalid Config: %w", err)
+		return nil, fmt.Errorf("hotelstaysriver: invalid Options: %w", err)
 	}
 	s.account = engine.Account()
 	s.river, err = river.NewClient(riverpgxv5.New(cfg.Pool), &river.Config{Schema: cfg.Schema, Logger: cfg.Logger,
@@ -104,13 +104,13 @@ func New(cfg Config) (*Bookings, error) {
 // one. River looks every 30 seconds.
 func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Schema != b.cfg.Schema {
-		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Config.Schema is %q; they must be the same",
+		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Options.Schema is %q; they must be the same",
 			cfg.Schema, b.cfg.Schema)
 	}
 	queues := b.queues()
 	for name := range queues {
 		if _, taken := cfg.Queues[name]; taken {
-			return fmt.Errorf("hotelstaysriver: the River client has a queue %q already; set another Config.Queue", name)
+			return fmt.Errorf("hotelstaysriver: the River client has a queue %q already; set another Options.Queue", name)
 		}
 	}
 	if cfg.RescueStuckJobsAfter != 0 && cfg.RescueStuckJobsAfter < workTimeout {

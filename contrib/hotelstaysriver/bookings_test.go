@@ -37,14 +37,14 @@ func unconnected(t *testing.T) *Bookings {
 	return b
 }
 
-func unconnectedConfig(t *testing.T) Config {
+func unconnectedConfig(t *testing.T) Options {
 	t.Helper()
 	client, err := hotelstays.New("http://127.0.0.1:1", hotelstays.TokenCredential{Token: types.NewSecret("token")})
 	require.NoError(t, err)
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return Config{Pool: pool, Options: durable.Options[pgx.Tx]{Client: client, Keys: testKeys,
+	return Options{Pool: pool, Options: durable.Options[pgx.Tx]{Client: client, Keys: testKeys,
 		OnOutcome: func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return nil }}}
 }
 
@@ -65,7 +65,7 @@ func argsOf(t *testing.T, b *Bookings, booking durable.Booking, sealed []byte) a
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
-	_, err := New(Config{Options: durable.Options[pgx.Tx]{BookTimeout: -1, MaxWorkers: river.QueueNumWorkersMax + 1}})
+	_, err := New(Options{Options: durable.Options[pgx.Tx]{BookTimeout: -1, MaxWorkers: river.QueueNumWorkersMax + 1}})
 	for _, field := range []string{"client", "Pool", "key", "OnOutcome", "BookTimeout", "MaxWorkers"} {
 		assert.ErrorContains(t, err, field)
 	}
@@ -121,13 +121,13 @@ func TestRequestsThatCannotBeBegun(t *testing.T) {
 	} {
 		assert.ErrorContains(t, b.BeginTx(t.Context(), nil, req), name)
 	}
-	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{}), "OnCancel")
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelOrder{}), "OnCancel")
 	cfg := unconnectedConfig(t)
 	cfg.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
 	b, err := New(cfg)
 	require.NoError(t, err)
-	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "ref-1"}), "tx is nil")
-	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "ref\x00"}), "character NUL")
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelOrder{CustomerReferenceNo: "ref-1"}), "tx is nil")
+	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelOrder{CustomerReferenceNo: "ref\x00"}), "character NUL")
 }
 
 // request is a valid request.
@@ -155,7 +155,7 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	keys, err := keyring.New(testKeys)
 	require.NoError(t, err)
-	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
+	booking := durable.NewBooking(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
 	sealed, err := booking.SealRequest(keys, request("ref-1"))
 	require.NoError(t, err)
 	text, err := json.Marshal(argsOf(t, b, booking, sealed))
@@ -183,7 +183,7 @@ func TestNextRetry(t *testing.T) {
 // River rescues a job after its timeout: a job that sends lasts as long as its Book may.
 func TestTimeout(t *testing.T) {
 	b := unconnected(t)
-	booking := durable.New(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
+	booking := durable.NewBooking(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
 	timeout := func() time.Duration {
 		return (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Timeout(jobOf(t, 1, argsOf(t, b, booking, nil)))
 	}
@@ -201,7 +201,7 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 		job := jobOf(t, attempt, args{Reference: "ref-1", Account: "another", kind: durable.KindBooking, state: []byte("{}")})
 		err := (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), job)
 		if counted {
-			assert.ErrorContains(t, err, "Config.Queue", "which separates accounts")
+			assert.ErrorContains(t, err, "Options.Queue", "which separates accounts")
 		}
 		assert.Equal(t, !counted, errors.As(err, new(*river.JobSnoozeError)), "attempt %d: %v", attempt, err)
 	}

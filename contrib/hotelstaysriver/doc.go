@@ -1,7 +1,7 @@
 // Package hotelstaysriver makes bookings durable: a job of River in PostgreSQL finds out
 // what happened to a Book, whatever happens to the process that sent it.
 //
-//	bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Pool: pool,
+//	bookings, err := hotelstaysriver.New(hotelstaysriver.Options{Pool: pool,
 //		Options: durable.Options[pgx.Tx]{Client: client, Keys: keys, OnOutcome: store}})
 //	...
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

@@ -37,7 +37,7 @@ func store(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 // A process that books and works on recoveries.
 func Example() {
 	run := func(ctx context.Context, client *hotelstays.Client, pool *pgxpool.Pool, key types.Secret, req *hotelstays.BookRequest) error {
-		bookings, err := hotelstaysriver.New(hotelstaysriver.Config{Pool: pool, Options: durable.Options[pgx.Tx]{
+		bookings, err := hotelstaysriver.New(hotelstaysriver.Options{Pool: pool, Options: durable.Options[pgx.Tx]{
 			Client: client, OnOutcome: store,
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		}})

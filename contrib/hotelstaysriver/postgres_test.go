@@ -106,13 +106,13 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 }
 
 // configOf is the configuration of a process.
-func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Config {
-	return Config{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Keys: o.Keys,
+func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Options {
+	return Options{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Keys: o.Keys,
 		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}}
 }
 
 // newFleet starts processes in a database of their own.
-func newFleet(t *testing.T, change func(*Config)) (fleet bookingstest.Fleet[pgx.Tx], pool *pgxpool.Pool) {
+func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx.Tx], pool *pgxpool.Pool) {
 	t.Helper()
 	schema, pool := newSchema(t)
 	return bookingstest.Fleet[pgx.Tx]{
@@ -163,14 +163,14 @@ type world struct {
 }
 
 // newWorld starts a process. Its test runs in parallel from here on.
-func newWorld(t *testing.T, change func(*Config), config ...hotelstaystest.Config) *world {
+func newWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	t.Parallel()
 	return newLonelyWorld(t, change, config...)
 }
 
 // newLonelyWorld starts a process of a test that no other may run beside.
-func newLonelyWorld(t *testing.T, change func(*Config), config ...hotelstaystest.Config) *world {
+func newLonelyWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	fleet, pool := newFleet(t, change)
 	w := bookingstest.New(t, fleet, config...)
@@ -178,7 +178,7 @@ func newLonelyWorld(t *testing.T, change func(*Config), config ...hotelstaystest
 }
 
 // another returns another process, with a changed configuration.
-func (w *world) another(change func(*Config)) *world {
+func (w *world) another(change func(*Options)) *world {
 	w.Helper()
 	other := *w
 	cfg := w.cfg
@@ -198,7 +198,7 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 	pool, err := pgxpool.NewWithConfig(w.Context(), settings)
 	require.NoError(w, err)
 	w.Cleanup(pool.Close)
-	return w.another(func(cfg *Config) { cfg.Pool = pool })
+	return w.another(func(cfg *Options) { cfg.Pool = pool })
 }
 
 // ended returns the recovery of a Book of the reference that has ended some time ago.

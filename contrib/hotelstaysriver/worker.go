@@ -58,7 +58,7 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	row, account := rowOf(w.kind, job.JobRow)
 	if row.Unreadable == nil && account != w.b.Account() {
 		return w.b.failed(ctx, job.JobRow, row,
-			errors.New("hotelstaysriver: the job is of another account or environment; use one Config.Queue for each"))
+			errors.New("hotelstaysriver: the job is of another account or environment; use one Options.Queue for each"))
 	}
 	due, err := w.b.Work(ctx, row)
 	switch {

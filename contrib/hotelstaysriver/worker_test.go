@@ -319,11 +319,11 @@ func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
 func TestWakeDuringAPoll(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
-	w.Inject(hotelstaystest.Fault{Operation: types.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
-	polls := w.Ledger().Count(types.OpQueryOrders)
+	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
+	polls := w.Ledger().Count(hotelstays.OpQueryOrders)
 	w.Work()
 	w.Fleet.Pass(time.Minute)
-	w.Eventually("a worker polls", func() bool { return w.Ledger().Count(types.OpQueryOrders) > polls })
+	w.Eventually("a worker polls", func() bool { return w.Ledger().Count(hotelstays.OpQueryOrders) > polls })
 	require.NoError(t, w.Engine.Wake(t.Context(), "ref-1"))
 	w.HasState("ref-1", durable.EndingFound, 0)
 }

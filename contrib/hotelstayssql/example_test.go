@@ -145,7 +145,7 @@ func ExampleJournal_CancelTx() {
 			return err
 		}
 		defer tx.Rollback()
-		if err := journal.CancelTx(ctx, tx, durable.CancelRequest{
+		if err := journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference,
 			SessionID:           session, // of the booking
 			MaxFee:              &seen,   // of order.CancelFeeAt: what the traveller has agreed to pay

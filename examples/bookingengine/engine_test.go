@@ -29,8 +29,8 @@ func checkoutOf(order string) string { return strings.Replace(order, "/orders/",
 // the order.
 func TestLostAnswerIsFoundOut(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.cut(types.OpBook, true)
-		s.status(types.OpQueryOrders, 503, -1)
+		s.cut(hotelstays.OpBook, true)
+		s.status(hotelstays.OpQueryOrders, 503, -1)
 		address, reference := s.toOrder()
 		time.Sleep(patient)
 		page := s.get(address)
@@ -43,7 +43,7 @@ func TestLostAnswerIsFoundOut(t *testing.T) {
 		s.srv.SendWebhook(reference, types.EventOrderCreated)
 		time.Sleep(time.Second)
 		s.shows(address, "Waiting for the hotel to confirm")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 	})
 }
 
@@ -51,7 +51,7 @@ func TestLostAnswerIsFoundOut(t *testing.T) {
 func TestNextStartFindsTheOrder(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
-			s.srv.Inject(hotelstaystest.Fault{Operation: types.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
+			s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour, Commit: true})
 			s.webhooksAreLost()
 			address, reference := s.toOrder()
 			time.Sleep(time.Second) // Book is under way
@@ -65,7 +65,7 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			s.shows(address, "Your booking is confirmed")
 			assert.NotContains(s.t, s.get(address), `class="notice bad"`)
 			assert.Len(s.t, s.srv.Ledger().OrdersFor(reference), 1)
-			assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
+			assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 			assert.Equal(s.t, http.StatusOK, s.send(http.MethodGet, address+"/voucher", nil).Code)
 			s.post(address+"/cancel", free)
 			time.Sleep(looks + time.Second)
@@ -88,7 +88,7 @@ func TestRotatedSecretKeepsBookings(t *testing.T) {
 		s.restart(true, time.Minute)
 		time.Sleep(30 * time.Minute)
 		s.shows(address, "Your booking is confirmed")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpBook))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
 	})
 }
 
@@ -110,7 +110,7 @@ func (r rotated) RoundTrip(req *http.Request) (*http.Response, error) {
 // again under the same reference.
 func TestLostRequestCanBeBookedAgain(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.cut(types.OpBook, false)
+		s.cut(hotelstays.OpBook, false)
 		address, reference := s.toOrder()
 		time.Sleep(9 * time.Minute)
 		s.shows(address, "We are finding out")
@@ -143,7 +143,7 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 		}
 		assert.Equal(s.t, address, s.post(address+"/cancel", free))
 		time.Sleep(looks + time.Second)
-		assert.Zero(s.t, s.srv.Ledger().Count(types.OpCancel))
+		assert.Zero(s.t, s.srv.Ledger().Count(hotelstays.OpCancel))
 	})
 }
 
@@ -175,7 +175,7 @@ func TestRefusedBooking(t *testing.T) {
 		"Something went wrong on our side": {Status: 409, Code: 100009999, Msg: "internal words"},
 	} {
 		inBubble(t, func(s *testSite) {
-			fault.Operation, fault.Kind = types.OpBook, hotelstaystest.FaultStatus
+			fault.Operation, fault.Kind = hotelstays.OpBook, hotelstaystest.FaultStatus
 			s.srv.Inject(fault)
 			address, _ := s.toOrder()
 			time.Sleep(3 * time.Minute)
@@ -225,7 +225,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Contains(s.t, page, "Your booking is cancelled")
 		assert.Contains(s.t, page, "The hotel keeps "+price(keeps))
 		assert.NotContains(s.t, page, "Download the voucher")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(types.OpCancel))
+		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpCancel))
 		assert.Equal(s.t, address, s.send(http.MethodGet, address+"/cancel", nil).Header().Get("Location"), "there is nothing to cancel")
 	})
 }
@@ -249,7 +249,7 @@ func TestDearerCancellationIsNotSent(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.post(s.toCheckout(5)+"/book", guests())
 		time.Sleep(10 * time.Minute)
-		s.status(types.OpQueryOrders, 503, -1)
+		s.status(hotelstays.OpQueryOrders, 503, -1)
 		s.post(address+"/cancel", free)
 		time.Sleep(looks + time.Second)
 		s.restart(false, 3*24*time.Hour)
@@ -258,6 +258,6 @@ func TestDearerCancellationIsNotSent(t *testing.T) {
 		page := s.get(address)
 		assert.Contains(s.t, page, "Cancelling costs more now than when you asked for it.")
 		assert.Contains(s.t, page, "Cancel the booking")
-		assert.Zero(s.t, s.srv.Ledger().Count(types.OpCancel))
+		assert.Zero(s.t, s.srv.Ledger().Count(hotelstays.OpCancel))
 	})
 }

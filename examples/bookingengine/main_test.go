@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // withService sets the environment that findService reads.
@@ -101,7 +101,7 @@ func TestServiceIsNotBookedByAccident(t *testing.T) {
 		if allow == "" {
 			assert.Contains(t, page, "Booking is switched off here")
 			assert.Contains(t, page, "come from "+srv.URL+", and nothing can be booked")
-			assert.Zero(t, srv.Ledger().Count(types.OpBook))
+			assert.Zero(t, srv.Ledger().Count(hotelstays.OpBook))
 		}
 		assert.Equal(t, http.StatusNotFound, s.send(http.MethodPost, eventsPath, nil).Code, "no secret, so no event can be verified")
 		s.engine.close()

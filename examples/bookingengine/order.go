@@ -184,7 +184,7 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 		return s.render(w, http.StatusConflict, "cancel", page)
 	}
 	err := s.inTx(r.Context(), func(tx *sql.Tx) error {
-		err := s.journal.CancelTx(r.Context(), tx, durable.CancelRequest{
+		err := s.journal.CancelTx(r.Context(), tx, durable.CancelOrder{
 			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
 			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require one
 		}, hotelstays.WithTraceID(pageIDOf(r.Context())))

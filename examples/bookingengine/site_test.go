@@ -226,9 +226,9 @@ func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 		s.toOrder()
 		time.Sleep(time.Second)
 		id := func(op types.Operation, n int) string { return s.srv.Ledger().Requests(op)[n].TraceID }
-		assert.Equal(t, id(types.OpCheckAvail, 1), id(types.OpBook, 0), "of the page that books")
-		assert.NotEqual(t, id(types.OpCheckAvail, 0), id(types.OpCheckAvail, 1), "the first is of the page before")
-		assert.Regexp(t, `operation=Book .*trace_id=`+id(types.OpBook, 0)+" ", s.log.String())
+		assert.Equal(t, id(hotelstays.OpCheckAvail, 1), id(hotelstays.OpBook, 0), "of the page that books")
+		assert.NotEqual(t, id(hotelstays.OpCheckAvail, 0), id(hotelstays.OpCheckAvail, 1), "the first is of the page before")
+		assert.Regexp(t, `operation=Book .*trace_id=`+id(hotelstays.OpBook, 0)+" ", s.log.String())
 	})
 }
 

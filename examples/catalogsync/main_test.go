@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -51,7 +52,7 @@ func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 
 	for _, calls := range []int{60, 160} {
 		child, said := start(t, srv, file)
-		require.Eventually(t, func() bool { return srv.Ledger().Count(types.OpHotelsMetadata) >= calls }, 30*time.Second,
+		require.Eventually(t, func() bool { return srv.Ledger().Count(hotelstays.OpHotelsMetadata) >= calls }, 30*time.Second,
 			time.Millisecond)
 		require.NoError(t, child.Process.Kill())
 		require.Error(t, child.Wait(), "it was killed: %s", said)
@@ -66,7 +67,7 @@ func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
 	assertWhole(t, srv, file)
 	cities := srv.CityCount() * 4 / 5 // the others have no hotels
-	read := srv.Ledger().Count(types.OpHotelsMetadata) - srv.Ledger().RateLimited(types.OpHotelsMetadata)
+	read := srv.Ledger().Count(hotelstays.OpHotelsMetadata) - srv.Ledger().RateLimited(hotelstays.OpHotelsMetadata)
 	assert.LessOrEqual(t, read, cities+2*atOnce, "what was under way is read again, and nothing else")
 }
 

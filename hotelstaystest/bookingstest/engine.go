@@ -338,7 +338,7 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 			if err != nil { // for instance because another process has it
 				return err
 			}
-			return e.Bookings.CancelTx(ctx, tx, durable.CancelRequest{CustomerReferenceNo: reference, SessionID: e.Session})
+			return e.Bookings.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: reference, SessionID: e.Session})
 		})
 	}
 }

@@ -27,8 +27,8 @@ var (
 )
 
 // CancelAlone commits a cancellation whose row is there.
-func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelRequest), opts ...hotelstays.CallOption) error {
-	req := durable.CancelRequest{CustomerReferenceNo: reference, SessionID: w.Offer.SessionID}
+func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelOrder), opts ...hotelstays.CallOption) error {
+	req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: w.Offer.SessionID}
 	if change != nil {
 		change(&req)
 	}
@@ -63,7 +63,7 @@ func cancelledOnce[Tx any](w *World[Tx]) {
 	w.Booked("ref-1")
 	failure := errors.New("rolled back")
 	require.ErrorIs(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
-		require.NoError(w, w.CancelTx(w.Context(), tx, durable.CancelRequest{CustomerReferenceNo: "ref-1", SessionID: w.Offer.SessionID}))
+		require.NoError(w, w.CancelTx(w.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: w.Offer.SessionID}))
 		return failure
 	}), failure)
 	cost, err := w.Offer.Expect.CancelFeeAt(time.Now())
@@ -72,7 +72,7 @@ func cancelledOnce[Tx any](w *World[Tx]) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			err := w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.MaxFee = &cost })
+			err := w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.MaxFee = &cost })
 			if err == nil {
 				begun.Add(1)
 			} else {
@@ -83,7 +83,7 @@ func cancelledOnce[Tx any](w *World[Tx]) {
 	wg.Wait()
 	require.EqualValues(w, 1, begun.Load())
 	assert.Zero(w, w.cancels())
-	require.ErrorAs(w, w.CancelAlone("ref-2", func(r *durable.CancelRequest) { r.SessionID = "" }), new(*hotelstays.ValidationError))
+	require.ErrorAs(w, w.CancelAlone("ref-2", func(r *durable.CancelOrder) { r.SessionID = "" }), new(*hotelstays.ValidationError))
 	for range 3 {
 		w.Another(nil).Work()
 	}
@@ -108,7 +108,7 @@ func cancelRefused[Tx any](w *World[Tx]) {
 	err := w.Fleet.Cancellation("ref-1").Err()
 	require.ErrorIs(w, err, hotelstays.ErrCancelRefused)
 	assert.ErrorContains(w, err, "a reason is required")
-	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.Reason = "illness" }))
+	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.Reason = "illness" }))
 	w.CancelEnds("ref-1", durable.CancelDone, 2, 0)
 	assert.Equal(w, 2, w.cancels())
 	assert.Equal(w, "illness", w.Ledger().Cancellations()[0].Reason)
@@ -116,7 +116,7 @@ func cancelRefused[Tx any](w *World[Tx]) {
 
 func cancelTooDear[Tx any](w *World[Tx]) {
 	w.Booked("ref-1")
-	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelRequest) { r.MaxFee = &types.Money{Currency: "USD", Amount: "1"} }))
+	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.MaxFee = &types.Money{Currency: "USD", Amount: "1"} }))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
 	require.ErrorIs(w, w.Fleet.Cancellation("ref-1").Err(), durable.ErrCancelCost)
@@ -190,7 +190,7 @@ func nothingToCancel[Tx any](w *World[Tx]) {
 	assert.Zero(w, w.cancels())
 
 	other := w.Ledger().Orders()[0].PlatformReferenceNo
-	require.NoError(w, w.CancelAlone("reused", func(r *durable.CancelRequest) { r.PlatformReferenceNo = other }))
+	require.NoError(w, w.CancelAlone("reused", func(r *durable.CancelOrder) { r.PlatformReferenceNo = other }))
 	w.CancelEnds("reused", durable.CancelDone, 2, 10*time.Second)
 	assert.Equal(w, 1, w.cancels())
 }

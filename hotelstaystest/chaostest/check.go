@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Outcome is an outcome that the service has stored for a booking.
@@ -129,8 +129,8 @@ func (c *checker) checkBooks() {
 	if n := c.ledger.DuplicatesRefused(); n > 0 {
 		c.add("sent twice: %d Books of stays with an order under another reference", n)
 	}
-	books := c.ledger.Requests(types.OpBook)
-	if sent := c.ledger.Count(types.OpBook); sent > len(books) {
+	books := c.ledger.Requests(hotelstays.OpBook)
+	if sent := c.ledger.Count(hotelstays.OpBook); sent > len(books) {
 		c.add("the ledger has %d of %d Books: start the sandbox with a higher LedgerLimit", len(books), sent)
 	}
 	before := map[string]hotelstaystest.Request{}
@@ -182,8 +182,8 @@ func Inject(srv *hotelstaystest.Server) {
 }
 
 const (
-	book  = types.OpBook
-	query = types.OpQueryOrders
+	book  = hotelstays.OpBook
+	query = hotelstays.OpQueryOrders
 )
 
 var faults = []hotelstaystest.Fault{
@@ -209,5 +209,5 @@ var faults = []hotelstaystest.Fault{
 	{Operation: query, Kind: hotelstaystest.FaultGarbage, Probability: 0.1},
 	{Operation: query, Kind: hotelstaystest.FaultDelay, Delay: 500 * time.Millisecond, Probability: 0.1},
 	{Operation: query, Kind: hotelstaystest.FaultStatus, Status: 403, Probability: 0.03},
-	{Operation: types.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.1},
+	{Operation: hotelstays.OpTicket, Kind: hotelstaystest.FaultStatus, Status: 503, Probability: 0.1},
 }

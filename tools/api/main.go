@@ -1,7 +1,8 @@
 // Api keeps the public API as text, one line for each thing that is exported, so that a
 // diff shows every change of it. It compares api/next.txt with the code, or writes it with
 // -w. It fails if a line of the last release (api/v*.txt) is gone and CHANGELOG.md does not
-// announce it, and if a package has more names than its limit.
+// announce it, if a package has more names or lines than its limit, if something exported has an
+// unexported type, and if packages that are used together have two types of one name.
 package main
 
 import (
@@ -24,15 +25,20 @@ const (
 	next       = "api/next.txt"
 )
 
-// limits are the most exported names that a package may have, each constant counted, and the
-// most types of options.
+// limits are the most exported names that a package may have, each constant counted, the most types of
+// options, and the most lines of its text; 0: no limit.
 var limits = []struct {
-	pkg                string
-	names, optionTypes int
+	pkg                       string
+	names, optionTypes, lines int
 }{
-	{"hotelstays", 215, 3},
-	{"hotelstaystest", 80, 0},
+	{"hotelstays", 215, 3, 0},
+	{"types", 150, 0, 0},
+	{"hotelstaystest", 80, 0, 0},
+	{"durable", 55, 0, 165},
 }
+
+// together are the packages that one file of a program imports.
+var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 
 func main() {
 	write := flag.Bool("w", false, "write "+next)
@@ -59,8 +65,10 @@ func run(write bool) error {
 		}
 	}
 	var lines []string
+	var hidden []error
 	for name, pkg := range public {
-		lines = append(lines, surface(name, pkg)...)
+		w := surface(name, pkg)
+		lines, hidden = append(lines, w.lines...), append(hidden, w.hidden...)
 	}
 	slices.Sort(lines)
 	if write {
@@ -68,7 +76,7 @@ func run(write bool) error {
 			return err
 		}
 	}
-	if err := count(public); err != nil {
+	if err := errors.Join(append(hidden, count(public, lines), sameNames(public))...); err != nil {
 		return err
 	}
 	return compare(lines)
@@ -93,8 +101,27 @@ func load(dir string, public map[string]*types.Package) error {
 	return nil
 }
 
+// sameNames refuses two types of one name in packages that are used together. An alias is one type.
+func sameNames(public map[string]*types.Package) (err error) {
+	first := map[string]types.Object{}
+	for _, name := range together {
+		scope := public[name].Scope()
+		for _, name := range scope.Names() {
+			named, ok := scope.Lookup(name).(*types.TypeName)
+			if !ok || !named.Exported() {
+				continue
+			}
+			if other := first[name]; other != nil && types.Unalias(other.Type()).String() != types.Unalias(named.Type()).String() {
+				err = errors.Join(err, fmt.Errorf("two types named %s: of package %s and of package %s", name, other.Pkg().Name(), named.Pkg().Name()))
+			}
+			first[name] = named
+		}
+	}
+	return err
+}
+
 // count prints how many exported names the packages of limits have, and refuses too many.
-func count(public map[string]*types.Package) (err error) {
+func count(public map[string]*types.Package, lines []string) (err error) {
 	for _, limit := range limits {
 		names, optionTypes := 0, map[string]bool{}
 		scope := public[limit.pkg].Scope()
@@ -107,9 +134,18 @@ func count(public map[string]*types.Package) (err error) {
 				optionTypes[f.Signature().Results().At(0).Type().String()] = true
 			}
 		}
-		fmt.Printf("%s: %d exported names (limit %d), %d option types (limit %d)\n",
-			limit.pkg, names, limit.names, len(optionTypes), limit.optionTypes)
-		if names > limit.names || len(optionTypes) > limit.optionTypes {
+		text := 0
+		for _, line := range lines {
+			if limit.lines > 0 && strings.HasPrefix(line, limit.pkg+" ") {
+				text++
+			}
+		}
+		fmt.Printf("%s: %d exported names (limit %d), %d option types (limit %d)", limit.pkg, names, limit.names, len(optionTypes), limit.optionTypes)
+		if limit.lines > 0 {
+			fmt.Printf(", %d lines (limit %d)", text, limit.lines)
+		}
+		fmt.Println()
+		if names > limit.names || len(optionTypes) > limit.optionTypes || text > limit.lines {
 			err = fmt.Errorf("package %s has too many names: prefer a field or a method to another one", limit.pkg)
 		}
 	}

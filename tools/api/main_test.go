@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -30,7 +31,9 @@ func TestSurface(t *testing.T) {
 		type E struct{}
 		type Store interface { Load(key string) []byte; Drop() }
 		type Option interface { Name() string; set() }
-		type Number interface{ ~int | ~int64 }`
+		type Number interface{ ~int | ~int64 }
+		type Bad struct { Field []*base }
+		func (Bad) Result() (base, error) { panic(0) }`
 	want := []string{
 		"p const Answer untyped int = 42",
 		"p var Default func(string) (int, error)",
@@ -50,6 +53,9 @@ func TestSurface(t *testing.T) {
 		"p type Option interface, closed",
 		"p method (Option) Name() string",
 		"p type Number interface{~int | ~int64}",
+		"p type Bad struct",
+		"p field Bad.Field []*base",
+		"p method (Bad) Result() (base, error)",
 	}
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "p.go", source, 0)
@@ -60,11 +66,40 @@ func TestSurface(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := surface("p", pkg)
+	w := surface("p", pkg)
+	if hidden := fmt.Sprint(w.hidden); hidden != "[p field Bad.Field has the unexported type base p a result of Bad.Result has the unexported type base]" {
+		t.Error(hidden)
+	}
+	got := w.lines
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The same type under two names is no second type.
+func TestSameNames(t *testing.T) {
+	public := map[string]*types.Package{}
+	for _, name := range together {
+		public[name] = types.NewPackage(name, name)
+	}
+	declare := func(pkg, name string, of types.Type) types.Type {
+		obj := types.NewTypeName(0, public[pkg], name, of)
+		public[pkg].Scope().Insert(obj)
+		if of == nil {
+			types.NewNamed(obj, types.Typ[types.Int], nil)
+		}
+		return obj.Type()
+	}
+	declare("hotelstays", "Shared", declare("types", "Shared", nil))
+	declare("hotelstays", "Client", nil)
+	if err := sameNames(public); err != nil {
+		t.Error(err)
+	}
+	declare("durable", "Client", nil)
+	if err := sameNames(public); err == nil || !strings.Contains(err.Error(), "two types named Client") {
+		t.Error(err)
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // breaks a caller changes or removes a line: names of parameters are left out, the tag of a
 // field and the value of a constant are not. An interface that others can implement
 // is one line, because a new method breaks them.
-func surface(name string, pkg *types.Package) []string {
+//
+// hidden has an error for each exported field and result of an unexported type, which nobody can name.
+func surface(name string, pkg *types.Package) *writer {
 	w := &writer{pkg: pkg, prefix: name}
 	scope := pkg.Scope()
 	for _, name := range scope.Names() {
@@ -19,13 +21,30 @@ func surface(name string, pkg *types.Package) []string {
 			w.object(obj)
 		}
 	}
-	return w.lines
+	return w
 }
 
 type writer struct {
 	pkg    *types.Package
 	prefix string
 	lines  []string
+	hidden []error
+}
+
+// nameable notes what has an unexported type of the package.
+func (w *writer) nameable(what string, t types.Type) {
+	switch t := t.(type) {
+	case *types.Pointer:
+		w.nameable(what, t.Elem())
+	case *types.Slice:
+		w.nameable(what, t.Elem())
+	case *types.Map:
+		w.nameable(what, t.Elem())
+	case *types.Named:
+		if obj := t.Obj(); obj.Pkg() == w.pkg && !obj.Exported() {
+			w.hidden = append(w.hidden, fmt.Errorf("%s %s has the unexported type %s", w.prefix, what, obj.Name()))
+		}
+	}
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -40,6 +59,7 @@ func (w *writer) object(obj types.Object) {
 		w.line("var %s %s", obj.Name(), w.text(obj.Type()))
 	case *types.Func:
 		w.line("func %s%s", obj.Name(), w.signature(obj.Signature()))
+		w.results(obj.Name(), obj.Signature())
 	case *types.TypeName:
 		if alias, ok := obj.Type().(*types.Alias); ok {
 			w.line("type %s = %s", obj.Name(), w.text(alias.Rhs()))
@@ -77,6 +97,13 @@ func (w *writer) named(named *types.Named) {
 			receiver = name
 		}
 		w.line("method (%s) %s%s", receiver, f.Name(), w.signature(f.Signature()))
+		w.results(name+"."+f.Name(), f.Signature())
+	}
+}
+
+func (w *writer) results(what string, s *types.Signature) {
+	for v := range s.Results().Variables() {
+		w.nameable("a result of "+what, v.Type())
 	}
 }
 
@@ -119,6 +146,7 @@ func (w *writer) fields(name string, s *types.Struct) {
 			w.line("field %s embeds %s%s", name, w.text(f.Type()), tag)
 		case f.Exported():
 			w.line("field %s.%s %s%s", name, f.Name(), w.text(f.Type()), tag)
+			w.nameable("field "+name+"."+f.Name(), f.Type())
 		}
 	}
 }

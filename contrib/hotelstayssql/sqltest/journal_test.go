@@ -79,9 +79,9 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 		assert.Equal(t, !strings.Contains(says, "513"), hotelstays.KindOf(err) == hotelstays.KindValidation, says)
 	}
 	assert.ErrorContains(t, p.BeginTx(t.Context(), nil, p.Request("no-tx")), "tx is nil")
-	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelRequest{CustomerReferenceNo: "no-tx"}), "tx is nil")
+	assert.ErrorContains(t, p.CancelTx(t.Context(), nil, durable.CancelOrder{CustomerReferenceNo: "no-tx"}), "tx is nil")
 	assert.ErrorContains(t, p.CancelAlone(strings.Repeat("x", 513), nil), "customerReferenceNo has 513 bytes")
-	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), func(r *durable.CancelRequest) { r.PlatformReferenceNo = "of an order" }))
+	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), func(r *durable.CancelOrder) { r.PlatformReferenceNo = "of an order" }))
 }
 
 // After a change of the credential or the base URL nobody may be polling for the open bookings.

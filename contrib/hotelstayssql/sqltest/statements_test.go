@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // fill inserts done keys that expire at a time of 1970.
@@ -112,7 +112,7 @@ func (p *process) useJournal() {
 	require.NoError(p, err)
 	require.NoError(p, p.Wake(p.Context(), many(1)))
 	stop := p.Work()
-	p.Eventually("it has looked", func() bool { return p.Ledger().Count(types.OpQueryOrders) > 0 })
+	p.Eventually("it has looked", func() bool { return p.Ledger().Count(hotelstays.OpQueryOrders) > 0 })
 	stop()
 	for _, err := range p.List(p.Context()) {
 		require.NoError(p, err)

@@ -57,7 +57,7 @@ func (m *model) start(c call) error {
 	case begins:
 		return m.InTx(ctx, false, func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, request(m.Foreign)) })
 	case cancels, names:
-		req := durable.CancelRequest{CustomerReferenceNo: reference, SessionID: "session"}
+		req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: "session"}
 		if c == names {
 			req.PlatformReferenceNo = orderOf(foreign, 1).PlatformReferenceNo
 		}
@@ -314,7 +314,7 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 		f, err := durable.Follow(m.ring, &hotelstays.BookingOutcome{Order: &o, Recovery: &recovery}, ended)
 		return otherRow(kind, f, at, err)
 	}
-	return otherRow(kind, durable.New(recovery, at), at, nil)
+	return otherRow(kind, durable.NewBooking(recovery, at), at, nil)
 }
 
 func otherRow(kind int, state any, due time.Time, err error) durable.Row {

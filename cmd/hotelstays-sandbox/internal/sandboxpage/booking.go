@@ -32,7 +32,7 @@ type booking struct {
 	Open      bool
 
 	requests []*hotelstaystest.Request
-	orders   []hotelstaystest.Order
+	orders   []hotelstaystest.LedgerOrder
 	first    time.Time
 }
 
@@ -46,7 +46,7 @@ type step struct {
 }
 
 type order struct {
-	hotelstaystest.Order
+	hotelstaystest.LedgerOrder
 	ID          int
 	Class, Path string
 	States      []string // by their numbers
@@ -171,7 +171,7 @@ func (b *booking) addRequests() {
 		if s.Text == foundNothing {
 			s.Class = ""
 		}
-		booked = booked || r.Operation == types.OpBook && r.Executed
+		booked = booked || r.Operation == "Book" && r.Executed
 		b.Steps = append(b.Steps, s)
 	}
 }
@@ -191,13 +191,13 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 		return "was cut off. Nothing was done."
 	case !r.Executed:
 		return "was refused."
-	case r.Operation == types.OpBook && booked:
+	case r.Operation == "Book" && booked:
 		return "returned the same order." + lost
-	case r.Operation == types.OpBook:
+	case r.Operation == "Book":
 		return "made the order." + lost
-	case r.Operation == types.OpCancel:
+	case r.Operation == "Cancel":
 		return "cancelled the order." + lost
-	case r.Operation == types.OpQueryOrders && lost == "":
+	case r.Operation == "QueryOrders" && lost == "":
 		if b.Order != nil && strings.Contains(r.Answer, b.Order.PlatformReferenceNo) {
 			return "found the order."
 		}
@@ -217,9 +217,9 @@ func since(d time.Duration) string {
 	return fmt.Sprintf("+%d h %d m", int(d.Hours()), int(d.Minutes())%60)
 }
 
-func newOrder(n hotelstaystest.OrderStatusNumbers, o hotelstaystest.Order, id int) *order {
+func newOrder(n hotelstaystest.OrderStatusNumbers, o hotelstaystest.LedgerOrder, id int) *order {
 	out := &order{
-		Order: o, ID: id, Path: control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
+		LedgerOrder: o, ID: id, Path: control + "orders/" + url.PathEscape(o.PlatformReferenceNo) + "/",
 		Class: map[types.OrderStatus]string{n.Confirmed: "good", n.Cancelled: "bad"}[o.Status],
 	}
 	for status := range types.OrderStatus(6) {

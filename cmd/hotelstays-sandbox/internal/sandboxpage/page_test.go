@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func start(t *testing.T, config ...hotelstaystest.Config) *hotelstaystest.Server {
@@ -89,7 +88,7 @@ func TestJournalHasTheNewestRequestsFirst(t *testing.T) {
 func TestFaultsAreDescribed(t *testing.T) {
 	for want, f := range map[string]hotelstaystest.Fault{
 		"cut on Book of trip-1, after it is executed, once": {
-			Operation: types.OpBook, Kind: hotelstaystest.FaultCut, Commit: true, Reference: "trip-1", Times: 1},
+			Operation: "Book", Kind: hotelstaystest.FaultCut, Commit: true, Reference: "trip-1", Times: 1},
 		"status on any operation, HTTP 502, always": {Kind: hotelstaystest.FaultStatus, Status: 502, Times: -1},
 		"delay on any operation, 5s, after 2 more requests, 3 times": {
 			Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Second, Skip: 2, Times: 3},
