@@ -13,12 +13,12 @@ import (
 // Entry is the state of a request, an order or a webhook after a change, or a change of
 // something else, by its Kind. A later entry about the same one replaces it in the ledger.
 type Entry struct {
-	Seq     int64     `json:"seq"` // counted from 1
-	At      time.Time `json:"at"`
-	Kind    EntryKind `json:"kind"`
-	Request *Request  `json:"request,omitempty"`
-	Order   *LedgerOrder    `json:"order,omitempty"`
-	Webhook *Webhook  `json:"webhook,omitempty"`
+	Seq     int64        `json:"seq"` // counted from 1
+	At      time.Time    `json:"at"`
+	Kind    EntryKind    `json:"kind"`
+	Request *Request     `json:"request,omitempty"`
+	Order   *LedgerOrder `json:"order,omitempty"`
+	Webhook *Webhook     `json:"webhook,omitempty"`
 }
 
 // EntryKind is the kind of an [Entry].

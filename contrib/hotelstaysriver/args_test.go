@@ -74,7 +74,7 @@ func (w *world) storeOlder(kind, state, metadata, text string) {
 
 // The jobs of an older version go on.
 func TestJobsOfAnOlderVersion(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	keys, err := keyring.New(w.cfg.Keys)
 	require.NoError(t, err)
 	stored, withoutOrder := map[string]bool{}, []string{"waiting", "lost", "absent"}
@@ -164,7 +164,7 @@ func TestProcessWithoutOnCancelLeavesACancellation(t *testing.T) {
 	w.Booked("ref-1")
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	w.exec(`UPDATE river_job SET queue = $1`, defaultQueue)
-	startWorkers(t, w.another(func(cfg *Config) { cfg.OnCancel = nil }).Bookings, nil)
+	startWorkers(t, w.another(func(cfg *Options) { cfg.OnCancel = nil }).Bookings, nil)
 	w.Eventually("it sleeps", func() (asleep bool) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() AND attempt = 0 AND errors IS NULL FROM river_job
 			WHERE kind = $1`,

@@ -79,7 +79,7 @@ func (i *insertions) InsertMany(ctx context.Context, _ []*rivertype.JobInsertPar
 // The caller's extensions of River run for these jobs, and their metadata is kept.
 func TestRiversExtensions(t *testing.T) {
 	hook, middleware, plugin := &insertions{}, &insertions{}, &insertions{}
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.Schema = "" // the search_path has it
 		cfg.Hooks, cfg.Middleware, cfg.Plugins = []rivertype.Hook{hook}, []rivertype.Middleware{middleware}, []rivertype.Plugin{plugin}
 	})
@@ -127,7 +127,7 @@ func TestPostgreSQLCrashes(t *testing.T) {
 // A process that dies in Book leaves a marked job. The schedule starts when Book has
 // certainly ended.
 func TestDiesInBook(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Minute })
+	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
 	w.marked("ref-1")
 	assert.Empty(t, w.job("ref-1").Args.Request, "nobody needs it any more")
 	w.BookElsewhere("ref-1") // the process dies before the answer
@@ -144,7 +144,7 @@ func TestDiesInBook(t *testing.T) {
 
 // BookTimeout also bounds the wait for the lock of the job.
 func TestBookDoesNotWaitForALockForEver(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.BookTimeout = time.Second })
+	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
 	w.Begin("ref-1")
 	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT FROM river_job FOR UPDATE`)
@@ -233,7 +233,7 @@ func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 // Two runs find an order at once. The first one delivers it, and the other one waits for that.
 func TestEndedOnce(t *testing.T) {
 	var once sync.Once
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			once.Do(func() {
 				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until the other run has come as far as it can
@@ -247,7 +247,7 @@ func TestEndedOnce(t *testing.T) {
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Fleet.Pass(time.Minute)
 	var wg sync.WaitGroup
-	for _, process := range []*world{w, w.another(func(*Config) {})} {
+	for _, process := range []*world{w, w.another(func(*Options) {})} {
 		job := fetch(w, durable.KindBooking, "ref-1")
 		wg.Go(func() { assert.NoError(t, process.run(t.Context(), job)) })
 	}
@@ -262,7 +262,7 @@ func TestEndedOnce(t *testing.T) {
 func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, nil)
-	hanging := w.another(func(cfg *Config) {
+	hanging := w.another(func(cfg *Options) {
 		cfg.MaxWorkers = 2
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			if err := w.Fleet.StoreRow(ctx, tx, o); err != nil || o.Recovery.CustomerReferenceNo != "ref-1" {
@@ -299,7 +299,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 // OnOutcome may begin the reference again.
 func TestOnOutcomeBeginsAgain(t *testing.T) {
 	var w *world
-	w = newWorld(t, func(cfg *Config) {
+	w = newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			if durable.EndingOf(o) != durable.EndingFailed {
 				return caller(cfg.Pool).StoreRow(ctx, tx, o)

@@ -44,22 +44,22 @@ func TestWorkerIsSlowerThanSend(t *testing.T) {
 // The job of a worker that cannot work on it fails, and waits for the right one.
 func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	accounts := []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}}
-	stranger := func(w *world, cfg *Config) {
+	stranger := func(w *world, cfg *Options) {
 		var err error
 		cfg.Client, err = hotelstays.New(w.URL, hotelstays.TicketCredential{AppKey: "key-2", AppSecret: types.NewSecret("secret-2")},
 			hotelstays.WithHTTPClient(w.Server.Client()))
 		require.NoError(t, err)
 	}
-	for name, begin := range map[string]func(*world, *Config){
-		"its keys are missing": func(w *world, cfg *Config) {
+	for name, begin := range map[string]func(*world, *Options){
+		"its keys are missing": func(w *world, cfg *Options) {
 			w.Begin("ref-1")
 			cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
 		},
-		"its account is another": func(w *world, cfg *Config) {
+		"its account is another": func(w *world, cfg *Options) {
 			w.SendUnknown("ref-1", bookingstest.BookMade)
 			stranger(w, cfg)
 		},
-		"its account is another than that of a cancellation": func(w *world, cfg *Config) {
+		"its account is another than that of a cancellation": func(w *world, cfg *Options) {
 			w.Booked("ref-1")
 			require.NoError(t, w.CancelAlone("ref-1", nil))
 			stranger(w, cfg)
@@ -67,7 +67,7 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{Accounts: accounts})
-			stop := startWorkers(t, w.another(func(cfg *Config) { begin(w, cfg) }).Bookings, nil)
+			stop := startWorkers(t, w.another(func(cfg *Options) { begin(w, cfg) }).Bookings, nil)
 			before := w.Row("ref-1")
 			w.Eventually("it fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
 			assert.Equal(t, before, w.Row("ref-1"))
@@ -101,7 +101,7 @@ func TestPollsAreNoFailures(t *testing.T) {
 // A run that lost its job while it was frozen stores and delivers nothing, and warns of nothing.
 func TestFrozenRunsDoNothing(t *testing.T) {
 	var log strings.Builder
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOrder, cfg.Logger = caller(cfg.Pool).StoreOrder, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	w.SendUnknown("lost", bookingstest.BookLost)
@@ -139,7 +139,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 
 // River uses NextRetry, and not its own policy, whose ninth pause is two hours.
 func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return errors.New("OnOutcome failed") }
 	})
 	w.SendUnknown("ref-1", bookingstest.BookMade)
@@ -168,7 +168,7 @@ func (w *world) rescue(kind string) {
 
 // A Cancel that is frozen until its job was rescued is neither sent nor delivered again.
 func TestFrozenCancel(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnCancel = func(ctx context.Context, tx pgx.Tx, c *durable.Cancellation) error {
 			var state string
 			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelJob{}.Kind()).Scan(&state))
@@ -177,7 +177,7 @@ func TestFrozenCancel(t *testing.T) {
 		}
 	})
 	w.Booked("ref-1")
-	other := w.another(func(*Config) {})
+	other := w.another(func(*Options) {})
 	answer := w.Hold("/cancel")
 	stop := startWorkers(t, w.World.Bookings.(*Bookings), nil)
 	require.NoError(t, w.CancelAlone("ref-1", nil))
@@ -226,7 +226,7 @@ func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
 
 // Who watches an order is woken when OnOrder was called, and not by each read.
 func TestUnchangedOrderWakesNobody(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
+	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
 	page, stop := w.Engine.Watch("ref-1")
 	defer stop()
@@ -392,7 +392,7 @@ func TestAlerts(t *testing.T) {
 
 // No kind of jobs keeps the workers from another one.
 func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) { cfg.MaxWorkers = 2 })
+	w := newWorld(t, func(cfg *Options) { cfg.MaxWorkers = 2 })
 	w.Booked("ref-1")
 	stuck := []string{"stuck-1", "stuck-2", "stuck-3"}
 	for _, reference := range stuck {
@@ -415,7 +415,7 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 
 // An OnOrder that is slow has one worker.
 func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, before, after *types.Order) error {
 			if after.CustomerReferenceNo == "a-slow" {
 				<-ctx.Done()
@@ -443,7 +443,7 @@ func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
 func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	hung, release := context.WithCancel(context.Background())
 	defer release()
-	w := newWorld(t, func(cfg *Config) {
+	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			<-hung.Done() // whatever ctx says
 			return ctx.Err()
@@ -465,7 +465,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	assert.Equal(t, []string{"OnOutcome ref-1"}, w.Hanging())
 	release()
 	require.ErrorIs(t, <-done, context.DeadlineExceeded)
-	other := w.another(func(cfg *Config) { cfg.OnOutcome = caller(cfg.Pool).StoreRow })
+	other := w.another(func(cfg *Options) { cfg.OnOutcome = caller(cfg.Pool).StoreRow })
 	require.NoError(t, other.run(t.Context(), fetch(w, durable.KindBooking, "ref-1")))
 	assert.Equal(t, "found", w.Row("ref-1").State)
 }
