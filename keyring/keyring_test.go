@@ -1,6 +1,7 @@
 package keyring_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,6 +45,15 @@ func TestKeyringOpensWhatItSealed(t *testing.T) {
 			assert.Equal(t, plain, string(got))
 		}
 	}
+}
+
+// What an earlier version has stored still opens.
+func TestKeyringOpensWhatIsStored(t *testing.T) {
+	stored, err := hex.DecodeString("01fed1c7d7c65f5201612e5c672639799640edb5df8c5f8a5fce7644ea26577f1229f427cf4a")
+	require.NoError(t, err)
+	plain, err := ring(t, oldKey).Open("place", stored)
+	require.NoError(t, err)
+	assert.Equal(t, "plain", string(plain))
 }
 
 func TestKeyringRefusesWhatWasChanged(t *testing.T) {

@@ -137,23 +137,41 @@ func TestEffectOfA429Fades(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
+		answer(b, true) // a later one counts, also for the other process
+		time.Sleep(5 * time.Second)
+		answer(a, false)
+		l := a.line(key)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		assert.Equal(t, window, l.transit.Longest(time.Now()))
 	})
 }
 
-// A 429 that comes while Redis is away slows down all processes as soon as Redis is back.
-func TestRefusalDuringAnOutage(t *testing.T) {
-	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		permit := a.hold(t, key, 1)[0]
-		permit.Sent()
-		a.link.down.Store(true)
-		permit.Done(hotelstays.PermitResult{FirstByte: time.Now(), RateLimited: true})
-		time.Sleep(2 * retryPause)
-		a.link.down.Store(false)
-		time.Sleep(2 * retryPause)
-		b.take(t, key, 1)
-		l := b.line(key)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		assert.NotZero(t, l.transit.Last429)
-	})
+// What happens while Redis is away is known to all processes as soon as it is back: a 429, with its age, and
+// slots that were not used.
+func TestReportsOfAnOutage(t *testing.T) {
+	for _, away := range []time.Duration{2 * retryPause, time.Minute} {
+		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+			held := a.hold(t, key, limit)
+			held[0].Sent()
+			a.link.down.Store(true)
+			refused := time.Now()
+			held[0].Done(hotelstays.PermitResult{FirstByte: refused, RateLimited: true})
+			for _, permit := range held[1:] {
+				permit.Done(hotelstays.PermitResult{})
+			}
+			time.Sleep(away)
+			a.link.down.Store(false)
+			time.Sleep(2 * retryPause)
+			if away < defaultLease {
+				assert.Zero(t, took(t, b, limit-1))
+			}
+			a.take(t, key, 1)
+			b.take(t, key, 1)
+			l := b.line(key)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			assert.WithinDuration(t, refused, l.transit.Last429, 10*ms)
+		})
+	}
 }

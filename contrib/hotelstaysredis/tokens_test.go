@@ -212,6 +212,27 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	}
 }
 
+// The end of an earlier lease does not make its store forget the later one.
+func TestReleaseAfterTheLeaseEnded(t *testing.T) {
+	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
+		away := func() {
+			l.down.Store(true)
+			time.Sleep(defaultFetchLease)
+			m.tick()
+		}
+		earlier := mustLease(t, s)
+		away()
+		l.down.Store(false)
+		later := mustLease(t, s)
+		earlier()
+		away()
+		mustStore(t, newTokens(t, m.connect(t), TokenStoreOptions{}), types.NewSecret("newer"))
+		l.down.Store(false)
+		assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")}), "the lease ended")
+		later()
+	})
+}
+
 // late is a ctx whose timer has not fired, as in a process that was stopped and goes on.
 type late struct{ context.Context }
 

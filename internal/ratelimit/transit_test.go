@@ -246,6 +246,10 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 		{"no answer, after a minute with ten", proofs(10, 400*ms), never, never, 1500 * ms},
 		{"no answer, after a minute of fast ones", proofs(10, 4*ms), never, never, 1010 * ms},
 		{"no answer, after one that was slow", proofs(1, 1200*ms), never, never, 2500 * ms},
+		{"no answer, after one that was slow and one that was not", func(t *testing.T, w *Window) {
+			request(t, w, 1200*ms, 1200*ms, false)
+			request(t, w, 40*ms, 40*ms, false)
+		}, never, never, 2500 * ms},
 		{"no answer, after a minute of slow ones", proofs(10, 1200*ms), never, never, 2500 * ms},
 		{"no answer, after a minute of very slow ones", proofs(10, 4200*ms), never, never, 6 * time.Second},
 		{"no answer, after a minute of fast ones that is long past", func(t *testing.T, w *Window) {
@@ -261,6 +265,10 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 		{"no answer, where answers prove nothing", proofless, never, never, 1010 * ms},
 		{"no answer, where one of two answers proved its arrival", func(t *testing.T, w *Window) {
 			request(t, w, 40*ms, 40*ms, false)
+			proofless(t, w)
+		}, never, never, 2 * time.Second},
+		{"no answer, where one of two answers proved its arrival a minute ago", func(t *testing.T, w *Window) {
+			proofs(1, 40*ms)(t, w)
 			proofless(t, w)
 		}, never, never, 2 * time.Second},
 		{"an answer without proof, as others before", proofless, 5 * ms, never, 1010 * ms},
