@@ -55,7 +55,7 @@ func TestFieldsThatJSONLeavesOut(t *testing.T) {
 		"hotelstaystest.Request.Body":                  ofControlAPI,
 		"hotelstaystest.Request.BodySHA256":            ofControlAPI,
 		"hotelstaystest.Request.Answer":                ofControlAPI,
-		"hotelstaystest.Order.ContentKey":              ofControlAPI,
+		"hotelstaystest.LedgerOrder.ContentKey":        ofControlAPI,
 		"hotelstaystest.WebhookAttempt.Signature":      ofControlAPI,
 		"hotelstaystest.WebhookConfig.CallbackHandler": function,
 		"hotelstaystest.ControlConfig.Page":            function,
