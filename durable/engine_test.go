@@ -30,10 +30,14 @@ type engine struct {
 	store     *memstore.Store
 	options   durable.Options[*memstore.Tx]
 	book      func() (*hotelstays.BookingOutcome, error)
+	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // of a poll; nil: the client's own
 	orders    func(references []string) ([]types.Order, error)
-	asked     [][]string          // references of QueryOrders
-	priority  hotelstays.Priority // of the last QueryOrders
-	cancels   []string            // supplierReferenceNos
+	answer    func()                  // is called before Cancel returns
+	given     []hotelstays.CallOption // of the last Book or Cancel
+	limit     time.Duration           // of its ctx
+	asked     [][]string              // references of QueryOrders
+	priority  hotelstays.Priority     // of the last QueryOrders
+	cancels   []string                // supplierReferenceNos
 	outcomes  []durable.Ending
 	cancelled []durable.CancelEnding
 	changes   []string // HotelConfirmNos
@@ -66,8 +70,31 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 	return e
 }
 
-func (e *engine) BookAndRecover(_ context.Context, req *hotelstays.BookRequest,
-	_ ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+// reopen starts another process, with changed options.
+func (e *engine) reopen(change func(o *durable.Options[*memstore.Tx])) {
+	change(&e.options)
+	var err error
+	e.Engine, err = durable.NewEngine(e.store, e.options)
+	require.NoError(e.t, err)
+}
+
+// called notes the options of a Book or Cancel, and how long it may take.
+func (e *engine) called(ctx context.Context, opts []hotelstays.CallOption) {
+	limit, _ := ctx.Deadline()
+	e.given, e.limit = opts, time.Until(limit)
+}
+
+func (e *engine) StepRecovery(ctx context.Context, recovery *hotelstays.BookingRecovery,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	if e.step == nil {
+		return e.Client.StepRecovery(ctx, recovery, opts...)
+	}
+	return e.step(recovery)
+}
+
+func (e *engine) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	e.called(ctx, opts)
 	outcome, err := e.book()
 	if outcome != nil {
 		recovery := *e.NewBookingRecovery(req)
@@ -87,20 +114,41 @@ func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersReque
 	return &hotelstays.QueryOrdersResponse{Orders: orders}, err
 }
 
-func (e *engine) Cancel(_ context.Context, req *hotelstays.CancelRequest, _ ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
+func (e *engine) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
+	e.called(ctx, opts)
 	e.cancels = append(e.cancels, req.SupplierReferenceNo)
+	if e.answer != nil {
+		e.answer()
+	}
 	return &hotelstays.CancelResponse{}, nil
 }
 
-func (e *engine) begin(reference string) {
-	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
+func requestOf(reference string) *hotelstays.BookRequest {
+	return &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Ada", LastName: "Smith"}, Guests: []types.Guest{{RoomIndex: 1, FirstName: "Ada", LastName: "Smith"}}}
-	begin := func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, req) }
-	require.NoError(e.t, e.store.InTx(e.t.Context(), false, begin))
+}
+
+func (e *engine) beginTx(req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
+	return e.store.InTx(e.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, req, opts...) })
+}
+
+func (e *engine) begin(reference string) { require.NoError(e.t, e.beginTx(requestOf(reference))) }
+
+// send sends ref-1, whose outcome is then known.
+func (e *engine) send() {
+	_, err := e.Send(e.t.Context(), "ref-1")
+	require.NoError(e.t, err)
 }
 
 func (e *engine) cancel(req durable.CancelOrder) error {
 	return e.store.InTx(e.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error { return e.CancelTx(ctx, tx, req) })
+}
+
+func textOf(t *testing.T, state any) []byte {
+	text, err := json.Marshal(state)
+	require.NoError(t, err)
+	return text
 }
 
 func (e *engine) row(kind durable.Kind, reference string) *durable.Row {

@@ -351,7 +351,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	_, err := r.guarded(stepCtx, row, step)
 	now := r.opts.Now()
 	switch {
-	case err == nil || errors.Is(err, errMoved):
+	case err == nil || errors.Is(err, errMoved) && !isOfHandler(err):
 	case ctx.Err() != nil:
 		r.giveBack(ctx, row, now)
 	default:

@@ -1,0 +1,376 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+type options = durable.Options[*memstore.Tx]
+
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, test func(t *testing.T, e *engine)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newEngine(t)) })
+}
+
+// work does the step of a row of ref-1 that is stored now.
+func (e *engine) work(kind durable.Kind) (time.Time, error) {
+	return e.Work(e.t.Context(), e.row(kind, "ref-1"))
+}
+
+// lose begins ref-1, whose Book gets no answer.
+func (e *engine) lose() {
+	e.begin("ref-1")
+	e.book = lostAnswer
+	_, err := e.Send(e.t.Context(), "ref-1")
+	require.Error(e.t, err)
+}
+
+// polled returns an outcome of a poll.
+func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+	return func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+		outcome := &hotelstays.BookingOutcome{State: state, Err: err, Recovery: r}
+		if state == hotelstays.BookingFound {
+			o := orderUnder("ref-1", "order-1")
+			outcome.Order = &o
+		}
+		return outcome, nil
+	}
+}
+
+func TestOptionsOfAnEngine(t *testing.T) {
+	for name, change := range map[string]func(o *options){
+		"the client is nil":             func(o *options) { o.Client = (*hotelstays.Client)(nil) },
+		"OnOutcome is required":         func(o *options) { o.OnOutcome = nil },
+		"must not be negative":          func(o *options) { o.BookTimeout = -1 },
+		"MaxWorkers":                    func(o *options) { o.MaxWorkers = -1 },
+		"PollInterval must not be nega": func(o *options) { o.PollInterval = -1 },
+	} {
+		o := newEngine(t).options
+		change(&o)
+		_, err := durable.NewEngine(memstore.New(), o)
+		assert.ErrorContains(t, err, name)
+	}
+	e := newEngine(t)
+	const warning = "OrderStates.Cancelled is not set"
+	assert.Contains(t, e.log.String(), warning)
+	e.log.Reset()
+	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states}))
+	e.reopen(func(*options) {})
+	assert.NotContains(t, e.log.String(), warning)
+}
+
+// Without options a booking waits two minutes for Send, Run looks each second, and has ten workers.
+func TestDefaultsOfAnEngine(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		working, most := 0, 0
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			working++
+			most = max(most, working)
+			time.Sleep(10 * time.Second)
+			working--
+			return nil, refused
+		}
+		for i := range 30 {
+			e.begin(fmt.Sprint("ref-", i))
+		}
+		assert.Equal(t, 2*time.Minute+durable.ClockMargin, time.Until(e.row(durable.KindBooking, "ref-1").Due))
+		e.runFor(2*time.Minute + durable.ClockMargin + 2*time.Second)
+		assert.Equal(t, []int{8, 8}, []int{most, len(e.outcomes)}, "two are kept for cancellations and orders")
+	})
+}
+
+// List goes on behind more unreadable rows than a page has.
+func TestListOfManyRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		for i := range 350 {
+			reference := fmt.Sprintf("%03d", i)
+			if e.begin(reference); i < 250 {
+				row := e.row(durable.KindBooking, reference)
+				row.State = []byte("{")
+				e.store.Put(*row)
+			}
+		}
+		var listed, unreadable []string
+		for b, err := range e.List(t.Context()) {
+			if err != nil {
+				unreadable = append(unreadable, err.Error())
+			} else {
+				listed = append(listed, b.Recovery.CustomerReferenceNo)
+			}
+			require.LessOrEqual(t, len(listed)+len(unreadable), 350)
+		}
+		assert.Len(t, unreadable, 250)
+		assert.Contains(t, unreadable[0], `"000" was changed by hand`)
+		assert.Len(t, listed, 100)
+	})
+}
+
+// What ends the pause of Run, and which rows it makes due.
+func TestWhatMakesRowsDue(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kind    durable.Kind
+		prepare func(e *engine)
+		wake    func(e *engine) error
+	}{
+		"a webhook, of a booking": {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
+		"a person":                {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
+		"a webhook, of a cancellation": {durable.KindCancel, func(e *engine) {
+			e.begin("ref-1")
+			e.book = found
+			e.send()
+			require.NoError(e.t, e.cancel(toCancel))
+			e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+			_, err := e.work(durable.KindCancel)
+			require.NoError(e.t, err)
+		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
+		"a webhook, of an order": {durable.KindOrder, func(e *engine) {
+			e.begin("ref-1")
+			e.book = found
+			e.send()
+		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
+		"Cancel is done": {durable.KindOrder, func(e *engine) {
+			e.begin("ref-1")
+			e.book = found
+			e.send()
+			require.NoError(e.t, e.cancel(toCancel))
+			e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		}, func(e *engine) error { _, err := e.work(durable.KindCancel); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				tc.prepare(e)
+				row := e.row(tc.kind, "ref-1")
+				row.Due = time.Now().Add(time.Hour)
+				e.store.Put(*row)
+				e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+				if name == "Cancel is done" {
+					e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+				}
+				e.reopen(func(o *options) { o.PollInterval = time.Hour })
+				polls := 0
+				e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+					polls++
+					return polled(hotelstays.BookingFound, nil)(r)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				go func() {
+					time.Sleep(time.Minute)
+					before := len(e.asked) + polls
+					assert.NoError(t, tc.wake(e))
+					assert.False(t, e.row(tc.kind, "ref-1").Due.After(time.Now()))
+					synctest.Wait()
+					if name != "Cancel is done" {
+						assert.Greater(t, len(e.asked)+polls, before, "Run looks at once")
+					}
+					stop()
+				}()
+				assert.NoError(t, e.Run(ctx, e.store))
+				synctest.Wait()
+			})
+		})
+	}
+	inBubble(t, func(t *testing.T, e *engine) {
+		assert.NoError(t, e.Wake(t.Context(), "unknown"))
+		assert.NoError(t, e.Unfollow(t.Context(), "unknown"))
+		assert.ErrorIs(t, e.Retry(t.Context(), "unknown"), durable.ErrNotBegun)
+	})
+}
+
+// An error of a function of the caller may match any error. The row is tried again a minute later.
+func TestErrorsOfHandlers(t *testing.T) {
+	for _, matches := range []error{errors.New("failed"), durable.ErrMoved, durable.ErrNotBegun, durable.ErrAlreadyBooked,
+		durable.ErrAlreadyStarted, durable.ErrConflictingOutcome, unknown, refused} {
+		for name, prepare := range map[string]func(e *engine){
+			"sent by a worker": func(e *engine) { e.begin("ref-1"); e.book = found },
+			"polled":           func(e *engine) { e.lose(); e.step = polled(hotelstays.BookingFound, nil) },
+		} {
+			t.Run(name+", "+matches.Error(), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, e *engine) {
+					calls := 0
+					e.reopen(func(o *options) {
+						o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+							if calls++; calls == 1 {
+								return matches
+							}
+							return nil
+						}
+					})
+					prepare(e)
+					time.Sleep(3 * time.Minute)
+					e.runFor(30 * time.Second)
+					assert.Equal(t, 1, calls)
+					assert.Contains(t, e.log.String(), "a booking continues later")
+					assert.Empty(t, e.Hanging())
+					e.step = polled(hotelstays.BookingFound, nil)
+					e.runFor(3 * time.Minute)
+					assert.Equal(t, []any{2, durable.EndingFound}, []any{calls, e.booking().Ending})
+				})
+			})
+		}
+	}
+}
+
+// Book and Cancel have BookTimeout, and the options of Send come after the stored ones.
+func TestCallsOfBookAndCancel(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		require.NoError(t, e.beginTx(requestOf("ref-1"), hotelstays.WithLanguage("de"), hotelstays.WithCurrency("EUR")))
+		_, err := e.Send(t.Context(), "ref-1", hotelstays.WithMarket("FR"))
+		var invalid *hotelstays.ValidationError
+		require.ErrorAs(t, err, &invalid, "workers would poll without it")
+		require.Equal(t, durable.PhaseWaiting, e.booking().Phase(time.Now()))
+		page, stop := e.Watch("ref-1")
+		defer stop()
+		_, err = e.Send(t.Context(), "ref-1", hotelstays.WithLanguage("fr"))
+		require.NoError(t, err)
+		assert.Len(t, page, 1)
+		got, err := hotelstays.CallOptionsOf(e.given...)
+		require.NoError(t, err)
+		assert.Equal(t, []any{"fr", "EUR", 2 * time.Minute}, []any{got.Language, got.Currency, e.limit})
+
+		require.NoError(t, e.cancel(toCancel))
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		_, err = e.work(durable.KindCancel)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"supplier-order-1"}, e.cancels)
+		assert.Equal(t, 2*time.Minute, e.limit)
+
+		e.limit = 0
+		_, err = e.Engine.Book(t.Context(), requestOf("ref-2"))
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Minute, e.limit)
+		assert.ErrorAs(t, e.beginTx(&hotelstays.BookRequest{CustomerReferenceNo: "ref-3"}), &invalid)
+		_, err = e.Engine.Book(t.Context(), &hotelstays.BookRequest{CustomerReferenceNo: "ref-3"})
+		assert.ErrorAs(t, err, &invalid)
+	})
+}
+
+// The caller's ctx ends while Book is under way. Its outcome is stored.
+func TestOutcomeOutlivesItsCtx(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e.begin("ref-1")
+		e.book = func() (*hotelstays.BookingOutcome, error) { cancel(); return found() }
+		_, err := e.Send(ctx, "ref-1")
+		require.NoError(t, err)
+		assert.Equal(t, durable.EndingFound, e.booking().Ending)
+		require.NoError(t, e.cancel(toCancel))
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		ctx, cancel = context.WithCancel(t.Context())
+		e.answer = cancel
+		_, err = e.Work(ctx, e.row(durable.KindCancel, "ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
+	})
+}
+
+// What a step of a booking's worker stores and returns.
+func TestStepsOfABooking(t *testing.T) {
+	const found, absent, unverified, open = hotelstays.BookingFound, hotelstays.BookingAbsent, hotelstays.BookingUnverified, hotelstays.BookingOpen
+	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
+	ends := func(as durable.Ending) func(e *engine) {
+		return func(e *engine) {
+			row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
+			b.Ending, row.Life = as, durable.Over
+			row.State = textOf(e.t, b)
+			e.store.Put(*row)
+		}
+	}
+	begins := func(e *engine) {
+		ends(durable.EndingAbsent)(e)
+		e.begin("ref-1")
+	}
+	for name, tc := range map[string]struct {
+		state     hotelstays.BookingState
+		after     time.Duration // since Book
+		meanwhile func(e *engine)
+		ending    durable.Ending
+		told      int
+		moved     bool
+		log       string
+	}{
+		"found":                            {found, 0, nil, durable.EndingFound, 1, false, ""},
+		"found, and woken":                 {found, 0, wake, durable.EndingFound, 1, false, ""},
+		"found, and found before":          {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
+		"found, and absent before":         {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
+		"found, in an earlier round":       {found, 0, begins, "", 0, true, ""},
+		"absent":                           {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
+		"absent, and woken":                {absent, time.Hour, wake, "", 0, true, ""},
+		"absent, in an earlier round":      {absent, time.Hour, begins, "", 0, true, ""},
+		"absent, though it began too soon": {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
+		"open, and woken":                  {open, 0, wake, "", 0, true, ""},
+		"unverified":                       {unverified, time.Hour, nil, "", 0, false, "still unverified"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.lose()
+				time.Sleep(tc.after)
+				page, stop := e.Watch("ref-1")
+				defer stop()
+				e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+					if tc.meanwhile != nil {
+						tc.meanwhile(e)
+					}
+					r.Polls++
+					outcome, err := polled(tc.state, nil)(r)
+					time.Sleep(time.Second)
+					return outcome, err
+				}
+				due, err := e.work(durable.KindBooking)
+				if tc.moved {
+					require.ErrorIs(t, err, durable.ErrMoved)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, tc.ending != "", due.IsZero())
+				}
+				assert.Equal(t, []any{tc.ending, tc.told, tc.told}, []any{e.booking().Ending, len(e.outcomes), len(page)})
+				assert.Contains(t, e.log.String(), tc.log)
+				if tc.ending != "" {
+					due, err = e.work(durable.KindBooking)
+					assert.Equal(t, []any{true, nil}, []any{due.IsZero(), err}, "nothing is left to do")
+				}
+			})
+		})
+	}
+}
+
+// A worker is slower than the caller's Send, or its Book has no answer.
+func TestWorkerThatSends(t *testing.T) {
+	for name, tc := range map[string]struct {
+		meanwhile func(e *engine)
+		want      error
+	}{
+		"no answer":       {nil, durable.ErrMoved},
+		"it is under way": {func(e *engine) { e.book = lostAnswer; _, _ = e.Send(e.t.Context(), "ref-1") }, durable.ErrMoved},
+		"it is found":     {func(e *engine) { e.book = found; e.send() }, nil},
+		"it was given up": {func(e *engine) { require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.begin("ref-1")
+				row := e.row(durable.KindBooking, "ref-1")
+				if tc.meanwhile != nil {
+					tc.meanwhile(e)
+				}
+				e.book = lostAnswer
+				_, err := e.Work(t.Context(), row)
+				assert.ErrorIs(t, err, tc.want)
+				assert.NotContains(t, e.log.String(), "continues later")
+			})
+		})
+	}
+}
