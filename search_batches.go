@@ -101,7 +101,7 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	set := &b.set
 	set.BatchSize = cmp.Or(set.BatchSize, defaultBatchSize)
 	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
-	b.request.PageSize = cmp.Or(b.request.PageSize, min(set.BatchSize, types.MaxListPageSize))
+	b.request.PageSize = cmp.Or(b.request.PageSize, types.MaxListPageSize)
 	if len(b.ids) == 0 {
 		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
 	}
