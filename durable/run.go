@@ -328,17 +328,24 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	}
 }
 
-// each does a step for each row, on as many workers as are free, so that a function of the caller that is
-// slow delays few others.
+// each does a step for each row, on as many workers as are free. A worker whose function of the caller is slow
+// leaves the other rows to the others.
 func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(context.Context, *Row) (time.Time, error)) {
+	left := make(chan *Row, len(rows))
 	for i := range rows {
-		row := &rows[i]
-		if i < len(rows)-1 && r.workers.free(kind) > 0 {
-			r.start(ctx, kind, func() { r.step(ctx, row, step) })
-		} else {
+		left <- &rows[i]
+	}
+	close(left)
+	var work func()
+	work = func() {
+		for row := range left {
+			if len(left) > 0 && r.workers.free(kind) > 0 {
+				r.start(ctx, kind, work)
+			}
 			r.step(ctx, row, step)
 		}
 	}
+	work()
 }
 
 // step does a step within the lease of a row. After a failure any worker continues later.

@@ -18,6 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // servers lock rows, and not the whole database.
@@ -294,5 +295,38 @@ func TestCancelTxWaitsForNoBooking(t *testing.T) {
 		_, err = tx.ExecContext(t.Context(), `UPDATE hotelstays_journal SET fence = fence + 1`)
 		require.NoError(t, err)
 		require.NoError(t, p.CancelAlone("ref-1", nil))
+	})
+}
+
+// An OnOrder that is slow keeps one of two workers, also if it is neither the first nor the last of those that one
+// request has read.
+func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
+	t.Parallel()
+	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
+		db.createTables(t)
+		p := newProcess(t, db, db.followBookings)
+		end := make(chan struct{})
+		p = p.another(func(o *hotelstayssql.JournalOptions) {
+			o.MaxWorkers = 2
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
+				if after.CustomerReferenceNo == many(1) {
+					<-end
+				}
+				return p.Fleet.StoreOrder(ctx, tx, before, after)
+			}
+		})
+		const orders = 6
+		for i := range orders {
+			p.Booked(many(i))
+			p.ConfirmOrder(many(i))
+		}
+		p.Fleet.Pass(2 * time.Minute)
+		p.Work()
+		delivered := func(n int64) func() bool {
+			return func() bool { return db.number(t, `SELECT SUM(changes) FROM bookings`) == n }
+		}
+		p.Eventually("the others are delivered", delivered(orders-1))
+		close(end)
+		p.Eventually("all are delivered", delivered(orders))
 	})
 }
