@@ -207,9 +207,9 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 	held.Wait()
 	thaw()
 	held.Release()
-	err := <-done
-	require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-	assert.ErrorIs(t, err, hotelstays.ErrRateChanged)
+	var unknown *hotelstays.OutcomeUnknownError
+	require.ErrorAs(t, <-done, &unknown)
+	assert.ErrorIs(t, unknown.Err, hotelstays.ErrRateChanged)
 	assert.Zero(t, w.Row("ref-1").Ended)
 }
 
