@@ -27,8 +27,8 @@ func TestProcessLimiter(t *testing.T) {
 		l := hotelstays.NewRateLimiter(nil)
 		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
 	}
-	storetest.TestRateLimiter(t, start, storetest.InBubble())
-	storetest.TestFairRateLimiter(t, start, storetest.InBubble())
+	storetest.TestRateLimiter(t, start, &storetest.Options{InBubble: true})
+	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
 func TestWeightOfAnAccount(t *testing.T) {

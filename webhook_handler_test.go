@@ -598,7 +598,7 @@ func TestMemoryEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		m := hotelstays.NewMemoryEvents(1000)
 		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return m }}
-	}, storetest.InBubble())
+	}, &storetest.Options{InBubble: true})
 }
 
 func claimEvent(t *testing.T, m hotelstays.MemoryEvents, want hotelstays.ClaimState, keys ...string) {

@@ -27,9 +27,9 @@ func BenchmarkOverhead(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			opts := []hotelstays.Option{hotelstays.WithRateLimiter(testkit.NoRateLimits{})}
 			if sampler != nil {
-				observer, err := hotelstaysotel.New(
-					hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))),
-					hotelstaysotel.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))))
+				observer, err := hotelstaysotel.New(&hotelstaysotel.Options{
+					TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)),
+					MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))})
 				require.NoError(b, err)
 				opts = append(opts, hotelstays.WithObserver(observer))
 			}

@@ -18,7 +18,7 @@ const baseURL = "https://host.example"
 var credential = hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
 
 func ExampleNew() {
-	observer, err := hotelstaysotel.New() // the global providers
+	observer, err := hotelstaysotel.New(nil) // the global providers
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func ExampleNew() {
 // an address can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost,
 // whose default of 2 is too low.
 func ExampleNew_withOtelHTTP() {
-	observer, err := hotelstaysotel.New()
+	observer, err := hotelstaysotel.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package hotelstaysotel
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -19,68 +18,40 @@ import (
 // scope is the instrumentation scope.
 const scope = "github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
 
-// Option is a setting of New.
-type Option func(*config) error
-
-type config struct {
-	tracers  trace.TracerProvider
-	meters   metric.MeterProvider
-	callKind trace.SpanKind
+// Options are the settings of New.
+type Options struct {
+	// TracerProvider creates the spans. Default: the global provider.
+	TracerProvider trace.TracerProvider
+	// MeterProvider records the metrics. Default: the global provider.
+	MeterProvider metric.MeterProvider
+	// ClientSpans makes client spans of calls, for service maps where nothing below the client makes
+	// a client span of each request. By default they are internal. Spans of helpers stay internal.
+	ClientSpans bool
 }
 
-// WithTracerProvider creates spans with tp instead of the global provider.
-func WithTracerProvider(tp trace.TracerProvider) Option {
-	return func(c *config) error {
-		if tp == nil {
-			return errors.New("hotelstaysotel: WithTracerProvider is nil; omit it to use the global provider")
-		}
-		c.tracers = tp
-		return nil
-	}
-}
-
-// WithMeterProvider records metrics with mp instead of the global provider.
-func WithMeterProvider(mp metric.MeterProvider) Option {
-	return func(c *config) error {
-		if mp == nil {
-			return errors.New("hotelstaysotel: WithMeterProvider is nil; omit it to use the global provider")
-		}
-		c.meters = mp
-		return nil
-	}
-}
-
-// WithClientSpans makes client spans of calls, for service maps where nothing below the client makes
-// a client span of each request. By default they are internal. Spans of helpers stay internal.
-func WithClientSpans() Option {
-	return func(c *config) error {
-		c.callKind = trace.SpanKindClient
-		return nil
-	}
-}
-
-// New returns an observer for hotelstays.WithObserver. One observer serves any number of
-// clients, and is safe for concurrent use. The error names every option that is nil, and every
-// instrument that the meter provider refuses.
-func New(opts ...Option) (hotelstays.Observer, error) {
+// New returns an observer for hotelstays.WithObserver. nil options are the defaults. One observer serves any
+// number of clients, and is safe for concurrent use. The error names every instrument that the meter
+// provider refuses.
+func New(opts *Options) (hotelstays.Observer, error) {
 	var none hotelstays.Observer
-	cfg := config{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider(), callKind: trace.SpanKindInternal}
-	var problems []error
-	for _, opt := range opts {
-		if opt == nil {
-			problems = append(problems, errors.New("hotelstaysotel: opts contains a nil option"))
-			continue
-		}
-		problems = append(problems, opt(&cfg))
+	if opts == nil {
+		opts = new(Options)
 	}
-	if err := errors.Join(problems...); err != nil {
-		return none, err
+	tracers, meters, callKind := opts.TracerProvider, opts.MeterProvider, trace.SpanKindInternal
+	if tracers == nil {
+		tracers = otel.GetTracerProvider()
 	}
-	metrics, err := newInstruments(cfg.meters.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
+	if meters == nil {
+		meters = otel.GetMeterProvider()
+	}
+	if opts.ClientSpans {
+		callKind = trace.SpanKindClient
+	}
+	metrics, err := newInstruments(meters.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {
 		return none, err
 	}
-	o := &observer{cfg.tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), cfg.callKind, metrics}
+	o := &observer{tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), callKind, metrics}
 	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd, HelperStart: o.helperStart, HelperEnd: o.helperEnd}, nil
 }
 

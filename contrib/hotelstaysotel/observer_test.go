@@ -39,12 +39,7 @@ func (refusingMeter) Float64Histogram(string, ...metric.Float64HistogramOption) 
 }
 
 func TestNewRefuses(t *testing.T) {
-	observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(nil), nil, hotelstaysotel.WithMeterProvider(nil))
-	assert.Zero(t, observer)
-	for _, part := range []string{"WithTracerProvider is nil", "a nil option", "WithMeterProvider is nil"} {
-		assert.ErrorContains(t, err, part)
-	}
-	observer, err = hotelstaysotel.New(hotelstaysotel.WithMeterProvider(refusing{}))
+	observer, err := hotelstaysotel.New(&hotelstaysotel.Options{MeterProvider: refusing{}})
 	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)
 }
@@ -57,7 +52,7 @@ func TestDefaultsAreTheGlobals(t *testing.T) {
 	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	withRig(t, func(t *testing.T, r *rig) {
-		observer, err := hotelstaysotel.New()
+		observer, err := hotelstaysotel.New(nil)
 		require.NoError(t, err)
 		spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 		otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
@@ -95,7 +90,7 @@ func TestSamplersSeeTheServer(t *testing.T) {
 		"http://[::1]:8080":          "server.address=::1 server.port=8080",
 	} {
 		sampler := &seen{Sampler: sdktrace.AlwaysSample()}
-		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))))
+		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))})
 		require.NoError(t, err)
 		observer.CallStart(t.Context(), hotelstays.CallStart{Operation: hotelstays.OpDestinations, BaseURL: base})
 		assert.Equal(t, []string{"of=Destinations " + server}, sampler.asked)
@@ -106,7 +101,7 @@ func TestSamplersSeeTheServer(t *testing.T) {
 // one ctx.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
-		inner, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers))
+		inner, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers})
 		require.NoError(t, err)
 		both := hotelstays.Observer{
 			CallStart: func(ctx context.Context, start hotelstays.CallStart) context.Context {

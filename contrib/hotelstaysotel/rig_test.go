@@ -45,7 +45,7 @@ func withRig(t *testing.T, test func(t *testing.T, r *rig)) {
 		r.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
 		meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))
 		var err error
-		r.observer, err = hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers), hotelstaysotel.WithMeterProvider(meters))
+		r.observer, err = hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, MeterProvider: meters})
 		require.NoError(t, err)
 		r.connect(hotelstays.WithObserver(r.observer))
 		test(t, r)

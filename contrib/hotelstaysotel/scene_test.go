@@ -206,7 +206,7 @@ func TestSpansAndMetricsOfAScene(t *testing.T) {
 // Client spans are those of calls, where they are asked for.
 func TestClientSpans(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
-		observer, err := hotelstaysotel.New(hotelstaysotel.WithTracerProvider(r.tracers), hotelstaysotel.WithClientSpans())
+		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})
 		require.NoError(t, err)
 		r.connect(hotelstays.WithObserver(observer))
 		_, err = r.client.AwaitVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "no-such-order"})

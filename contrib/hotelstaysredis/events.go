@@ -35,8 +35,11 @@ type EventStore struct {
 
 var _ hotelstays.EventStore = (*EventStore)(nil)
 
-// NewEventStore returns a store in the Redis of client. It opens no connection.
-func NewEventStore(client redis.UniversalClient, opts EventStoreOptions) (*EventStore, error) {
+// NewEventStore returns a store in the Redis of client. It opens no connection. nil options are the defaults.
+func NewEventStore(client redis.UniversalClient, opts *EventStoreOptions) (*EventStore, error) {
+	if opts == nil {
+		opts = new(EventStoreOptions)
+	}
 	if err := invalid("NewEventStore", checkClient(client), checkPrefix(opts.Prefix)); err != nil {
 		return nil, err
 	}

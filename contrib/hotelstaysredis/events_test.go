@@ -22,7 +22,7 @@ func withEvents(t *testing.T, test func(t *testing.T, l *link, a, b *EventStore)
 }
 
 func newEvents(t *testing.T, client redis.UniversalClient) *EventStore {
-	s, err := NewEventStore(client, EventStoreOptions{})
+	s, err := NewEventStore(client, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -37,7 +37,7 @@ func claim(t *testing.T, s *EventStore, keys ...string) hotelstays.ClaimState {
 func TestEventStore(t *testing.T) {
 	storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) })
-	}, storetest.InBubble())
+	}, &storetest.Options{InBubble: true})
 }
 
 func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
@@ -54,7 +54,7 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Minute)
 		assert.ErrorIs(t, err, errLost)
 
-		_, err = NewEventStore(nil, EventStoreOptions{Prefix: "{"})
+		_, err = NewEventStore(nil, &EventStoreOptions{Prefix: "{"})
 		assert.ErrorContains(t, err, "the client is nil")
 		assert.ErrorContains(t, err, `"{"`)
 	})
@@ -84,7 +84,7 @@ func TestEventsOfPrefixes(t *testing.T) {
 		m := newMini(t)
 		l := m.connect(t)
 		production := newEvents(t, l)
-		test, err := NewEventStore(l, EventStoreOptions{Prefix: "test"})
+		test, err := NewEventStore(l, &EventStoreOptions{Prefix: "test"})
 		require.NoError(t, err)
 		assert.Equal(t, hotelstays.ClaimGranted, claim(t, production, "id"))
 		assert.Equal(t, hotelstays.ClaimGranted, claim(t, test, "id"))

@@ -32,7 +32,7 @@ func ExampleNewTokenStore() {
 // The processes behind one address share the rate limits.
 func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
-		limiter, err := hotelstaysredis.NewRateLimiter(rdb, hotelstaysredis.RateLimiterOptions{
+		limiter, err := hotelstaysredis.NewRateLimiter(rdb, &hotelstaysredis.RateLimiterOptions{
 			Prefix: "hotelstays:production", // a prefix for each client address
 			Margin: 20 * time.Millisecond,   // the service may count a request this much later
 			Logger: slog.Default(),
@@ -48,7 +48,7 @@ func ExampleNewRateLimiter() {
 // An event is handled once, whichever process gets it or its copies.
 func ExampleNewEventStore() {
 	receive := func(rdb redis.UniversalClient, secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) error {
-		events, err := hotelstaysredis.NewEventStore(rdb, hotelstaysredis.EventStoreOptions{})
+		events, err := hotelstaysredis.NewEventStore(rdb, nil)
 		if err != nil {
 			return err
 		}

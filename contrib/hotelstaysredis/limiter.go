@@ -84,8 +84,12 @@ type RateLimiter struct {
 var _ hotelstays.RateLimiter = (*RateLimiter)(nil)
 
 // NewRateLimiter returns a limiter with its slots in the Redis of client. It opens no
-// connection. Its error names every invalid option.
-func NewRateLimiter(client redis.UniversalClient, opts RateLimiterOptions) (*RateLimiter, error) {
+// connection. nil options are the defaults. Its error names every invalid option.
+func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (*RateLimiter, error) {
+	var opts RateLimiterOptions
+	if options != nil {
+		opts = *options
+	}
 	problems := []error{checkClient(client), checkPrefix(opts.Prefix)}
 	opts.Prefix = cmp.Or(opts.Prefix, defaultPrefix)
 	for _, span := range []struct {

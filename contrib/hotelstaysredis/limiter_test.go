@@ -22,8 +22,8 @@ func TestRateLimiter(t *testing.T) {
 			return newProcess(t, client, RateLimiterOptions{}).RateLimiter
 		})
 	}
-	storetest.TestRateLimiter(t, start, storetest.InBubble())
-	storetest.TestFairRateLimiter(t, start, storetest.InBubble())
+	storetest.TestRateLimiter(t, start, &storetest.Options{InBubble: true})
+	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
 // Processes at full demand use most of the rate limit and never exceed it, from the first burst on,
@@ -106,7 +106,7 @@ func TestSlotsOfPrefixes(t *testing.T) {
 }
 
 func TestRateLimiterOptions(t *testing.T) {
-	_, err := NewRateLimiter(nil, RateLimiterOptions{
+	_, err := NewRateLimiter(nil, &RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
 	require.Error(t, err)
 	for _, problem := range []string{
@@ -114,7 +114,7 @@ func TestRateLimiterOptions(t *testing.T) {
 	} {
 		assert.ErrorContains(t, err, problem)
 	}
-	_, err = NewRateLimiter(nil, RateLimiterOptions{Lease: 5 * time.Second, Timeout: 2 * time.Second})
+	_, err = NewRateLimiter(nil, &RateLimiterOptions{Lease: 5 * time.Second, Timeout: 2 * time.Second})
 	assert.ErrorContains(t, err, "at least 6s")
 }
 

@@ -33,7 +33,7 @@ type process struct {
 
 func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOptions) *process {
 	t.Helper()
-	r, err := NewRateLimiter(client, opts)
+	r, err := NewRateLimiter(client, &opts)
 	require.NoError(t, err)
 	l, _ := client.(*link)
 	return &process{r, l}

@@ -46,7 +46,7 @@ func runCaller(s settings) error {
 	if err != nil {
 		return err
 	}
-	limiter, err := NewRateLimiter(rdb, RateLimiterOptions{})
+	limiter, err := NewRateLimiter(rdb, nil)
 	if err != nil {
 		return err
 	}

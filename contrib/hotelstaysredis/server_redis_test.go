@@ -19,13 +19,13 @@ import (
 
 func TestServerEventStore(t *testing.T) {
 	t.Parallel()
-	storetest.TestEventStore(t, serverFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) }))
+	storetest.TestEventStore(t, serverFleet(t, func(client *redis.Client) hotelstays.EventStore { return newEvents(t, client) }), nil)
 }
 
 func TestServerTokenStore(t *testing.T) {
 	t.Parallel()
 	open := func(client *redis.Client) hotelstays.TokenLeaser { return newTokens(t, client, TokenStoreOptions{}) }
-	storetest.TestTokenLeaser(t, serverFleet(t, open))
+	storetest.TestTokenLeaser(t, serverFleet(t, open), nil)
 }
 
 // serverFleet returns how a suite of storetest starts a fleet, on a Redis of its own.

@@ -69,7 +69,7 @@ func TestTokenStore(t *testing.T) {
 		return miniFleet(t, func(client *redis.Client) hotelstays.TokenLeaser {
 			return newTokens(t, client, TokenStoreOptions{})
 		})
-	}, storetest.InBubble())
+	}, &storetest.Options{InBubble: true})
 }
 
 // Each prefix has tokens of its own, also if one is copied to the key of another.

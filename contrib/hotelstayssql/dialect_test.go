@@ -120,13 +120,13 @@ func TestEndedContextEndsTheRepetition(t *testing.T) {
 }
 
 func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
-	_, err := NewEventStore(nil, "oracle", EventStoreOptions{Retention: time.Millisecond})
+	_, err := NewEventStore(nil, "oracle", &EventStoreOptions{Retention: time.Millisecond})
 	for _, fault := range []string{"hotelstayssql: NewEventStore: ", "the database is nil", `"oracle"`, "Retention is 1ms"} {
 		assert.ErrorContains(t, err, fault)
 	}
 	db := sql.OpenDB(&fake{})
 	defer db.Close()
-	s, err := NewEventStore(db, MySQL, EventStoreOptions{})
+	s, err := NewEventStore(db, MySQL, nil)
 	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), nil, time.Minute)
 	assert.ErrorContains(t, err, "hotelstayssql: claiming an event: no keys")

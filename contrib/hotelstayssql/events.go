@@ -41,8 +41,12 @@ const (
 	pruneBatch = 200
 )
 
-// NewEventStore returns a store in the tables that Migrate creates. It opens no connection.
-func NewEventStore(db *sql.DB, dialect Dialect, opts EventStoreOptions) (*EventStore, error) {
+// NewEventStore returns a store in the tables that Migrate creates. It opens no connection. nil options are
+// the defaults.
+func NewEventStore(db *sql.DB, dialect Dialect, opts *EventStoreOptions) (*EventStore, error) {
+	if opts == nil {
+		opts = new(EventStoreOptions)
+	}
 	var p problems
 	p.checkDatabase(db, dialect)
 	s := &EventStore{db: database{db, dialect}, retention: opts.Retention, id: newID()}

@@ -35,7 +35,7 @@ func ExampleCheck() {
 // An event is handled once, in one transaction with the caller's row.
 func ExampleEventStore_HandleTx() {
 	receive := func(db *sql.DB, journal *hotelstayssql.Journal, secret types.Secret) error {
-		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.PostgreSQL, hotelstayssql.EventStoreOptions{})
+		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.PostgreSQL, nil)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func ExampleEventStore_HandleTx() {
 // An event is handled once, whichever process gets it or its copies.
 func ExampleNewEventStore() {
 	receive := func(db *sql.DB, secret types.Secret, handle func(context.Context, *hotelstays.WebhookEvent) error) (http.Handler, error) {
-		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.MySQL, hotelstayssql.EventStoreOptions{})
+		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.MySQL, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func newWorker(cfg config) (w *worker, err error) {
 	opts := []hotelstays.Option{hotelstays.WithTokenStore(tokens)}
 	if cfg.Redis != "" {
 		limiter, err := hotelstaysredis.NewRateLimiter(redis.NewClient(&redis.Options{Addr: cfg.Redis}),
-			hotelstaysredis.RateLimiterOptions{Prefix: "hotelstays:fleet", Margin: 100 * time.Millisecond})
+			&hotelstaysredis.RateLimiterOptions{Prefix: "hotelstays:fleet", Margin: 100 * time.Millisecond})
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func newWorker(cfg config) (w *worker, err error) {
 	if w.client, err = hotelstays.New(cfg.URL, credential, opts...); err != nil {
 		return nil, err
 	}
-	if w.events, err = hotelstayssql.NewEventStore(w.db, cfg.Dialect, hotelstayssql.EventStoreOptions{}); err != nil {
+	if w.events, err = hotelstayssql.NewEventStore(w.db, cfg.Dialect, nil); err != nil {
 		return nil, err
 	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, w.client, hotelstayssql.JournalOptions{

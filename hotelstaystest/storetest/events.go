@@ -16,7 +16,7 @@ import (
 )
 
 // TestEventStore tests an EventStore. start starts a fleet for one case.
-func TestEventStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.EventStore], opts ...Option) {
+func TestEventStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.EventStore], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, eventPromises, func(*eventCase) {})
 }

@@ -15,14 +15,14 @@ import (
 )
 
 func TestEventStore(t *testing.T) {
-	storetest.TestEventStore(t, eventFleet(""), storetest.InBubble())
+	storetest.TestEventStore(t, eventFleet(""), &storetest.Options{InBubble: true})
 }
 
 func TestEventStoreWithAdvance(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		table := &eventTable{rows: map[string]eventRow{}}
 		return storetest.Fleet[hotelstays.EventStore]{Open: table.open, Advance: table.advance}
-	})
+	}, nil)
 }
 
 var eventFaults = []plantedFault{

@@ -15,9 +15,9 @@ import (
 )
 
 // TestTokenLeaser tests a TokenLeaser, also as a TokenStore. start starts a fleet for one
-// case. A store without [InBubble] should have a lease of at most five seconds: a case holds
+// case. A store without [Options.InBubble] should have a lease of at most five seconds: a case holds
 // one for eight. A shorter one may end if the machine stands still.
-func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenLeaser], opts ...Option) {
+func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenLeaser], opts *Options) {
 	t.Helper()
 	TestTokenStore(t, func(t *testing.T) Fleet[hotelstays.TokenStore] {
 		f := start(t)
@@ -26,7 +26,7 @@ func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.Tok
 			stores.Freeze = func(s hotelstays.TokenStore) func() { return f.Freeze(s.(hotelstays.TokenLeaser)) }
 		}
 		return stores
-	}, opts...)
+	}, opts)
 	runAll(t, start, opts, leasePromises, func(*leaseCase) {})
 }
 

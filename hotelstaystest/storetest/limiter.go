@@ -15,7 +15,7 @@ import (
 // TestRateLimiter tests a RateLimiter. start starts a fleet for one case, whose limiters
 // have granted nothing yet. In which order callers are served is not promised, and so is not
 // tested.
-func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
+func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, limiterPromises, rest)
 }

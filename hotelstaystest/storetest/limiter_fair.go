@@ -15,7 +15,7 @@ import (
 // TestFairRateLimiter tests that the accounts that wait for a budget take turns, and that calls of higher
 // priority go first, in one process and in several. A RateLimiter may do without, which TestRateLimiter does
 // not notice.
-func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts ...Option) {
+func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, fairPromises, rest)
 }

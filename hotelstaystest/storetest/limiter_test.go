@@ -16,8 +16,8 @@ import (
 )
 
 func TestRateLimiter(t *testing.T) {
-	storetest.TestRateLimiter(t, limiterFleet(""), storetest.InBubble())
-	storetest.TestFairRateLimiter(t, limiterFleet(""), storetest.InBubble())
+	storetest.TestRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
+	storetest.TestFairRateLimiter(t, limiterFleet(""), &storetest.Options{InBubble: true})
 }
 
 var limiterFaults = []plantedFault{

@@ -10,7 +10,7 @@
 //				Open:    func() hotelstays.EventStore { return NewEvents(db) },
 //				Advance: func(d time.Duration) { shiftRows(t, db, d) },
 //			}
-//		})
+//		}, nil)
 //	}
 //
 // What is not promised is not tested, such as the order in which callers are served.
@@ -19,7 +19,7 @@
 //
 // Leases and tokens expire, so time has to pass. There are three ways:
 //
-//   - [InBubble], for what reaches no real socket: a store in memory, or a fake server over
+//   - [Options.InBubble], for what reaches no real socket: a store in memory, or a fake server over
 //     in-memory connections. Time is virtual and exact, and a suite takes milliseconds.
 //   - Fleet.Advance, for a store on a real server: the test shifts the times in its rows.
 //   - Otherwise the suites wait, with short leases. TestEventStore takes about 5 seconds,
@@ -60,14 +60,12 @@ type Fleet[S any] struct {
 	SetBack func(d time.Duration)
 }
 
-// Option is an option of a suite.
-type Option func(*settings)
-
-type settings struct{ bubble bool }
-
-// InBubble runs each case in a bubble of testing/synctest, Fleet and all. Cleanups of the
-// case run inside it. They must end all goroutines that S started.
-func InBubble() Option { return func(s *settings) { s.bubble = true } }
+// Options are the settings of a suite; nil are the defaults.
+type Options struct {
+	// InBubble runs each case in a bubble of testing/synctest, Fleet and all. Cleanups of the
+	// case run inside it. They must end all goroutines that S started.
+	InBubble bool
+}
 
 // promise is one sentence of an interface's documentation, and the case that proves it.
 type promise[S any] struct {
@@ -80,29 +78,26 @@ type promise[S any] struct {
 type run[S any] struct {
 	*testing.T
 	Fleet[S]
-	settings
+	bubble     bool
 	says, look string
 	a, b       S // two processes
 	both       []S
 }
 
 // runAll runs the case of each promise, after begin.
-func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts []Option, promises []promise[S], begin func(*run[S])) {
+func runAll[S any](t *testing.T, start func(*testing.T) Fleet[S], opts *Options, promises []promise[S], begin func(*run[S])) {
 	t.Helper()
-	var set settings
-	for _, opt := range opts {
-		opt(&set)
-	}
+	bubble := opts != nil && opts.InBubble
 	for _, p := range promises {
 		test := func(t *testing.T) {
-			c := &run[S]{T: t, Fleet: start(t), settings: set, says: p.says, look: p.look}
+			c := &run[S]{T: t, Fleet: start(t), bubble: bubble, says: p.says, look: p.look}
 			c.a, c.b = c.Open(), c.Open()
 			c.both = []S{c.a, c.b}
 			begin(c)
 			p.test(c)
 		}
 		t.Run(p.name, func(t *testing.T) {
-			if set.bubble {
+			if bubble {
 				synctest.Test(t, test)
 			} else {
 				test(t)

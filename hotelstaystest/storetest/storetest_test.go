@@ -62,14 +62,14 @@ var planted = map[string]struct {
 	run    func(t *testing.T, fault string)
 }{
 	"events": {eventFaults, func(t *testing.T, fault string) {
-		storetest.TestEventStore(t, eventFleet(fault), storetest.InBubble())
+		storetest.TestEventStore(t, eventFleet(fault), &storetest.Options{InBubble: true})
 	}},
 	"tokens": {tokenFaults, func(t *testing.T, fault string) {
-		storetest.TestTokenLeaser(t, tokenFleet(fault), storetest.InBubble())
+		storetest.TestTokenLeaser(t, tokenFleet(fault), &storetest.Options{InBubble: true})
 	}},
 	"limiter": {limiterFaults, func(t *testing.T, fault string) {
-		storetest.TestRateLimiter(t, limiterFleet(fault), storetest.InBubble())
-		storetest.TestFairRateLimiter(t, limiterFleet(fault), storetest.InBubble())
+		storetest.TestRateLimiter(t, limiterFleet(fault), &storetest.Options{InBubble: true})
+		storetest.TestFairRateLimiter(t, limiterFleet(fault), &storetest.Options{InBubble: true})
 	}},
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTokenStore tests a TokenStore. start starts a fleet for one case.
-func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenStore], opts ...Option) {
+func TestTokenStore(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenStore], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, tokenPromises, func(*tokenCase) {})
 }

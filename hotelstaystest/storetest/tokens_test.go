@@ -15,7 +15,7 @@ import (
 )
 
 func TestTokenLeaser(t *testing.T) {
-	storetest.TestTokenLeaser(t, tokenFleet(""), storetest.InBubble())
+	storetest.TestTokenLeaser(t, tokenFleet(""), &storetest.Options{InBubble: true})
 }
 
 var tokenFaults = []plantedFault{

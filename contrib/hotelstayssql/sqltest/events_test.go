@@ -25,7 +25,7 @@ func TestEventStore(t *testing.T) {
 		storetest.TestEventStore(t, func(t *testing.T) storetest.Fleet[hotelstays.EventStore] {
 			open := func(db *database) hotelstays.EventStore { return newEvents(t, db.DB, db.dialect) }
 			return fleetOf(t, db, open, "hotelstays_events", "expires_at")
-		})
+		}, nil)
 	})
 }
 
@@ -130,7 +130,7 @@ func withEvents(t *testing.T, test func(t *testing.T, db *database, s *hotelstay
 
 func newEvents(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) *hotelstayssql.EventStore {
 	t.Helper()
-	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	s, err := hotelstayssql.NewEventStore(pool, dialect, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -235,7 +235,7 @@ const (
 
 // handleAll handles the same events as others do, each several times.
 func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect) error {
-	s, err := hotelstayssql.NewEventStore(pool, dialect, hotelstayssql.EventStoreOptions{})
+	s, err := hotelstayssql.NewEventStore(pool, dialect, nil)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestTokenStore(t *testing.T) {
 		storetest.TestTokenLeaser(t, func(t *testing.T) storetest.Fleet[hotelstays.TokenLeaser] {
 			return fleetOf(t, db, func(db *database) hotelstays.TokenLeaser { return newTokens(t, db) },
 				"hotelstays_tokens", "expires_at", "lease_until")
-		})
+		}, nil)
 	})
 }
 
