@@ -58,6 +58,8 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // so many callers hang up
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+			a.take(t, key, 1) // one proof in a minute proves nothing
+			time.Sleep(time.Minute)
 			start := time.Now()
 			held := a.hold(t, key, limit)
 			for _, permit := range held {
@@ -151,7 +153,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 // slots that were not used.
 func TestReportsOfAnOutage(t *testing.T) {
 	for _, away := range []time.Duration{2 * retryPause, time.Minute} {
-		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
+		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 			held := a.hold(t, key, limit)
 			held[0].Sent()
 			a.link.down.Store(true)
@@ -172,6 +174,9 @@ func TestReportsOfAnOutage(t *testing.T) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			assert.WithinDuration(t, refused, l.transit.Last429, 10*ms)
+			stored, err := m.ZMembers(l.keys[1])
+			assert.NoError(t, err)
+			assert.LessOrEqual(t, len(stored), 4, "the rest, the 429, and the two that have just left: %v", stored)
 		})
 	}
 }
