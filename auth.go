@@ -325,7 +325,7 @@ func (r *OAuthTokenRequest) parts() parts {
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *callAnswer) error {
 	var bare OAuthTokenResponse // beside the envelope's data
-	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, decodeTarget(&bare, false), false); err != nil {
+	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(&bare)); err != nil {
 		bare = OAuthTokenResponse{}
 	}
 	a.secrets = append(a.secrets, bare.AccessToken.Reveal(), resp.AccessToken.Reveal())

@@ -45,6 +45,7 @@ type parts struct {
 // responseTo is what every *XResponse implements.
 type responseTo[R any] interface {
 	*R
+	decodable
 	meta() *ResponseMeta
 }
 

@@ -40,7 +40,7 @@ func (*DestinationsRequest) check(*DestinationsResponse, *callAnswer) error { re
 
 // DestinationsResponse holds places. There are no pages.
 type DestinationsResponse struct {
-	Destinations []types.Destination `json:"destinations" essential:"true"`
+	Destinations []types.Destination `json:"destinations"`
 	Meta         ResponseMeta        `json:"-"`
 }
 
@@ -112,8 +112,8 @@ func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *callAnswer) error 
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
-	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata" essential:"true"`
-	Page           types.PageResp        `json:"page" essential:"true"`
+	HotelsMetadata []types.HotelMetadata `json:"hotelsMetadata"`
+	Page           types.PageResp        `json:"page"`
 	Meta           ResponseMeta          `json:"-"`
 }
 
@@ -235,7 +235,7 @@ func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *callAnswer) 
 // HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts are
 // undocumented.
 type HotelStaticDetailResponse struct {
-	Hotel *types.Hotel `json:"hotel" essential:"true"`
+	Hotel *types.Hotel `json:"hotel"`
 	Meta  ResponseMeta `json:"-"`
 }
 
@@ -266,7 +266,7 @@ func (*HotelIDListRequest) check(*HotelIDListResponse, *callAnswer) error { retu
 //
 // Deprecated: an older variant of the service. Use HotelsMetadataResponse.
 type HotelIDListResponse struct {
-	HotelIDList []types.HotelIDListItem `json:"hotelIdList" essential:"true"`
+	HotelIDList []types.HotelIDListItem `json:"hotelIdList"`
 	Meta        ResponseMeta            `json:"-"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
 // DoRequest is a call of an operation that the client has no method for, or of one with
@@ -73,7 +74,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	}
 	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
 	defer x.end()
-	resp, data, a := new(DoResponse), json.RawMessage(nil), x.execute()
+	resp, data, a := new(DoResponse), rawData(nil), x.execute()
 	x.err = a.read(&data, &resp.Meta, func() error {
 		if req.Into == nil || data == nil {
 			return nil
@@ -88,6 +89,11 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	}
 	return resp, nil
 }
+
+// rawData is data that encoding/json decodes later.
+type rawData json.RawMessage
+
+func (d *rawData) decode(l *wire.Lexer) { *d = l.Raw() }
 
 // operation returns the operation with the path of r, if there is one, and the row of the call.
 func (r *DoRequest) operation() (Operation, *operation) {

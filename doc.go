@@ -51,8 +51,7 @@
 //
 // "Undocumented" means that the API's document leaves something open. The client then passes the value
 // on as text, a number or JSON, and [WithRawData] keeps the JSON of data. What you know about your
-// service, such as the meaning of order states, pass to [WithServiceFacts]. Generated code decodes the
-// answers; the build tag hotelstays_stdjson selects reflection and encoding/json.
+// service, such as the meaning of order states, pass to [WithServiceFacts].
 //
 // A field of another type than documented stays empty, and a number in the place of text is read as its
 // digits; ResponseMeta.Mismatches lists both, and says what else is left out. The status of an order is then

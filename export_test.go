@@ -11,10 +11,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
 // DecodeTarget is what the client reads an answer into.
-var DecodeTarget = decodeTarget
+func DecodeTarget(into any, lenient bool) wire.Target {
+	t := decodeTarget(into.(decodable))
+	t.InternStrings, t.Lenient = true, lenient
+	return t
+}
 
 // What the table of operations says.
 func Mutates(op Operation) bool       { return operations[op].mutates }

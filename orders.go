@@ -45,7 +45,7 @@ func (r *QueryOrdersRequest) validate(v *validation) {
 // QueryOrdersResponse holds orders.
 type QueryOrdersResponse struct {
 	// Orders is complete: an order that cannot be decoded fails the call.
-	Orders []types.Order `json:"orders" whole:"true"`
+	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 
 	// more names a sign that orders are missing from an empty list, or is empty.

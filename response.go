@@ -79,20 +79,36 @@ type callAnswer struct {
 	log       *slog.Logger
 	result    transport.Result
 
-	into     any           // what the answer is decoded into while it arrives
-	decoded  bool          // into and env are all of the answer
-	arriving time.Duration // how long that took, without the waits
+	into     decodable         // what the answer is decoded into while it arrives
+	decoded  *transport.Answer // the one that was
+	arriving time.Duration     // how long that took, without the waits
 	env      wire.Envelope
-	stream   *wire.Stream // of hotels that were handed out while the answer arrived
+	fault    error
 }
 
-// DecodeFeed decodes an answer of the documented types while it arrives.
-func (a *callAnswer) DecodeFeed(_ transport.Result, body *wire.Feed) (again bool, err error) {
-	begun := time.Now()
-	a.env, a.decoded = wire.FastFrom(a.ctx, body, decodeTarget(a.into, a.row.internStrings))
-	a.arriving = time.Since(begun) - body.Waited()
+// decodable is what the generated code decodes.
+type decodable interface{ decode(l *wire.Lexer) }
+
+// DecodeFeed decodes an answer while it arrives.
+func (a *callAnswer) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
+	a.decodeFeed(begun, body, a.target(a.into))
 	return true, nil
 }
+
+func (a *callAnswer) decodeFeed(begun transport.Result, body *wire.Feed, target wire.Target) {
+	start := time.Now()
+	a.env, a.fault = wire.DecodeFeed(a.ctx, body, target)
+	a.decoded = begun.Answer
+	a.arriving = time.Since(start) - body.Waited()
+}
+
+func (a *callAnswer) target(into decodable) wire.Target {
+	t := decodeTarget(into)
+	t.InternStrings, t.Lenient = a.row.internStrings, a.row.lenient
+	return t
+}
+
+func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
 // received stores the result; its token is a secret of the call from then on.
 func (a *callAnswer) received(r transport.Result) {
@@ -103,7 +119,7 @@ func (a *callAnswer) received(r transport.Result) {
 
 // read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
 // unless the answer is definite or nothing was sent.
-func (a *callAnswer) read(into any, meta *ResponseMeta, check func() error) error {
+func (a *callAnswer) read(into decodable, meta *ResponseMeta, check func() error) error {
 	definite, err := a.decode(into, meta, check)
 	if err == nil {
 		return nil
@@ -119,7 +135,7 @@ func (a *callAnswer) read(into any, meta *ResponseMeta, check func() error) erro
 }
 
 // decode returns the error of the call, and whether there is no doubt about what the service did.
-func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (definite bool, err failure) {
+func (a *callAnswer) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if a.result.Answer == nil || a.result.Err != nil {
 		return a.noAnswer()
 	}
@@ -156,19 +172,11 @@ func (a *callAnswer) decode(into any, meta *ResponseMeta, check func() error) (d
 	return true, nil
 }
 
-func (a *callAnswer) decodeBody(into any) (env wire.Envelope, err error) {
-	if a.decoded {
-		return a.env, nil
+func (a *callAnswer) decodeBody(into decodable) (wire.Envelope, error) {
+	if a.decoded == a.result.Answer {
+		return a.env, a.fault
 	}
-	decode := wire.DecodeSlowly // the generated code has tried
-	if a.stream != nil {        // but not what a stream left
-		decode = wire.Decode
-	}
-	env, err = decode(a.ctx, a.result.Answer.Body, decodeTarget(into, a.row.internStrings), a.row.lenient)
-	if a.stream != nil {
-		a.stream.Complete(&env, err)
-	}
-	return env, err
+	return wire.Decode(a.ctx, a.result.Answer.Body, a.target(into))
 }
 
 var errTwoTokens = errors.New("data.access_token and access_token are two different tokens")
@@ -184,22 +192,32 @@ func sameReference(asked, answered string) bool {
 
 // decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports whether
 // it is no error. An error's text becomes env's message.
-func (a *callAnswer) decodeBare(into any, env *wire.Envelope) bool {
-	var refusal struct {
-		Error            json.RawMessage `json:"error"`
-		ErrorDescription string          `json:"error_description"`
-	}
-	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, wire.Target{Into: &refusal}, false); err != nil {
+func (a *callAnswer) decodeBare(into decodable, env *wire.Envelope) bool {
+	var refusal oauthRefusal
+	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(&refusal)); err != nil {
 		return false
 	}
 	var text string
-	if json.Unmarshal(refusal.Error, &text) == nil && text != "" {
-		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.ErrorDescription, ": "))
+	if json.Unmarshal(refusal.code, &text) == nil && text != "" {
+		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.description, ": "))
 		return false
 	}
-	_, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, decodeTarget(into, false), false)
+	_, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(into))
 	return err == nil
 }
+
+// oauthRefusal is an error of the OAuth standard.
+type oauthRefusal struct {
+	code        json.RawMessage
+	description string
+}
+
+var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
+	{Name: "error", Read: func(l *wire.Lexer, v *oauthRefusal) { v.code = l.Raw() }},
+	{Name: "error_description", Read: func(l *wire.Lexer, v *oauthRefusal) { v.description = l.String() }},
+})
+
+func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
 func (a *callAnswer) noAnswer() (definite bool, err failure) {
@@ -210,7 +228,7 @@ func (a *callAnswer) noAnswer() (definite bool, err failure) {
 	_, explained := cause.(failure)
 	switch {
 	case a.result.Answer != nil: // the ctx ended before the next attempt
-		env, _ := wire.Peek(a.ctx, a.result.Answer.Body)
+		env, _, _ := wire.Peek(a.ctx, a.result.Answer.Body)
 		cause = &afterRefusal{cause, a.apiError(env)}
 	case a.result.EarlierStatus != 0 && !explained:
 		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.result.EarlierStatus)
@@ -296,10 +314,10 @@ func (a *callAnswer) meta(env wire.Envelope) ResponseMeta {
 
 // rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
 func (a *callAnswer) rawData() json.RawMessage {
-	data := wire.Data(a.ctx, a.result.Answer.Body)
+	_, data, _ := wire.Peek(a.ctx, a.result.Answer.Body)
 	switch {
 	case !a.row.noAuth, data == nil && a.ctx.Err() != nil:
-		return data
+		return slices.Clone(json.RawMessage(data))
 	case data == nil:
 		data = a.result.Answer.Body
 	}
@@ -416,14 +434,4 @@ func (a *callAnswer) scrubError(err error) error {
 		return transport.WithoutCause(a.ctx, errors.New(redact.Shorten(a.scrub(text), maxMsg)))
 	}
 	return err
-}
-
-// decodeTarget is the one seam to the generated code: zz_decode.go, which the build tag
-// hotelstays_stdjson leaves out, gives each response a decode method.
-func decodeTarget(into any, internStrings bool) wire.Target {
-	t := wire.Target{Into: into, InternStrings: internStrings}
-	if v, ok := into.(interface{ decode(*wire.Lexer) }); ok {
-		t.Read = v.decode
-	}
-	return t
 }

@@ -74,14 +74,14 @@ func (r *HotelListRequest) validate(v *validation) {
 
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
-	List []types.Hotel `json:"list" essential:"true"`
+	List []types.Hotel `json:"list"`
 	// Basic names the session, from the Session-Id header if need be, and the reason for an empty
 	// or incomplete list.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 if there are no hotels, or if the search has no totals.
 	Total int `json:"total"`
 	// HasMore reports whether another page follows; nil: the service did not say.
-	HasMore *bool        `json:"hasMore" essential:"true"`
+	HasMore *bool        `json:"hasMore"`
 	Meta    ResponseMeta `json:"-"`
 }
 
@@ -190,7 +190,7 @@ func (r *HotelRatesRequest) validate(v *validation) {
 
 // HotelRatesResponse holds the rooms of a hotel with their offers.
 type HotelRatesResponse struct {
-	Rooms []types.Room `json:"rooms" essential:"true"`
+	Rooms []types.Room `json:"rooms"`
 	Meta  ResponseMeta `json:"-"`
 }
 

@@ -54,7 +54,6 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 //
 // The loop's time is part of the call's: a slow loop needs WithTimeout or a deadline of ctx, because
 // the default is 60 seconds. Breaking out of it closes the answer, and over HTTP/1.1 its connection.
-// The limit on the memory of an answer's lists holds for each hotel.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
@@ -105,16 +104,11 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 	return nil
 }
 
-// finish reads what is left of the answer, and hands out its hotels but for those that were.
+// finish reads what came beside the hotels.
 func (s *HotelListStream) finish(a *callAnswer, r *hotelReader) error {
-	resp := new(HotelListResponse)
+	resp := &r.page
 	if err := a.read(resp, &resp.Meta, func() error { return s.req.check(resp, a) }); err != nil {
 		return err
-	}
-	for i := r.left; i < len(resp.List); i++ {
-		if !r.handOut(&resp.List[i]) {
-			return nil
-		}
 	}
 	resp.List = nil
 	s.resp, s.complete = resp, true
@@ -126,21 +120,22 @@ type hotelReader struct {
 	*exchange
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
-	hotels  int // handed out
-	left    int // of those, the ones that stay in the answer
+	page    HotelListResponse // without its hotels
+	hotels  int               // handed out
 	stopped bool
-	text    []byte // reused for elements
 }
 
 // errBreak ends the reading of an answer when the caller's loop has ended.
 var errBreak = errors.New("the loop has ended")
 
-func (r *hotelReader) handOut(h *types.Hotel) bool {
+func (r *hotelReader) handOut(h *types.Hotel) error {
 	if r.hotels++; r.hotels == 1 {
 		r.watch.handsOutFirstHotel()
 	}
-	r.stopped = !r.yield(h)
-	return !r.stopped
+	if r.stopped = !r.yield(h); r.stopped {
+		return errBreak
+	}
+	return nil
 }
 
 // DecodeFeed hands out what arrives.
@@ -149,41 +144,23 @@ func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again
 	a.received(begun)
 	s.resp = &HotelListResponse{Meta: a.meta(wire.Envelope{})}
 	s.resp.Basic.SessionID = s.resp.Meta.SessionID
-	a.stream = &wire.Stream{Take: r.take, TakeText: r.takeText, InternStrings: r.row.internStrings}
-	err = a.stream.Read(r.ctx, body)
+	target := a.target(&r.page)
+	target.Take = r.handOut
+	a.decodeFeed(begun, body, target)
 	if r.stopped {
 		body.Stop()
 		return false, nil
 	}
-	if err == nil {
+	if err = r.ctx.Err(); err != nil && errors.Is(a.fault, err) {
+		err = a.fault
+	} else {
 		_, err = body.Rest()
 	}
 	switch {
 	case err != nil && r.hotels > 0:
 		err = fmt.Errorf("%w; hotels handed out: %d", err, r.hotels)
 	case err != nil: // another attempt may follow
-		s.resp, a.stream = nil, nil
+		s.resp = nil
 	}
 	return r.hotels == 0, err
-}
-
-func (r *hotelReader) take(h *types.Hotel) error {
-	if r.answer.stream.AtFirst() {
-		r.left = 1
-	}
-	if !r.handOut(h) {
-		return errBreak
-	}
-	return nil
-}
-
-// takeText reads a hotel that is not as documented, as an answer with that hotel alone.
-func (r *hotelReader) takeText(element []byte) (bool, wire.Mismatches, error) {
-	r.text = append(append(append(r.text[:0], `{"code":0,"data":{"list":[`...), element...), "]}}"...)
-	var page HotelListResponse
-	env, err := wire.DecodeSlowly(r.ctx, r.text, decodeTarget(&page, r.row.internStrings), r.row.lenient)
-	if fits := err == nil; !fits || len(page.List) == 0 { // if it does not fit, the rest of the answer says why
-		return fits, env.Mismatches, nil
-	}
-	return true, env.Mismatches, r.take(&page.List[0])
 }

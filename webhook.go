@@ -150,7 +150,9 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	var said webhookBody
-	mismatches, err := wire.DecodeBare(context.Background(), body, decodeTarget(&said, false), true)
+	target := decodeTarget(&said)
+	target.Lenient = true
+	mismatches, err := wire.DecodeBare(context.Background(), body, target)
 	if err != nil {
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}

@@ -71,7 +71,7 @@ type PageResp struct {
 	// the query has no totals.
 	Total int `json:"total,omitempty"`
 	// HasMore reports whether another page follows; nil: the service did not say.
-	HasMore *bool `json:"hasMore,omitempty" essential:"true"`
+	HasMore *bool `json:"hasMore,omitempty"`
 }
 
 // TimeWindow is a range of time; either end may be left open. The form of its bounds is

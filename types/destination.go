@@ -27,7 +27,7 @@ const (
 // Destination is one place of the tree.
 type Destination struct {
 	// ID is a UUID. Searches take it as their DestinationID.
-	ID   string          `json:"id,omitempty" essential:"true"`
+	ID   string          `json:"id,omitempty"`
 	Type DestinationType `json:"type"`
 	Name *I18N           `json:"name,omitempty"`
 	// NameFull includes the region and the country.

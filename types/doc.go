@@ -10,8 +10,5 @@
 //   - Absent is not zero. Where the difference matters, a field is a pointer, and nil means
 //     that it was not sent.
 //
-// The struct tags essential and whole are for the decoder: what has an essential field that does not
-// fit is left out of its list, and of a list that must be whole nothing may be left out.
-//
 // All types are plain data. Several goroutines may read a value at once if none changes it.
 package types

@@ -11,18 +11,18 @@ type Room struct {
 	RoomTypeName I18N `json:"roomTypeName"`
 	// HotelID is the id of the room's hotel.
 	HotelID string        `json:"hotelId"`
-	Rates   []RoomRatePkg `json:"rates,omitempty" essential:"true"`
+	Rates   []RoomRatePkg `json:"rates,omitempty"`
 }
 
 // Hotel is a property in search results and in HotelStaticDetail.
 type Hotel struct {
 	// ID is the property's id at the source of this answer. It differs between searches and
 	// between suppliers: never use it as a key. HotelListRequest.HotelIDs accepts it.
-	ID string `json:"id,omitempty" essential:"true"`
+	ID string `json:"id,omitempty"`
 	// PlatformHotelID is the property's stable code, the same for every supplier. Use it as
 	// the key of a catalogue. Every request accepts it as a hotel id. It is empty if the
 	// property is not matched to the master catalogue.
-	PlatformHotelID string `json:"platformHotelId,omitempty" essential:"true"`
+	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
 	// Rating lies between 0.0 and 5.0, or is nil if it was not sent.
@@ -41,9 +41,9 @@ type Hotel struct {
 // HotelMetadata is a property in the catalogue, without prices and dates.
 type HotelMetadata struct {
 	// HotelID is the same as Hotel.ID.
-	HotelID string `json:"hotelId,omitempty" essential:"true"`
+	HotelID string `json:"hotelId,omitempty"`
 	// PlatformHotelID is the key of a catalogue, as in Hotel.
-	PlatformHotelID string `json:"platformHotelId,omitempty" essential:"true"`
+	PlatformHotelID string `json:"platformHotelId,omitempty"`
 	DestinationID   string `json:"destinationId,omitempty"`
 	Name            *I18N  `json:"name,omitempty"`
 	// Rating lies between 0.0 and 5.0, or is nil if it was not sent.
@@ -55,5 +55,5 @@ type HotelMetadata struct {
 
 // HotelIDListItem is one hotel id of HotelIDList, an older variant of the service.
 type HotelIDListItem struct {
-	HotelID string `json:"hotelId" essential:"true"`
+	HotelID string `json:"hotelId"`
 }

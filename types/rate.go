@@ -89,25 +89,25 @@ type TaxItem struct {
 type RoomRatePkg struct {
 	// RatePkgID identifies the offer for CheckAvail and Book. It is valid only within the
 	// session of its search.
-	RatePkgID string `json:"ratePkgId" essential:"true"`
+	RatePkgID string `json:"ratePkgId"`
 	// RefundableMode is always set by searches and CheckAvail.
-	RefundableMode RefundableMode `json:"refundableMode,omitempty" essential:"true"`
+	RefundableMode RefundableMode `json:"refundableMode,omitempty"`
 	// RefundableUntil is when RefundableMode ends.
-	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty" essential:"true"`
-	CancelFees         []CancelFee         `json:"cancelFees,omitempty" essential:"true"`
+	RefundableUntil    Timestamp           `json:"refundableUntil,omitempty"`
+	CancelFees         []CancelFee         `json:"cancelFees,omitempty"`
 	OriginalRoomNaming *OriginalRoomNaming `json:"originalRoomNaming,omitempty"`
 	// Rate is the price of one room for all nights.
-	Rate Rate `json:"rate" essential:"true"`
+	Rate Rate `json:"rate"`
 	// TotalRate is the price of all rooms for all nights.
-	TotalRate   Rate   `json:"totalRate" essential:"true"`
+	TotalRate   Rate   `json:"totalRate"`
 	RateComment string `json:"rateComment,omitempty"`
 	// IncludesPackaging reports whether the offer is part of a package, such as flight and
 	// hotel.
 	IncludesPackaging bool   `json:"includesPackaging,omitempty"`
-	CheckIn           Date   `json:"checkIn" essential:"true"`
-	CheckOut          Date   `json:"checkOut" essential:"true"`
+	CheckIn           Date   `json:"checkIn"`
+	CheckOut          Date   `json:"checkOut"`
 	Board             *Board `json:"board,omitempty"`
-	Tax               *Tax   `json:"tax,omitempty" essential:"true"`
+	Tax               *Tax   `json:"tax,omitempty"`
 }
 
 // CancelFeeAt returns what a cancellation at t costs: the fee of the step whose deadline comes

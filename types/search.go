@@ -9,7 +9,7 @@ type SearchBasic struct {
 	Destination *Destination `json:"destination,omitempty"`
 	// SessionID is the session of the offers. HotelRates, CheckAvail, Book and Cancel need
 	// it.
-	SessionID string `json:"sessionId,omitempty" essential:"true"`
+	SessionID string `json:"sessionId,omitempty"`
 	// StatusRemark says in a sentence why hotels are missing.
 	StatusRemark string `json:"statusRemark,omitempty"`
 	// Notices list what a successful result lacks. They never come with EmptyReason.

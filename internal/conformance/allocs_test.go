@@ -1,4 +1,4 @@
-//go:build !race && !hotelstays_stdjson
+//go:build !race
 
 // What a call allocates, without a network and without the collector, so that the bounds hold on
 // every machine; and which texts of an answer are kept for the next. The race detector allocates

@@ -83,7 +83,7 @@ func (r *run) provablyNotExecuted() bool {
 // refusalCode is the code of an answer in an envelope. It is 0 for the answer of something in
 // front of the service, and if ctx has ended.
 func (r *run) refusalCode() int {
-	env, ok := wire.Peek(r.ctx, r.last.Answer.Body)
+	env, _, ok := wire.Peek(r.ctx, r.last.Answer.Body)
 	if !ok {
 		return 0
 	}

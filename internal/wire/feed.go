@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"context"
 	"io"
 	"slices"
 	"time"
@@ -13,11 +12,11 @@ import (
 type Feed struct {
 	source  io.LimitedReader
 	limit   int64
-	text    []byte // what has arrived, without what was removed
-	hole    span   // in the text: removed, and not closed yet
-	removed int    // bytes that were there
-	done    bool   // nothing more arrives
-	err     error  // why; nil: this is the end
+	text    []byte                 // what has arrived, without what was removed
+	hole    struct{ from, to int } // in the text: removed, and not closed yet
+	removed int                    // bytes that were there
+	done    bool                   // nothing more arrives
+	err     error                  // why; nil: this is the end
 	waited  time.Duration
 }
 
@@ -25,6 +24,9 @@ const (
 	minFeed = 512       // room that is made before a read
 	maxRead = 256 << 10 // is decoded before more is read
 )
+
+// whole is a text that is all there.
+func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
 // Reset begins a text of at most limit bytes, with room for so many. One byte above the limit is
 // read: Size then shows that there was more.
@@ -117,19 +119,19 @@ func (f *Feed) close() (by int) {
 }
 
 // offset is where a byte of the text was in the answer.
-func (f *Feed) offset(at int64) int64 {
-	if at >= int64(f.hole.from) {
-		at += int64(f.removed)
+func (f *Feed) offset(at int) int64 {
+	if at >= f.hole.from {
+		at += f.removed
 	}
-	return at
+	return int64(at)
 }
 
 // moreAt reports whether more has arrived for a Lexer that stopped before it had seen the byte
 // at that offset. Offsets stay.
-func (l *Lexer) moreAt(at int) bool { return l.feed != nil && at >= len(l.feed.text) && l.more() }
+func (l *Lexer) moreAt(at int) bool { return at >= len(l.feed.text) && l.more() }
 
 func (l *Lexer) more() bool {
-	if l.failed {
+	if l.failed || l.feed.done {
 		return false
 	}
 	before, interns := len(l.feed.text), l.interned != nil
@@ -139,20 +141,4 @@ func (l *Lexer) more() bool {
 	l.body = l.feed.window()
 	l.budget += memoryBudget(len(l.feed.text)) - memoryBudget(before)
 	return more
-}
-
-// morePlain goes on with plain text that ended where what had arrived did.
-func (l *Lexer) morePlain(end int) int {
-	for l.moreAt(end) {
-		end = skipPlain(l.body, end)
-	}
-	return end
-}
-
-// newFedLexer is newLexer for a text that arrives. Its budget grows with the text. nameOffset does
-// not work there: it compares capacities, and the text may have moved.
-func newFedLexer(ctx context.Context, feed *Feed) *Lexer {
-	l := newLexer(ctx, feed.window(), memoryBudget(len(feed.text)))
-	l.feed = feed
-	return l
 }

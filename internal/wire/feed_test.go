@@ -1,5 +1,3 @@
-//go:build !hotelstays_stdjson
-
 // Reading a text while it arrives has the result of reading it whole.
 
 package wire
@@ -9,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -18,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // parts returns at most so many bytes of a text at a time.
@@ -42,15 +37,15 @@ func requireFedAsWhole(t *testing.T, body []byte, next func() int) bool {
 	t.Helper()
 	var got, want page
 	feed := feedOf(&parts{body, next})
-	env, ok := FastFrom(t.Context(), feed, got.target())
-	wantEnv, wantOK := Fast(t.Context(), body, want.target())
-	require.Equal(t, wantOK, ok, "%q", body)
+	env, err := DecodeFeed(t.Context(), feed, got.target())
+	wantEnv, wantErr := Decode(t.Context(), body, want.target())
+	require.Equal(t, wantErr, err, "%q", body)
 	require.Equal(t, wantEnv, env)
 	require.Equal(t, want, got)
-	text, err := feed.Rest()
-	require.NoError(t, err)
+	text, readErr := feed.Rest()
+	require.NoError(t, readErr)
 	require.True(t, bytes.Equal(body, text), "%q", text)
-	return ok
+	return err == nil
 }
 
 var oddAnswers = []string{
@@ -119,8 +114,10 @@ func TestFeedThatFails(t *testing.T) {
 	for at := range len(body) + 1 {
 		var got page
 		feed := feedOf(io.MultiReader(bytes.NewReader(body[:at]), iotest.ErrReader(broken)))
-		_, ok := FastFrom(t.Context(), feed, got.target())
-		assert.False(t, ok)
+		_, err := DecodeFeed(t.Context(), feed, got.target())
+		if at == len(body) || err != broken {
+			assert.Error(t, err)
+		}
 		assert.Zero(t, got)
 		text, err := feed.Rest()
 		assert.Equal(t, broken, err)
@@ -144,63 +141,23 @@ func TestFeedReadsToItsLimit(t *testing.T) {
 func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 	body := answer(40, 5, 4)
 	whole := endless(t)
-	_, ok := Fast(whole, body, new(page).target())
+	_, err := Decode(whole, body, new(page).target())
+	require.NoError(t, err)
+	require.Positive(t, whole.polls)
 	for ends := range whole.polls {
 		ctx, got := &endingCtx{Context: t.Context(), ends: ends}, page{}
-		_, read := FastFrom(ctx, feedOf(bytes.NewReader(body)), got.target())
-		assert.False(t, read)
+		_, err := DecodeFeed(ctx, feedOf(bytes.NewReader(body)), got.target())
+		assert.Equal(t, context.Canceled, err)
 		assert.Zero(t, got)
 		assert.Equal(t, ends+1, ctx.polls)
 	}
-	assert.Equal(t, ok, whole.polls > 0)
 }
 
-// ctx is asked as often in the last of several long hotels as in the first one.
-func TestStreamAsksCtxInEachHotel(t *testing.T) {
-	const hotels = 6
-	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
-	ctx := endless(t)
-	s := Stream{Take: func(*types.Hotel) error { return nil }}
-	require.NoError(t, s.Read(ctx, feedOf(strings.NewReader(`{"data":{"list":[`+hotel+strings.Repeat(","+hotel, hotels-1)+`]}}`))))
-	assert.Greater(t, ctx.polls, hotels*(len(hotel)/pollInterval-1))
-}
-
-// A list takes no more memory than what has arrived allows.
+// Whether a list has too many elements for its answer is known at the end of the answer.
 func TestFedListsKeepTheBudget(t *testing.T) {
-	body := []byte(`{"code":0,"data":{"list":[{}` + strings.Repeat(",{}", 100_000) + `]}}`)
-	requireFedAsWhole(t, body, func() int { return 4096 })
-	_, ok := FastFrom(t.Context(), feedOf(bytes.NewReader(body)), new(page).target())
-	assert.False(t, ok)
-}
-
-// An element is handed out at its last byte, whatever it holds: what is behind it may never come.
-func TestStreamReadsNothingBehindAnElement(t *testing.T) {
-	for _, element := range []string{`{"id":"\ud83d"}`, `{"id":"\ud83d\n"}`, `"\ud83d"`, `"\n"`, `{"x":"\ud83d"}`,
-		`{"id":null}`, `{"isAvailable":true}`, `[[]]`, `{"\ud83d":1}`, `{"rooms":[]}`,
-		`{"rating":1}`, `{"x":{}}`, `{"id":1}`, `{"id":"\u00e9"}`} {
-		for _, ahead := range []int{1, 2, 3, 7, 99} {
-			feed := feedOf(&parts{[]byte(`{"data":{"list":[` + element), func() int { return ahead }})
-			taken := 0
-			take := func() { taken++; assert.False(t, feed.done, "%s by %d", element, ahead) }
-			s := Stream{Take: func(*types.Hotel) error { take(); return nil },
-				TakeText: func([]byte) (bool, Mismatches, error) { take(); return true, Mismatches{}, nil }}
-			require.NoError(t, s.Read(t.Context(), feed))
-			assert.Equal(t, 1, taken, "%s by %d", element, ahead)
-		}
-	}
-}
-
-// The memory of a hotel depends on its own text, and not on how much has arrived behind it.
-func TestStreamedHotelsKeepTheirOwnBudget(t *testing.T) {
-	rooms := memoryBudget(0)/(sizeOf[types.Room]()-2*len(`{},`)) + 1000 // too many, with nothing behind them
-	body := `{"data":{"list":[{"rooms":[{}` + strings.Repeat(`,{}`, rooms) + `]},{"id":"` + strings.Repeat("x", maxRead) + `"}`
-	for _, ahead := range []int{1000, maxRead} {
-		feed, taken, malformed := new(Feed), 0, 0
-		feed.Reset(&parts{[]byte(body), func() int { return ahead }}, len(body), math.MaxInt32)
-		s := Stream{Take: func(*types.Hotel) error { taken++; return nil },
-			TakeText: func([]byte) (bool, Mismatches, error) { malformed++; return true, Mismatches{}, nil }}
-		require.NoError(t, s.Read(t.Context(), feed))
-		assert.Equal(t, []int{1, 1}, []int{taken, malformed}, ahead)
+	list := `{"code":0,"data":{"list":[{}` + strings.Repeat(",{}", 100_000) + `]`
+	for tail, read := range map[string]bool{`}}`: false, `,"x":"` + strings.Repeat("x", 30<<20) + `"}}`: true} {
+		assert.Equal(t, read, requireFedAsWhole(t, []byte(list+tail), func() int { return 1 << 20 }))
 	}
 }
 
@@ -219,10 +176,10 @@ func TestFieldsInAnyOrder(t *testing.T) {
 			}
 			some := members[:1+random.IntN(len(members))]
 			text := "{" + strings.Join(some, ",") + "}"
-			l := newLexer(context.Background(), []byte(text), 0)
+			l := newLexer(context.Background(), whole([]byte(text)))
 			read := map[int]int{}
-			var seen Seen
-			for i := l.first(fields, &seen); i >= 0; i = l.next(fields, &seen, i) {
+			var seen seenFields
+			for i := l.next(fields, &seen, -1); i >= 0; i = l.next(fields, &seen, i) {
 				read[i] = l.Int()
 			}
 			require.True(t, l.end(), text)

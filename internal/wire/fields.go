@@ -2,27 +2,53 @@
 
 package wire
 
-import "sync/atomic"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // Field is a field of a struct.
 type Field[T any] struct {
 	Name string
-	// Exact makes an object unreadable in which the name comes in another letter case.
+	// Exact makes an object unusable in which the name comes in another letter case.
 	Exact bool
-	Read  func(l *Lexer, v *T)
+	// Essential makes a struct useless if something in the field does not fit: then the struct
+	// does not fit either. What does not fit in a struct below that has essential fields itself
+	// is a matter of that struct alone.
+	Essential bool
+	Read      func(l *Lexer, v *T)
 }
 
 // Struct returns a function that reads an object into a struct with these fields, 64 at most.
 // A null leaves the struct as it is. It is safe for concurrent use.
 func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
-	names := new(fieldNames)
+	names, essentials := new(fieldNames), false
 	for _, f := range fields {
 		names.add(f.Name, f.Exact)
+		essentials = essentials || f.Essential
 	}
 	return func(l *Lexer, v *T) {
-		var seen Seen
-		for i := l.first(names, &seen); i >= 0; i = l.next(names, &seen, i) {
+		if l.peek() != '{' {
+			l.noObject()
+			return
+		}
+		var seen seenFields
+		before, fits := l.mark(), true
+		outside := before.lost
+		l.depth++
+		for i := l.next(names, &seen, -1); i >= 0; i = l.next(names, &seen, i) {
 			fields[i].Read(l, v)
+			if l.events != before.events {
+				lost := l.leave(&before, fields[i].Name, 0)
+				fits = fits && !(lost && fields[i].Essential)
+			}
+		}
+		l.depth--
+		if essentials {
+			l.lost = outside
+		}
+		if !fits {
+			*v, l.misfit = *new(T), true
 		}
 	}
 }
@@ -35,7 +61,7 @@ type fieldNames struct {
 	quoted []string                    // each with its quotes and a colon
 	next   [maxFields + 2]atomic.Int32 // the field that came last behind field i-1; of 0: at the beginning
 	learnt atomic.Int32
-	exact  []string // see Lexer.Unknown
+	exact  []string
 }
 
 func (f *fieldNames) add(name string, exact bool) {
@@ -46,16 +72,20 @@ func (f *fieldNames) add(name string, exact bool) {
 	}
 }
 
-// Seen remembers which fields of a struct were read.
-type Seen uint64
+func (f *fieldNames) name(i int) string { return f.quoted[i][1 : len(f.quoted[i])-2] }
 
-// Once fails if the field was read before: encoding/json would merge the two.
-func (l *Lexer) Once(seen *Seen, field int) {
-	bit := Seen(1) << field
+// seenFields has a bit for each field of a struct that was read.
+type seenFields uint64
+
+// once returns the field, or -1 if it was read before: encoding/json would merge the two.
+func (l *Lexer) once(f *fieldNames, seen *seenFields, field int) int {
+	bit := seenFields(1) << field
 	if *seen&bit != 0 {
-		l.fail()
+		l.reject("."+f.name(field), "comes twice")
+		return -1
 	}
 	*seen |= bit
+	return field
 }
 
 const (
@@ -64,45 +94,24 @@ const (
 	maxLearnt = 1024 // then the order is one that changes: goroutines would wait for each other's writes
 )
 
-// first enters an object, passes what has no field, and returns the index of its first field. It is -1
-// at the end, and for null.
-func (l *Lexer) first(f *fieldNames, seen *Seen) int {
-	if l.pos < len(l.body) && l.body[l.pos] == '{' {
-		if i := l.expect(f, -1); i >= 0 {
-			l.Once(seen, i)
-			return i
-		}
-	}
-	if !l.Object() {
-		return -1
-	}
-	return l.known(f, seen, -1)
-}
-
-// next goes on from the value of that field to the next one.
-func (l *Lexer) next(f *fieldNames, seen *Seen, last int) int {
-	if l.pos < len(l.body) && l.body[l.pos] == ',' {
+// next goes on from the value of that field to the next one, past what has no field, and returns it. -1 is in
+// front of the first field, and behind the last one.
+func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
+	if last < 0 || l.pos < len(l.body) && l.body[l.pos] == ',' {
 		if i := l.expect(f, last); i >= 0 {
-			l.Once(seen, i)
-			return i
+			return l.once(f, seen, i)
 		}
 	}
-	if !l.Member() {
+	if last < 0 && !l.object() || last >= 0 && !l.member() {
 		return -1
 	}
-	return l.known(f, seen, last)
-}
-
-// known passes what has no field, from the name that was read on, and returns the field of the next name.
-func (l *Lexer) known(f *fieldNames, seen *Seen, last int) int {
 	i := l.find(f, last)
 	for ; i == maxFields; i = l.find(f, maxFields) {
-		if l.Unknown(f.exact...); !l.Member() {
+		if l.skip(l.depth); !l.member() {
 			return -1
 		}
 	}
-	l.Once(seen, i)
-	return i
+	return l.once(f, seen, i)
 }
 
 // expect passes a byte and the name of a field that is expected behind last, or nothing.
@@ -121,17 +130,23 @@ func (l *Lexer) expect(f *fieldNames, last int) int {
 }
 
 // find returns the field of the name that was read, or 64 for none, and expects it here from now on.
+// It rejects an exact name in another letter case.
 func (l *Lexer) find(f *fieldNames, last int) int {
 	next := &f.next[last+1]
 	expected := int(next.Load())
 	for n := range f.quoted {
 		i := (expected + n) % len(f.quoted)
-		if name := f.quoted[i]; name[1:len(name)-2] == string(l.name) {
+		if f.name(i) == string(l.name) {
 			if i != expected && f.learnt.Load() < maxLearnt {
 				f.learnt.Add(1)
 				next.Store(int32(i))
 			}
 			return i
+		}
+	}
+	for _, exact := range f.exact {
+		if strings.EqualFold(exact, string(l.name)) {
+			l.reject("."+exact, "comes in another letter case")
 		}
 	}
 	return maxFields

@@ -1,40 +1,40 @@
-// The lexer: strict for the fast path, lax for the walk and for a stream's envelope.
+// The lexer: JSON text, as encoding/json takes it.
 
 package wire
 
 import (
-	"bytes"
 	"context"
 	"reflect"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Lexer reads one JSON text from its beginning to its end, without reflection. It is not
-// safe for concurrent use. Of what it returns, Name alone points into the text.
-//
-// It is strict: what it reads is exactly what encoding/json makes of the same text. It
-// fails at a type that was not asked for, at invalid JSON, and at the spellings that
-// encoding/json repairs or merges. The caller then reads the text another way.
+// safe for concurrent use.
 //
 // A failure sticks: from then on every object and array is at its end and every value is
-// empty, so that generated code need not check after each value.
+// empty, so that generated code need not check after each value. A text fails that is
+// invalid JSON or unusable, and when ctx ends. A type mismatch is no failure (mismatch.go).
 type Lexer struct {
 	body   []byte
 	pos    int
-	name   []byte // of the member entered last, as it is written
+	depth  int    // objects and arrays around pos, but for those that are only skipped
+	name   []byte // of the member entered last, until its value is read
 	failed bool
 
 	ctx      context.Context
-	nextPoll int // the offset at which ctx is polled again
-	budget   int // bytes of memory that may still be allocated
-	err      error
-	lax      bool // reads escaped names, lone surrogates and invalid UTF-8 as encoding/json does
+	nextPoll int   // the offset at which ctx is polled again
+	budget   int   // bytes of memory that may still be allocated
+	err      error // of ctx, or of take
 
 	interned *internTable // nil: strings are not interned
 	scratch  []byte       // where escaped text is decoded
+	notes
 
-	feed *Feed // where more of the body comes from; nil: this is all
+	feed *Feed // where the body comes from
+	// take, if set, receives each hotel when its last byte has arrived. Their list keeps none.
+	take func(*types.Hotel) error
 }
 
 var lexers = sync.Pool{New: func() any { return new(Lexer) }}
@@ -43,14 +43,19 @@ var lexers = sync.Pool{New: func() any { return new(Lexer) }}
 // is read without any.
 const pollInterval = 64 << 10
 
-// newLexer returns a Lexer of body. It fails when ctx ends, and when lists, pointers and
-// maps take more memory than the budget, in bytes. Strings take no more than in the body,
-// and are not counted. Release it after use.
-func newLexer(ctx context.Context, body []byte, budget int) *Lexer {
+// newLexer returns a Lexer of a text that may still arrive. It fails when ctx ends, and when
+// lists, pointers and maps take more memory than the text allows. Strings take no more than in
+// the text, and are not counted. Release it after use.
+func newLexer(ctx context.Context, feed *Feed) *Lexer {
 	l := lexers.Get().(*Lexer)
-	*l = Lexer{body: body, ctx: ctx, nextPoll: pollInterval, budget: budget, scratch: l.scratch}
+	l.ctx, l.feed, l.body, l.nextPoll, l.budget = ctx, feed, feed.window(), pollInterval, memoryBudget(len(feed.text))
 	return l
 }
+
+// memoryBudget is how much memory the lists, pointers and maps of an answer of that length
+// may take, in bytes. Documented answers take about their own length; only nearly empty
+// elements take more than twice that.
+func memoryBudget(length int) int { return 2*length + 4<<20 }
 
 // poll checks ctx, once in each interval.
 func (l *Lexer) poll() {
@@ -62,9 +67,14 @@ func (l *Lexer) poll() {
 func (l *Lexer) pollAt(pos int) {
 	l.nextPoll = pos + pollInterval
 	if err := l.ctx.Err(); err != nil {
-		l.fail()
-		l.err = err
+		l.stop(err)
 	}
+}
+
+// stop ends the reading with an error that is not the text's.
+func (l *Lexer) stop(err error) {
+	l.fail()
+	l.err = err
 }
 
 func sizeOf[T any]() int { return int(reflect.TypeFor[T]().Size()) }
@@ -79,11 +89,12 @@ const maxScratch = 4 << 10
 // release returns the Lexer to the pool.
 func (l *Lexer) release() {
 	l.internStrings(false)
-	l.body, l.name, l.ctx, l.feed = nil, nil, nil, nil
-	if cap(l.scratch) > maxScratch {
-		l.scratch = nil
+	scratch := l.scratch
+	if cap(scratch) > maxScratch {
+		scratch = nil
 	}
-	clear(l.scratch[:cap(l.scratch)])
+	clear(scratch[:cap(scratch)])
+	*l = Lexer{scratch: scratch}
 	lexers.Put(l)
 }
 
@@ -106,6 +117,25 @@ func (l *Lexer) end() bool {
 		l.fail()
 	}
 	return !l.failed
+}
+
+// finish returns why the text cannot be used: it was not read to its end, because of ctx, of take,
+// of its arrival or of a *SyntaxError, or it is unusable.
+func (l *Lexer) finish() error {
+	l.passAgain(0)
+	switch {
+	case l.end() && l.feed.err == nil && l.unusable == nil:
+		return nil
+	case l.err != nil:
+		return l.err
+	case l.feed.err != nil:
+		return l.feed.err
+	case !l.failed:
+		return &UnusableError{rooted(l.unusable.Path), l.unusable.Problem}
+	case l.pos == len(l.feed.text):
+		return &SyntaxError{Offset: l.feed.offset(l.pos), Truncated: true}
+	}
+	return &SyntaxError{Offset: l.feed.offset(l.pos) + 1}
 }
 
 // rewind goes back to an earlier offset. What is read again is polled again.
@@ -149,7 +179,7 @@ func (l *Lexer) literal(text string) {
 		return
 	}
 	for i := range len(text) {
-		if l.moreAt(l.pos); l.pos >= len(l.body) || l.body[l.pos] != text[i] {
+		if l.at(l.pos) != text[i] {
 			l.fail()
 			return
 		}
@@ -166,32 +196,24 @@ func (l *Lexer) null() bool {
 	return true
 }
 
-// Object enters an object and reports whether it has a first member, whose name it reads.
-// A null is an object without members: it leaves a struct as it is.
+// object enters an object and reports whether it has a first member, whose name it reads.
 //
-//	for more := l.Object(); more; more = l.Member() {
-func (l *Lexer) Object() bool {
-	if l.null() {
-		return false
-	}
-	if l.peek() != '{' {
-		l.fail()
-		return false
-	}
+//	for more := l.object(); more; more = l.member() {
+func (l *Lexer) object() bool {
 	l.pos++
 	if l.peek() == '}' {
 		l.pos++
 		return false
 	}
-	return l.member()
+	return l.readName()
 }
 
-// Member goes on from a value to the next member, if there is one.
-func (l *Lexer) Member() bool {
+// member goes on from a value to the next member, if there is one.
+func (l *Lexer) member() bool {
 	switch l.peek() {
 	case ',':
 		l.pos++
-		return l.member()
+		return l.readName()
 	case '}':
 		l.pos++
 	default:
@@ -200,22 +222,13 @@ func (l *Lexer) Member() bool {
 	return false
 }
 
-// member reads a name and its colon.
-func (l *Lexer) member() bool {
+// readName reads a name and its colon.
+func (l *Lexer) readName() bool {
 	if l.peek() != '"' {
 		l.fail()
 		return false
 	}
-	begin := l.pos + 1
-	end := l.morePlain(skipPlain(l.body, begin))
-	if end < len(l.body) && l.body[end] == '"' {
-		l.pos = end + 1
-	} else if l.skipString(); l.failed || !l.lax {
-		l.fail()
-		return false
-	}
-	l.name = l.body[begin : l.pos-1]
-	if l.peek() != ':' {
+	if l.name = l.text(); l.peek() != ':' {
 		l.fail()
 		return false
 	}
@@ -223,34 +236,8 @@ func (l *Lexer) member() bool {
 	return true
 }
 
-// Name is the name of the member entered last, as it is written.
-func (l *Lexer) Name() []byte { return l.name }
-
-// unquotedName is that name without escapes. It holds until the value is read, and is
-// empty if ctx ended.
-func (l *Lexer) unquotedName() []byte {
-	name := l.name
-	if bytes.IndexByte(name, '\\') >= 0 {
-		begin, behind := l.nameOffset(), l.pos
-		l.rewind(begin)
-		name = l.unescape(begin, skipPlain(l.body, begin))
-		l.rewind(behind)
-	}
-	if !utf8.Valid(name) {
-		name = []byte(l.toValidUTF8(name))
-	}
-	return name
-}
-
-// nameOffset is where that name begins, behind its quote.
-func (l *Lexer) nameOffset() int { return cap(l.body) - cap(l.name) }
-
 // array enters an array and reports whether it has a first element.
 func (l *Lexer) array() bool {
-	if l.peek() != '[' {
-		l.fail()
-		return false
-	}
 	l.pos++
 	if l.peek() == ']' {
 		l.pos++
@@ -279,13 +266,17 @@ const maxDepth = 10_000
 
 // skip validates a value of any type at that depth, and passes it.
 func (l *Lexer) skip(depth int) {
-	switch l.peek() {
+	c := l.peek()
+	if depth == maxDepth && (c == '{' || c == '[') {
+		l.fail()
+		return
+	}
+	switch c {
 	case '{':
-		l.skipObject(depth + 1)
-	case '[':
-		if depth == maxDepth {
-			l.fail()
+		for more := l.object(); more; more = l.member() {
+			l.skip(depth + 1)
 		}
+	case '[':
 		for more := l.array(); more; more = l.element() {
 			l.skip(depth + 1)
 		}
@@ -303,40 +294,36 @@ func (l *Lexer) skip(depth int) {
 	l.poll()
 }
 
-// skipObject allows escaped names, also in a strict Lexer.
-func (l *Lexer) skipObject(depth int) {
-	if depth > maxDepth {
-		l.fail()
+// passed passes a value, and returns it as it is written. It is empty after a failure.
+func (l *Lexer) passed() []byte {
+	l.peek()
+	begin := l.pos
+	if l.skip(l.depth); l.failed {
+		return nil
 	}
-	defer func(lax bool) { l.lax = lax }(l.lax)
-	l.lax = true
-	for more := l.Object(); more; more = l.Member() {
-		l.skip(depth)
-	}
+	return l.body[begin:l.pos]
 }
 
-// skipString validates a string and passes it. No white space is before it.
-func (l *Lexer) skipString() {
-	if l.pos >= len(l.body) || l.body[l.pos] != '"' {
-		l.fail()
-		return
-	}
-	for i := l.pos + 1; ; {
+// skipString validates a string and passes it, and reports whether it has no escapes. No white
+// space is before it.
+func (l *Lexer) skipString() (plain bool) {
+	plain = true
+	for i := l.pos + 1; !l.failed; {
 		if i = skipPlain(l.body, i); i < len(l.body) && l.body[i] == '"' {
 			l.pos = i + 1
-			return
+			break
 		}
 		length, ok := escapeLength(l.body[i:])
-		if !ok && l.moreAt(i+length) {
+		switch {
+		case !ok && l.moreAt(i+length):
 			continue
-		}
-		if i += length; !ok {
-			l.failAt(i)
-		} else if i >= l.nextPoll {
+		case !ok:
+			l.failAt(i + length)
+		case i >= l.nextPoll:
 			l.pollAt(i)
 		}
-		if l.failed {
-			return
-		}
+		i += length
+		plain = false
 	}
+	return plain
 }

@@ -15,7 +15,11 @@ import (
 )
 
 // testLexer returns a Lexer without limits.
-func testLexer(text []byte) *Lexer { return newLexer(context.Background(), text, math.MaxInt) }
+func testLexer(text []byte) *Lexer {
+	l := newLexer(context.Background(), whole(text))
+	l.budget = math.MaxInt
+	return l
+}
 
 // skipAgrees skips a text, which must fail exactly if it is invalid JSON.
 func skipAgrees(t testing.TB, text []byte) {

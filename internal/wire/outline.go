@@ -23,9 +23,8 @@ func Outline(text []byte) string {
 }
 
 func outlineOf(json []byte) string {
-	l := newLexer(context.Background(), json, 0)
+	l := newLexer(context.Background(), whole(json))
 	defer l.release()
-	l.lax = true
 	out := l.outline(nil)
 	if l.failed {
 		out = append(out, "…"...)
@@ -37,7 +36,7 @@ func (l *Lexer) outline(out []byte) []byte {
 	switch l.peek() {
 	case '{':
 		out = append(out, '{')
-		for more, first := l.Object(), true; more; more, first = l.Member(), false {
+		for more, first := l.object(), true; more; more, first = l.member(), false {
 			if !first {
 				out = append(out, ',')
 			}
@@ -50,14 +49,13 @@ func (l *Lexer) outline(out []byte) []byte {
 			if first {
 				out = l.outline(out)
 			} else {
-				l.skip(0)
+				l.passed()
 			}
 		}
 		return l.closed(out, ']')
 	}
-	begin := l.pos
-	if l.skip(0); !l.failed {
-		out = append(out, jsonTypeOf(l.body[begin:])...)
+	if text := l.passed(); !l.failed {
+		out = append(out, jsonTypeOf(text)...)
 	}
 	return out
 }

@@ -9,24 +9,29 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// page is the data of a search, as the root package has it.
-type page struct {
-	List    []types.Hotel     `json:"list" essential:"true"`
+// HotelListResponse is the data of a search, as the root package has it, under the name that the oracle knows.
+type HotelListResponse struct {
+	List    []types.Hotel     `json:"list"`
 	Basic   types.SearchBasic `json:"basic"`
 	Total   int               `json:"total"`
-	HasMore bool              `json:"hasMore" essential:"true"`
+	HasMore bool              `json:"hasMore"`
 }
 
-// target is the seam of the root package; standard leaves the generated code out.
-func (p *page) target() Target {
-	t := Target{Into: p, InternStrings: true}
-	if v, ok := any(p).(interface{ decode(*Lexer) }); ok {
-		t.Read = v.decode
-	}
-	return t
-}
+type page = HotelListResponse
 
-func (p *page) standard() Target { return Target{Into: p} }
+var pageHotels = List[types.Hotel]{Essentials: true}
+
+// readPage is what decodegen would write.
+var readPage = Struct([]Field[page]{
+	{Name: "list", Essential: true, Read: func(l *Lexer, v *page) { v.List = pageHotels.Read(l, ReadHotel) }},
+	{Name: "basic", Read: func(l *Lexer, v *page) { ReadSearchBasic(l, &v.Basic) }},
+	{Name: "total", Read: func(l *Lexer, v *page) { v.Total = l.Int() }},
+	{Name: "hasMore", Essential: true, Read: func(l *Lexer, v *page) { v.HasMore = l.Bool() }},
+})
+
+func (v *HotelListResponse) target() Target {
+	return Target{Into: v, Read: func(l *Lexer) { readPage(l, v) }, InternStrings: true, Lenient: true}
+}
 
 // answer is a successful search with so many hotels, rooms of each and offers of each.
 func answer(hotels, rooms, rates int) []byte {

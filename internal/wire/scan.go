@@ -3,7 +3,9 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -15,17 +17,15 @@ import (
 
 // text reads a string into bytes that hold until the next call. They may be invalid UTF-8.
 func (l *Lexer) text() []byte {
-	if l.peek() != '"' {
-		l.fail()
-		return nil
-	}
 	begin := l.pos + 1
-	end := l.morePlain(skipPlain(l.body, begin))
-	if end < len(l.body) && l.body[end] == '"' {
-		l.pos = end + 1
-		return l.body[begin:end]
+	plain := l.skipString()
+	switch {
+	case l.failed:
+		return nil
+	case plain:
+		return l.body[begin : l.pos-1]
 	}
-	return l.unescape(begin, end)
+	return l.unescape(l.body[begin : l.pos-1])
 }
 
 const (
@@ -55,63 +55,36 @@ func skipPlain(b []byte, i int) int {
 	return i
 }
 
-// unescape reads a string that begins at begin and is plain up to stop.
-func (l *Lexer) unescape(begin, stop int) []byte {
+// unescape returns what a valid text with escapes stands for. It holds until the next call.
+func (l *Lexer) unescape(text []byte) []byte {
 	out := l.scratch[:0]
 	for {
-		out = append(out, l.body[begin:stop]...)
-		if stop >= l.nextPoll {
-			l.pollAt(stop)
-		}
-		if l.failed || stop >= len(l.body) {
-			l.fail()
-			return nil
-		}
-		if l.body[stop] == '"' {
-			l.scratch, l.pos = out, stop+1
+		plain := skipPlain(text, 0)
+		out = append(out, text[:plain]...)
+		if text = text[plain:]; len(text) == 0 {
+			l.scratch = out
 			return out
 		}
-		r, length := escape(l.body[stop:])
-		if length == 0 || utf16.IsSurrogate(r) { // half of an escape, or of a pair
-			if half, _ := escapeLength(l.body[stop+length:]); l.moreAt(stop + length + half) {
-				begin = stop
-				stop = skipPlain(l.body, begin)
-				continue
-			}
-		}
-		if length == 0 || utf16.IsSurrogate(r) && !l.lax {
-			l.fail()
-			return nil
-		}
-		out = utf8.AppendRune(out, r) // of a surrogate, the replacement character
-		begin = stop + length
-		stop = skipPlain(l.body, begin)
+		r, length := escape(text)
+		out = utf8.AppendRune(out, r) // of a lone surrogate, the replacement character
+		text = text[length:]
 	}
 }
 
 const escapeLetters, escapeMeanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 
-// escape returns the character or the lone surrogate that an escape at the beginning of b
-// stands for, and the length of the escape, 0 if it is invalid.
+// escape returns what a valid escape at the beginning of b stands for, which may be a pair, and its length.
 func escape(b []byte) (r rune, length int) {
-	length, ok := escapeLength(b)
-	switch {
-	case !ok:
-		return 0, 0
-	case length == 2:
-		return rune(escapeMeanings[strings.IndexByte(escapeLetters, b[1])]), length
+	if b[1] != 'u' {
+		return rune(escapeMeanings[strings.IndexByte(escapeLetters, b[1])]), 2
 	}
 	r = hex4(b[2:])
-	if !utf16.IsSurrogate(r) {
-		return r, length
-	}
-	low := b[length:]
-	if lowLength, ok := escapeLength(low); ok && lowLength == length {
+	if low := b[maxEscape:]; len(low) >= maxEscape && low[0] == '\\' && low[1] == 'u' {
 		if pair := utf16.DecodeRune(r, hex4(low[2:])); pair != utf8.RuneError {
-			return pair, length + lowLength
+			return pair, 2 * maxEscape
 		}
 	}
-	return r, length
+	return r, maxEscape
 }
 
 // maxEscape is the length of the longest escape.
@@ -147,20 +120,12 @@ func hex(c byte) rune {
 	return -1
 }
 
-// copyString makes a string of bytes that will not last.
+// copyString makes a string of bytes that will not last. The replacement character takes the place of each
+// invalid byte.
 func (l *Lexer) copyString(b []byte) string {
 	l.poll()
 	if utf8.Valid(b) {
 		return string(b)
-	}
-	return l.toValidUTF8(b)
-}
-
-// toValidUTF8 puts the replacement character in the place of each invalid byte. A strict
-// Lexer fails.
-func (l *Lexer) toValidUTF8(b []byte) string {
-	if !l.lax {
-		l.fail()
 	}
 	var text strings.Builder
 	for n := 1; len(b) > 0 && !l.failed; n++ {
@@ -256,7 +221,10 @@ func parseInt(text []byte, bits int) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(text), 10, bits)
-	return n, err == nil
+	if err != nil {
+		return 0, false
+	}
+	return n, true
 }
 
 // parseWhole reads an integer that may be written with a fraction or an exponent, such as 2.0.
@@ -278,5 +246,33 @@ func parseFloat(text []byte) (float64, bool) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
-	return f, err == nil
+	if err != nil {
+		return 0, false
+	}
+	return f, true
+}
+
+// isNumber reports whether a text is a number.
+func isNumber(text []byte) bool {
+	return len(bytes.TrimSpace(text)) == len(text) && len(text) > 0 && jsonTypeOf(text) == "number" && json.Valid(text)
+}
+
+// jsonTypeOf is the type of a JSON text, judged by its first byte. No text is null.
+func jsonTypeOf(text []byte) string {
+	if len(text) == 0 {
+		return "null"
+	}
+	switch text[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
 }

@@ -6,24 +6,10 @@ import (
 	"bytes"
 	"hash/maphash"
 	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// maxUnknownDepth is how deep a value may nest that is not read field by field.
-const maxUnknownDepth = 500
-
-// Unknown passes the value of a member without a field. It fails if the name differs in
-// letter case alone from one of these.
-func (l *Lexer) Unknown(exact ...string) {
-	for _, name := range exact {
-		if strings.EqualFold(name, string(l.name)) {
-			l.fail()
-			return
-		}
-	}
-	l.skip(maxDepth - maxUnknownDepth)
-}
 
 // Bool reads a boolean; null is false.
 func (l *Lexer) Bool() bool {
@@ -31,53 +17,88 @@ func (l *Lexer) Bool() bool {
 	case 't':
 		l.literal("true")
 		return !l.failed
+	case 'f':
+		l.literal("false")
 	case 'n':
 		l.literal("null")
 	default:
-		l.literal("false")
+		l.mismatch("boolean")
 	}
 	return false
 }
 
-// Number reads a number as it is written; null is empty. It fails at a number in quotes.
+// Number reads a number as it is written, also from a string; null is empty.
 func (l *Lexer) Number() string {
-	if l.null() {
+	if l.peek() != '"' {
+		return l.internString(l.numeral("number"))
+	}
+	begin := l.pos
+	text := l.text()
+	if l.failed {
 		return ""
 	}
-	return l.internString(l.number())
+	if l.pos-begin > maxFloat || !isNumber(text) {
+		l.unfit("number", "string")
+		return ""
+	}
+	return l.internString(text)
 }
 
-// Int64 reads an integer; null is 0. It fails at one that is written with a fraction or an
-// exponent, or is out of range.
+// numeral reads a number as it is written; null and what is no number are empty.
+func (l *Lexer) numeral(want string) []byte {
+	switch l.peek() {
+	case '"', '{', '[', 't', 'f':
+		l.mismatch(want)
+	case 'n':
+		l.literal("null")
+	default:
+		return l.number()
+	}
+	return nil
+}
+
+// Int64 reads an integer, also one that is written with a fraction or an exponent; null is 0.
 func (l *Lexer) Int64() int64 { return l.integer(64) }
 
 // Int reads an integer as Int64 does.
 func (l *Lexer) Int() int { return int(l.integer(strconv.IntSize)) }
 
 func (l *Lexer) integer(bits int) int64 {
-	if l.null() {
+	text := l.numeral("integer")
+	if text == nil {
 		return 0
 	}
-	n, ok := parseInt(l.number(), bits)
+	n, ok := parseWhole(text, bits)
 	if !ok {
-		l.fail()
+		l.unfit("integer", "number")
 	}
 	return n
 }
 
-// Float64 reads a number; null is 0.
+// OrderStatus reads the status of an order. One of another type is types.OrderStatusUnreadable,
+// because 0 is a status.
+func (l *Lexer) OrderStatus() types.OrderStatus {
+	status := types.OrderStatus(l.Int())
+	if l.misfit {
+		return types.OrderStatusUnreadable
+	}
+	return status
+}
+
+// Float64 reads a number; null is 0. One above 1 KiB does not fit: parsing it takes too long.
 func (l *Lexer) Float64() float64 {
-	if l.null() {
+	text := l.numeral("number")
+	if text == nil {
 		return 0
 	}
-	f, ok := parseFloat(l.number())
+	f, ok := parseFloat(text)
 	if !ok {
-		l.fail()
+		l.unfit("number", "number")
 	}
 	return f
 }
 
-// String reads a string; null is empty.
+// String reads a string, and a number in its place as its digits; null is empty.
 func (l *Lexer) String() string {
 	if l.peek() == '"' { // at once, because most values are plain text
 		begin := l.pos + 1
@@ -86,135 +107,69 @@ func (l *Lexer) String() string {
 			return l.internString(l.body[begin:end])
 		}
 	}
-	if l.null() {
-		return ""
-	}
-	return l.internString(l.text())
+	return l.internString(l.textOrDigits())
 }
 
-// Secret reads a string that is never interned; null is empty.
-func (l *Lexer) Secret() string {
-	if l.null() {
-		return ""
-	}
-	return l.copyString(l.text())
-}
+// Secret reads a string as String does, and never interns it.
+func (l *Lexer) Secret() string { return l.copyString(l.textOrDigits()) }
 
-// charge takes memory from the budget, and reports whether there was enough.
-func (l *Lexer) charge(size int) bool {
-	if l.budget -= size; l.budget < 0 {
-		l.fail()
+func (l *Lexer) textOrDigits() []byte {
+	switch l.peek() {
+	case '"':
+		return l.text()
+	case 'n':
+		l.literal("null")
+		return nil
 	}
-	return !l.failed
+	text := l.mismatch("string")
+	if jsonTypeOf(text) != "number" {
+		return nil
+	}
+	l.misfit = false
+	return text
 }
 
 // Raw reads a value of any type as it is written, null too.
-func (l *Lexer) Raw() []byte {
-	l.peek()
-	begin := l.pos
-	l.skip(maxDepth - maxUnknownDepth)
-	if l.failed {
-		return nil
-	}
-	return bytes.Clone(l.body[begin:l.pos])
-}
+func (l *Lexer) Raw() []byte { return bytes.Clone(l.passed()) }
 
-// Pointer reads what a pointer points at; null is nil.
+// Pointer reads what a pointer points at; null and what does not fit are nil.
 func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 	if l.null() || !l.charge(sizeOf[T]()) {
 		return nil
 	}
 	v := new(T)
-	read(l, v)
+	if read(l, v); l.misfit {
+		return nil
+	}
 	return v
 }
 
-// Map reads an object whose values are all of one type; null is nil. It fails at a key
-// that appears twice.
+// Map reads an object whose values are all of one type; null is nil. A key that comes twice makes
+// the answer unusable.
 func Map[T any](l *Lexer, read func(*Lexer, *T)) map[string]T {
-	if l.null() {
+	if l.peek() != '{' {
+		l.noObject()
 		return nil
 	}
-	m := map[string]T{}
-	for more := l.Object(); more; more = l.Member() {
+	m, before := map[string]T{}, l.mark()
+	l.depth++
+	for more := l.object(); more; more = l.member() {
 		l.poll()
 		key := l.internString(l.name)
-		if _, twice := m[key]; twice || !l.charge(mapEntrySize(sizeOf[T]())) {
-			l.fail()
-			return nil
+		if _, twice := m[key]; twice {
+			l.reject("."+safeKey(key), "comes twice")
+		}
+		if !l.charge(mapEntrySize(sizeOf[T]())) {
+			break
 		}
 		var v T
-		read(l, &v)
+		if read(l, &v); l.events != before.events {
+			l.leave(&before, safeKey(key), 0)
+		}
 		m[key] = v
 	}
+	l.depth--
 	return m
-}
-
-// List reads arrays of one type. It is safe for concurrent use.
-//
-// The length of an array is known only at its end: elements are read into a buffer, which
-// is pooled, and then copied into a slice of their exact number. What does not fit into
-// the buffer is counted first, and then read in place.
-type List[T any] struct{ buffers sync.Pool }
-
-// maxBuffered is how many elements a pooled buffer holds.
-const maxBuffered = 4096
-
-// Read reads an array; null is nil. It fails at an element that is null, which is not the
-// same in each list.
-func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
-	if l.null() {
-		return nil
-	}
-	more := l.array()
-	if !more {
-		return []T{}
-	}
-	pooled, _ := list.buffers.Get().(*[]T)
-	if pooled == nil {
-		pooled = new([]T)
-	}
-	buffer := (*pooled)[:0]
-	for ; more && len(buffer) < maxBuffered; more = l.element() {
-		if l.peek() == 'n' {
-			l.fail()
-		}
-		var empty T
-		buffer = append(buffer, empty)
-		read(l, &buffer[len(buffer)-1])
-	}
-	length := len(buffer)
-	if more {
-		length += l.countElements()
-	}
-	var exact []T
-	if l.charge(length * sizeOf[T]()) {
-		exact = make([]T, length)
-		for i := copy(exact, buffer); more; more = l.element() {
-			if l.peek() == 'n' {
-				l.fail()
-			}
-			read(l, &exact[i])
-			i++
-		}
-	}
-	if cap(buffer) <= maxBuffered {
-		clear(buffer) // the pool keeps nothing alive
-		*pooled = buffer
-		list.buffers.Put(pooled)
-	}
-	return exact
-}
-
-// countElements returns how many elements an array has from here on. It reads none.
-func (l *Lexer) countElements() (n int) {
-	begin := l.pos
-	for more := true; more; more = l.element() {
-		l.skip(maxDepth - maxUnknownDepth)
-		n++
-	}
-	l.rewind(begin)
-	return n
 }
 
 const (

@@ -1,8 +1,6 @@
 // Package wire encodes requests, and decodes answers and webhooks.
 //
-// encoding/json decides what a value means. There are two readers on one Lexer. Generated code
-// reads an answer of the documented types (fast.go); the build tag hotelstays_stdjson leaves it
-// out. Any other answer is walked through by reflection (walk.go).
+// encoding/json decides what a value means. Generated code reads it while the answer arrives, on a Lexer.
 //
 // This package is stricter than encoding/json, but for an integer, which may be written 2.0 or 2e0:
 //
@@ -21,10 +19,8 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 )
 
@@ -58,11 +54,6 @@ type Mismatches struct {
 // maxListed is how many mismatches are listed: a hostile answer may have a million.
 const maxListed = 64
 
-func (m *Mismatches) add(more Mismatches) {
-	m.List = append(m.List, more.List[:min(len(more.List), maxListed-len(m.List))]...)
-	m.Count += more.Count
-}
-
 // SyntaxError reports invalid JSON.
 type SyntaxError struct {
 	Offset    int64
@@ -80,9 +71,6 @@ func (e *SyntaxError) Error() string {
 type MismatchError struct{ Mismatches }
 
 func (e *MismatchError) Error() string {
-	if e.Count == 0 {
-		return "the JSON is not of the documented shape"
-	}
 	const shown = 8
 	var texts []string
 	for _, m := range e.List[:min(len(e.List), shown)] {
@@ -108,87 +96,4 @@ func Encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// Target is what a document is decoded into.
-type Target struct {
-	// Into points at an empty struct.
-	Into any
-	// Read decodes into that struct. It is generated; without it there is no fast path.
-	Read func(*Lexer)
-	// InternStrings allocates strings that repeat only once, also across answers. It is
-	// for answers without secrets and personal data.
-	InternStrings bool
-}
-
-func (t Target) shape() *shape { return shapeOf(reflect.TypeOf(t.Into).Elem()) }
-
-func (t Target) value() reflect.Value { return reflect.ValueOf(t.Into).Elem() }
-
-func (t Target) empty() { t.value().SetZero() }
-
-// Decode decodes an answer's envelope and, if its code is 0, its data into the target. If
-// lenient, mismatches are left out and listed; else they are a *MismatchError.
-//
-// The error is nil for a failure that the service explains (a code that is not 0),
-// whatever its data is. It is that of ctx if ctx ended first.
-func Decode(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
-	if env, ok := Fast(ctx, body, target); ok {
-		return env, nil
-	}
-	return DecodeSlowly(ctx, body, target, lenient)
-}
-
-// DecodeSlowly is Decode for an answer that the generated code could not read.
-func DecodeSlowly(ctx context.Context, body []byte, target Target, lenient bool) (Envelope, error) {
-	w := newWalk(ctx, body)
-	defer w.release()
-	w.into = target.value()
-	w.internStrings(target.InternStrings)
-	env, data, err := w.envelope(target.shape())
-	if err == nil && env.HasCode && env.Code == 0 {
-		env.Mismatches, err = w.result(lenient)
-		env.HasData = err == nil && jsonTypeOf(data) != "null"
-	}
-	if !env.HasData {
-		target.empty()
-	}
-	return env, err
-}
-
-// DecodeBare decodes a document without an envelope, as Decode decodes data.
-func DecodeBare(ctx context.Context, body []byte, target Target, lenient bool) (Mismatches, error) {
-	if FastBare(ctx, body, target) {
-		return Mismatches{}, nil
-	}
-	w := newWalk(ctx, body)
-	defer w.release()
-	err := w.document(target.shape(), target.value())
-	if err == nil {
-		w.mismatches, err = w.result(lenient)
-	}
-	if err != nil {
-		target.empty()
-		return Mismatches{}, err
-	}
-	return w.mismatches, nil
-}
-
-// Peek decodes the envelope without its data. It reports false if there is none, or if ctx
-// ended first.
-func Peek(ctx context.Context, body []byte) (Envelope, bool) {
-	w := newWalk(ctx, body)
-	defer w.release()
-	env, _, err := w.envelope(nil)
-	return env, err == nil && env.HasCode
-}
-
-// Data returns the JSON of an answer's data, or nil if there is none or ctx ended first.
-func Data(ctx context.Context, body []byte) json.RawMessage {
-	w := newWalk(ctx, body)
-	defer w.release()
-	if _, data, _ := w.envelope(nil); len(data) > 0 {
-		return bytes.Clone(data)
-	}
-	return nil
 }

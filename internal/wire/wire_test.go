@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,35 @@ type payload struct {
 	Hidden string                 `json:"-"`
 }
 
+var (
+	innerList List[inner]
+
+	readMoney = Struct([]Field[money]{
+		{Name: "currency", Read: func(l *Lexer, v *money) { v.Currency = l.String() }},
+		{Name: "amount", Read: func(l *Lexer, v *money) { v.Amount = json.Number(l.Number()) }},
+	})
+	readInner = Struct([]Field[inner]{
+		{Name: "count", Read: func(l *Lexer, v *inner) { v.Count = l.Int() }},
+		{Name: "cost", Read: func(l *Lexer, v *inner) { v.Cost = Pointer(l, readMoney) }},
+		{Name: "raw", Read: func(l *Lexer, v *inner) {
+			v.Raw = raws.Read(l, func(l *Lexer, v *json.RawMessage) { *v = l.Raw() })
+		}},
+	})
+	readPayload = Struct([]Field[payload]{
+		{Name: "count", Read: func(l *Lexer, v *payload) { v.Count = l.Int() }},
+		{Name: "cost", Read: func(l *Lexer, v *payload) { v.Cost = Pointer(l, readMoney) }},
+		{Name: "inner", Read: func(l *Lexer, v *payload) { readInner(l, &v.Inner) }},
+		{Name: "list", Read: func(l *Lexer, v *payload) { v.List = innerList.Read(l, readInner) }},
+		{Name: "byName", Read: func(l *Lexer, v *payload) { v.ByName = Map(l, readNumber) }},
+		{Name: "flag", Read: func(l *Lexer, v *payload) { v.Flag = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }},
+		{Name: "rating", Read: func(l *Lexer, v *payload) { v.Rating = l.Float64() }},
+	})
+)
+
+func (v *payload) target(lenient bool) Target {
+	return Target{Into: v, Read: func(l *Lexer) { readPayload(l, v) }, Lenient: lenient}
+}
+
 // All but the mismatches is decoded, to the byte.
 func TestDecodeAroundMismatches(t *testing.T) {
 	body := `{"code":0,"msg":"m","data":{"count":"x","cost":{"currency":"EUR","amount":"12.50"},
@@ -41,7 +71,7 @@ func TestDecodeAroundMismatches(t *testing.T) {
 		"list":[{"count":1},"text",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
 		"byName":{"eur":1.25,"usd":true},"flag":"yes","rating":4.5,"-":"kept out","new":{"any":1}}}`
 	var got payload
-	env, err := Decode(t.Context(), []byte(body), Target{Into: &got}, true)
+	env, err := Decode(t.Context(), []byte(body), got.target(true))
 	require.NoError(t, err)
 	assert.True(t, env.HasData)
 	var found []string
@@ -69,7 +99,7 @@ func TestDecodeAroundMismatches(t *testing.T) {
 	assert.Equal(t, 4.5, got.Rating)
 	assert.Empty(t, got.Hidden)
 
-	_, err = Decode(t.Context(), []byte(body), Target{Into: &payload{}}, false)
+	_, err = Decode(t.Context(), []byte(body), new(payload).target(false))
 	var mismatch *MismatchError
 	require.ErrorAs(t, err, &mismatch)
 	assert.Len(t, mismatch.List, 6)
@@ -100,7 +130,7 @@ func TestEnvelope(t *testing.T) {
 		{`<html>`, false, false, 0, true},
 	}
 	for _, c := range cases {
-		env, err := Decode(t.Context(), []byte(c.body), Target{Into: &payload{}}, true)
+		env, err := Decode(t.Context(), []byte(c.body), new(payload).target(true))
 		assert.Equal(t, c.hasCode, env.HasCode, c.body)
 		assert.Equal(t, c.data, env.HasData, c.body)
 		assert.Equal(t, c.code, env.Code, c.body)
@@ -112,19 +142,19 @@ func TestEnvelope(t *testing.T) {
 func TestMismatchesAreCounted(t *testing.T) {
 	var got payload
 	body := `{"code":0,"data":{"list":[` + strings.Repeat(`{"count":"x"},7,`, 5000) + `{"count":1}]}}`
-	env, err := Decode(t.Context(), []byte(body), Target{Into: &got}, true)
+	env, err := Decode(t.Context(), []byte(body), got.target(true))
 	require.NoError(t, err)
 	assert.Len(t, env.List, maxListed)
 	assert.Equal(t, 10_000, env.Count)
 	assert.Equal(t, 1, got.List[10_000].Count)
 
-	_, err = Decode(t.Context(), []byte(body), Target{Into: &got}, false)
+	_, err = Decode(t.Context(), []byte(body), got.target(false))
 	assert.ErrorContains(t, err, "and 9992 more")
 }
 
 func TestSyntaxErrorTruncated(t *testing.T) {
 	for body, truncated := range map[string]bool{`{"code":0,"da`: true, ``: true, `{"code":0,}`: false, `<html>`: false} {
-		_, err := Decode(t.Context(), []byte(body), Target{Into: &payload{}}, false)
+		_, err := Decode(t.Context(), []byte(body), new(payload).target(false))
 		var syntax *SyntaxError
 		require.ErrorAs(t, err, &syntax, body)
 		assert.Equal(t, truncated, syntax.Truncated, body)
@@ -152,28 +182,28 @@ func (c *endingCtx) Err() error {
 
 func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
 
-// Peek and Data return nothing if ctx ends, whenever it does.
+// Peek returns nothing if ctx ends, whenever it does.
 func TestEnvelopesEndWithTheirCtx(t *testing.T) {
 	body := []byte(`{"data":{"count":1},` + strings.Repeat(`"\n":1,`, 40<<10) + `"code":1}`)
-	env, ok := Peek(t.Context(), body)
+	env, data, ok := Peek(t.Context(), body)
 	assert.True(t, ok)
 	assert.Equal(t, 1, env.Code)
-	assert.JSONEq(t, `{"count":1}`, string(Data(t.Context(), body)))
+	assert.JSONEq(t, `{"count":1}`, string(data))
 
 	counted := endless(t)
 	Peek(counted, body)
 	require.GreaterOrEqual(t, counted.polls, len(body)>>16)
 	for ends := range counted.polls {
 		ctx := &endingCtx{Context: t.Context(), ends: ends}
-		env, ok := Peek(ctx, body)
+		env, data, ok := Peek(ctx, body)
 		assert.False(t, ok)
 		assert.Zero(t, env)
+		assert.Nil(t, data)
 		assert.Equal(t, ends+1, ctx.polls, "it goes on")
-		assert.Nil(t, Data(&endingCtx{Context: t.Context(), ends: ends}, body))
 	}
 }
 
-// Both readers cut a long msg and keep it as it is written. Of one that is no text they keep the shape.
+// A long msg is cut, and kept as it is written. Of one that is no text they keep the shape.
 func TestMessages(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
@@ -186,11 +216,9 @@ func TestMessages(t *testing.T) {
 			"an object":       {`{"field":{"email":"ada@host.example"},"n":1}`, "{field:{email:string},n:number}"},
 			"a number":        {`5`, "5"},
 		} {
-			for _, target := range []Target{new(page).target(), new(page).standard()} {
-				env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), target, true)
-				require.NoError(t, err, name)
-				assert.Equal(t, c.want, env.Msg, name)
-			}
+			env, err := Decode(t.Context(), []byte(`{"code":`+code+`,"msg":`+c.msg+`,"data":{}}`), new(page).target())
+			require.NoError(t, err, name)
+			assert.Equal(t, c.want, env.Msg, name)
 		}
 	}
 }
@@ -198,6 +226,18 @@ func TestMessages(t *testing.T) {
 // A document of another type is an error, because nothing would be left of it.
 func TestDocumentOfAnotherTypeIsRefused(t *testing.T) {
 	var got payload
-	_, err := DecodeBare(t.Context(), []byte(`[1]`), Target{Into: &got}, true)
+	_, err := DecodeBare(t.Context(), []byte(`[1]`), got.target(true))
 	assert.EqualError(t, err, "the document: want object, got array")
+}
+
+// A message may quote anything: it is never interned.
+func TestMessagesAreNotInterned(t *testing.T) {
+	for _, body := range []string{`{"code":0,"msg":"message","data":{}}`, `{"data":{},"msg":"message","code":0}`} {
+		one, err := Decode(t.Context(), []byte(body), new(page).target())
+		require.NoError(t, err)
+		other, err := Decode(t.Context(), []byte(body), new(page).target())
+		require.NoError(t, err)
+		assert.Equal(t, one.Msg, other.Msg)
+		assert.NotSame(t, unsafe.StringData(one.Msg), unsafe.StringData(other.Msg), body)
+	}
 }

@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // field is a field that is decoded.
 type field struct {
 	*types.Var
-	key  string // on the wire
-	tags reflect.StructTag
+	key       string // on the wire
+	essential bool
+	whole     bool
 }
 
 // fieldsOf lists the fields of a struct.
@@ -23,6 +25,12 @@ func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
 		return nil, g.errorf(named.Obj(), "%s is no struct", named.Obj().Name())
+	}
+	name := named.Obj().Name()
+	for _, listed := range slices.Concat(essential[name], whole[name]) {
+		if own, _, _ := types.LookupFieldOrMethod(named, true, named.Obj().Pkg(), listed); own == nil {
+			return nil, g.errorf(named.Obj(), "%s.%s is in tables.go, and no field", name, listed)
+		}
 	}
 	for i := range shape.NumFields() {
 		f, tags := shape.Field(i), reflect.StructTag(shape.Tag(i))
@@ -32,13 +40,14 @@ func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 		case tag == "-":
 			continue
 		case f.Embedded():
-			return nil, g.errorf(f, "%s.%s is embedded: give the struct fields of its own", named.Obj().Name(), f.Name())
+			return nil, g.errorf(f, "%s.%s is embedded: give the struct fields of its own", name, f.Name())
 		case !f.Exported():
 			continue
 		case strings.Contains(options, "string"):
-			return nil, g.errorf(f, "%s.%s has the option string, which is not handled", named.Obj().Name(), f.Name())
+			return nil, g.errorf(f, "%s.%s has the option string, which is not handled", name, f.Name())
 		}
-		all = append(all, field{f, cmp.Or(key, f.Name()), tags})
+		all = append(all, field{f, cmp.Or(key, f.Name()),
+			slices.Contains(essential[name], f.Name()), slices.Contains(whole[name], f.Name())})
 	}
 	return all, nil
 }
@@ -58,6 +67,8 @@ func scalar(t types.Type) (string, error) {
 		return "Raw", nil
 	case sharedTypes + ".Secret":
 		return "Secret", nil
+	case sharedTypes + ".OrderStatus":
+		return "OrderStatus", nil
 	}
 	for _, name := range []string{"UnmarshalJSON", "UnmarshalJSONFrom", "UnmarshalText"} {
 		own, _, _ := types.LookupFieldOrMethod(t, true, nil, name)

@@ -1,5 +1,5 @@
 // Command decodegen generates the code that decodes answers without encoding/json, from
-// the structs and their json tags. Run it with
+// the structs with their json tags, and from the tables of tables.go. Run it with
 //
 //	go generate ./internal/wire
 //
@@ -9,7 +9,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"go/ast"
+	"go/build"
 	"go/importer"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
@@ -35,7 +38,7 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
-	root, err := packages.Import(module)
+	root, err := rootPackage(fset, dir, packages)
 	if err != nil {
 		return err
 	}
@@ -51,11 +54,33 @@ func run(dir string) error {
 	return nil
 }
 
-// compiled imports the root package and its dependencies from the go command's build
-// cache. The build tag leaves out the generated files, which may no longer compile.
+// rootPackage has the declarations of the root package, without the generated file: that one may no
+// longer compile, nor may the package that decodes.
+func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*types.Package, error) {
+	sources, err := build.ImportDir(dir, 0)
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, name := range sources.GoFiles {
+		if name == rootFile {
+			continue
+		}
+		file, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	config := types.Config{Importer: packages, IgnoreFuncBodies: true, Error: func(error) {}} // go vet shows them
+	root, _ := config.Check(module, fset, files, nil)
+	return root, nil
+}
+
+// compiled imports package types and what it imports from the go command's build cache.
 func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 	list := exec.CommandContext(context.Background(),
-		"go", "list", "-export", "-deps", "-tags", "hotelstays_stdjson", "-f", "{{.ImportPath}} {{.Export}}", ".")
+		"go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./types")
 	list.Dir, list.Stderr = dir, os.Stderr
 	text, err := list.Output()
 	if err != nil {
@@ -66,6 +91,6 @@ func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		files[path] = file
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // "" for the others
 	return importer.ForCompiler(fset, "gc", open), nil
 }

@@ -1,0 +1,171 @@
+// Answers: an envelope with its data, or a document without one.
+
+package wire
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+//go:generate go run ./decodegen ../..
+
+// Target is what a document is decoded into.
+type Target struct {
+	// Into points at an empty struct. It is empty again after an error.
+	Into any
+	// Read decodes into that struct.
+	Read func(*Lexer)
+	// InternStrings allocates strings that repeat only once, also across answers. It is
+	// for answers without secrets and personal data.
+	InternStrings bool
+	// Lenient leaves mismatches out and lists them. Without it they are a *MismatchError.
+	Lenient bool
+	// Take, if set, receives each hotel when its last byte is there. The list of hotels in Into is then
+	// empty, and of the text only the first hotel is kept. Its error ends the decoding.
+	Take func(*types.Hotel) error
+}
+
+func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }
+
+// Decode decodes an answer's envelope and, if its code is 0, its data into the target.
+//
+// The error is nil for a failure that the service explains (a code that is not 0),
+// whatever its data is. It is that of ctx if ctx ended first.
+func Decode(ctx context.Context, body []byte, target Target) (Envelope, error) {
+	return target.decode(newLexer(ctx, whole(body)))
+}
+
+// DecodeFeed is Decode for an answer that may still arrive. If its arrival fails, that is the error.
+func DecodeFeed(ctx context.Context, feed *Feed, target Target) (Envelope, error) {
+	return target.decode(newLexer(ctx, feed))
+}
+
+func (t Target) decode(l *Lexer) (env Envelope, err error) {
+	defer l.release()
+	a, err := l.answer(t)
+	env = a.Envelope
+	if err == nil && env.HasCode && env.Code == 0 {
+		if err = a.dataErr; err == nil {
+			env.Mismatches, err = l.verdict(t.Lenient)
+		}
+		env.HasData = err == nil && a.hasData
+	}
+	if !env.HasData {
+		t.empty()
+	}
+	return env, err
+}
+
+// DecodeBare decodes a document without an envelope, as Decode decodes data.
+func DecodeBare(ctx context.Context, body []byte, target Target) (found Mismatches, err error) {
+	l := newLexer(ctx, whole(body))
+	defer l.release()
+	target.readDocument(l)
+	if err = l.finish(); err == nil {
+		found, err = l.verdict(target.Lenient)
+	}
+	if err != nil {
+		target.empty()
+	}
+	return found, err
+}
+
+func (t Target) readDocument(l *Lexer) {
+	l.take = t.Take
+	l.internStrings(t.InternStrings)
+	t.Read(l)
+	l.internStrings(false)
+	l.take = nil
+	l.required = l.required || l.misfit
+}
+
+// Peek reads the envelope, and returns data as it is written. It reports false if there is no envelope, or
+// if ctx ended first.
+func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool) {
+	l := newLexer(ctx, whole(body))
+	defer l.release()
+	a, err := l.answer(Target{})
+	return a.Envelope, a.data, err == nil && a.HasCode
+}
+
+// answerReader is an answer that is being read.
+type answerReader struct {
+	Envelope
+	target  Target // without Read the data is passed
+	data    []byte // that was passed
+	hasData bool   // it was read
+	dataErr error  // makes the data unusable
+	codeErr error
+}
+
+var readAnswer = Struct([]Field[answerReader]{
+	{Name: "code", Exact: true, Read: func(l *Lexer, a *answerReader) { a.readCode(l) }},
+	{Name: "msg", Read: func(l *Lexer, a *answerReader) { a.Msg = l.message() }},
+	{Name: "data", Exact: true, Read: func(l *Lexer, a *answerReader) { a.readData(l) }},
+})
+
+// answer reads an answer. The error is that of the text, of ctx, or of the envelope.
+func (l *Lexer) answer(t Target) (a answerReader, err error) {
+	a.target = t
+	if l.peek() == '{' {
+		readAnswer(l, &a)
+	} else {
+		l.skip(0)
+	}
+	if err = cmp.Or(l.finish(), a.codeErr); err != nil {
+		a.Envelope, a.data = Envelope{}, nil
+	}
+	return a, err
+}
+
+func (a *answerReader) readCode(l *Lexer) {
+	if l.null() {
+		return
+	}
+	text := l.passed()
+	code, ok := parseInt(text, strconv.IntSize)
+	if a.Code, a.HasCode = int(code), ok; !ok {
+		a.codeErr = &MismatchError{Mismatches{[]Mismatch{{"code", "integer", jsonTypeOf(text)}}, 1}}
+	}
+}
+
+func (a *answerReader) readData(l *Lexer) {
+	c, begin := l.peek(), l.pos
+	if c == 'n' || a.target.Read == nil || a.Code != 0 || a.codeErr != nil {
+		a.data = l.passed()
+		return
+	}
+	a.hasData = true
+	a.target.readDocument(l)
+	if l.passAgain(begin); l.unusable != nil && !l.failed {
+		a.dataErr = &UnusableError{"data" + l.unusable.Path, l.unusable.Problem}
+		l.unusable = nil
+	}
+}
+
+// maxMsg is how long a msg may be, in bytes. A longer one is cut and stays as it is written.
+const maxMsg = 64 << 10
+
+// message reads a msg. It is never interned, because it may quote anything. Of an object and an array
+// it has the shape, because their values are about guests.
+func (l *Lexer) message() (msg string) {
+	c, begin := l.peek(), l.pos
+	text := l.passed()
+	switch {
+	case l.failed, c == 'n':
+		return ""
+	case c == '"' && len(text) <= maxMsg:
+		l.rewind(begin)
+		return l.copyString(l.text())
+	}
+	text = text[:min(len(text), maxMsg)]
+	if c == '{' || c == '[' {
+		return outlineOf(text)
+	}
+	return strings.ToValidUTF8(string(text), "�")
+}

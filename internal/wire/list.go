@@ -1,0 +1,144 @@
+// Lists: kept, or handed out while they arrive.
+
+package wire
+
+import (
+	"fmt"
+	"sync"
+)
+
+// List reads arrays of one type. It is safe for concurrent use.
+//
+// The length of an array is known only at its end: elements are read into a buffer, which
+// is pooled, and then copied into a slice of their exact number. What does not fit into
+// the buffer is counted first, and then read in place.
+type List[T any] struct {
+	// Essentials says that T is a struct with essential fields: an element that does not fit is left out,
+	// and so is null.
+	Essentials bool
+	// Whole makes it an error if an element does not fit, or if the list does not.
+	Whole bool
+
+	buffers sync.Pool
+}
+
+// maxBuffered is how many elements a pooled buffer holds.
+const maxBuffered = 4096
+
+// Read reads an array; null is nil.
+func (list *List[T]) Read(l *Lexer, read func(*Lexer, *T)) []T {
+	switch l.peek() {
+	case '[':
+	case 'n':
+		l.literal("null")
+		return nil
+	default:
+		l.mismatch("array")
+		l.required = l.required || list.Whole
+		return nil
+	}
+	elements := []T{}
+	take, handsOut := any(l.take).(func(*T) error)
+	l.depth++
+	if handsOut && take != nil {
+		list.handOut(l, read, take)
+	} else if l.array() {
+		elements = list.keep(l, read)
+	}
+	l.depth--
+	return elements
+}
+
+// keep reads the elements of an array that has some.
+func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
+	pooled, _ := list.buffers.Get().(*[]T)
+	if pooled == nil {
+		pooled = new([]T)
+	}
+	buffer, before, index, more := (*pooled)[:0], l.mark(), 0, true
+	for ; more && index < maxBuffered; more = l.element() {
+		var empty T
+		buffer = append(buffer, empty)
+		if !list.element(l, read, &buffer[len(buffer)-1], &before, index) {
+			buffer = buffer[:len(buffer)-1]
+		}
+		index++
+	}
+	behind := 0
+	if more {
+		behind = l.countElements()
+	}
+	var exact []T
+	if l.charge((index + behind) * sizeOf[T]()) {
+		exact = make([]T, len(buffer)+behind)
+		kept := copy(exact, buffer)
+		for ; more; more = l.element() {
+			if list.element(l, read, &exact[kept], &before, index) {
+				kept++
+			}
+			index++
+		}
+		exact = exact[:kept]
+	}
+	if cap(buffer) <= maxBuffered {
+		clear(buffer) // the pool keeps nothing alive
+		*pooled = buffer
+		list.buffers.Put(pooled)
+	}
+	return exact
+}
+
+// element reads an element into an empty one, and reports whether it stays in the list. If not, that is
+// empty still.
+func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
+	null := l.peek() == 'n'
+	if null && (list.Essentials || list.Whole) {
+		l.note("object", "null")
+		l.required = l.required || list.Whole
+	}
+	if read(l, v); l.events == before.events {
+		return true
+	}
+	fits := !l.misfit
+	l.required = l.required || list.Whole && !fits
+	l.misfit = l.misfit && !list.Essentials // what is left out is not lost
+	l.leave(before, "", index)
+	return fits && !null || !list.Essentials
+}
+
+// handOut hands out each element when its last byte is there, and removes it from the text.
+func (list *List[T]) handOut(l *Lexer, read func(*Lexer, *T), take func(*T) error) {
+	interns, before, index := l.interned != nil, l.mark(), 0
+	for more := l.array(); more; more = l.element() {
+		if err := l.ctx.Err(); err != nil {
+			l.stop(fmt.Errorf("%w between two hotels", err))
+			return
+		}
+		v := new(T)
+		fits := l.charge(sizeOf[T]()) && list.element(l, read, v, &before, index)
+		index++
+		if fits && !l.failed {
+			l.internStrings(false)
+			if err := take(v); err != nil {
+				l.stop(err)
+			}
+			l.internStrings(interns)
+		}
+		if l.failed {
+			return
+		}
+		l.rewind(l.pos - l.feed.remove(l.pos))
+		l.body = l.feed.window()
+	}
+}
+
+// countElements returns how many elements an array has from here on. It reads none.
+func (l *Lexer) countElements() (n int) {
+	begin := l.pos
+	for more := true; more; more = l.element() {
+		l.skip(l.depth)
+		n++
+	}
+	l.rewind(begin)
+	return n
+}

@@ -1,0 +1,141 @@
+// What a reader notes of an answer that is not as documented. It then goes on.
+//
+// A value of another type is noted where it stands, and passed. Each reader around it puts its own step in
+// front of the path when it gets there, so that a clean answer has no paths to keep.
+
+package wire
+
+import (
+	"strconv"
+	"strings"
+)
+
+// notes are what was found so far.
+type notes struct {
+	found    Mismatches
+	unusable *UnusableError // the first one; the reading has failed
+	events   int            // grows with each note; a reader sees by it that something below it was noted
+	misfit   bool           // the value that was read last does not fit, and is empty
+	// lost counts values that do not fit, outside of structs with essential fields that are complete.
+	lost     int
+	required bool // something does not fit that must not be left out
+}
+
+// mark is what was noted before a value was read.
+type mark struct{ events, listed, lost int }
+
+func (n *notes) mark() mark { return mark{n.events, len(n.found.List), n.lost} }
+
+// note lists a mismatch at the current value.
+func (l *Lexer) note(want, got string) {
+	l.events++
+	l.found.Count++
+	if len(l.found.List) < maxListed {
+		l.found.List = append(l.found.List, Mismatch{"", want, got})
+	}
+}
+
+// unfit notes a value that does not fit.
+func (l *Lexer) unfit(want, got string) {
+	l.note(want, got)
+	l.misfit = true
+}
+
+// mismatch passes a value of another type, and returns it as it is written.
+func (l *Lexer) mismatch(want string) []byte {
+	text := l.passed()
+	l.unfit(want, jsonTypeOf(text))
+	return text
+}
+
+// noObject passes what stands in the place of an object: null, or a mismatch.
+func (l *Lexer) noObject() {
+	if !l.null() {
+		l.mismatch("object")
+	}
+}
+
+// reject ends the reading of an answer that is ambiguous or too large. at is a member of the current value,
+// or empty.
+func (l *Lexer) reject(at, problem string) {
+	if l.failed {
+		return
+	}
+	l.events++
+	l.unusable = &UnusableError{at, problem}
+	l.fail()
+}
+
+// charge takes memory from the budget, and reports whether there was enough. What has not arrived
+// yet adds to the budget.
+func (l *Lexer) charge(size int) bool {
+	for l.budget -= size; l.budget < 0 && l.more(); {
+	}
+	if l.budget < 0 {
+		l.reject("", "would make the answer take more memory than twice its length and 4 MiB")
+	}
+	return !l.failed
+}
+
+// leave goes from a value back to what is around it: to an object with the name of the value, or
+// to an array with its index. It reports whether something was lost in the value.
+func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
+	for i := before.listed; i < len(l.found.List); i++ {
+		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
+	}
+	if l.unusable != nil {
+		l.unusable.Path = below(name, index, l.unusable.Path)
+	}
+	if l.misfit {
+		l.misfit = false
+		l.lost++
+	}
+	lost = l.lost > before.lost
+	*before = l.mark()
+	return lost
+}
+
+func below(name string, index int, path string) string {
+	if name != "" {
+		return "." + name + path
+	}
+	return "[" + strconv.Itoa(index) + "]" + path
+}
+
+// passAgain goes on behind an unusable value that begins there: what follows must be JSON all the same.
+func (l *Lexer) passAgain(begin int) {
+	if l.unusable != nil && l.err == nil {
+		l.failed, l.body = false, l.feed.window()
+		l.rewind(begin)
+		l.skip(l.depth)
+	}
+}
+
+// verdict is what the mismatches make of a text that was read to its end.
+func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
+	for i := range l.found.List {
+		l.found.List[i].Path = rooted(l.found.List[i].Path)
+	}
+	if l.required || l.found.Count > 0 && !lenient {
+		return Mismatches{}, &MismatchError{l.found}
+	}
+	return l.found, nil
+}
+
+// rooted is a path from the root of a document.
+func rooted(path string) string {
+	if path == "" {
+		return "the document"
+	}
+	return strings.TrimPrefix(path, ".")
+}
+
+// safeKey is a map's key as a path shows it. Keys are text of the answer: only what may be
+// a currency is shown.
+func safeKey(key string) string {
+	const currency = 3
+	if len(key) == currency && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		return key
+	}
+	return "*"
+}
