@@ -362,7 +362,7 @@ func saysCancelled(status types.OrderStatus, states hotelstays.OrderStates) bool
 }
 
 // Read returns a polling cancellation after a poll for its order, which began at a time. order is nil
-// if the poll failed, or lacked it.
+// if the answer lacked it.
 func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.OrderStates) Cancellation {
 	if c.Phase(at) != PhasePolling {
 		return c
@@ -389,6 +389,15 @@ func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.O
 		c.Ending = CancelUnknown
 	}
 	return c
+}
+
+// readFailed returns a polling cancellation after a poll that began at a time, and failed.
+func (c Cancellation) readFailed(at time.Time) Cancellation {
+	next := c.Read(at, nil, hotelstays.OrderStates{})
+	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.Phase(at) == PhasePolling {
+		next.Due = soon
+	}
+	return next
 }
 
 // dayOver reports whether a day, such as that of the check-out, is certainly over in all time zones.

@@ -87,13 +87,14 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		return c.SendBy, e.storeCancel(ctx, row, func(c Cancellation) Cancellation { c.Due = c.SendBy; return c })
 	case PhasePolling:
 		order, err := e.orderOf(ctx, &c)
-		if err != nil {
-			if ctx.Err() != nil {
-				return due, err
-			}
-			e.logRead(ctx, row, err)
+		if err != nil && ctx.Err() != nil {
+			return due, err
 		}
 		next := func(c Cancellation) Cancellation { return c.Read(at, order, e.opts.Client.OrderStates()) }
+		if err != nil {
+			e.logRead(ctx, row, err)
+			next = func(c Cancellation) Cancellation { return c.readFailed(at) }
+		}
 		return e.endedOr(ctx, row, next(c), e.storeCancel(ctx, row, next))
 	}
 	bound, waits, err := e.bound(ctx, at, c)

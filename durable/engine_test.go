@@ -33,6 +33,7 @@ type engine struct {
 	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // of a poll; nil: the client's own
 	orders    func(references []string) ([]types.Order, error)
 	answer    func()                  // is called before Cancel returns
+	lost      error                   // what Cancel returns
 	given     []hotelstays.CallOption // of the last Book or Cancel
 	limit     time.Duration           // of its ctx
 	asked     [][]string              // references of QueryOrders
@@ -121,7 +122,7 @@ func (e *engine) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	if e.answer != nil {
 		e.answer()
 	}
-	return &hotelstays.CancelResponse{}, nil
+	return &hotelstays.CancelResponse{}, e.lost
 }
 
 func requestOf(reference string) *hotelstays.BookRequest {
@@ -387,6 +388,26 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 		assert.Equal(t, 5*time.Minute, time.Until(due))
 		e.runFor(time.Minute) // with Run
 		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
+	})
+}
+
+// A read of a cancellation that fails is repeated soon, also hours after the answer to its Cancel was lost.
+func TestFailedReadOfACancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		e.book, e.lost = found, unknown
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		require.NoError(t, e.cancel(toCancel))
+		e.runFor(time.Second)
+		require.Len(t, e.cancels, 1)
+		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
+		time.Sleep(3 * time.Hour)
+		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute, time.Until(due))
 	})
 }
 

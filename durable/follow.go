@@ -18,8 +18,8 @@ const (
 	// between it is a quarter of the time since the last change, because webhooks can be lost.
 	firstFollow = time.Minute
 	lastFollow  = 12 * time.Hour
-	// failedFollow is the longest pause after a read that failed.
-	failedFollow = 5 * time.Minute
+	// failedPause is the longest pause after a read that failed, also of a cancellation.
+	failedPause = 5 * time.Minute
 	// missingFor is how long an order is read that no answer has.
 	missingFor = 30 * 24 * time.Hour
 )
@@ -118,8 +118,8 @@ func (f Followed) Missed(at time.Time) Followed {
 
 // Failed returns an order after a read that began at a time, and failed.
 func (f Followed) Failed(at time.Time) Followed {
-	if f = f.Missed(at); f.Due.Sub(at) > failedFollow {
-		f.Due = wallClock(at.Add(failedFollow))
+	if f = f.Missed(at); f.Due.Sub(at) > failedPause {
+		f.Due = wallClock(at.Add(failedPause))
 	}
 	return f
 }
