@@ -4,7 +4,8 @@ package hotelstays
 
 import "github.com/hotelstays/hotelstays-go/types"
 
-// Operation names an operation of the API in errors, logs, rate limits and observers.
+// Operation names an operation of the API in errors, logs, rate limits and observers. Package types declares it
+// for the sandbox as well, so that a Fault takes OpBook.
 type Operation = types.Operation
 
 // The operations of the API: how long a call may take whose ctx has no deadline, how many

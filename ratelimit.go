@@ -88,7 +88,8 @@ type Permit interface {
 	Done(PermitResult)
 }
 
-// PermitResult is what an answer proves about its request. It is zero without an answer.
+// PermitResult is what an answer proves about its request. It is zero without an answer. Package types declares
+// it, because packages of internal/ use it as well.
 type PermitResult = types.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.

@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Token is a token and its expiry.
+// Token is a token and its expiry. Package types declares it, because packages of internal/ use it as well.
 type Token = types.Token
 
 // TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -103,17 +104,35 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
+func TestListOutside(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const before = "Nothing changes, except in `a`,\n`b` and `c`; the rest `stays`;\n"
+	if err := os.WriteFile("page", []byte(before), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if listOutside("page", false) == nil {
+		t.Error("it lists other packages")
+	}
+	if err := errors.Join(listOutside("page", true), listOutside("page", false)); err != nil {
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile("page"); !strings.HasSuffix(string(text), "journaltest`; the rest `stays`;\n") {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	for name, test := range map[string]struct {
 		next, released, changelog string
 		want                      string // of the error
 	}{
-		"as written":             {next: "a\nb\n"},
-		"a new name":             {next: "a\n", want: "+b\n"},
-		"a name that is gone":    {next: "a\nb\nc\n", want: "-c\n"},
-		"compatible":             {next: "a\nb\n", released: "a\n"},
-		"breaking":               {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
-		"breaking, as announced": {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
+		"as written":               {next: "a\nb\n"},
+		"a new name":               {next: "a\n", want: "+b\n"},
+		"a name that is gone":      {next: "a\nb\nc\n", want: "-c\n"},
+		"compatible":               {next: "a\nb\n", released: "a\n"},
+		"breaking":                 {next: "a\nb\n", released: "a\nc\n", want: "CHANGELOG.md"},
+		"breaking, as announced":   {next: "a\nb\n", released: "a\nc\n", changelog: "\n## [Unreleased]\n\n### Renamed or removed\n"},
+		"gone outside the promise": {next: "a\nb\n", released: "a\n" + outside[0] + " func F()\n"},
 		"announced by another entry": {next: "a\nb\n", released: "a\nc\n",
 			changelog: "\n## [Unreleased]\n\n## [1.0.0]\n\n### Renamed or removed\n", want: "CHANGELOG.md"},
 	} {
