@@ -81,7 +81,7 @@ type LedgerCancellation struct {
 	ServiceFee          string    `json:"serviceFee"` // such as "0.00 USD"
 }
 
-// WebhookState is the state of an event's delivery.
+// WebhookState is the state of an event's delivery. The zero value is not set: no Webhook has it.
 type WebhookState string
 
 // The states of an event's delivery.
