@@ -100,6 +100,17 @@ func TestBodyIsClosed(t *testing.T) {
 	}
 }
 
+// After a 101 the body is the connection, which has no end.
+func TestBodyOfAnotherProtocolIsNotRead(t *testing.T) {
+	body := &watchedBody{Reader: iotest.ErrReader(errors.New("it is read"))}
+	r := do(t, roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 101, Body: body, ContentLength: -1}, nil
+	}), nowhere, mutates)
+	assert.NoError(t, r.Err)
+	assert.Equal(t, 101, r.Answer.Status)
+	assert.True(t, body.closed)
+}
+
 // A ctx that ends before the request is sent proves that nothing left: net/http refuses
 // such a request without a trace event.
 func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
