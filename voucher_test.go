@@ -205,6 +205,8 @@ func TestDownloadVoucherLinks(t *testing.T) {
 		{public, "https://files.example/doc", true, nil},
 		{public, "https://8.8.8.8/doc?a= b", true, nil},
 		{public, "http://host.example/doc", false, nil},
+		{public, "http://127.0.0.1:2/doc", false, nil},
+		{public, "http://localhost/doc", false, nil},
 		{public, "https://localhost/doc", false, nil},
 		{public, "https://store.internal/doc", false, nil},
 		{public, "https://10.0.0.5/doc", false, nil},
