@@ -79,6 +79,7 @@ var (
 
 const DefaultEvents = defaultEvents
 
+func (h *WebhookHandler) SignedEvents() MemoryEvents   { return h.opts.Store.(*memoryEvents) }
 func (h *WebhookHandler) UnsignedEvents() MemoryEvents { return h.unsigned.(*memoryEvents) }
 
 func (m *memoryEvents) Keys() int { return len(m.held) }

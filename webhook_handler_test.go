@@ -304,6 +304,9 @@ func TestUnsignedFloodForgetsNoSignedEvent(t *testing.T) {
 	unsigned.Body = io.NopCloser(strings.NewReader(hookPaid))
 	assert.Equal(t, 200, r.deliver(unsigned).Code)
 	assert.Equal(t, 3, r.runs(), "the unsigned one is not")
+	require.NoError(t, r.Handler.(*hotelstays.WebhookHandler).SignedEvents().Done(t.Context(), flood[2:], time.Hour))
+	assert.Equal(t, 200, r.send("evt-1", hookPaid))
+	assert.Equal(t, 3, r.runs(), "of signed ones it has two keys each for the last 100,000")
 }
 
 type hookStore struct {
