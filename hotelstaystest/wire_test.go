@@ -20,6 +20,8 @@ import (
 // reads or writes itself has none.
 func addFields(found map[string]string, path string, t reflect.Type) {
 	switch pointer := reflect.PointerTo(t); {
+	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()): // its JSON for a queue
+		addStruct(found, path, t)
 	case pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()), pointer.Implements(reflect.TypeFor[json.Unmarshaler]()),
 		pointer.Implements(reflect.TypeFor[json.Marshaler]()), t == reflect.TypeFor[json.Number]():
 		found[path] = ""
@@ -28,20 +30,25 @@ func addFields(found map[string]string, path string, t reflect.Type) {
 	case t.Kind() != reflect.Struct:
 		found[path] = jsonName(t)
 	default:
-		for f := range t.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			switch {
-			case f.Anonymous && name == "":
-				addFields(found, path, f.Type)
-			case f.IsExported() && name != "-":
-				addFields(found, path+"."+name, f.Type)
-			}
+		addStruct(found, path, t)
+	}
+}
+
+func addStruct(found map[string]string, path string, t reflect.Type) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			addFields(found, path, f.Type)
+		case f.IsExported() && name != "-":
+			addFields(found, path+"."+name, f.Type)
 		}
 	}
 }
 
 // onesOwn are the fields that the client or the sandbox has alone, of one operation or of any.
 var onesOwn = []string{
+	"sessionId", "Book.expect", // a header, and what is not sent
 	"OAuthToken.grant_type",                                              // which the client sets itself
 	"OAuthToken.expires_in", "OAuthToken.scope", "OAuthToken.token_type", // undocumented, as OAuth has them
 	"HotelsMetadata.hotelsMetadata.id", "HotelsMetadata.hotelsMetadata.isAvailable", "HotelsMetadata.hotelsMetadata.minPrice",
