@@ -79,11 +79,11 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	}
 
 	facts := hotelstays.ServiceFacts{
-		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4},
+		StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4},
 			Cancelled: []types.OrderStatus{3}},
 		RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7}},
 	}
-	states, codes, hosts := facts.OrderStates, facts.RefusalCodes, []string{"store.internal"}
+	states, codes, hosts := facts.StatusMeanings, facts.RefusalCodes, []string{"store.internal"}
 	known, private := hotelstays.WithServiceFacts(facts), hotelstays.WithVoucherHosts(hosts...)
 	states.Confirmed[0], states.Pending[0], states.Cancelled[0], codes[hotelstays.OpBook][0], hosts[0] = 7, 7, 7, 0, ""
 	codes["nothing"] = []int{7}

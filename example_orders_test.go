@@ -61,7 +61,7 @@ func ExampleWithServiceFacts() {
 		OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 2, Pending: 4, Cancelled: 3},
 	}})
 	defer srv.Close()
-	file := `{"orderStates": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001200]}}`
+	file := `{"statusMeanings": {"confirmed": [2], "pending": [4], "cancelled": [3]}, "refusalCodes": {"Book": [100001200]}}`
 	var facts hotelstays.ServiceFacts
 	if err := json.Unmarshal([]byte(file), &facts); err != nil {
 		log.Fatal(err)
@@ -75,7 +75,7 @@ func ExampleWithServiceFacts() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("the order is", outcome.State, "as an order in status 3 is", client.OrderStates().StateOf(3))
+	fmt.Println("the order is", outcome.State, "as an order in status 3 is", client.StatusMeanings().StateOf(3))
 	if outcome.Response != nil { // else the answer to Cancel was lost, and the order read as cancelled
 		fmt.Println("the supplier keeps", outcome.Response.ServiceFee)
 	}

@@ -15,8 +15,8 @@ import (
 // ServiceFacts is what you know about a service beyond its document. Its JSON is for a file: a name in it that
 // no fact has is an error.
 type ServiceFacts struct {
-	// OrderStates are the meanings of order states, for AwaitOrder and CancelAndRead.
-	OrderStates OrderStates `json:"orderStates,omitzero"`
+	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
+	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
 	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was done, such
 	// as {"Book": [100001200]}. Under HTTP 2xx and 4xx they are an *APIError, like the codes that are
 	// documented for the operation. Without this fact the outcome is unknown, except under HTTP 400,
@@ -53,18 +53,18 @@ func (f *ServiceFacts) copied() *ServiceFacts {
 
 func (f *ServiceFacts) validate(v *faults) {
 	const option = "WithServiceFacts"
-	states := slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Pending, f.OrderStates.Cancelled)
+	states := slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Pending, f.StatusMeanings.Cancelled)
 	for i, status := range states {
 		if status == types.OrderStatusUnreadable {
-			v.add(option, "orderStates has %d, which stands for a status that is no number", status)
+			v.add(option, "statusMeanings has %d, which stands for a status that is no number", status)
 		}
 		if slices.Contains(states[:i], status) {
-			v.add(option, "orderStates names the status %d twice", status)
+			v.add(option, "statusMeanings names the status %d twice", status)
 		}
 	}
-	for _, status := range slices.Concat(f.OrderStates.Confirmed, f.OrderStates.Cancelled) {
+	for _, status := range slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Cancelled) {
 		if isOpen(status) {
-			v.add(option, "orderStates has the status %d, which the client treats as open; it may stand in pending alone", status)
+			v.add(option, "statusMeanings has the status %d, which the client treats as open; it may stand in pending alone", status)
 		}
 	}
 	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
@@ -83,9 +83,9 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
 
-// OrderStates are the meanings of order states, one for each. The document names only 0, Unknown, and 1,
+// StatusMeanings are the meanings of order states, one for each. The document names only 0, Unknown, and 1,
 // Confirming. The client treats both as open: they may stand in Pending alone.
-type OrderStates struct {
+type StatusMeanings struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`
 	Cancelled []types.OrderStatus `json:"cancelled,omitempty"`
@@ -94,7 +94,7 @@ type OrderStates struct {
 // OrderState is the meaning of an order's status. The zero value is not set: StateOf never returns it.
 type OrderState string
 
-// The results of OrderStates.StateOf.
+// The results of StatusMeanings.StateOf.
 const (
 	// OrderStateOpen: the order is neither confirmed nor cancelled yet.
 	OrderStateOpen      OrderState = "open"
@@ -106,7 +106,7 @@ const (
 )
 
 // StateOf returns the meaning of a status. It is open for 0 and 1, Unknown and Confirming in the document.
-func (s OrderStates) StateOf(status types.OrderStatus) OrderState {
+func (s StatusMeanings) StateOf(status types.OrderStatus) OrderState {
 	switch {
 	case isOpen(status), slices.Contains(s.Pending, status):
 		return OrderStateOpen
@@ -123,7 +123,7 @@ func unknownStatus(status types.OrderStatus) string {
 	if status == types.OrderStatusUnreadable {
 		return "a status that is no number, as QueryOrders lists in Meta.Mismatches"
 	}
-	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.OrderStates", status)
+	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.StatusMeanings", status)
 }
 
 // isOpen reports whether a status counts as open without a fact. That 0, Unknown, does is the client's choice:

@@ -23,9 +23,9 @@ func TestServiceFactsAsJSON(t *testing.T) {
 	for text, facts := range map[string]hotelstays.ServiceFacts{
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
-		`{"orderStates":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},` +
+		`{"statusMeanings":{"confirmed":[2],"pending":[4,5],"cancelled":[3]},` +
 			`"refusalCodes":{"Book":[100001200,7],"Cancel":[8]},"nullOrders":true}`: {
-			OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5},
+			StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4, 5},
 				Cancelled: []types.OrderStatus{3}},
 			RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {100001200, 7}, hotelstays.OpCancel: {8}},
 			NullOrders:   true,
@@ -39,7 +39,7 @@ func TestServiceFactsAsJSON(t *testing.T) {
 		assert.Equal(t, facts, decoded)
 	}
 	for name, text := range map[string]string{
-		"nullOrder": `{"nullOrder":true}`, "orders": `{"orders":null}`, "canceled": `{"orderStates":{"canceled":[3]},"nullOrders":true}`,
+		"nullOrder": `{"nullOrder":true}`, "orders": `{"orders":null}`, "canceled": `{"statusMeanings":{"canceled":[3]},"nullOrders":true}`,
 	} {
 		err := json.Unmarshal([]byte(text), new(hotelstays.ServiceFacts))
 		require.ErrorContains(t, err, strconv.Quote(name))
@@ -170,10 +170,10 @@ func TestAnswerThatMayBeAPart(t *testing.T) {
 
 // 0 and 1 are open, whatever else the caller names.
 func TestStateOf(t *testing.T) {
-	none := hotelstays.OrderStates{}
-	own := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
+	none := hotelstays.StatusMeanings{}
+	own := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
 	for _, tc := range []struct {
-		states hotelstays.OrderStates
+		states hotelstays.StatusMeanings
 		status types.OrderStatus
 		want   hotelstays.OrderState
 		json   string

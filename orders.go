@@ -251,17 +251,17 @@ func (e *AmbiguousReferenceError) details() details { return details{reference: 
 // LogValue is a group for slog: the kind, the reference and the text.
 func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
 
-// OrderStates returns what the client knows of order states, by WithServiceFacts.
-func (c *Client) OrderStates() OrderStates {
+// StatusMeanings returns what the client knows of order states, by WithServiceFacts.
+func (c *Client) StatusMeanings() StatusMeanings {
 	if facts := c.defaults.ServiceFacts.copied(); facts != nil {
-		return facts.OrderStates
+		return facts.StatusMeanings
 	}
-	return OrderStates{}
+	return StatusMeanings{}
 }
 
 // decided reports whether AwaitOrder ends. Unless a final state is known, any status that is not
 // open ends it.
-func (s OrderStates) decided(status types.OrderStatus) bool {
+func (s StatusMeanings) decided(status types.OrderStatus) bool {
 	state := s.StateOf(status)
 	none := len(s.Confirmed)+len(s.Cancelled) == 0
 	return state == OrderStateConfirmed || state == OrderStateCancelled || state == OrderStateUnknown && none
@@ -278,7 +278,7 @@ const (
 )
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
-// undocumented; with ServiceFacts.OrderStates until it is confirmed or cancelled. It polls at once, 5,
+// undocumented; with ServiceFacts.StatusMeanings until it is confirmed or cancelled. It polls at once, 5,
 // 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a
 // deadline on ctx: WithTimeout bounds only each poll.
 //
@@ -294,7 +294,7 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
-	states := set.over(&c.defaults).ServiceFacts.OrderStates
+	states := set.over(&c.defaults).ServiceFacts.StatusMeanings
 	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (seen *types.Order, err error) {
 		start := time.Now()
 		err = await(ctx, set.Wakeup, func() (done bool, err error) {
@@ -331,7 +331,7 @@ func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, 
 	}
 }
 
-func (s OrderStates) progress(reference string, seen *types.Order) string {
+func (s StatusMeanings) progress(reference string, seen *types.Order) string {
 	switch {
 	case seen == nil:
 		return fmt.Sprintf("AwaitOrder: no order under reference %q was seen", reference)

@@ -60,12 +60,12 @@ type CancelOutcome struct {
 	// Order is the order read afterwards, or nil if that failed.
 	Order *types.Order
 	// State is what the status of Order means, or without an Order that of Response:
-	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.OrderStates has it.
+	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.StatusMeanings has it.
 	State OrderState
 }
 
 // after returns the state of the order as it was read, or without one that of the answer to Cancel.
-func (s OrderStates) after(resp *CancelResponse, order *types.Order) OrderState {
+func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:
 		return s.StateOf(order.Status)
@@ -103,7 +103,7 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
-	states := set.over(&c.defaults).ServiceFacts.OrderStates
+	states := set.over(&c.defaults).ServiceFacts.StatusMeanings
 	order, _, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
 	if several, ok := errors.AsType[*AmbiguousReferenceError](readErr); ok {
 		order, readErr = several.bySupplier(req.SupplierReferenceNo)

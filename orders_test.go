@@ -127,11 +127,11 @@ func cancelling(o offer, order *types.Order) *hotelstays.CancelRequest {
 }
 
 // The sandbox's numbers of undocumented states.
-var sandboxStates = withStates(hotelstays.OrderStates{
+var sandboxStates = withStates(hotelstays.StatusMeanings{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
 
-func withStates(states hotelstays.OrderStates) hotelstays.SharedOption {
-	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states})
+func withStates(states hotelstays.StatusMeanings) hotelstays.SharedOption {
+	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states})
 }
 
 func TestAwaitOrder(t *testing.T) {
@@ -178,16 +178,16 @@ func TestAwaitOrder(t *testing.T) {
 		{name: "with states, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
 		{name: "with no final state, one that is not named is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
-			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Pending: []types.OrderStatus{4}})},
+			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 5},
 		{name: "with cancelled alone, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
-			await: []hotelstays.CallOption{withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}})},
+			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
 		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
 		{name: "in no list of states", confirm: hotelstaystest.Never, steps: []step{{1, 5}}, await: []hotelstays.CallOption{sandboxStates},
 			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
-			says: `the order under reference "ref-1" has status 5, which is in no list of ServiceFacts.OrderStates` + ended +
+			says: `the order under reference "ref-1" has status 5, which is in no list of ServiceFacts.StatusMeanings` + ended +
 				"call again to continue"},
 		{name: "invisible until ctx ends", confirm: 1, visible: time.Hour, within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: -1,
 			err: context.DeadlineExceeded, says: `no order under reference "ref-1" was seen` + ended + "call again to continue"},
@@ -387,7 +387,7 @@ func TestUnreadableStatus(t *testing.T) {
 				return reply(200, `{"code":0,"data":{"orders":[{"status":`+text+`,"customerReferenceNo":"ref-1","platformReferenceNo":"p"}]}}`), nil
 			})
 			client := clientThrough(t, answer, sandboxStates)
-			state := client.OrderStates().StateOf(want)
+			state := client.StatusMeanings().StateOf(want)
 			resp, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{})
 			require.NoError(t, err)
 			assert.Equal(t, want, resp.Orders[0].Status)

@@ -378,15 +378,15 @@ func TestValidationOptionValues(t *testing.T) {
 		{"no function for ids", "WithRequestID", hotelstays.WithRequestID(nil)},
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
 		{"a state that is unreadable", "WithServiceFacts",
-			withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{types.OrderStatusUnreadable}})},
-		{"a state of two meanings", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+			withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{types.OrderStatusUnreadable}})},
+		{"a state of two meanings", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}}})},
 		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
 		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
 		{"codes of no operation", "WithServiceFacts", refusing("book", 7)},
 		{"codes of a read", "WithServiceFacts", refusing(hotelstays.OpQueryOrders, 7)},
-		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.OrderStates{Confirmed: []types.OrderStatus{2, 1}})},
-		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.OrderStates{Cancelled: []types.OrderStatus{0}})},
+		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 1}})},
+		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{0}})},
 		{"nil", "opts", nil},
 	} {
 		err := operationCalls[hotelstays.OpBook](t.Context(), clientWith(t, noSend{t}, bearerToken("token")), row.opt)

@@ -267,7 +267,7 @@ func (c Cancellation) Send() (*hotelstays.CancelRequest, []hotelstays.CallOption
 // its phase: only in PhaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
 // its order, or has ended: the order is cancelled, or MaxFee refuses. The error is
 // ErrAlreadyStarted after the first mark.
-func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hotelstays.OrderStates) (Cancellation, error) {
+func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (Cancellation, error) {
 	switch {
 	case c.Ending != "" || !c.SendBy.IsZero():
 		return c, ErrAlreadyStarted
@@ -325,7 +325,7 @@ func (c Cancellation) later(at time.Time) Cancellation {
 // Answered returns a cancellation after its Cancel, which has ended at a time with a response or an
 // error. One that was provably not sent, or was refused for its rate, waits again; no other Cancel
 // is ever sent twice. It changes nothing in a cancellation that has ended meanwhile.
-func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.OrderStates) Cancellation {
+func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) Cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
 	switch {
@@ -356,14 +356,14 @@ func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, er
 
 // saysCancelled reports whether the status in an answer to Cancel with code 0 means that the order is
 // cancelled. Where no status is known to mean that, code 0 decides, unless the status means another state.
-func saysCancelled(status types.OrderStatus, states hotelstays.OrderStates) bool {
+func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) bool {
 	state := states.StateOf(status)
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
 // Read returns a polling cancellation after a poll for its order, which began at a time. order is nil
 // if the answer lacked it.
-func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.OrderStates) Cancellation {
+func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.StatusMeanings) Cancellation {
 	if c.Phase(at) != PhasePolling {
 		return c
 	}
@@ -393,7 +393,7 @@ func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.O
 
 // readFailed returns a polling cancellation after a poll that began at a time, and failed.
 func (c Cancellation) readFailed(at time.Time) Cancellation {
-	next := c.Read(at, nil, hotelstays.OrderStates{})
+	next := c.Read(at, nil, hotelstays.StatusMeanings{})
 	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.Phase(at) == PhasePolling {
 		next.Due = soon
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
-var states = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
+var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 
 var toCancel = durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
 

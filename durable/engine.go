@@ -39,7 +39,7 @@ type BookingClient interface {
 	StepRecovery(context.Context, *hotelstays.BookingRecovery, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
 	QueryOrders(context.Context, *hotelstays.QueryOrdersRequest, ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error)
 	Cancel(context.Context, *hotelstays.CancelRequest, ...hotelstays.CallOption) (*hotelstays.CancelResponse, error)
-	OrderStates() hotelstays.OrderStates
+	StatusMeanings() hotelstays.StatusMeanings
 }
 
 // Options configure an Engine, and so the stores that have one.
@@ -147,8 +147,8 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.OnCancel != nil && len(opts.Client.OrderStates().Cancelled) == 0 {
-		opts.Logger.Warn("ServiceFacts.OrderStates.Cancelled is not set: if the answer to a Cancel is lost, " +
+	if opts.OnCancel != nil && len(opts.Client.StatusMeanings().Cancelled) == 0 {
+		opts.Logger.Warn("ServiceFacts.StatusMeanings.Cancelled is not set: if the answer to a Cancel is lost, " +
 			"its cancellation can stay open until the stay is over")
 	}
 	return &Engine[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1),

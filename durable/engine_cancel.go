@@ -90,7 +90,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		if err != nil && ctx.Err() != nil {
 			return due, err
 		}
-		next := func(c Cancellation) Cancellation { return c.Read(at, order, e.opts.Client.OrderStates()) }
+		next := func(c Cancellation) Cancellation { return c.Read(at, order, e.opts.Client.StatusMeanings()) }
 		if err != nil {
 			e.logRead(ctx, row, err)
 			next = func(c Cancellation) Cancellation { return c.readFailed(at) }
@@ -187,7 +187,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 		}
 		marked = bound
 		if bound.Ending == "" {
-			marked, err = bound.Start(now, limit, order, e.opts.Client.OrderStates())
+			marked, err = bound.Start(now, limit, order, e.opts.Client.StatusMeanings())
 		}
 		*c = e.delivering(marked)
 		return nil, err
@@ -205,7 +205,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
 			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
 		}
-		*c = e.delivering(c.Answered(at, resp, sendErr, e.opts.Client.OrderStates()))
+		*c = e.delivering(c.Answered(at, resp, sendErr, e.opts.Client.StatusMeanings()))
 		next = *c
 		return nil, nil
 	})

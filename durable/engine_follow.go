@@ -103,7 +103,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of 
 		}
 		return next, nil, nil, nil
 	}
-	next, before, is, err := f.Saw(e.keys, at, order, e.opts.Client.OrderStates())
+	next, before, is, err := f.Saw(e.keys, at, order, e.opts.Client.StatusMeanings())
 	if is {
 		changed = order
 	}
@@ -121,7 +121,7 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 	if order == nil || f.PlatformReferenceNo == "" || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
 		return due, false
 	}
-	next, _, changed, err := f.Saw(e.keys, at, order, e.opts.Client.OrderStates())
+	next, _, changed, err := f.Saw(e.keys, at, order, e.opts.Client.StatusMeanings())
 	return next.Due, err == nil && !changed && !next.Settled
 }
 

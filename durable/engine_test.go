@@ -355,10 +355,10 @@ func TestFrozenWorkerOfAnEarlierCancellation(t *testing.T) {
 
 // Without the states of orders a cancellation can stay open until the stay is over. The log says so at the start.
 func TestStatesOfOrdersAreMissing(t *testing.T) {
-	const warning = "ServiceFacts.OrderStates.Cancelled is not set"
+	const warning = "ServiceFacts.StatusMeanings.Cancelled is not set"
 	e := newEngine(t)
 	assert.Contains(t, e.log.String(), warning)
-	known := testkit.ClientThrough(t, nil, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states}))
+	known := testkit.ClientThrough(t, nil, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
 	for name, change := range map[string]func(*durable.Options[*memstore.Tx]){
 		"known":                func(o *durable.Options[*memstore.Tx]) { o.Client = known },
 		"nothing is cancelled": func(o *durable.Options[*memstore.Tx]) { o.OnCancel = nil },

@@ -139,7 +139,7 @@ func (f Followed) Lost(at time.Time) Followed {
 // Saw returns an order after a read that began at a time, and the order that the caller has received
 // before. changed reports whether it has changed: pass both to the caller in the transaction that
 // stores next.
-func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.OrderStates) (next Followed,
+func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next Followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)
 	if changed = before == nil || differs(plain, before, order); changed {
@@ -155,7 +155,7 @@ func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, stat
 	return f.Missed(at), before, changed, nil
 }
 
-func isSettled(order *types.Order, at time.Time, states hotelstays.OrderStates) bool {
+func isSettled(order *types.Order, at time.Time, states hotelstays.StatusMeanings) bool {
 	switch states.StateOf(order.Status) {
 	case hotelstays.OrderStateCancelled:
 		return true

@@ -65,10 +65,10 @@ func TestOptionsOfAnEngine(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 	}
 	e := newEngine(t)
-	const warning = "OrderStates.Cancelled is not set"
+	const warning = "StatusMeanings.Cancelled is not set"
 	assert.Contains(t, e.log.String(), warning)
 	e.log.Reset()
-	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: states}))
+	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
 	e.reopen(func(*options) {})
 	assert.NotContains(t, e.log.String(), warning)
 }

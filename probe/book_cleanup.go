@@ -250,7 +250,7 @@ func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
 	if was == nil || now == nil {
 		return
 	}
-	state := s.facts.OrderStates.StateOf(*now)
+	state := s.facts.StatusMeanings.StateOf(*now)
 	if state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && *now != *was {
 		ref.Announced = now
 	}

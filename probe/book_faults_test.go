@@ -318,8 +318,8 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				}
 			}
 			assert.Equal(t, strings.Fields(test.untried), untried)
-			assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
-				Cancelled: []types.OrderStatus{3}}, report.Facts.OrderStates)
+			assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
+				Cancelled: []types.OrderStatus{3}}, report.Facts.StatusMeanings)
 		})
 	}
 }

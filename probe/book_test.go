@@ -128,13 +128,13 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 			srv, _ := testkit.NewSandbox(t, hotelstaystest.Config{Variants: variant})
 			client := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithServiceFacts(report.Facts))
 			numbers := srv.Config().Variants.OrderStatusNumbers
-			assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{numbers.Confirmed},
-				Cancelled: []types.OrderStatus{numbers.Cancelled}}, report.Facts.OrderStates)
+			assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{numbers.Confirmed},
+				Cancelled: []types.OrderStatus{numbers.Cancelled}}, report.Facts.StatusMeanings)
 			offer := testkit.FindOffer(t, srv, client, 0)
 			offer.Book(t, client, "ref-1")
 			order, err := client.AwaitOrder(t.Context(), "ref-1")
 			require.NoError(t, err)
-			assert.Equal(t, hotelstays.OrderStateConfirmed, client.OrderStates().StateOf(order.Status))
+			assert.Equal(t, hotelstays.OrderStateConfirmed, client.StatusMeanings().StateOf(order.Status))
 			ended, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: offer.Session, CustomerReferenceNo: "ref-1",
 				SupplierReferenceNo: order.SupplierReferenceNo})
 			require.NoError(t, err)
@@ -146,13 +146,13 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 }
 
 func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
-	known := hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{3}, Pending: []types.OrderStatus{2}}}
+	known := hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{3}, Pending: []types.OrderStatus{2}}}
 	report, err := bookingRun{change: func(c *Config) { c.Facts = &known }}.run(t)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"order/confirmed", "order/cancelled"}, report.broken())
-	assert.Equal(t, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{},
-		Cancelled: []types.OrderStatus{3}}, report.Facts.OrderStates)
-	assert.Equal(t, []types.OrderStatus{3}, known.OrderStates.Confirmed)
+	assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{},
+		Cancelled: []types.OrderStatus{3}}, report.Facts.StatusMeanings)
+	assert.Equal(t, []types.OrderStatus{3}, known.StatusMeanings.Confirmed)
 }
 
 // A code that came with a refusal, and left no order, is a fact.
@@ -322,11 +322,11 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		facts   hotelstays.ServiceFacts
 	}{
 		"facts call the status of a confirmed order cancelled": {only: "voucher/form", orders: 1,
-			facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{2}}}},
+			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}},
 		"a cancellation is rolled back":                  {only: "book/form", orders: 1, fault: rolledBack(time.Minute)},
 		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute), again: true},
 		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
-			facts: hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Pending: []types.OrderStatus{4}}}},
+			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}}}},
 		"Book answers with an order without a name": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})}},
 		"an answer is lost":                         {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
 		"an answer is lost, and the order comes late": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered},

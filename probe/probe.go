@@ -277,7 +277,7 @@ func looksLikeTest(host string) bool {
 func (r *Report) FactsGo() string {
 	var b strings.Builder
 	b.WriteString("hotelstays.ServiceFacts{\n")
-	states, known := "", r.Facts.OrderStates
+	states, known := "", r.Facts.StatusMeanings
 	for _, row := range []struct {
 		name string
 		list []types.OrderStatus
@@ -287,7 +287,7 @@ func (r *Report) FactsGo() string {
 		}
 	}
 	if states != "" {
-		b.WriteString("\tOrderStates: hotelstays.OrderStates{\n" + states + "\t},\n")
+		b.WriteString("\tStatusMeanings: hotelstays.StatusMeanings{\n" + states + "\t},\n")
 	}
 	if len(r.Facts.RefusalCodes) > 0 {
 		b.WriteString("\tRefusalCodes: map[hotelstays.Operation][]int{\n")

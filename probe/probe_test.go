@@ -75,14 +75,14 @@ func TestRulesAreSelected(t *testing.T) {
 
 // What was set by hand stays, because no rule finds it out, unless the service contradicts it.
 func TestFactsOfTheConfig(t *testing.T) {
-	states := hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}}
+	states := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}}
 	for null, broken := range map[bool][]string{false: nil, true: {"orders/empty"}} {
 		report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
-			c.Facts, c.Only = &hotelstays.ServiceFacts{OrderStates: states, NullOrders: null}, []string{"orders"}
+			c.Facts, c.Only = &hotelstays.ServiceFacts{StatusMeanings: states, NullOrders: null}, []string{"orders"}
 		})
 		require.NoError(t, err)
 		assert.Equal(t, broken, report.broken())
-		assert.Equal(t, hotelstays.ServiceFacts{OrderStates: states}, report.Facts)
+		assert.Equal(t, hotelstays.ServiceFacts{StatusMeanings: states}, report.Facts)
 		assert.Equal(t, null, report.result(t, "orders/empty").Reason ==
 			"ServiceFacts.NullOrders is configured as true, and the list is []")
 	}
@@ -342,9 +342,9 @@ func TestFactsAreGo(t *testing.T) {
 	report := &Report{}
 	assert.Equal(t, "hotelstays.ServiceFacts{}", report.FactsGo())
 	report.Facts = hotelstays.ServiceFacts{NullOrders: true, RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7, 8}},
-		OrderStates: hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}}}
+		StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}}}
 	assert.Equal(t, `hotelstays.ServiceFacts{
-	OrderStates: hotelstays.OrderStates{
+	StatusMeanings: hotelstays.StatusMeanings{
 		Confirmed: []types.OrderStatus{2},
 		Cancelled: []types.OrderStatus{3, 5},
 	},

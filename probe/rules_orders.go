@@ -132,16 +132,16 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to one of the lists of OrderStates. One that was known to be in another breaks the rule.
+// means adds a status to one of the lists of StatusMeanings. One that was known to be in another breaks the rule.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
-	s := &r.facts.OrderStates
+	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)
 	for _, each := range []*[]types.OrderStatus{&s.Confirmed, &s.Pending, &s.Cancelled} {
 		*each = slices.DeleteFunc(slices.Clone(*each), func(other types.OrderStatus) bool { return other == status })
 	}
 	*list = append(*list, status)
 	state := s.StateOf(status)
-	breaks(known != hotelstays.OrderStateUnknown && known != state, "ServiceFacts.OrderStates says that %d is %s, and it is %s",
+	breaks(known != hotelstays.OrderStateUnknown && known != state, "ServiceFacts.StatusMeanings says that %d is %s, and it is %s",
 		status, known, state)
 }
 
@@ -263,10 +263,10 @@ var bookRules = []Rule{
 	{"order/confirmed", "Order status", "which status means confirmed", "Booking", func(r *run) {
 		v := r.voucher()
 		for _, status := range v.passed {
-			r.means(status, &r.facts.OrderStates.Pending)
+			r.means(status, &r.facts.StatusMeanings.Pending)
 		}
 		r.find("%d; before it %v", v.order.Status, v.passed)
-		r.means(v.order.Status, &r.facts.OrderStates.Confirmed)
+		r.means(v.order.Status, &r.facts.StatusMeanings.Confirmed)
 	}},
 }
 
@@ -380,7 +380,7 @@ var cancelRules = []Rule{
 		skip(!e.done || e.status <= types.OrderConfirming, "the order has status %d, before %d, and its voucher is %s", e.status, e.was,
 			e.voucher)
 		r.find("%d", e.status)
-		r.means(e.status, &r.facts.OrderStates.Cancelled)
+		r.means(e.status, &r.facts.StatusMeanings.Cancelled)
 	}},
 	{"cancel/twice", "Cancel", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", "Booking", func(r *run) {
 		e := r.ended()

@@ -96,12 +96,12 @@ func (e *engine) close() {
 func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference := outcome.Recovery.CustomerReferenceNo
 	e.log.InfoContext(ctx, "booking", "reference", reference, "outcome", outcome.State, "error", outcome.Err)
-	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.OrderStates()) })
+	return change(ctx, tx, reference, func(o *order) { o.settle(outcome, e.client.StatusMeanings()) })
 }
 
 // changed stores a change of an order.
 func (e *engine) changed(ctx context.Context, tx *sql.Tx, _, after *types.Order) error {
-	return change(ctx, tx, after.CustomerReferenceNo, func(o *order) { o.read(after, e.client.OrderStates()) })
+	return change(ctx, tx, after.CustomerReferenceNo, func(o *order) { o.read(after, e.client.StatusMeanings()) })
 }
 
 // cancelled stores how a cancellation has ended.

@@ -186,7 +186,7 @@ func sandboxService(srv *hotelstaystest.Server, site string) *service {
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
 		journalKeys: []types.Secret{types.NewSecret(string(key))}, // of this process, as the sandbox
 		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
-		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // of the sandbox
 		}})},
 	}

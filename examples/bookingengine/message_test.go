@@ -69,10 +69,10 @@ func panel(t *testing.T, o order) string {
 
 // Without the numbers of order states a page shows only what is certain.
 func TestStatusSaysNoMoreThanIsKnown(t *testing.T) {
-	none, states := hotelstays.OrderStates{}, hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
+	none, states := hotelstays.StatusMeanings{}, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
 		order  types.Order
-		states hotelstays.OrderStates
+		states hotelstays.StatusMeanings
 		want   string
 	}{
 		{types.Order{Status: types.OrderConfirming}, none, "Waiting for the hotel to confirm"},
@@ -124,7 +124,7 @@ func TestEndingsOfCancellations(t *testing.T) {
 		if want != nil {
 			assert.Equal(t, ending == durable.CancelUnknown, strings.Contains(panel(t, o), `<h2 id="status">`+want.Title), ending)
 		}
-		o.read(&types.Order{Status: 3}, hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}})
+		o.read(&types.Order{Status: 3}, hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})
 		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
 		assert.Contains(t, panel(t, o), "Your booking is cancelled", "the hotel cancelled it, too")
 		assert.Nil(t, o.Problem, "a cancelled booking is not said to stand")

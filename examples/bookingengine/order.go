@@ -45,7 +45,7 @@ type order struct {
 }
 
 // settle stores the outcome of a booking.
-func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.OrderStates) {
+func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.StatusMeanings) {
 	o.State, o.Problem = notBooked, new(messageFor(outcome.Err))
 	switch durable.EndingOf(outcome) {
 	case durable.EndingFound:
@@ -57,7 +57,7 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Ord
 }
 
 // read stores the order as it was read.
-func (o *order) read(seen *types.Order, states hotelstays.OrderStates) {
+func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	o.Booked, o.Status = seen, states.StateOf(seen.Status)
 	o.Price = selling(types.Rate{NetRate: seen.NetRate, GrossRate: seen.GrossRate, RespectGrossRate: seen.RespectGrossRate})
 	if o.Status == hotelstays.OrderStateCancelled {

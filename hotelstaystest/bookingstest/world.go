@@ -117,7 +117,7 @@ var (
 )
 
 // facts are those of the sandbox.
-var facts = hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{
+var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}
 
 // New starts a sandbox, without rate limits unless the configuration has some, and a process.

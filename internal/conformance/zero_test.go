@@ -23,7 +23,7 @@ var zeroValues = []any{
 	new(hotelstays.Client), new(hotelstays.DecodeError), new(hotelstays.DoRequest), new(hotelstays.ErrorKind), new(hotelstays.HotelListStream),
 	new(hotelstays.Mismatch), new(hotelstays.Priority), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
 	new(hotelstays.AmbiguousReferenceError),
-	new(hotelstays.OrderStates), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.Priority), new(hotelstays.ReferenceReusedError),
+	new(hotelstays.StatusMeanings), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.Priority), new(hotelstays.ReferenceReusedError),
 	new(hotelstays.ServiceFacts),
 	new(hotelstays.TicketRequest), new(hotelstays.TransportError), new(hotelstays.ValidationError), new(hotelstays.VoucherDocument), new(hotelstays.VoucherError),
 	new(hotelstays.WakeHub), new(hotelstays.WebhookError), new(hotelstays.WebhookEvent), new(hotelstays.WebhookHandler),

@@ -223,7 +223,7 @@ func TestSettledOrderIsNoChange(t *testing.T) {
 		var err error
 		o.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
 			hotelstays.WithHTTPClient(p.Server.Client()), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-				OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{4}}}))
+				StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{4}}}))
 		require.NoError(t, err)
 	})
 	p.Booked("ref-1")

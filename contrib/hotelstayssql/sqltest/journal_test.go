@@ -93,7 +93,7 @@ func TestBookingsOfAnotherAccount(t *testing.T) {
 		other := *p.World
 		var err error
 		other.Options.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: "another", AppSecret: types.NewSecret("secret")},
-			hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: hotelstays.OrderStates{Cancelled: []types.OrderStatus{3}}}))
+			hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}}}))
 		require.NoError(t, err)
 		other.Fleet = p.db.fleet(t, func() *sql.DB { return p.db.open(t) }, log.receive)
 		for _, account := range []string{"\x00", "\xff"} {

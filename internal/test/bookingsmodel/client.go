@@ -34,8 +34,8 @@ func (c client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	}
 }
 
-// OrderStates are those of the service.
-func (c client) OrderStates() hotelstays.OrderStates { return orderStates }
+// StatusMeanings are those of the service.
+func (c client) StatusMeanings() hotelstays.StatusMeanings { return orderStates }
 
 // StepRecovery polls for an order.
 func (c client) StepRecovery(ctx context.Context, recovery *hotelstays.BookingRecovery,

@@ -36,7 +36,7 @@ func (l look) cancelled() bool { return l > 0 && l%2 == 0 }
 type view [slots]look
 
 // The states of orders.
-var orderStates = hotelstays.OrderStates{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
+var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
 // orderOf returns an order. Those of Book differ from the foreign one in their dates.
 func orderOf(slot int, l look) types.Order {
@@ -120,7 +120,7 @@ func newService() *service {
 	client, err := hotelstays.New("https://service.example.com",
 		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
 		hotelstays.WithHTTPClient(&http.Client{Transport: s}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}),
-		hotelstays.WithServiceFacts(hotelstays.ServiceFacts{OrderStates: orderStates}))
+		hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: orderStates}))
 	if err != nil {
 		panic(err)
 	}
