@@ -83,6 +83,19 @@ func booksTwice() fault {
 	}, breaks: "book/again book/other-content"}
 }
 
+// refusesTwice is booksTwice whose second Book is refused all the same.
+func refusesTwice() fault {
+	f := booksTwice()
+	told := f.told
+	f.told = func(a *reply) {
+		reference, _ := a.asked.body["customerReferenceNo"].(string)
+		if told(a); a.asked.path == paths[opBook] && strings.HasSuffix(reference, "-2") {
+			a.refuse(http.StatusBadRequest, types.CodeParam)
+		}
+	}
+	return f
+}
+
 // status changes one status of all orders.
 func status(is, as string) func(*reply) {
 	return sets("orders[].status", func(o obj) any {
@@ -139,12 +152,14 @@ func bookFaults() map[string]fault {
 		"a new order that is confirmed":        {opBook, nil, sets("hotelOrder.status", 2), "book/status"},
 		"a voucher before the confirmation":    {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued), "voucher/before"},
 		"an order for other dates":             {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"), "book/stay book/read"},
+		"an order for another last day":        {opBook, nil, sets("hotelOrder.checkOut", "2000-12-31"), "book/stay book/read"},
 		"an order that costs more":             {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/price book/read"},
 		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}), breaks: "book/visible"}),
 		"an order that reads otherwise":        {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
 		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
 			"book/by-supplier"},
 		"a reference that books twice": booksTwice(),
+		"a refusal that books twice":   refusesTwice(),
 		"a duplicate that is booked": {opBook, remembers(func(q *question, seen map[string]string) {
 			guests, _ := json.Marshal(q.body["guests"])
 			if other := seen[string(guests)]; other != "" && other != q.body["customerReferenceNo"] {
