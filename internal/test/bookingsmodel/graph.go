@@ -89,14 +89,13 @@ func (g *graph) circle() int32 {
 type Now struct {
 	Booking   durable.Ending
 	Delivered int // outcomes of this round
-	Orders    int // of Book
 	Cancel    durable.CancelEnding
 	Cancelled int    // what OnCancel has received of this cancellation
 	Order     string // the HotelConfirmNo and the status of the order as the caller knows it
 }
 
 func (m *model) now(s state) Now {
-	n := Now{Booking: m.facts[s.rows[booking]].booking.Ending, Delivered: int(s.delivered), Orders: s.orders(),
+	n := Now{Booking: m.facts[s.rows[booking]].booking.Ending, Delivered: int(s.delivered),
 		Cancel: m.facts[s.rows[cancel]].cancel.Ending, Cancelled: int(s.ended)}
 	if s.seen > 0 {
 		o := orderOf(int(s.slot), s.seen)

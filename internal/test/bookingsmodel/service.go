@@ -117,19 +117,31 @@ type booked struct {
 
 func newService() *service {
 	s := &service{known: map[bookReply]booked{}}
+	s.Client = Client(s)
+	return s
+}
+
+// Client returns a client whose service knows the states of the model's orders.
+func Client(transport http.RoundTripper) *hotelstays.Client {
 	client, err := hotelstays.New("https://service.example.com",
 		hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")},
-		hotelstays.WithHTTPClient(&http.Client{Transport: s}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}),
+		hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithRateLimiter(testkit.NoRateLimits{}),
 		hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: orderStates}))
 	if err != nil {
 		panic(err)
 	}
-	s.Client = client
-	return s
+	return client
 }
 
-// RoundTrip answers a request.
+// RoundTrip answers a request. If the answer is lost, the ctx of the call ends.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.code == lost {
+		s.end()
+	}
+	return reply{code: s.code, view: s.view}.roundTrip(r)
+}
+
+func (s reply) roundTrip(r *http.Request) (*http.Response, error) {
 	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, s.view.orders()...)})
 	cancels := strings.HasSuffix(r.URL.Path, "/cancel")
 	switch {
@@ -150,8 +162,9 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	case s.code == refused:
 		return testkit.Reply(status, `{"code": 100001111, "msg": "the rate has moved", "data": null}`), nil
 	case s.code == lost:
-		s.end()
 		return nil, errors.New("the connection is lost")
+	case s.code == unsent:
+		return nil, hotelstays.ErrNotSent
 	}
 	text, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return testkit.Reply(status, string(text)), err
@@ -191,7 +204,10 @@ func (s *service) booked(ctx context.Context, r reply, req *hotelstays.BookReque
 	return &outcome, is.err
 }
 
-// request is what each Book asks for. Its Expect is that of an order of Book.
+// Request is what each Book asks for.
+func (w World) Request() *hotelstays.BookRequest { return request(w.Foreign) }
+
+// request has an Expect, which is that of an order of Book.
 func request(expect bool) *hotelstays.BookRequest {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},

@@ -174,8 +174,11 @@ func (v *visit) time() {
 		return
 	}
 	v.passes = time.Duration(m.next) * second
+	for _, me := range s.workers {
+		v.ends = v.ends || me.does == awaits && v.limit(me) == m.next
+	}
 	v.to(-1, "", "time passes by "+v.passes.String(), func(s *state) { v.pass(s, m.next) })
-	v.passes = 0
+	v.passes, v.ends = 0, false
 }
 
 // mark adds the times that count for a worker, and reports whether it has something to do now.

@@ -15,6 +15,8 @@ type visit struct {
 	*model
 	from   state
 	passes time.Duration // in the next step
+	ends   bool          // the ctx of a request, in the next step
+	given  reply         // in the last step
 	yield  func(Step, state)
 }
 
@@ -40,12 +42,13 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	if worker >= 0 {
 		s.workers[worker].still = false
 	}
+	v.given = reply{}
 	change(&s)
 	swap := s.skew == 0 && !v.Alone && s.workers[1].compare(s.workers[0]) < 0
 	if swap { // workers with one clock are alike
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
-	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, swaps: swap}, s)
+	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.given}, s)
 }
 
 // fault is to for what costs a fault.
@@ -81,6 +84,7 @@ func (v *visit) reply(s *state, w int, r reply) *result {
 	me := &s.workers[w]
 	c, replies := v.callOf(me.history)
 	at, given := place{c, len(replies)}, v.replay(me.history).what == postpones
+	v.given = r
 	for r.at = me.age; ; {
 		looks := v.looks[at]
 		for k, may := range looks {

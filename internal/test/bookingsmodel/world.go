@@ -11,6 +11,7 @@ package bookingsmodel
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -97,12 +98,18 @@ const (
 type Step struct {
 	Worker int // 0 or 1, or -1 for what no worker does
 	// Op is the operation of the worker's call that happens: one of the constants, or empty.
-	Op    Op
-	Do    string
-	At    time.Duration // since the booking began
-	Now   Now           // after the step; only in Paths
-	swaps bool
+	Op  Op
+	Do  string
+	At  time.Duration // since the booking began
+	Now Now           // after the step; only in Paths
+	// Ends: time passes until the ctx of a Book or a Cancel ends that is under way.
+	Ends   bool
+	swaps  bool
+	answer reply // of a Request
 }
+
+// RoundTrip answers the request of a step as the service does.
+func (s Step) RoundTrip(r *http.Request) (*http.Response, error) { return s.answer.roundTrip(r) }
 
 // Op is an operation that a call of the engine asks for.
 type Op string
