@@ -280,7 +280,8 @@ func TestOutcomeOutlivesItsCtx(t *testing.T) {
 
 // What a step of a booking's worker stores and returns.
 func TestStepsOfABooking(t *testing.T) {
-	const found, absent, unverified, open = hotelstays.BookingFound, hotelstays.BookingAbsent, hotelstays.BookingUnverified, hotelstays.BookingOpen
+	const found, absent = hotelstays.BookingFound, hotelstays.BookingAbsent
+	const unverified, open = hotelstays.BookingUnverified, hotelstays.BookingOpen
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
 	ends := func(as durable.Ending) func(e *engine) {
 		return func(e *engine) {
