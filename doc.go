@@ -55,7 +55,7 @@
 //
 // A field of another type than documented stays empty, and a number in the place of text is read as its
 // digits; ResponseMeta.Mismatches lists both, and says what else is left out. The status of an order is then
-// types.OrderStatusUnreadable, because 0 means open. An integer may be written 2.0. CheckAvail, OrderVoucher,
+// types.OrderStatusUnreadable, because 0 means open. An integer but for code may be 2.0. CheckAvail, OrderVoucher,
 // Ticket and OAuthToken are strict: there it is a [*DecodeError]. Unknown fields are ignored, but a name
 // that differs from code, data or orders in letter case alone makes an answer unusable.
 //
