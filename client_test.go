@@ -163,7 +163,7 @@ func TestWith(t *testing.T) {
 		assert.Equal(t, []string{"account Ticket", "derived Ticket", "base Ticket", "account Destinations", "derived Destinations",
 			"base Destinations", "sibling Destinations", "derived Destinations", "base Destinations"}, seen)
 		assert.Equal(t, 2, srv.Ledger().TicketsIssued())
-		assert.Equal(t, logged+1, len(lines()), "the sibling's call alone")
+		assert.Len(t, lines(), logged+1, "the sibling's call alone")
 		var sent [][]string
 		for _, r := range srv.Ledger().Requests(hotelstays.OpDestinations) {
 			sent = append(sent, []string{r.Header.Get("Market"), r.Header.Get("X-Base"), r.Header.Get("X-Own")})

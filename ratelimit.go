@@ -57,8 +57,8 @@ type Priority int
 
 const (
 	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
-	PriorityDefault     Priority = 0
-	PriorityInteractive Priority = 1 // a person waits
+	PriorityDefault     Priority = 0  // neither is known
+	PriorityInteractive Priority = 1  // a person waits
 )
 
 // String returns a word: interactive, default or background.

@@ -873,13 +873,13 @@ func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, w
 	var mismatches wire.Mismatches
 	switch {
 	case a.Invalid:
-		require.IsType(t, &wire.SyntaxError{}, err, "%q", body)
+		require.ErrorAs(t, err, new(*wire.SyntaxError), "%q", body)
 	case a.Unusable:
-		require.IsType(t, &wire.UnusableError{}, err, "%q", body)
+		require.ErrorAs(t, err, new(*wire.UnusableError), "%q", body)
 	case a.CodeMisfits:
 		require.ErrorContains(t, err, "code: want integer", "%q", body)
 	case a.Refused, !lenient && len(a.Mismatches) > 0:
-		require.IsType(t, &wire.MismatchError{}, err, "%q", body)
+		require.ErrorAs(t, err, new(*wire.MismatchError), "%q", body)
 		mismatches = err.(*wire.MismatchError).Mismatches
 	default:
 		require.NoError(t, err, "%q", body)

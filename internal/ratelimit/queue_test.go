@@ -29,7 +29,7 @@ func serveAll(callers []Caller) []string {
 
 // each returns callers of accounts that are named by one letter each.
 func each(accounts string, priority int) (callers []Caller) {
-	for _, account := range strings.Split(accounts, "") {
+	for account := range strings.SplitSeq(accounts, "") {
 		callers = append(callers, Caller{Account: account, Priority: priority, Weight: map[string]int{"w": 3}[account]})
 	}
 	return callers

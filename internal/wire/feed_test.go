@@ -115,7 +115,7 @@ func TestFeedThatFails(t *testing.T) {
 		var got page
 		feed := feedOf(io.MultiReader(bytes.NewReader(body[:at]), iotest.ErrReader(broken)))
 		_, err := DecodeFeed(t.Context(), feed, got.target())
-		if at == len(body) || err != broken {
+		if at == len(body) || !errors.Is(err, broken) {
 			assert.Error(t, err)
 		}
 		assert.Zero(t, got)
