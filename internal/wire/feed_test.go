@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
 )
 
 // parts returns at most so many bytes of a text at a time.
@@ -82,6 +84,7 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 	assert.Positive(t, read)
 }
 
+// A page that arrives in parts is read as at once, and as encoding/json reads it.
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	whole, pages := answer(10, 2, 2), 300
@@ -96,6 +99,14 @@ func TestFedPagesInRandomParts(t *testing.T) {
 		}
 		longest := 1 + random.IntN(4096)
 		requireFedAsWhole(t, body, func() int { return 1 + random.IntN(longest) })
+		var got, want page
+		env, err := Decode(t.Context(), body, got.target())
+		means := oracle.Read(body, &want, false)
+		require.Equal(t, means.Invalid || means.Unusable || means.Refused || means.CodeMisfits, err != nil, "%q: %v", body, err)
+		if means.HasData {
+			require.Equal(t, want, got, "%q", body)
+			require.Equal(t, len(means.Mismatches), env.Count, "%q", body)
+		}
 	}
 }
 
