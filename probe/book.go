@@ -38,11 +38,11 @@ func (b *Booking) check() error {
 	limit, err := b.MaxTotal.Decimal()
 	switch {
 	case err != nil || !limit.IsPositive() || len(b.MaxTotal.Currency) != 3:
-		return fmt.Errorf("%w: a booking needs a limit of money with a currency, such as 500EUR, not %s", ErrConfig, b.MaxTotal)
+		return fmt.Errorf("%w: -book needs -max-total, an amount above 0 with a currency, such as 500EUR", ErrConfig)
 	case b.Journal == "":
-		return fmt.Errorf("%w: a booking needs a journal", ErrConfig)
+		return fmt.Errorf("%w: -book needs -journal", ErrConfig)
 	case b.Callback != nil && b.Callback.URL == "":
-		return fmt.Errorf("%w: a callback needs a URL", ErrConfig)
+		return fmt.Errorf("%w: -callback needs a URL", ErrConfig)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (s *session) affordable(o *types.RoomRatePkg) (left types.Money, err error)
 		return left, err
 	}
 	if rest, err := left.Decimal(); err != nil || rest.IsNegative() {
-		return left, fmt.Errorf("it costs %s, and %s is left of Config.Booking.MaxTotal", price, s.allowance.left)
+		return left, fmt.Errorf("it costs %s, and %s is left of -max-total", price, s.allowance.left)
 	}
 	return left, isFree(o, s.now())
 }
@@ -261,6 +261,14 @@ type sending struct {
 // book sends a Book, of an offer that can be booked. That it is refused is the promise of some rules, and
 // not believed before QueryOrders has no order.
 func (r *run) book(how sending) *booked {
+	for _, e := range r.allowance.journal.unfinished() {
+		nameless := func(ref OrderRef) bool { return ref.SupplierReferenceNo == "" }
+		if slices.ContainsFunc(e.Orders, nameless) {
+			_ = r.seek(r.ctx, e) // it may have one by now
+		}
+		skip(slices.ContainsFunc(e.Orders, nameless),
+			"nothing more is booked: the order of %s has no supplierReferenceNo, and cannot be cancelled without it", e.reference())
+	}
 	b := &booked{}
 	if how.again == nil {
 		b.offer = r.bookable()
@@ -329,6 +337,9 @@ func (r *run) noted(b *booked, price types.Money) []OrderRef {
 // outcome judges whether there is a new order, and gives back the price if there is none.
 func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 	made := hotelstays.BookResponse{}
+	if b.refusal() && len(before) == 0 {
+		b.entry.Refused = b.String()
+	}
 	b.entry.Recovery.EndedAt = time.Now() // the ten minutes begin here, not in Cleanup
 	switch {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +71,9 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 
 // endAll ends entries side by side, because each may have to wait.
 func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
+	if n := len(entries); n > 0 {
+		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that there is none", n), visible+confirming)
+	}
 	failed := make([]error, len(entries))
 	var all sync.WaitGroup
 	for i, e := range entries {
@@ -127,7 +131,11 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 			refused = e.Recovery.EndedAt
 		}
 	}
-	err = wait(ctx, min(visible, time.Until(refused.Add(visible))))
+	pause := min(visible, time.Until(refused.Add(visible)))
+	if pause > 0 {
+		s.waits("orders of refused Books", pause)
+	}
+	err = wait(ctx, pause)
 	for some := range slices.Chunk(references, 50) {
 		var orders []types.Order
 		if err == nil {
@@ -200,9 +208,10 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 		shown := status != nil && ref.Announced != nil && *status == *ref.Announced
 		switch unseen = err; {
 		case proven, shown && !since.IsZero() && time.Since(since) >= settling:
+			ref.Reached = true
 			return nil
 		case shown && since.IsZero():
-			since = time.Now()
+			since, ref.Reached = time.Now(), true
 		case !shown && err == nil:
 			since = time.Time{}
 		}
@@ -214,6 +223,7 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 			}
 			var resp *hotelstays.CancelResponse
 			if resp, refused = s.client.Cancel(ctx, req); refused == nil {
+				e.rolledBack = e.rolledBack || ref.Reached && status != nil && (resp.Status == nil || *resp.Status != *status)
 				s.announced(ref, status, resp.Status)
 				_ = j.write(e) // without the line Cleanup cancels again
 			}
@@ -243,6 +253,40 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 		}
 	}
 	return status, false, err
+}
+
+// settled is a rule about the bookings of the last day, as they are after all cancellations. wrong says what breaks it, or "".
+func settled(concerns func(*JournalEntry) bool, wrong func(*JournalEntry) string) func(*run) {
+	return func(r *run) {
+		var references, texts []string
+		for _, e := range r.allowance.journal.entries {
+			if concerns(e) && time.Since(e.Made) <= freeFor {
+				references, texts = append(references, e.reference()), append(texts, wrong(e))
+			}
+		}
+		skip(references == nil, "there is none")
+		r.get(opQueryOrders, obj{"customerReferenceNos": references[max(0, len(references)-50):]})
+		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+		breaks(len(texts) > 0, "%s", strings.Join(texts, "; "))
+	}
+}
+
+// settlingRules come after the cancellations, which find out what they are about. They break even if they are not selected.
+var settlingRules = []Rule{
+	{"book/refused", "Book", "a refused Book leaves no order, not ten minutes later either", "-book", settled(
+		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) string {
+			if !e.turnedUp {
+				return ""
+			}
+			return fmt.Sprintf("Book of %s was refused with %s, and made order %s", e.reference(), e.Refused, e.Orders[0].PlatformReferenceNo)
+		})},
+	{"cancel/kept", "Cancel", "a cancelled order stays cancelled", "-book", settled(
+		func(e *JournalEntry) bool { return len(e.Orders) > 0 }, func(e *JournalEntry) string {
+			if !e.rolledBack {
+				return ""
+			}
+			return "the order of " + e.reference() + " had the status that Cancel announced, lost it, and had to be cancelled again"
+		})},
 }
 
 // announced notes the status after a Cancel, unless it may be that of an open order.

@@ -45,8 +45,13 @@ type JournalEntry struct {
 	Price     types.Money                 `json:"price"`
 	// Orders are what Book and QueryOrders returned: more than one is a fault of the service.
 	Orders []OrderRef `json:"orders,omitempty"`
+	// Refused is what a refused Book got.
+	Refused string `json:"refused,omitempty"`
 	// Reason is why the booking is not cancelled.
 	Reason string `json:"reason,omitempty"`
+
+	turnedUp   bool // it was refused, and this run found an order
+	rolledBack bool // this run had to cancel a cancelled order again
 }
 
 // OrderRef names an order.
@@ -55,6 +60,8 @@ type OrderRef struct {
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
 	// Announced is the status after a Cancel that succeeded.
 	Announced *types.OrderStatus `json:"announced,omitempty"`
+	// Reached: the order had that status, or a voucher that is cancelled.
+	Reached bool `json:"reached,omitempty"`
 }
 
 func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
@@ -70,6 +77,7 @@ func (e *JournalEntry) has(o *types.Order) {
 	e.State = EntryBooked
 	if i := e.index(o); i < 0 {
 		e.Orders = append(e.Orders, OrderRef{PlatformReferenceNo: o.PlatformReferenceNo, SupplierReferenceNo: o.SupplierReferenceNo})
+		e.turnedUp = e.turnedUp || e.Refused != ""
 	} else if o.SupplierReferenceNo != "" {
 		e.Orders[i].SupplierReferenceNo = o.SupplierReferenceNo
 	}

@@ -4,12 +4,14 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -162,101 +164,199 @@ func read[T any](a *answer) *T {
 	return v
 }
 
-// shape expects of the data of a success the form of each line: a path and a type. [] stands for each
-// element, ? for what may be absent or null. A type is a JSON type, or the values of an enumeration:
+// shape expects of the data of a success the form of each line, a path and a type, and returns how many values it has
+// seen. [] stands for each element, ? for what may be absent or null. A type is a JSON type, a range, or values:
 //
 //	list[].rooms[]?.rates[]?.refundableMode full|partial|no
-func (a *answer) shape(lines ...string) {
-	a.ok()
-	var data any
-	dec := json.NewDecoder(bytes.NewReader(a.Data))
-	dec.UseNumber()
-	breaks(dec.Decode(&data) != nil, "%s: there is no data", a.op)
+func (a *answer) shape(lines ...string) (seen int) {
+	var wrong []string
+	var element any
+	root := a.root()
 	for _, line := range lines {
 		path, kind, _ := strings.Cut(line, " ")
-		err := fits(data, strings.Split(path, "."), kind)
-		breaks(err != nil, "%s: data.%s: %v", a.op, path, err)
+		bad := 0
+		root.below(strings.Split(path, "."), func(p place) {
+			if seen++; p.is(kind) {
+				return
+			}
+			if bad++; bad == 1 {
+				wrong, element = append(wrong, p.named("expected %s, got %s", kind, p.shown())), cmp.Or(element, p.element)
+			}
+		})
+		if bad > 1 {
+			wrong[len(wrong)-1] += fmt.Sprintf(", and %d more", bad-1)
+		}
+	}
+	if wrong != nil {
+		panic(stop{misfit{fmt.Errorf("%s: %s", a.op, strings.Join(wrong, "; ")), a.Exchange, element}})
+	}
+	return seen
+}
+
+// each calls a function for each object at a path of the data of a success, and returns how many there are.
+func (a *answer) each(path string, judge func(place)) (n int) {
+	a.root().below(strings.Split(path, "."), func(p place) {
+		p.breaks(!p.is("object"), "expected an object, got %s", p.shown())
+		judge(p)
+		n++
+	})
+	return n
+}
+
+// root is the data of a success.
+func (a *answer) root() place {
+	a.ok()
+	root := place{answer: a, at: "data"}
+	dec := json.NewDecoder(bytes.NewReader(a.Data))
+	dec.UseNumber()
+	breaks(dec.Decode(&root.v) != nil, "%s: there is no data", a.op)
+	root.element = root.v
+	return root
+}
+
+// place is a value in the data of an answer.
+type place struct {
+	*answer
+	at      string // such as data.list[3].rooms[0]
+	v       any
+	element any      // the innermost element of a list around it
+	ids     []string // those of the elements around it
+}
+
+// misfit is an error of an element of an answer.
+type misfit struct {
+	error
+	from    *Exchange
+	element any
+}
+
+// named is a text about the value.
+func (p place) named(format string, args ...any) string {
+	at := p.at
+	if len(p.ids) > 0 {
+		at += " (id " + strings.Join(p.ids, ", ") + ")"
+	}
+	return at + ": " + fmt.Sprintf(format, args...)
+}
+
+// breaks ends the rule as broken because of the value.
+func (p place) breaks(wrong bool, format string, args ...any) {
+	if wrong {
+		panic(stop{misfit{fmt.Errorf("%s: %s", p.op, p.named(format, args...)), p.Exchange, p.element}})
 	}
 }
 
-func fits(v any, path []string, kind string) error {
+// as decodes the value.
+func as[T any](p place) *T {
+	v := new(T)
+	err := json.Unmarshal([]byte(encoded(p.v)), v)
+	p.breaks(err != nil, "it has another form than documented: %v", err)
+	return v
+}
+
+// strange is what stands where a path cannot go on.
+type strange string
+
+// idNames are the members that name an element of a list.
+var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePkgId", "platformReferenceNo"}
+
+func (p place) below(path []string, visit func(place)) {
 	if len(path) == 0 {
-		return isA(v, kind)
-	}
-	object, ok := v.(obj)
-	if !ok {
-		return fmt.Errorf("%s is no object", excerpt(v))
+		visit(p)
+		return
 	}
 	name, optional := strings.CutSuffix(path[0], "?")
 	name, list := strings.CutSuffix(name, "[]")
-	member, there := object[name]
-	if optional && (!there || member == nil) {
-		return nil
-	}
-	if !there {
-		return fmt.Errorf("%s is missing", name)
-	}
-	if !list {
-		return fits(member, path[1:], kind)
-	}
-	elements, ok := member.([]any)
+	object, ok := p.v.(obj)
 	if !ok {
-		return fmt.Errorf("%s is no array", name)
+		p.v = strange(p.shown() + " that is no object")
+		visit(p)
+		return
 	}
-	for _, element := range elements {
-		if err := fits(element, path[1:], kind); err != nil {
-			return err
+	member, there := object[name]
+	p.at, p.v = p.at+"."+name, member
+	switch elements, isList := member.([]any); {
+	case optional && member == nil:
+	case !there:
+		p.v = strange("nothing")
+		visit(p)
+	case !list:
+		p.below(path[1:], visit)
+	case !isList:
+		p.v = strange(p.shown() + " that is no array")
+		visit(p)
+	default:
+		at, ids := p.at, p.ids
+		for i, element := range elements {
+			p.at, p.v, p.element, p.ids = fmt.Sprintf("%s[%d]", at, i), element, element, ids
+			object, _ := element.(obj)
+			for _, name := range idNames {
+				if id, _ := object[name].(string); id != "" {
+					p.ids = append(slices.Clone(ids), id)
+					break
+				}
+			}
+			p.below(path[1:], visit)
 		}
 	}
-	return nil
 }
 
-func isA(v any, kind string) error {
-	text, isText := v.(string)
-	number, isNumber := v.(json.Number)
-	var err error
-	ok := false
+func (p place) is(kind string) (ok bool) {
+	text, isText := p.v.(string)
+	number, isNumber := p.v.(json.Number)
 	switch kind {
 	case "string":
 		ok = isText
 	case "text":
 		ok = text != ""
 	case "boolean":
-		_, ok = v.(bool)
+		_, ok = p.v.(bool)
 	case "object":
-		_, ok = v.(obj)
+		_, ok = p.v.(obj)
 	case "array":
-		_, ok = v.([]any)
+		_, ok = p.v.([]any)
 	case "number":
 		ok = isNumber
 	case "integer":
-		_, err = number.Int64()
+		_, err := number.Int64()
 		ok = err == nil
 	case "date":
-		_, err = types.Date(text).Time()
+		_, err := types.Date(text).Time()
 		ok = err == nil
 	case "uuid":
 		ok = len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
+	case "0..5":
+		n, err := number.Float64()
+		ok = err == nil && n >= 0 && n <= 5
 	default:
-		ok = slices.Contains(strings.Split(kind, "|"), fmt.Sprint(v)) && isNumber == (strings.Trim(kind, "0123456789|") == "")
+		ok = slices.Contains(strings.Split(kind, "|"), fmt.Sprint(p.v)) && isNumber == (strings.Trim(kind, "0123456789|") == "")
 	}
-	if !ok {
-		return fmt.Errorf("expected %s, got %s", kind, excerpt(v))
-	}
-	return nil
+	return ok
 }
 
-// excerpt describes a value briefly. It leaves out the text of a string, which may be part of a secret.
-func excerpt(v any) string {
-	switch v := v.(type) {
-	case string:
-		return fmt.Sprintf("a text of %d bytes", len(v))
+// shown is the value in a few words, without what may identify somebody.
+func (p place) shown() string {
+	hidden := slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(p.at), func(c rune) bool { return strings.ContainsRune(".[]", c) }),
+		func(name string) bool { return slices.Contains(maskedNames, name) })
+	switch v := p.v.(type) {
 	case obj:
 		return "an object"
 	case []any:
 		return "an array"
+	case nil:
+		return "null"
+	case strange:
+		return string(v)
+	case string:
+		if hidden {
+			return fmt.Sprintf("a text of %d bytes", len(v))
+		}
+		return strconv.Quote(cut(v, 60))
 	}
-	return fmt.Sprint(v)
+	if hidden {
+		return "a value"
+	}
+	return fmt.Sprint(p.v)
 }
 
 // pace is a limiter that calls with a burst in their context do not wait for.

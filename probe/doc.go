@@ -6,7 +6,8 @@
 //	client, err := hotelstays.New(baseURL, cred, hotelstays.WithServiceFacts(report.Facts))
 //
 // A [Rule] is one promise, or one open point. [Run] tries them one after another, and the [Report] has
-// a [Result] for each, with the requests and answers that it judged. [Test] does the same as a test
+// a [Result] for each, with the requests and answers that it judged. [Broken] is what a sentence of the document
+// forbids, [Weak] what it allows though clients suffer from it. [Test] does the same as a test
 // suite with one subtest a rule. The command hotelstays-probe does it from a terminal.
 //
 // # What it does to the service
@@ -23,8 +24,8 @@
 // before each Book, under names of nobody, and cancel them: two in all, and what the service accepts though it
 // might refuse it. A journal on disk names each booking before it is sent. Run ends with cancelling all,
 // also after a panic or the end of ctx, and begins with what an earlier run has left; [Cleanup] does that
-// alone. An order counts as cancelled when its voucher says so, or when it keeps the status that Cancel
-// announced.
+// alone. Nothing more is booked while an order has no supplierReferenceNo, which Cancel needs. An order counts as
+// cancelled when its voucher says so, or when it keeps the status that Cancel announced.
 //
 // # What it shows
 //

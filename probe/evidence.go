@@ -20,7 +20,7 @@ const (
 	mask       = "[masked]"
 	maxBody    = 64 << 20 // bytes of an answer that are judged
 	maxExcerpt = 4 << 10  // bytes of a body that are kept
-	maxText    = 600      // bytes of a finding or a reason
+	maxText    = 2 << 10  // bytes of a finding or a reason
 )
 
 // Exchange is a request and its answer, masked.
@@ -34,8 +34,10 @@ type Exchange struct {
 	Status int               `json:"status"`
 	Header map[string]string `json:"header,omitempty"`
 	Body   string            `json:"body,omitempty"` // its first 4 KiB
-	Took   int64             `json:"milliseconds"`
-	Error  string            `json:"error,omitempty"`
+	// Element is the element of a longer body that breaks the rule.
+	Element string `json:"element,omitempty"`
+	Took    int64  `json:"milliseconds"`
+	Error   string `json:"error,omitempty"`
 
 	raw *rawAnswer
 }
@@ -261,10 +263,10 @@ func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials 
 	}
 }
 
-func encoded(text string) string {
+func encoded(v any) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a text has no error
+	_ = enc.Encode(v) // a text has no error, and neither has what was decoded
 	return strings.TrimSuffix(out.String(), "\n")
 }

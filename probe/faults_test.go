@@ -174,6 +174,18 @@ func lately(n int, op operation) func(*reply) {
 	}
 }
 
+// scopeless lets a token without scopes do all.
+func scopeless() func(*reply) {
+	token := ""
+	return func(a *reply) {
+		if value, _ := a.data["access_token"].(string); a.asked.path == paths[opOAuthToken] && a.asked.body["scope"] == "" {
+			token = "Bearer " + value
+		} else if a.status == http.StatusForbidden && a.asked.header.Get("Authorization") == token {
+			a.succeed(obj{})
+		}
+	}
+}
+
 // tooMany is a 429.
 func (a *reply) tooMany() {
 	a.refuse(429, types.CodeRateLimited)
@@ -203,8 +215,7 @@ var faults = map[string]fault{
 		"auth/missing-token"},
 	"an operation that takes any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+nobody,
 		answers(0, granted(obj{"hotelsMetadata": []any{}}))), "auth/unknown-token"},
-	"a ticket call that checks its token": {opTicket, nil, on("Authorization", present, denied),
-		"auth/ticket-needs-none"},
+	"a token without scopes that may do all": {"", nil, scopeless(), "oauth/no-scopes"},
 	"an access token for a wrong secret": {opOAuthToken, takes("client_secret", wrongSecret, "sandbox-client-secret"), nil,
 		"oauth/wrong-secret"},
 	"an access token for an unknown scope": {opOAuthToken, takes("scope", "probe:none", "search:read"), nil, "oauth/invalid-scope"},
@@ -215,7 +226,7 @@ var faults = map[string]fault{
 	"a failure with data":                  {opOrderVoucher, nil, func(a *reply) { a.body["data"] = obj{"x": 1} }, "envelope/failure"},
 	"no Request-Id":                        {"", nil, headed("Request-Id", ""), "headers/request-id"},
 	"no Trace-Id":                          {"", nil, headed("Trace-Id", ""), "headers/trace-id"},
-	"a server cost above the time":         {"", nil, headed("Server-Cost-Milliseconds", "4000"), "headers/server-cost"},
+	"no server cost":                       {"", nil, headed("Server-Cost-Milliseconds", ""), "headers/server-cost"},
 	"a search without Session-Id":          {opHotelList, nil, headed("Session-Id", ""), "headers/session-id"},
 	"a test flag that is refused":          {opHotelList, nil, on("Test", present, denied), "headers/test-flags"},
 	"a Currency that is ignored":           {opHotelList, func(q *question) { q.header.Del("Currency") }, nil, "headers/currency"},
@@ -261,7 +272,7 @@ var faults = map[string]fault{
 	"pageNum 0 is page 1":          {opHotelList, takes("pageNum", 0, 1), nil, "list/page-num"},
 	"a page of 201":                {opHotelList, takes("pageSize", 201, 200), nil, "list/size-above"},
 	"a limit of 199":               {opHotelList, nil, on("pageSize", 200, denied), "list/size-largest"},
-	"a default page of 20":         {opHotelList, takes("pageSize", nil, 20), nil, "list/default-size"},
+	"a default page of 60":         {opHotelList, takes("pageSize", nil, 60), nil, "list/default-size"},
 	"a pageSize that is ignored":   {opHotelList, takes("pageSize", 2, 3), nil, "list/size"},
 	"page 2 that repeats page 1":   {opHotelList, takes("pageNum", 2, 1), nil, "list/pages"},
 	"hasMore that is always set":   {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)), "list/foreign-ids"},
@@ -271,7 +282,11 @@ var faults = map[string]fault{
 		"list/foreign-ids"},
 	"notices with an emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic",
 		obj{"emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
-	"a platform id that is not accepted":   {opHotelList, takes("hotelIds", sized(1, 1), []any{"x"}), nil, "list/by-id"},
+	"a platform id that is not accepted": {opHotelList, takes("hotelIds", func(v any) bool {
+		return sized(1, 1)(v) && !strings.HasPrefix(fmt.Sprint(v), "[S")
+	}, []any{"x"}), nil, "list/by-id"},
+	"page 3 that repeats page 2":           {opHotelList, takes("pageNum", 3, 2), nil, "list/pages"},
+	"malformed requests that do not count": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)), "limits/above"},
 	"a destinationName that finds nothing": {opHotelList, takes("destinationName", present, "x"), nil, "list/by-name"},
 	"maxRatesPerHotel that is ignored":     {opHotelList, takes("maxRatesPerHotel", 1, 0), nil, "list/max-rates"},
 	"price-asc that is ignored":            {opHotelList, takes("sortBy", "price-asc", "x"), nil, "list/price-asc"},
@@ -319,7 +334,7 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 				result := report.result(t, rule)
 				assert.NotEmpty(t, result.Reason)
 				assert.NotRegexp(t, "/trade/(book|cancel)'", result.Curl)
-				assert.True(t, result.Curl != "" || strings.HasPrefix(result.Needs, "Booking"), rule)
+				assert.True(t, result.Curl != "" || result.Needs == "-book" || result.Needs == "-callback", rule)
 			}
 		})
 	}
@@ -327,7 +342,7 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 
 // A rule that no fault breaks says nothing, unless it finds out what the document leaves open.
 func TestEveryRuleCanBreak(t *testing.T) {
-	var broken []string
+	broken := []string{"cancel/kept"} // by TestNoOrderIsLeftOpen
 	for _, f := range slices.Concat(slices.Collect(maps.Values(faults)), slices.Collect(maps.Values(bookFaults()))) {
 		broken = append(broken, strings.Fields(f.breaks)...)
 	}
@@ -338,9 +353,21 @@ func TestEveryRuleCanBreak(t *testing.T) {
 	}
 }
 
+// oneRemark moves the price of each check, and says so in the first answer of an offer alone.
+func oneRemark() func(*reply) {
+	seen := map[string]bool{}
+	return func(a *reply) {
+		sets("roomRatePkg.totalRate.netRate.amount", double)(a)
+		if offer := a.asked.header.Get("Session-Id") + fmt.Sprint(a.asked.body["ratePkgId"]); !seen[offer] {
+			seen[offer] = true
+			sets("roomRatePkg.statusRemark", "the price moved")(a)
+		}
+	}
+}
+
 // Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
 func TestSurprisesBreakNoRule(t *testing.T) {
-	portion := testkit.PortionOf(t, 6, 11)
+	portion := testkit.PortionOf(t, 6, 22)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
 		return on("pageNum", 1, func(a *reply) {
@@ -353,7 +380,30 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		fault   fault
 		only    string // names or sections, by commas; "": all
 		untried string // names, by spaces, or the beginning of names
+		weak    string // likewise
 	}{
+		"a default page of 49 of 50": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
+			if l, _ := a.data["list"].([]any); len(l) == 50 {
+				a.data["list"] = l[:49]
+			}
+		})}, weak: "list/default-size"},
+		"an empty second page of hotels": {fault: fault{op: opHotelList, told: on("pageNum", 2, func(a *reply) {
+			a.data["list"], a.data["hasMore"] = []any{}, true
+		})}, weak: "list/pages"},
+		"an empty second page of the catalogue": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
+			a.data["hotelsMetadata"], a.data["page"] = []any{}, obj{"hasMore": true}
+		})}, weak: "metadata/pages"},
+		"a server cost of all suppliers together": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
+		"a remark in the package, once":           {fault: fault{op: opCheckAvail, told: oneRemark()}},
+		"a Ticket that refuses a wrong token":     {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
+		"hotels without id": {fault: fault{op: opHotelList, told: sets("list[].id", nil)},
+			untried: "list/room-hotel rates/hotel-id"},
+		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations[].type", nil)}, untried: "list/by-name"},
+		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
+		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), sets("list", []any{}))},
+			untried: "list/by-id"},
+		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: sets("hotelsMetadata", []any{})}, only: "metadata,list/form",
+			untried: "metadata/form metadata/default-size metadata/size metadata/page metadata/total metadata/gaode metadata/first list/form"},
 		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
 		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
 		"no offers": {fault: fault{op: opHotelList, told: sets("list[].rooms", nil)},
@@ -396,6 +446,7 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 			if untried || test.only != "" {
 				assert.Equal(t, untried, result.State == NotTried, "%s: %s: %s", name, result.Name, result.Reason)
 			}
+			assert.Equal(t, test.weak == result.Name, result.State == Weak, "%s: %s: %s", name, result.Name, result.Reason)
 		}
 	}
 }
@@ -432,6 +483,28 @@ func TestPatienceThatIsTooShortIsSaid(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.Only, c.Patience = []string{"session/life"}, time.Minute })
 	require.NoError(t, err)
 	assert.Equal(t, "the first look is after 5m0s", report.Results[0].Reason)
+}
+
+// A finding of a form names each line that is wrong, the first element of it, and what was expected; and shows that element,
+// wherever the body is cut.
+func TestFindingsNameTheirElement(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, fault{op: opHotelList, told: func(a *reply) {
+		if l, _ := a.data["list"].([]any); len(l) > 9 {
+			last := reply{data: obj{"list": l[8:]}}
+			sets("list[].rooms[].rates[].board", obj{"boardId": "XX"})(&last)
+			sets("list[].rooms[].rates[].totalRate.netRate.currency", "")(&last)
+		}
+	}}, only("list/form"))
+	require.NoError(t, err)
+	result := report.Results[0]
+	const at = `data\.list\[8\]\.rooms\[0\]\.rates\[0\]\.`
+	assert.Regexp(t, at+`totalRate\.netRate\.currency \(id \S+, \S+, \S+\): expected text, got "", and 3 more; `+
+		at+`board\.boardId \(id \S+, \S+, \S+\): expected RO\S+, got "XX", and 3 more`, result.Reason)
+	last := result.Evidence[len(result.Evidence)-1]
+	assert.NotContains(t, last.Body, `"XX"`)
+	assert.Contains(t, last.Element, `"XX"`)
+	p := place{at: "data.orders[0].guests[1].documents", v: "P1234567"}
+	assert.Equal(t, "a text of 8 bytes", p.shown())
 }
 
 // The command is that of the answer that broke the rule, not of a later one.

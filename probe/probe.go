@@ -63,13 +63,15 @@ type Config struct {
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
+	// Waiting, if set, is called before each long wait, with the rule or the work that needs it, and its latest end.
+	Waiting func(what string, until time.Time)
 }
 
 // Report is what came out of a run.
 type Report struct {
 	BaseURL string    `json:"baseUrl"`
 	Began   time.Time `json:"began"`
-	// Ended is when the last rule had been tried. The cancellations come behind it.
+	// Ended is when all was cancelled, and the last rule tried.
 	Ended time.Time `json:"ended"`
 	// Notes are about the run as a whole, such as a clock that is wrong.
 	Notes   []string `json:"notes,omitempty"`
@@ -118,7 +120,7 @@ type session struct {
 // that cannot be reached or gives no ticket; then there is no report. If ctx ends, the remaining rules
 // are not tried, and the report comes with the error of ctx. It also comes with the error of bookings
 // that could not be cancelled.
-func Run(ctx context.Context, cfg Config) (report *Report, err error) {
+func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err := cfg.Booking.check(); err != nil {
 		return nil, err
 	}
@@ -129,34 +131,56 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err := s.allow(ctx); err != nil {
 		return nil, err
 	}
-	report = &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
-	defer func() { // also if a rule or Progress panics
-		left := s.settle(ctx)
-		report.Facts = s.facts
-		if left == nil {
-			return
-		}
-		left = fmt.Errorf("bookings are left in %s, for Cleanup (-cleanup): %w", cfg.Booking.Journal, left)
-		if end := recover(); end != nil {
-			panic(fmt.Errorf("%v\n%w", end, left))
-		}
-		err = errors.Join(err, left)
-	}()
-	for _, rule := range rules {
-		result := s.try(ctx, rule)
-		report.Results = append(report.Results, result)
-		if cfg.Progress != nil {
-			cfg.Progress(result)
+	report := &Report{BaseURL: cfg.BaseURL, Began: time.Now()}
+	left := s.tryAll(ctx, rules, report)
+	for _, rule := range settlingRules {
+		if result := s.try(context.WithoutCancel(ctx), rule); result.State == Broken || rule.selected(cfg.Only) {
+			s.add(ctx, report, result)
 		}
 	}
-	report.Ended, report.Notes = time.Now(), s.notes
+	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
 	if slow, all := report.slow(); slow > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d answers took longer than 5 seconds", slow, all))
 	}
-	if report.Count(Held)+report.Count(Found)+report.Count(Broken) == 0 {
+	if report.Count(NotTried) == len(report.Results) {
 		report.Notes = append(report.Notes, "no rule could be tried: "+report.Results[0].Reason)
 	}
-	return report, ctx.Err()
+	return report, errors.Join(ctx.Err(), left)
+}
+
+// tryAll tries all rules but those that come after the cancellations, and cancels what they have booked, also if one of them
+// panics. It returns the error of what it could not cancel.
+func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (left error) {
+	defer func() {
+		if left = s.settle(ctx); left == nil {
+			return
+		}
+		left = fmt.Errorf("bookings are left in %s, for -cleanup: %w", s.cfg.Booking.Journal, left)
+		if end := recover(); end != nil {
+			panic(fmt.Errorf("%v\n%w", end, left))
+		}
+	}()
+	for _, rule := range rules {
+		if !slices.ContainsFunc(settlingRules, func(r Rule) bool { return r.Name == rule.Name }) {
+			s.add(ctx, report, s.try(ctx, rule))
+		}
+	}
+	return nil
+}
+
+// add adds a result. What was not tried because the run ended is no progress.
+func (s *session) add(ctx context.Context, report *Report, result Result) {
+	report.Results = append(report.Results, result)
+	if s.cfg.Progress != nil && (ctx.Err() == nil || result.State != NotTried) {
+		s.cfg.Progress(result)
+	}
+}
+
+// waits announces a wait.
+func (s *session) waits(what string, most time.Duration) {
+	if s.cfg.Waiting != nil {
+		s.cfg.Waiting(what, time.Now().Add(most))
+	}
 }
 
 // testingT is the part of *testing.T that Test uses.
@@ -187,8 +211,8 @@ func Test[T testingT[T]](t T, cfg Config) {
 			switch result.State {
 			case Broken:
 				t.Errorf("%s: %s\n%s\n%s", result.Section, result.Promise, result.Reason, result.Curl)
-			case Found:
-				t.Log(result.Found)
+			case Found, Weak:
+				t.Log(result.Found + result.Reason)
 			case NotTried:
 				t.Skip(result.Reason)
 			}
@@ -201,20 +225,20 @@ func Test[T testingT[T]](t T, cfg Config) {
 func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" {
-		return nil, nil, fmt.Errorf("%w: the base URL (HOTELSTAYS_BASE_URL of the program) is %q", ErrConfig, cfg.BaseURL)
+		return nil, nil, fmt.Errorf("%w: HOTELSTAYS_BASE_URL is %q, and no URL", ErrConfig, cfg.BaseURL)
 	}
 	if !looksLikeTest(base.Hostname()) && cfg.ConfirmHost != base.Host {
-		return nil, nil, fmt.Errorf("%w: to probe it, set Config.ConfirmHost (-confirm-host) to %s", ErrNotTestEnvironment, base.Host)
+		return nil, nil, fmt.Errorf("%w: to probe it, confirm its host: -confirm-host %s", ErrNotTestEnvironment, base.Host)
 	}
 	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return !r.selected(cfg.Only) })
 	if len(rules) == 0 {
-		return nil, nil, fmt.Errorf("%w: no rule is named %s", ErrConfig, strings.Join(cfg.Only, ", "))
+		return nil, nil, fmt.Errorf("%w: no rule is named %s (-list prints them)", ErrConfig, strings.Join(cfg.Only, ", "))
 	}
 	if cfg.Share == 0 {
 		cfg.Share = 0.1
 	}
 	if cfg.Share < 0 || cfg.Share > 1 || cfg.Patience < 0 {
-		return nil, nil, fmt.Errorf("%w: the share of the rate limits must be above 0 and at most 1, and the patience not negative", ErrConfig)
+		return nil, nil, fmt.Errorf("%w: -share must be above 0 and at most 1, and -patience not negative", ErrConfig)
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
 	s := &session{cfg: cfg, masker: &masker{}}

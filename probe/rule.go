@@ -21,7 +21,8 @@ type Rule struct {
 	Section string `json:"section"`
 	// Promise says what must hold, or what is found out.
 	Promise string `json:"promise"`
-	// Needs is the field of Config that has to be set; "": reading is enough.
+	// Needs is what has to be given, by its name in the program: -book is Config.Booking, -burst Burst, -callback
+	// Booking.Callback, HOTELSTAYS_CLIENT_ID OAuth, -patience Patience. "": reading is enough.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run)
@@ -29,20 +30,19 @@ type Rule struct {
 
 // given says whether what rules may need is set.
 var given = map[string]func(*Config) bool{
-	"":         func(*Config) bool { return true },
-	"Burst":    func(c *Config) bool { return c.Burst },
-	"OAuth":    func(c *Config) bool { return c.OAuth != nil },
-	"Patience": func(c *Config) bool { return c.Patience > 0 },
-	"Booking":  func(c *Config) bool { return c.Booking != nil },
-
-	"Booking.Callback": func(c *Config) bool { return c.Booking != nil && c.Booking.Callback != nil },
+	"":                     func(*Config) bool { return true },
+	"-burst":               func(c *Config) bool { return c.Burst },
+	"HOTELSTAYS_CLIENT_ID": func(c *Config) bool { return c.OAuth != nil },
+	"-patience":            func(c *Config) bool { return c.Patience > 0 },
+	"-book":                func(c *Config) bool { return c.Booking != nil },
+	"-callback":            func(c *Config) bool { return c.Booking != nil && c.Booking.Callback != nil },
 }
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
 	return slices.Concat(ticketRules, authRules, oauthRules, answerRules, limitRules,
 		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules,
-		bookRules, voucherRules, cancelRules, webhookRules, openBookingRules)
+		bookRules, voucherRules, cancelRules, webhookRules, openBookingRules, settlingRules)
 }
 
 // selected reports whether one of the names is that of r, of its group or of its section, in any case.
@@ -60,6 +60,7 @@ type State string
 const (
 	Held     State = "held"      // the service does what the document promises
 	Found    State = "found"     // an open point: Result.Found is what the service does
+	Weak     State = "weak"      // the document allows what the service does, and clients suffer from it
 	Broken   State = "broken"    // the service does something else
 	NotTried State = "not tried" // Result.Reason says why
 )
@@ -68,7 +69,7 @@ const (
 type Result struct {
 	Rule
 	State State `json:"state"`
-	// Reason is what was expected and what came instead, or why the rule was not tried.
+	// Reason is what was expected and what came instead, what clients suffer from, or why the rule was not tried.
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
 	Found string `json:"found,omitempty"`
@@ -120,15 +121,24 @@ func judge(part func()) (err error) {
 // run is one rule that is being tried.
 type run struct {
 	*session
+	name  string
 	ctx   context.Context
 	log   []*Exchange
 	found string
+	weak  string
 	// whole: no other rule is about what this one needs, so that its faults are this one's.
 	whole bool
 }
 
 // find notes what an open point is.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
+
+// suffers notes what the document allows, though a client has to suffer from it.
+func (r *run) suffers(bad bool, format string, args ...any) {
+	if bad && r.weak == "" {
+		r.weak = fmt.Sprintf(format, args...)
+	}
+}
 
 // each judges each operation that only reads, of the given ones. The first that breaks the rule ends it.
 func each(ops []operation, try func(*run, operation)) func(*run) {
@@ -151,10 +161,9 @@ func each(ops []operation, try func(*run, operation)) func(*run) {
 func (s *session) try(ctx context.Context, rule Rule) Result {
 	res := Result{Rule: rule, State: NotTried}
 	res.try = nil
-	r := &run{session: s, ctx: ctx}
+	r := &run{session: s, name: rule.Name, ctx: ctx}
 	err := judge(func() {
-		skip(ctx.Err() != nil, "%v", ctx.Err())
-		skip(!given[rule.Needs](&s.cfg), "needs Config.%s", rule.Needs)
+		skip(!given[rule.Needs](&s.cfg), "needs %s", rule.Needs)
 		rule.try(r)
 	})
 	missing := untried{}
@@ -162,25 +171,32 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 		err = missing.cause
 	}
 	res.Found = s.masker.short(r.found)
+	wrong := misfit{}
+	errors.As(err, &wrong)
 	for _, ex := range r.log {
 		kept := *ex
+		if ex == wrong.from && len(ex.raw.body) > maxExcerpt {
+			kept.Element = s.masker.body([]byte(encoded(wrong.element)), false)
+		}
 		kept.raw = nil // the report outlives the run
 		res.Evidence = append(res.Evidence, kept)
 	}
 	switch {
 	case ctx.Err() != nil:
-		res.Reason = ctx.Err().Error()
-	case err == nil && r.found != "":
-		res.State = Found
-	case err == nil:
-		res.State = Held
-	case errors.As(err, &missing):
-		res.Reason = s.masker.short(err.Error())
-	default:
+		res.Reason = "the run ended before"
+	case err != nil && !errors.As(err, &missing):
 		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {
 			res.Curl = res.Evidence[n-1].curl() // a rule ends with the answer that breaks it
 		}
+	case r.weak != "":
+		res.State, res.Reason = Weak, s.masker.short(r.weak)
+	case err != nil:
+		res.Reason = s.masker.short(err.Error())
+	case r.found != "":
+		res.State = Found
+	default:
+		res.State = Held
 	}
 	return res
 }
@@ -189,34 +205,19 @@ type operation = hotelstays.Operation
 
 // Short names, because rules are full of them.
 const (
-	opTicket         = hotelstays.OpTicket
-	opOAuthToken     = hotelstays.OpOAuthToken
-	opDestinations   = hotelstays.OpDestinations
-	opHotelsMetadata = hotelstays.OpHotelsMetadata
-	opHotelList      = hotelstays.OpHotelList
-	opHotelRates     = hotelstays.OpHotelRates
-	opCheckAvail     = hotelstays.OpCheckAvail
-	opBook           = hotelstays.OpBook
-	opQueryOrders    = hotelstays.OpQueryOrders
-	opOrderVoucher   = hotelstays.OpOrderVoucher
-	opCancel         = hotelstays.OpCancel
+	opTicket, opOAuthToken                        = hotelstays.OpTicket, hotelstays.OpOAuthToken
+	opDestinations, opHotelsMetadata, opHotelList = hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelList
+	opHotelRates, opCheckAvail, opBook            = hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpBook
+	opQueryOrders, opOrderVoucher, opCancel       = hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher, hotelstays.OpCancel
 )
 
 // readOps are the operations that change nothing, in the order of the document.
 var readOps = []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opQueryOrders, opOrderVoucher}
 
 var paths = map[operation]string{ //nolint:gosec // they hold no secrets
-	opTicket:         "/api/auth/ticket",
-	opOAuthToken:     "/api/v1/oauth/token",
-	opDestinations:   "/api/search/destinations",
-	opHotelsMetadata: "/api/search/hotelsMetadata",
-	opHotelList:      "/api/search/hotelList",
-	opHotelRates:     "/api/search/hotelRates",
-	opCheckAvail:     "/api/search/checkAvail",
-	opBook:           "/api/trade/book",
-	opQueryOrders:    "/api/trade/queryOrders",
-	opOrderVoucher:   "/api/trade/orderVoucher",
-	opCancel:         "/api/trade/cancel",
-
-	hotelstays.OpHotelStaticDetail: "/api/search/hotelStaticDetail",
+	opTicket: "/api/auth/ticket", opOAuthToken: "/api/v1/oauth/token",
+	opDestinations: "/api/search/destinations", opHotelsMetadata: "/api/search/hotelsMetadata",
+	opHotelList: "/api/search/hotelList", opHotelRates: "/api/search/hotelRates", opCheckAvail: "/api/search/checkAvail",
+	hotelstays.OpHotelStaticDetail: "/api/search/hotelStaticDetail", opBook: "/api/trade/book", opCancel: "/api/trade/cancel",
+	opQueryOrders: "/api/trade/queryOrders", opOrderVoucher: "/api/trade/orderVoucher",
 }

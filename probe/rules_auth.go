@@ -130,9 +130,11 @@ var authRules = []Rule{
 		a.refused(http.StatusUnauthorized, 0)
 		r.find("an unknown token gets code %d", *a.Code)
 	})},
-	{"auth/ticket-needs-none", "Authentication", "Ticket ignores an Authorization header", "", func(r *run) {
-		r.do(call{op: opTicket, edit: func(h http.Header) { h.Set("Authorization", "Bearer "+nobody) },
-			body: obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}}).ok()
+	{"auth/ticket-token", "Authentication", "what Ticket with a wrong Authorization header gets", "", func(r *run) {
+		a := r.do(call{op: opTicket, edit: func(h http.Header) { h.Set("Authorization", "Bearer "+nobody) },
+			body: obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}})
+		a.came()
+		r.find("%s", a)
 	}},
 }
 
@@ -166,7 +168,7 @@ func (r *run) scoped(scope types.Scope) string {
 }
 
 var oauthRules = []Rule{
-	{"oauth/token", "Authentication", "client credentials get an access token", "OAuth", func(r *run) {
+	{"oauth/token", "Authentication", "client credentials get an access token", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		for _, scope := range scopes {
 			token, a := r.oauth(string(scope), nil)
 			a.came()
@@ -183,12 +185,12 @@ var oauthRules = []Rule{
 		}
 		breaks(true, "no scope gets an access_token")
 	}},
-	{"oauth/wrong-secret", "Authentication", "a wrong client secret gets no token", "OAuth", func(r *run) {
+	{"oauth/wrong-secret", "Authentication", "a wrong client secret gets no token", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		token, a := r.oauth("search:read", obj{"client_secret": wrongSecret})
 		a.came()
 		breaks(token != "" || a.Status >= 500, "expected a refusal, got HTTP %d, a token: %t", a.Status, token != "")
 	}},
-	{"oauth/invalid-scope", "Authentication", "an unknown scope is refused as invalid_scope; where it says so", "OAuth", func(r *run) {
+	{"oauth/invalid-scope", "Authentication", "an unknown scope gets invalid_scope; where that is", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		token, a := r.oauth("probe:none", nil)
 		a.came()
 		breaks(token != "", "expected a refusal, got a token")
@@ -198,23 +200,37 @@ var oauthRules = []Rule{
 		breaks(len(form) == 0, "expected invalid_scope, got %s", a)
 		r.find("%s; invalid_scope is in %s", a, members(form))
 	}},
-	{"oauth/no-scopes", "Authentication", "what an empty scope gets", "OAuth", func(r *run) {
+	{"oauth/no-scopes", "Authentication", "a token without scopes is refused; what an empty scope gets", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		token, a := r.oauth("", nil)
 		a.came()
-		if token != "" {
-			a = r.do(call{op: opQueryOrders, token: token, body: unknownOrder()})
-			a.came()
+		if r.find("no token: %s", a); token == "" {
+			return
 		}
-		r.find("a token: %t; then %s", token != "", a)
+		var given struct {
+			Scope string
+			Data  struct{ Scope string }
+		}
+		_ = json.Unmarshal(a.raw.body, &given) // what cannot be read names no scope
+		if r.find("a token for %q", given.Scope+given.Data.Scope); r.found != `a token for ""` {
+			return
+		}
+		for _, op := range readOps {
+			c := r.lawful(op)
+			c.token = token
+			a := r.do(c)
+			a.came()
+			breaks(!a.refusal() || a.Status != http.StatusForbidden && a.Status != http.StatusUnauthorized,
+				"%s: expected HTTP 403 or 401 for a token without scopes, got %s", op, a)
+		}
 	}},
-	{"oauth/voucher-scope", "OrderVoucher", "a token without booking:read gets HTTP 403 from OrderVoucher", "OAuth", func(r *run) {
+	{"oauth/voucher-scope", "OrderVoucher", "without booking:read OrderVoucher gets HTTP 403", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		token := r.scoped(types.ScopeSearchRead)
 		skip(token == "", "the client does not have search:read")
 		a := r.do(call{op: opOrderVoucher, token: token, body: obj{"customerReferenceNo": unknownReference}})
 		a.refused(http.StatusForbidden, 0)
 		r.find("a missing scope gets code %d", *a.Code)
 	}},
-	{"oauth/guards", "Authentication", "which scope guards what", "OAuth", func(r *run) {
+	{"oauth/guards", "Authentication", "which scope guards what", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		var found []string
 		for _, scope := range scopes {
 			var ops []string

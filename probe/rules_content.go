@@ -24,7 +24,9 @@ func ids[T any](list []T, id func(T) string) (all []string) {
 // alike expects that two bodies of Destinations have one answer.
 func (r *run) alike(one, two obj) {
 	id := func(place types.Destination) string { return place.ID }
-	breaks(!slices.Equal(ids(r.places(one), id), ids(r.places(two), id)), "%v and %v have other destinations", one, two)
+	first, second := ids(r.places(one), id), ids(r.places(two), id)
+	breaks(!slices.Equal(first, second), "expected the same destinations for %v as for %v, got %d and %d: %v and %v", two, one, len(second),
+		len(first), second, first)
 }
 
 var destinationRules = []Rule{
@@ -32,7 +34,7 @@ var destinationRules = []Rule{
 		r.whole = true
 		code := r.country().code
 		r.get(opDestinations, obj{"countryCode": code, "include": "details"}).shape(
-			"destinations[].id uuid", "destinations[].type 0|1|2|3|4|5|6|7|8|9|10|11|12", "destinations[].name?.en? string",
+			"destinations[].id uuid", "destinations[].type? 0|1|2|3|4|5|6|7|8|9|10|11|12", "destinations[].name?.en? string",
 			"destinations[].countryCode? "+code, "destinations[].coordinates?.centerLat? number", "destinations[].coordinates?.centerLng? number",
 			"destinations[].extra?.hotelCount? integer", "destinations[].parentDestinationId? string")
 	}},
@@ -47,7 +49,7 @@ var destinationRules = []Rule{
 	}},
 	{"destinations/min-hotels", "Destinations", "minHotelCount leaves out cities with fewer hotels", "", func(r *run) {
 		asked := maps.Clone(r.city().asked)
-		skip(asked == nil, "needs a city that was found (no Config.DestinationID)")
+		skip(asked == nil, "needs a city that was found (no -destination)")
 		asked["minHotelCount"] = 100_000_000
 		for _, place := range r.places(asked) {
 			breaks(place.Type == types.DestinationCity, "a city is said to have a hundred million hotels")
@@ -127,12 +129,14 @@ type page struct {
 // pager gets a page of a size; 0: what is the default.
 type pager func(r *run, size, num int) page
 
-// byDefault expects a size of pages without pageSize.
+// byDefault expects a size of pages without pageSize. No page has to be full.
 func (get pager) byDefault(size int) func(*run) {
 	return func(r *run) {
 		p := get(r, 0, 0)
-		breaks(len(p.ids) > size || len(p.ids) < size && p.hasMore, "the page has %d hotels", len(p.ids))
-		skip(len(p.ids) < size, "the city has %d hotels", len(p.ids))
+		n := len(p.ids)
+		breaks(n > size, "expected a page of at most %d hotels, got %d", size, n)
+		r.suffers(n < size && p.hasMore, "the page has %d hotels of %d, and more follow", n, size)
+		skip(n < size && !p.hasMore, "the city has %d hotels", n)
 	}
 }
 
@@ -145,12 +149,22 @@ func (get pager) takes(size int) func(*run) {
 	}
 }
 
-// follow expects that pages have hotels of their own.
+// follow expects that pages have hotels of their own, and that none follows one without hasMore.
 func (get pager) follow(r *run) {
-	one, two := get(r, 2, 1), get(r, 2, 2)
-	breaks(one.hasMore != (len(two.ids) > 0), "hasMore of page 1 is %t, and page 2 has %d hotels", one.hasMore, len(two.ids))
-	breaks(slices.ContainsFunc(two.ids, func(id string) bool { return slices.Contains(one.ids, id) }), "page 2 repeats a hotel of page 1")
-	skip(!one.hasMore, "there is one page")
+	before := map[string]int{}
+	for num, more := 1, true; more && num <= 4; num++ {
+		p := get(r, 2, num)
+		for _, id := range p.ids {
+			breaks(before[id] > 0, "page %d repeats hotel %s of page %d", num, id, before[id])
+			before[id] = num
+		}
+		r.suffers(num > 1 && len(p.ids) == 0, "hasMore of page %d is set, and page %d is empty", num-1, num)
+		if more = p.hasMore; !more {
+			n := len(get(r, 2, num+1).ids)
+			breaks(n > 0, "hasMore of page %d is not set, and page %d has %d hotels", num, num+1, n)
+			skip(num == 1, "there is one page")
+		}
+	}
 }
 
 // first finds out whether page 1 is the default.

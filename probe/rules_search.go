@@ -3,6 +3,8 @@
 package probe
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -49,11 +51,24 @@ func existing(rates []types.RoomRatePkg) []types.RoomRatePkg {
 }
 
 // dated expects that offers have the dates of the request.
-func (r *run) dated(rates []types.RoomRatePkg) {
+func (r *run) dated(a *answer, path string) {
 	want := r.stay(nil)
-	for _, rate := range existing(rates) {
-		breaks(rate.CheckIn != want["checkIn"] || rate.CheckOut != want["checkOut"], "an offer is for %s to %s", rate.CheckIn, rate.CheckOut)
-	}
+	n := a.shape(fmt.Sprintf("%s.checkIn %s", path, want["checkIn"]), fmt.Sprintf("%s.checkOut %s", path, want["checkOut"]))
+	skip(n == 0, "there are no offers")
+}
+
+// times expects that the total of each offer is so many times its rate.
+func times(a *answer, path string, rooms int) {
+	n := a.each(path, func(p place) {
+		o := as[types.RoomRatePkg](p)
+		want, err := o.Rate.NetRate, error(nil)
+		for range rooms - 1 {
+			want, err = want.Add(o.Rate.NetRate)
+		}
+		p.breaks(err != nil || !want.Equal(o.TotalRate.NetRate), "expected a totalRate of %s for %d rooms of %s, got %s", want, rooms,
+			o.Rate.NetRate, o.TotalRate.NetRate)
+	})
+	skip(n == 0, "there are no offers")
 }
 
 // listed searches the city.
@@ -83,13 +98,17 @@ func foreign(n int) []string {
 	return ids
 }
 
-// sorted expects that minPrice or rating of the hotels is in order.
-func sorted(by string, less func(a, b types.Hotel) bool) func(*run) {
+// sorted expects that a member of the hotels is in order.
+func sorted(by, member string, less func(a, b types.Hotel) bool) func(*run) {
 	return func(r *run) {
-		list := r.listed(obj{"sortBy": by}).List
-		for i := 1; i < len(list); i++ {
-			breaks(less(list[i], list[i-1]), "hotel %d of %d comes before hotel %d by %s", i+1, len(list), i, by)
-		}
+		var list []types.Hotel
+		was := ""
+		r.list(obj{"sortBy": by}).each("list[]", func(p place) {
+			h, is := *as[types.Hotel](p), encoded(p.v.(obj)[member])
+			n := len(list) - 1
+			p.breaks(n >= 0 && less(h, list[max(n, 0)]), "%s: its %s is %s, and that of the hotel before it %s", by, member, is, was)
+			list, was = append(list, h), is
+		})
 		skip(!slices.ContainsFunc(list, func(h types.Hotel) bool { return less(h, list[0]) || less(list[0], h) }),
 			"the search found no two hotels that differ")
 	}
@@ -115,36 +134,33 @@ var listRules = []Rule{
 	{"list/form", "HotelList", "list and basic have the documented form", "", func(r *run) {
 		r.whole = true
 		r.search().shape(slices.Concat([]string{"list array", "basic.sessionId text", "basic.notices[]? string", "basic.statusRemark? string",
-			"total? integer", "hasMore? boolean", "list[].id text", "list[].platformHotelId? text", "list[].destinationId? string",
+			"total? integer", "hasMore? boolean", "list[].id? text", "list[].platformHotelId? text", "list[].destinationId? string",
 			"list[].minPrice?.amount number", "list[].minPrice?.currency text", "list[].isAvailable? boolean", "list[].rating? number",
 			"list[].rooms[]?.roomTypeId text", "list[].rooms[]?.roomTypeName object"}, rateForm("list[].rooms[]?.rates[]?."))...)
 	}},
 	{"list/rating", "Hotel (search and static detail)", "a rating is between 0 and 5", "", func(r *run) {
-		seen := false
-		for _, h := range r.search().List {
-			breaks(h.Rating != nil && (*h.Rating < 0 || *h.Rating > 5), "a rating is out of range")
-			seen = seen || h.Rating != nil
-		}
-		skip(!seen, "no hotel has a rating")
+		skip(r.search().shape("list[].rating? 0..5") == 0, "no hotel has a rating")
 	}},
 	{"list/room-hotel", "Room", "a room repeats its hotel's id", "", func(r *run) {
 		rooms := 0
-		for _, h := range r.search().List {
-			for _, room := range h.Rooms {
-				breaks(room.HotelID != h.ID && room.HotelID != h.PlatformHotelID, "a room of hotel %s has the hotelId %q", h.ID, room.HotelID)
+		r.search().each("list[]", func(p place) {
+			h := as[types.Hotel](p)
+			for i, room := range h.Rooms {
+				if h.ID == "" {
+					return // it may be the one that rooms repeat
+				}
+				p.breaks(room.HotelID != h.ID && room.HotelID != h.PlatformHotelID, "rooms[%d].hotelId: expected %q or %q, got %q",
+					i, h.ID, h.PlatformHotelID, room.HotelID)
 				rooms++
 			}
-		}
+		})
 		skip(rooms == 0, "no hotel has rooms")
 	}},
 	{"list/dates", "RoomRatePkg (a priced offer)", "offers have the dates of the search", "", func(r *run) {
-		r.dated(ratesOf(r.search().List))
+		r.dated(r.search().answer, "list[].rooms[]?.rates[]?")
 	}},
 	{"list/one-room", "RoomRatePkg (a priced offer)", "the total of one room is its rate", "", func(r *run) {
-		for _, rate := range existing(ratesOf(r.search().List)) {
-			breaks(!rate.Rate.NetRate.Equal(rate.TotalRate.NetRate), "rate is %s, and totalRate of the one room %s", rate.Rate.NetRate,
-				rate.TotalRate.NetRate)
-		}
+		times(r.search().answer, "list[].rooms[]?.rates[]?", 1)
 	}},
 	{"list/selector", "HotelList", "a search without destination and hotels is refused", "", func(r *run) {
 		a := r.get(opHotelList, r.stay(nil))
@@ -199,16 +215,23 @@ var listRules = []Rule{
 			"basic.emptyReason?.code NO_SUPPLIER_ENABLED|NO_SUPPLIER_PERMITTED|ALL_SUPPLIERS_EXCLUDED|NO_SUPPLIER_ANSWERED")
 	}},
 	{"list/by-id", "Hotel (search and static detail)", "id and platformHotelId are accepted back", "", func(r *run) {
-		h := r.search().List[0]
-		for _, id := range []string{h.ID, hotelID(h)} {
+		h, empty := r.search().List[0], ""
+		known := slices.DeleteFunc([]string{h.ID, h.PlatformHotelID}, func(id string) bool { return id == "" })
+		for i, id := range known {
 			list := read[hotelstays.HotelListResponse](r.byID(id)).List
-			breaks(len(list) != 1 || hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID,
-				"a search for the id %s does not find that hotel alone", id)
+			breaks(len(list) > 1 || len(list) == 1 && hotelID(list[0]) != hotelID(h) && list[0].ID != h.ID,
+				"a search for the id %s finds %v", id, ids(list, hotelID))
+			skip(len(list) == 0 && len(known) == 1, "the hotel is sold out by now")
+			breaks(i == 1 && (len(list) == 0) != (empty != ""), "a search for the id %s finds the hotel, and for %s none", h.ID, h.PlatformHotelID)
+			if len(list) == 0 {
+				empty = id
+			}
 		}
+		skip(empty != "", "the hotel is sold out by now")
 	}},
 	{"list/by-name", "HotelList", "destinationName resolves to cities of that name", "", func(r *run) {
 		name := r.city().Name.String()
-		skip(name == "", "the city has no name")
+		skip(name == "" || r.city().Type != types.DestinationCity, "there is no city with a name")
 		list := r.listed(obj{"destinationId": nil, "destinationName": name, "maxRatesPerHotel": 1}).List
 		breaks(len(list) == 0, "the name of a city with hotels finds none")
 	}},
@@ -216,14 +239,14 @@ var listRules = []Rule{
 		list := r.listed(obj{"pageSize": 10, "maxRatesPerHotel": 1}).List
 		for _, h := range list {
 			n := len(ratesIn(h.Rooms))
-			breaks(n > 1, "a hotel has %d rates", n)
+			breaks(n > 1, "hotel %s: expected one rate, got %d", hotelID(h), n)
 		}
 		existing(ratesOf(list))
 	}},
-	{"list/price-asc", "HotelList", "the cheapest hotel comes first", "", sorted("price-asc", cheaper)},
+	{"list/price-asc", "HotelList", "the cheapest hotel comes first", "", sorted("price-asc", "minPrice", cheaper)},
 	{"list/price-desc", "HotelList", "the cheapest hotel comes last", "",
-		sorted("price-desc", func(a, b types.Hotel) bool { return cheaper(b, a) })},
-	{"list/rating-desc", "HotelList", "the best rating comes first", "", sorted("rating-desc", better)},
+		sorted("price-desc", "minPrice", func(a, b types.Hotel) bool { return cheaper(b, a) })},
+	{"list/rating-desc", "HotelList", "the best rating comes first", "", sorted("rating-desc", "rating", better)},
 	{"list/reasons", "HotelList", "notices never come with emptyReason", "", func(r *run) {
 		for _, a := range []*answer{r.search().answer, r.byID(foreign(1)...)} {
 			basic := read[hotelstays.HotelListResponse](a).Basic
@@ -251,11 +274,11 @@ func (a *answer) unavailable() {
 	breaks(a.succeeded() && read[hotelstays.CheckAvailResponse](a).Available(), "the offer is available")
 }
 
-// twoRooms are offers for two equal rooms.
-func (r *run) twoRooms() []types.RoomRatePkg {
+// twoRooms asks for offers for two equal rooms.
+func (r *run) twoRooms() *answer {
 	offered := r.offer()
-	return existing(ratesIn(read[hotelstays.HotelRatesResponse](r.do(call{op: opHotelRates, session: offered.session,
-		body: r.stay(obj{"hotelId": offered.hotel, "roomOccupancies": []obj{{"adultCount": 2}, {"adultCount": 2}}})})).Rooms))
+	return r.do(call{op: opHotelRates, session: offered.session,
+		body: r.stay(obj{"hotelId": offered.hotel, "roomOccupancies": []obj{{"adultCount": 2}, {"adultCount": 2}}})})
 }
 
 var ratesRules = []Rule{
@@ -270,13 +293,9 @@ var ratesRules = []Rule{
 		unknown.allowed()
 		r.find("an unknown session gets %s", unknown)
 	}},
-	{"rates/dates", "HotelRates", "offers have the dates of the request", "", func(r *run) { r.dated(ratesIn(r.offer().Rooms)) }},
+	{"rates/dates", "HotelRates", "offers have the dates of the request", "", func(r *run) { r.dated(r.offer().answer, "rooms[].rates[]?") }},
 	{"rates/two-rooms", "RoomRatePkg (a priced offer)", "the total of two equal rooms is twice the rate", "", func(r *run) {
-		for _, rate := range r.twoRooms() {
-			twice, err := rate.Rate.NetRate.Add(rate.Rate.NetRate)
-			breaks(err != nil || !twice.Equal(rate.TotalRate.NetRate), "rate is %s, and totalRate of two rooms %s", rate.Rate.NetRate,
-				rate.TotalRate.NetRate)
-		}
+		times(r.twoRooms(), "rooms[].rates[]?", 2)
 	}},
 }
 
@@ -296,20 +315,6 @@ var checkRules = []Rule{
 			"exchangeRateSnapshot?.usd? object")...)
 		r.find("%d is AVAILABLE", resp.Status)
 	}},
-	{"check/same", "CheckAvail", "a price that moved has a statusRemark; where", "", func(r *run) {
-		offered, a, resp := r.checked()
-		remark := true
-		switch {
-		case a.member("statusRemark") != "absent":
-			r.find("statusRemark is in data")
-		case strings.Contains(a.member("basic"), "statusRemark"):
-			r.find("statusRemark is in data.basic")
-		default:
-			remark = false
-		}
-		was, is := offered.TotalRate.NetRate, resp.RoomRatePkg.TotalRate.NetRate
-		breaks(!was.Equal(is) && !remark, "the price moved from %s to %s without a statusRemark", was, is)
-	}},
 	{"check/session", "CheckAvail", "a session is needed, and has to be known", "", func(r *run) {
 		r.inSession(opCheckAvail, "").unavailable()
 		unknown := r.inSession(opCheckAvail, noSession)
@@ -317,9 +322,11 @@ var checkRules = []Rule{
 		r.find("an unknown session gets %s", unknown)
 	}},
 	{"check/other-session", "Book", "an offer is resolvable in its own session alone", "", func(r *run) {
-		other := r.searchInto(&r.world.other).Basic.SessionID
-		skip(r.offer().session == other, "two searches share a session")
-		r.inSession(opCheckAvail, other).unavailable()
+		known := r.offer()
+		r.anew()
+		other := r.search().Basic.SessionID
+		skip(known.session == other, "two searches share a session")
+		r.check(other, known.RatePkgID).unavailable()
 	}},
 	{"check/required", "CheckAvail", "ratePkgId is required", "", refuses(0, 0, func(r *run) *answer {
 		return r.do(call{op: opCheckAvail, session: r.offer().session, body: obj{}})
@@ -328,6 +335,23 @@ var checkRules = []Rule{
 		a := r.check(r.offer().session, "probe-no-offer")
 		a.unavailable()
 		r.find("%s, status %s", a, a.member("status"))
+	}},
+	{"check/same", "CheckAvail", "a price that moved has a statusRemark; where", "", func(r *run) {
+		r.anew() // a remark may come with the first answer alone
+		offered, a, resp := r.checked()
+		where := ""
+		for name, value := range *read[map[string]json.RawMessage](a) {
+			if name == "statusRemark" {
+				where = "data"
+			} else if where == "" && bytes.Contains(value, []byte(`"statusRemark"`)) {
+				where = "data." + name
+			}
+		}
+		if where != "" {
+			r.find("statusRemark is in %s", where)
+		}
+		was, is := offered.TotalRate.NetRate, resp.RoomRatePkg.TotalRate.NetRate
+		breaks(!was.Equal(is) && where == "", "the price of %s moved from %s to %s without a statusRemark", offered.RatePkgID, was, is)
 	}},
 }
 
@@ -371,10 +395,10 @@ var ages = []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 
 	time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 
 var patientRules = []Rule{
-	{"session/life", "Common request headers", "how long a used session lives, and what an expired one gets", "Patience", func(r *run) {
+	{"session/life", "Common request headers", "how long a used session lives, and what an expired one gets", "-patience", func(r *run) {
 		skip(r.cfg.Patience < ages[0], "the first look is after %s", ages[0])
-		var own world // of a session that no other rule has used
-		found := r.searchInto(&own.search)
+		r.anew()
+		found := r.search()
 		rate := existing(ratesOf(found.List))[0]
 		began, alive := time.Now(), time.Duration(0)
 		for _, age := range ages {

@@ -47,7 +47,6 @@ type world struct {
 	country memo[*country]
 	city    memo[*city]
 	search  memo[*search]
-	other   memo[*search]
 	rates   memo[*offer]
 	order   memo[*booked]
 	spare   memo[*booked]
@@ -91,7 +90,7 @@ func (r *run) places(body obj) []types.Destination {
 
 // country returns a country that has places.
 func (r *run) country() *country {
-	return r.world.country.get(r, "a country with places (Config.CountryCode)", func() *country {
+	return r.world.country.get(r, "a country with places (-country)", func() *country {
 		codes := []string{"AE", "GB", "FR", "ES", "US", "DE", "IT", "TH", "CN", "JP"}
 		if r.cfg.CountryCode != "" {
 			codes = []string{r.cfg.CountryCode}
@@ -101,7 +100,8 @@ func (r *run) country() *country {
 				return &country{code, places}
 			}
 		}
-		panic(stop{fmt.Errorf("none of %v has any", codes)})
+		skip(true, "none of %v has any", codes)
+		return nil
 	})
 }
 
@@ -110,7 +110,7 @@ func (r *run) city() *city {
 	if r.cfg.DestinationID != "" {
 		return &city{Destination: types.Destination{ID: r.cfg.DestinationID, Type: types.DestinationCity}}
 	}
-	return r.world.city.get(r, "a city with hotels (Config.DestinationID)", func() *city {
+	return r.world.city.get(r, "a city with hotels (-destination)", func() *city {
 		var next []*city
 		below := func(places []types.Destination, asked obj) {
 			first := make([]*city, len(places))
@@ -128,13 +128,16 @@ func (r *run) city() *city {
 			place := next[0]
 			next = next[1:]
 			asked := obj{"parentDestinationId": place.ID}
-			if place.Type != types.DestinationCity {
-				below(r.places(asked), asked)
-			} else if len(hotels(r.get(opHotelsMetadata, obj{"destinationId": place.ID})).HotelsMetadata) > 0 {
+			if (place.Type == types.DestinationCity || place.Type == types.DestinationUnknown) &&
+				len(hotels(r.get(opHotelsMetadata, obj{"destinationId": place.ID})).HotelsMetadata) > 0 {
 				return place
 			}
+			if place.Type != types.DestinationCity {
+				below(r.places(asked), asked)
+			}
 		}
-		panic(stop{errors.New("none was found")})
+		skip(true, "none was found")
+		return nil
 	})
 }
 
@@ -157,15 +160,20 @@ func (r *run) stayIn(more obj) obj {
 	return r.stay(body)
 }
 
-// search returns the first search of the run.
-func (r *run) search() *search { return r.searchInto(&r.world.search) }
+// anew gives this rule a search and an offer that no other rule has used.
+func (r *run) anew() {
+	s := *r.session
+	s.world.search, s.world.rates = memo[*search]{}, memo[*offer]{}
+	r.session = &s
+}
 
-func (r *run) searchInto(m *memo[*search]) *search {
-	return m.get(r, "a search with offers", func() *search {
+// search returns the first search of the run.
+func (r *run) search() *search {
+	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
 		resp := read[hotelstays.HotelListResponse](a)
 		breaks(resp.Basic.SessionID == "", "basic has no sessionId")
-		breaks(len(resp.List) == 0, "the list is empty: %s", resp.Basic.StatusRemark)
+		skip(len(resp.List) == 0, "the list is empty: %s", resp.Basic.StatusRemark)
 		return &search{a, *resp}
 	})
 }
@@ -185,7 +193,8 @@ func (r *run) offer() *offer {
 				return &offer{a, *resp, found.Basic.SessionID, id, rate}
 			}
 		}
-		panic(stop{errors.New("no hotel of the search has one")})
+		skip(true, "no hotel of the search has one")
+		return nil
 	})
 }
 

@@ -39,7 +39,7 @@ func (b *booking) flags(flags *flag.FlagSet) {
 	flags.StringVar(&b.Journal, "journal", "hotelstays-probe.journal", "`file` that names each booking before it is sent")
 	flags.BoolVar(&b.cleanup, "cleanup", false, "cancel what the journal has left, and try no rule")
 	flags.StringVar(&b.callback, "callback", "", "public https `URL` of -listen, to receive the events of bookings")
-	flags.StringVar(&b.listen, "listen", "localhost:8080", "`address` at which to receive what is sent to -callback")
+	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` at which to receive what is sent to -callback")
 }
 
 // allow lets c book, and receives events until stop is called.
@@ -62,7 +62,7 @@ func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), 
 	}
 	listener, err := net.Listen("tcp", b.listen)
 	if err != nil {
-		return stop, err
+		return stop, fmt.Errorf("-listen %s: %w; if another run, or hotelstays-sandbox, has it, choose another", b.listen, err)
 	}
 	server := &http.Server{Handler: b.Callback, ReadTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // until it is closed

@@ -7,13 +7,13 @@
 // Credentials come from the environment alone: those above, and optionally HOTELSTAYS_CLIENT_ID and
 // HOTELSTAYS_CLIENT_SECRET for the rules of OAuth, and HOTELSTAYS_WEBHOOK_SECRET for those of webhooks.
 // -help lists the flags; -list the rules. It only reads, unless -book lets it book and cancel. An
-// interrupted run cancels first, which may take minutes; a second signal ends it at once, and leaves the
-// rest to -cleanup.
+// interrupted run cancels first, says how long that may take, and writes its reports; a second signal ends it
+// at once, and leaves the rest to -cleanup.
 //
 // It exits with status 0 if no rule is broken, 1 if one is, 2 for wrong usage, and 3 if the service
 // cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be cancelled.
-// That some rules were not tried is no failure. With -diff it is 0 if nothing changed, and 1 if something
-// did.
+// With -fail-on it is 1 also if a rule is weak, or was not tried. With -diff it is 0 if nothing changed,
+// and 1 if something did.
 package main
 
 import (
@@ -26,6 +26,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,7 +55,9 @@ func main() {
 type settings struct {
 	config  probe.Config
 	list    bool
+	version bool
 	diff    bool
+	failOn  probe.State
 	outputs []output
 	booking booking
 	timeout time.Duration
@@ -64,6 +68,16 @@ func (set *settings) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("hotelstays-probe", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.BoolVar(&set.list, "list", false, "print the rules, and send nothing")
+	flags.BoolVar(&set.version, "version", false, "print the version, and send nothing")
+	set.failOn = probe.Broken
+	const failOn = "the least bad `verdict` that is exit status 1: broken, weak, or untried, of what the flags allow (default broken)"
+	flags.Func("fail-on", failOn, func(text string) error {
+		states := map[string]probe.State{"broken": probe.Broken, "weak": probe.Weak, "untried": probe.NotTried}
+		if set.failOn = states[text]; set.failOn == "" {
+			return errors.New("expected broken, weak or untried")
+		}
+		return nil
+	})
 	flags.Func("run", "`name` of a rule, of its group or of its section; may be repeated", func(name string) error {
 		c.Only = append(c.Only, name)
 		return nil
@@ -86,8 +100,8 @@ func (set *settings) flags() *flag.FlagSet {
 	set.booking.flags(flags)
 	flags.Float64Var(&c.Share, "share", 0.1, "`part` of each rate limit to use, at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
-	flags.DurationVar(&c.Patience, "patience", 0, "how `long` a rule may wait for the end of a session or of a voucher's link")
-	flags.DurationVar(&set.timeout, "timeout", 0, "how `long` the whole run may take (default without an end)")
+	flags.DurationVar(&c.Patience, "patience", 0, "`duration` that a rule may wait for the end of a session or of a voucher's link")
+	flags.DurationVar(&set.timeout, "timeout", 0, "`duration` that the whole run may take, but for cancellations (default without an end)")
 	for name, option := range map[string]func(string) hotelstays.SharedOption{
 		"market": hotelstays.WithMarket, "user-ref": hotelstays.WithUserRef,
 	} {
@@ -108,12 +122,18 @@ func (set *settings) flags() *flag.FlagSet {
 }
 
 // credentials come from the environment alone.
-func credentials(c *probe.Config, env func(string) string) {
+func credentials(c *probe.Config, env func(string) string) error {
+	for _, name := range []string{"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"} {
+		if env(name) == "" {
+			return fmt.Errorf("%s is not set", name)
+		}
+	}
 	c.BaseURL = env("HOTELSTAYS_BASE_URL")
 	c.Credential = hotelstays.TicketCredential{AppKey: env("HOTELSTAYS_APP_KEY"), AppSecret: types.NewSecret(env("HOTELSTAYS_APP_SECRET"))}
 	if id := env("HOTELSTAYS_CLIENT_ID"); id != "" {
 		c.OAuth = &hotelstays.OAuthCredential{ClientID: id, ClientSecret: types.NewSecret(env("HOTELSTAYS_CLIENT_SECRET"))}
 	}
+	return nil
 }
 
 // run probes and returns the exit status.
@@ -139,17 +159,21 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	case set.list:
 		out.list(probe.Rules())
 		return exitHeld
+	case set.version:
+		info, _ := debug.ReadBuildInfo() // every program of a module has it
+		fmt.Fprintln(out.w, "hotelstays-probe", info.Main.Version, info.GoVersion)
+		return exitHeld
 	case changed:
 		return exitBroken
 	case set.diff:
 		return exitHeld
 	}
 	c := &set.config
-	credentials(c, env)
-	stop, err := set.booking.allow(c, env)
+	err = credentials(c, env)
+	stop, wrong := set.booking.allow(c, env)
 	defer stop()
 	defer discard(set.outputs)
-	if err = cmp.Or(err, open(set.outputs, out)); err != nil {
+	if err = cmp.Or(err, wrong, open(set.outputs, out)); err != nil {
 		complain(stderr, err)
 		return exitUsage
 	}
@@ -158,11 +182,16 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		ctx, cancel = context.WithTimeout(ctx, set.timeout)
 		defer cancel()
 	}
+	c.Waiting = func(what string, until time.Time) {
+		if out.waiting(what, until); ctx.Err() != nil {
+			out.line(2, "The run ended early. A second ^C ends the program at once, and leaves this to -cleanup.")
+		}
+	}
 	if set.booking.cleanup {
 		return status(cleanUp(ctx, *c, out.w), stderr)
 	}
 	if set.booking.book {
-		fmt.Fprintln(out.w, "At the end all is cancelled. After a refused Book that takes ten minutes more.")
+		out.line(0, "At the end all is cancelled. After a refused Book that takes ten minutes more.")
 	}
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
@@ -172,16 +201,22 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 			err = cmp.Or(err, o.finish(report))
 		}
 	}
+	if report != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the run ended early, and its report has what is known: %w", err)
+	}
 	if err != nil {
 		return status(err, stderr)
 	}
-	return verdict(report)
+	return set.verdict(report)
 }
 
 // verdict is the exit status of a run.
-func verdict(report *probe.Report) int {
+func (set *settings) verdict(report *probe.Report) int {
+	untried := slices.ContainsFunc(report.Results, func(r probe.Result) bool {
+		return r.State == probe.NotTried && r.Reason != "needs "+r.Needs
+	})
 	switch {
-	case report.Count(probe.Broken) > 0:
+	case report.Count(probe.Broken) > 0, set.failOn != probe.Broken && report.Count(probe.Weak) > 0, set.failOn == probe.NotTried && untried:
 		return exitBroken
 	case report.Count(probe.NotTried) == len(report.Results):
 		return exitFailed

@@ -89,7 +89,7 @@ func TestOutputFitsATerminal(t *testing.T) {
 		}
 		assert.Contains(t, out, "  held      ticket/jwt\n")
 		assert.Contains(t, out, "  found     check/form\n            1 is AVAILABLE\n")
-		assert.Contains(t, out, "  not tried limits/above\n            needs Config.Burst\n")
+		assert.Contains(t, out, "  not tried limits/above\n            needs -burst\n")
 		assert.Contains(t, out, "  broken    orders/empty\n            a reference without an order is a success;")
 		assert.Contains(t, out, "\ncurl -sS ")
 		assert.Contains(t, out, " 1 broken, ")
@@ -160,14 +160,25 @@ func TestReportForCI(t *testing.T) {
 func TestReportIsAPage(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
+	report.Results[1].State = probe.Weak
 	report.Results[0].Reason, report.Results[0].Evidence = script, []probe.Exchange{{Status: 200, Body: `{"a":"` + script + `"}`}}
 	var out bytes.Buffer
 	require.NoError(t, writeHTML(&out, report))
 	page := out.String()
+	last := 0
 	for _, result := range report.Results {
 		assert.Equal(t, 1, strings.Count(page, "<code>"+result.Name+"</code>"), result.Name)
+		assert.Equal(t, 1, strings.Count(page, `href="#`+strings.ReplaceAll(result.Name, "/", "%2f")+`"`), result.Name)
 		assert.Contains(t, page, html.EscapeString(result.Found))
 	}
+	for _, state := range []string{"broken", "weak", "found", "held", "not-tried"} {
+		at := strings.Index(page, `<h2 id="`+state+`"`)
+		assert.True(t, strings.Contains(page, `href="#`+state+`"`) && at > last, state)
+		last = at
+	}
+	assert.Equal(t, 1, strings.Count(page, "needs -burst"), "untried rules are folded by their reason")
+	assert.LessOrEqual(t, out.Len(), maxPage)
+	assert.Greater(t, out.Len(), maxPage/4, "it is not shorter than it has to be")
 	assert.NotContains(t, page, "<script")
 	assert.NotContains(t, page, "http-equiv")
 	assert.Contains(t, page, "{\n  &#34;a&#34;: &#34;&lt;script&gt;")
@@ -278,6 +289,8 @@ func TestExitStatuses(t *testing.T) {
 	for args, want := range map[string]int{
 		"-run orders/empty":                   exitHeld,
 		"-help":                               exitHeld,
+		"-version":                            exitHeld,
+		"-fail-on nothing":                    exitUsage,
 		"-run orders/empty -facts " + facts:   exitBroken,
 		"-run none":                           exitUsage,
 		"-share 2":                            exitUsage,
@@ -301,6 +314,13 @@ func TestExitStatuses(t *testing.T) {
 		assert.True(t, args == "-help" || strings.Count(complaint, "\n") <= 1, "%s: %s", args, complaint)
 		assert.Equal(t, want == exitBroken, strings.Contains(out, "\ncurl -sS "), args)
 	}
+	for failOn, want := range map[probe.State][]int{probe.Broken: {1, 0, 0, 0}, probe.Weak: {1, 1, 0, 0}, probe.NotTried: {1, 1, 1, 0}} {
+		for i, result := range []probe.Result{{State: probe.Broken}, {State: probe.Weak}, {State: probe.NotTried, Reason: "it is gone"},
+			{State: probe.NotTried, Reason: "needs -burst", Rule: probe.Rule{Needs: "-burst"}}} {
+			report := &probe.Report{Results: []probe.Result{result, {State: probe.Held}}}
+			assert.Equal(t, want[i], (&settings{failOn: failOn}).verdict(report), "%s: %s", failOn, result.State)
+		}
+	}
 	for base, want := range map[string]int{"": exitUsage, "https://hotels.example": exitUsage, "http://127.0.0.1:1": exitFailed} {
 		env := map[string]string{"HOTELSTAYS_BASE_URL": base, "HOTELSTAYS_APP_KEY": "key", "HOTELSTAYS_APP_SECRET": "secret"}
 		var out, stderr bytes.Buffer
@@ -310,6 +330,21 @@ func TestExitStatuses(t *testing.T) {
 		assert.Empty(t, out.String())
 		cancel()
 	}
+}
+
+// A run that ends early writes what it knows, and says so once, not for each rule.
+func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report.json")
+	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/jwt", "-run", "webhook",
+		"-patience", "5m", "-timeout", "1s", "-json", report)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, out, "waiting for session/life, until ")
+	assert.NotContains(t, out, "deadline exceeded")
+	assert.NotContains(t, out, "webhook/")
+	assert.Contains(t, complaint, "the run ended early, and its report has what is known")
+	read, err := readReport(report)
+	require.NoError(t, err)
+	assert.Positive(t, read.Count(probe.Held))
 }
 
 func TestBooks(t *testing.T) {
@@ -323,7 +358,8 @@ func TestBooks(t *testing.T) {
 		"-callback", "http://"+address+"/events", "-listen", address, "-run", "webhook/delivered", "-run", "cancel/fee")
 	assert.Equal(t, exitHeld, status, complaint)
 	assert.Contains(t, out, "order_created order_paid order_modified order_cancelled")
-	assert.Contains(t, out, "1 held, 1 found out, 0 broken, 0 not tried")
+	assert.Contains(t, out, "waiting for the cancellation of 1 bookings")
+	assert.Contains(t, out, "0 held, 2 found out, 0 weak, 0 broken, 0 not tried")
 	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
@@ -338,13 +374,13 @@ func TestFlagsOfBookings(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	require.NoError(t, os.WriteFile(journal, []byte("a diary\n"), 0o600))
 	for args, says := range map[string]string{
-		"-book":                          "needs a limit of money",
+		"-book":                          "-book needs -max-total",
 		"-book -max-total 500":           "such as 500EUR",
 		"-book -max-total -5EUR":         "such as 500EUR",
 		"-max-total 500EUR":              "need -book",
 		"-callback https://you.example/": "need -book",
 		"-book -cleanup":                 "choose one",
-		"-book -max-total 5EUR -listen nowhere -callback https://you.example/": "nowhere",
+		"-book -max-total 5EUR -listen nowhere -callback https://you.example/": "choose another",
 		"-cleanup -journal " + journal:                                         "no journal of the probe",
 	} {
 		status, _, complaint := probed(t, hotelstaystest.Config{}, false, strings.Fields(args)...)

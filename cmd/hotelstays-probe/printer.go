@@ -82,12 +82,14 @@ func (p *printer) list(rules []probe.Rule) {
 	}
 }
 
+var colours = map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Weak: "35", probe.Broken: "31", probe.NotTried: "33"}
+
 // result is called after each rule.
 func (p *printer) result(r probe.Result) {
 	p.section(r.Section)
 	state := plain(fmt.Sprintf("%-9s", r.State))
-	if code := map[probe.State]string{probe.Held: "32", probe.Found: "36", probe.Broken: "31", probe.NotTried: "33"}[r.State]; p.colour {
-		state = "\x1b[" + code + "m" + state + "\x1b[0m"
+	if p.colour {
+		state = "\x1b[" + colours[r.State] + "m" + state + "\x1b[0m"
 	}
 	fmt.Fprintf(p.w, "  %s %s\n", state, plain(r.Name))
 	if r.State == probe.Broken {
@@ -103,12 +105,17 @@ func (p *printer) result(r probe.Result) {
 	}
 }
 
+// waiting is called before long waits, those of the cancellations after an interruption too.
+func (p *printer) waiting(what string, until time.Time) {
+	p.line(2, fmt.Sprintf("waiting for %s, until %s at most", what, until.Format(time.TimeOnly)))
+}
+
 func (p *printer) end(r *probe.Report) {
 	fmt.Fprintln(p.w)
 	for _, note := range r.Notes {
 		p.line(0, "Note: "+note)
 	}
-	p.line(0, fmt.Sprintf("%d held, %d found out, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
-		r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
+	p.line(0, fmt.Sprintf("%d held, %d found out, %d weak, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
+		r.Count(probe.Weak), r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
 	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", plainLines(r.FactsGo()))
 }

@@ -131,6 +131,8 @@ func writeJUnit(w io.Writer, r *probe.Report) error {
 		switch result.State {
 		case probe.Broken:
 			test.Failure = &junitText{result.Reason, result.Section + ": " + result.Promise + "\n" + result.Curl}
+		case probe.Weak:
+			test.Found = strings.TrimSpace(result.Found + "\nweak: " + result.Reason)
 		case probe.NotTried:
 			test.Skipped = &junitText{Message: result.Reason}
 		}
@@ -144,29 +146,66 @@ func writeJUnit(w io.Writer, r *probe.Report) error {
 //go:embed page.html
 var page string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty}).Parse(page))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty, "short": short, "slug": slug}).Parse(page))
 
-// section is what a section of the document has to do with.
-type section struct {
-	Name    string
+// chapter is the results of one state, or those that were not tried for one reason.
+type chapter struct {
+	State   probe.State
+	Reason  string
 	Results []probe.Result
 }
 
-func writeHTML(w io.Writer, r *probe.Report) error {
-	var sections []section
-	for _, result := range r.Results {
-		i := slices.IndexFunc(sections, func(s section) bool { return s.Name == result.Section })
-		if i < 0 {
-			i, sections = len(sections), append(sections, section{Name: result.Section})
+// chapters are the states, the worst first. The untried rules come last, by their reasons.
+func chapters(r *probe.Report) (all []chapter) {
+	states := []probe.State{probe.Broken, probe.Weak, probe.Found, probe.Held, probe.NotTried}
+	results := slices.Clone(r.Results)
+	slices.SortStableFunc(results, func(a, b probe.Result) int {
+		return cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State))
+	})
+	for _, result := range results {
+		of := chapter{State: result.State}
+		if of.State == probe.NotTried {
+			of.Reason = result.Reason
 		}
-		sections[i].Results = append(sections[i].Results, result)
+		i := slices.IndexFunc(all, func(c chapter) bool { return c.State == of.State && c.Reason == of.Reason })
+		if i < 0 {
+			i, all = len(all), append(all, of)
+		}
+		all[i].Results = append(all[i].Results, result)
 	}
-	return pageTemplate.Execute(w, struct {
-		*probe.Report
-		States   []probe.State
-		Sections []section
-		Took     time.Duration
-	}{r, []probe.State{probe.Held, probe.Found, probe.Broken, probe.NotTried}, sections, r.Ended.Sub(r.Began).Round(time.Second)})
+	return all
+}
+
+// maxPage is how long a page may be, in bytes. Broken and weak rules keep all of their evidence.
+const maxPage = 500_000
+
+// writeHTML shortens the bodies of other rules until the page is short enough.
+func writeHTML(w io.Writer, r *probe.Report) error {
+	var b bytes.Buffer
+	for most := 4 << 10; ; most /= 4 {
+		b.Reset()
+		err := pageTemplate.Execute(&b, struct {
+			*probe.Report
+			Chapters []chapter
+			Took     time.Duration
+			Most     int
+		}{r, chapters(r), r.Ended.Sub(r.Began).Round(time.Second), most})
+		if err != nil || b.Len() <= maxPage || most == 0 {
+			_, failed := b.WriteTo(w)
+			return cmp.Or(err, failed)
+		}
+	}
+}
+
+// slug is a state as the id of an element.
+func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
+
+// short is the beginning of a body of a rule that is neither broken nor weak.
+func short(text string, state probe.State, most int) string {
+	if state == probe.Broken || state == probe.Weak || len(text) <= most {
+		return pretty(text)
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // pretty indents a JSON text. One that was cut off stays as it is.
