@@ -11,6 +11,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -162,7 +163,7 @@ func (l *processLimiter) Acquire(ctx context.Context, req RateLimitRequest) (Per
 	if w == nil {
 		return unlimited{}, nil
 	}
-	caller := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+	caller := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if l.weight != nil {
 		caller.Weight = l.weight(req.Account)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 // ErrUnavailable is wrapped by the errors of a RateLimiter that cannot reach Redis.
@@ -134,8 +134,8 @@ func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitReque
 }
 
 // caller is who asks, in the queue of this process.
-func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) ratelimit.Caller {
-	c := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
+	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if r.opts.Weight != nil {
 		c.Weight = r.opts.Weight(req.Account)
 	}

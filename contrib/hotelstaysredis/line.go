@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 const (
@@ -39,7 +39,7 @@ type line struct {
 	timer   *time.Timer // for the next turn
 	taking  bool        // a turn is under way
 	turns   int64       // how many were begun
-	waiters ratelimit.Queue[chan grant]
+	waiters pacing.Queue[chan grant]
 	place   place
 	paused  time.Time // nothing is granted until then
 	outage  outage
@@ -71,7 +71,7 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
-		slots: slots{pending: make(map[int64]*permit), transit: ratelimit.Transit{Window: window, Margin: r.opts.Margin}}}
+		slots: slots{pending: make(map[int64]*permit), transit: pacing.Transit{Window: window, Margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "alive:" + name, "turn:" + name + ":" + r.id,
 		"line:1:" + name, "line:0:" + name, "line:-1:" + name} {
 		l.keys = append(l.keys, r.opts.Prefix+":{ratelimit}:"+part)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 // reportPause is how long an arrival may wait to be reported together with others. Its slot is
@@ -21,7 +21,7 @@ type slots struct {
 	renewAt  time.Time         // when the leases of pending are renewed
 	report   report
 	reportAt time.Time // when Redis gets the report at the latest; zero: it is empty
-	transit  ratelimit.Transit
+	transit  pacing.Transit
 }
 
 // report is what Redis does not know yet. Permits have numbers.

@@ -13,6 +13,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 func TestRateLimiter(t *testing.T) {
@@ -163,7 +164,7 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 		return nil, nil
 	}
 	if l.fault == "pauses its own process" {
-		p, err := l.own[key].Acquire(ctx, ratelimit.Caller{})
+		p, err := l.own[key].Acquire(ctx, pacing.Caller{})
 		if err != nil {
 			return nil, err
 		}
@@ -184,8 +185,8 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 }
 
 // caller is whom the limiter takes for the caller.
-func (l *limiter) caller(req hotelstays.RateLimitRequest) ratelimit.Caller {
-	c := ratelimit.Caller{Account: req.Account, Priority: int(req.Priority)}
+func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
+	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	switch l.fault {
 	case "serves who came first":
 		c.Account = ""

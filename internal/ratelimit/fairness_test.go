@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
 // A thousand accounts share 100 requests a second. Each sends at random times, all together at 0.95 of the limit. One
@@ -32,7 +34,7 @@ func TestALoudAccountDelaysItself(t *testing.T) {
 			send := func(i, kind int) {
 				wg.Go(func() {
 					asked := time.Now()
-					p, err := w.Acquire(t.Context(), Caller{Account: account(i)})
+					p, err := w.Acquire(t.Context(), pacing.Caller{Account: account(i)})
 					if assert.NoError(t, err) {
 						leave(p)
 					}
@@ -90,10 +92,10 @@ func TestMemoryOfAnAccountThatWaits(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	var q Queue[chan *Permit]
+	var q pacing.Queue[chan *Permit]
 	before := heap()
 	for _, name := range names {
-		q.Push(Caller{Account: name}, make(chan *Permit, 1))
+		q.Push(pacing.Caller{Account: name}, make(chan *Permit, 1))
 	}
 	each := (heap() - before) / accounts
 	t.Logf("%d bytes an account", each)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -78,7 +79,7 @@ func (r *road) drive(t *testing.T, w *Window, seed uint64, callers int, duration
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 			for {
-				p, err := w.Acquire(end, Caller{})
+				p, err := w.Acquire(end, pacing.Caller{})
 				if err != nil {
 					return
 				}

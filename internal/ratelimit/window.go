@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -30,9 +31,9 @@ type Window struct {
 	// request that has arrived. A granted slot is in none of them.
 	unused        int
 	sent, arrived slots
-	transit       Transit
+	transit       pacing.Transit
 	pausedUntil   time.Time
-	waiters       Queue[chan *Permit]
+	waiters       pacing.Queue[chan *Permit]
 	timer         *time.Timer // runs only while somebody waits for a slot whose time is known
 	pool          []*Permit   // not in use
 }
@@ -49,7 +50,7 @@ type Permit struct {
 // NewWindow returns a rate limit of n requests per window. The margin is added to the
 // window, because the service may count a request a little after its arrival.
 func NewWindow(n int, window, margin time.Duration) *Window {
-	return &Window{window: window, margin: margin, unused: n, transit: Transit{Window: window, Margin: margin, Enough: 10 * n}}
+	return &Window{window: window, margin: margin, unused: n, transit: pacing.Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
 // ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That
@@ -58,7 +59,7 @@ var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
 // It returns at once if the deadline comes before the end of a pause.
-func (w *Window) Acquire(ctx context.Context, caller Caller) (*Permit, error) {
+func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

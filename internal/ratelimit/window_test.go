@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -45,7 +46,7 @@ func mustAcquire(t *testing.T, w *Window, n int) {
 
 func acquire(t *testing.T, w *Window) *Permit {
 	t.Helper()
-	p, err := w.Acquire(t.Context(), Caller{})
+	p, err := w.Acquire(t.Context(), pacing.Caller{})
 	require.NoError(t, err)
 	return p
 }
@@ -63,7 +64,7 @@ func unused(p *Permit) { p.Done(types.PermitResult{}) }
 func inLine(t *testing.T, w *Window) <-chan *Permit {
 	granted := make(chan *Permit, 1)
 	go func() {
-		if p, err := w.Acquire(t.Context(), Caller{}); err == nil {
+		if p, err := w.Acquire(t.Context(), pacing.Caller{}); err == nil {
 			granted <- p
 		}
 	}()
@@ -75,7 +76,7 @@ func inLine(t *testing.T, w *Window) <-chan *Permit {
 func until(t *testing.T, w *Window, deadline time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	_, err := w.Acquire(ctx, Caller{})
+	_, err := w.Acquire(ctx, pacing.Caller{})
 	return err
 }
 
@@ -134,7 +135,7 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 			acquire(t, w)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				if p, err := w.Acquire(ctx, Caller{}); err == nil {
+				if p, err := w.Acquire(ctx, pacing.Caller{}); err == nil {
 					unused(p)
 				}
 			}()
@@ -169,16 +170,16 @@ func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
 	long, short := NewWindow(3000, time.Hour, 0), NewWindow(3, time.Nanosecond, 0)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		for _, w := range []*Window{long, short} {
-			p, _ := w.Acquire(t.Context(), Caller{})
+			p, _ := w.Acquire(t.Context(), pacing.Caller{})
 			leave(p)
-			p, _ = w.Acquire(t.Context(), Caller{})
+			p, _ = w.Acquire(t.Context(), pacing.Caller{})
 			unused(p)
 			time.Sleep(time.Nanosecond) // on a coarse clock, too, the short one has room
 		}
 	}))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for range 50 { // requests without an answer
-			p, _ := short.Acquire(t.Context(), Caller{})
+			p, _ := short.Acquire(t.Context(), pacing.Caller{})
 			p.Sent()
 			p.Done(types.PermitResult{})
 			time.Sleep(2 * time.Nanosecond)

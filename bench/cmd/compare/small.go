@@ -30,6 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -101,7 +102,7 @@ func comparisons() []comparison {
 				return eachAmount(func(m types.Money) (decimal.Decimal, error) { return decimal.NewFromString(m.Amount.String()) })
 			}), 0},
 		{"a rate limit with room", loop("Acquire, Sent and Done", func() error {
-			permit, err := window.Acquire(context.Background(), ratelimit.Caller{})
+			permit, err := window.Acquire(context.Background(), pacing.Caller{})
 			if err == nil {
 				permit.Sent()
 				permit.Done(types.PermitResult{ArrivedBy: time.Now()})

@@ -8,6 +8,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
+	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -35,7 +36,7 @@ func newOurs(baseURL string) (Peer, error) {
 type roomyLimit struct{ window *ratelimit.Window }
 
 func (r roomyLimit) Acquire(ctx context.Context, _ hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	return r.window.Acquire(ctx, ratelimit.Caller{})
+	return r.window.Acquire(ctx, pacing.Caller{})
 }
 
 func (r roomyLimit) Pause(hotelstays.RateLimitKey, time.Time) {}

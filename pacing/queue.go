@@ -1,6 +1,7 @@
-// The callers that wait for a slot.
-
-package ratelimit
+// Package pacing has the parts of a hotelstays.RateLimiter that are the same in one process and in a fleet:
+// who is next (Queue), and by when a request has arrived (Transit). A limiter of your own can use them; most
+// programs need hotelstays.NewRateLimiter or contrib/hotelstaysredis alone.
+package pacing
 
 import "container/list"
 
@@ -8,16 +9,18 @@ import "container/list"
 type Caller struct {
 	Account string
 	Weight  int // how many slots the account gets in its turn; at least 1
-	// Priority chooses the lane: 1 before 0 before -1.
+	// Priority chooses the lane: 1 before 0 before -1, as hotelstays.Priority.
 	Priority int
 }
 
 // atLeast is the part of the slots that each lane with callers gets: every tenth.
 const atLeast = 10
 
-// Queue holds callers in the order in which they are served: the lanes before others, and in a lane the accounts
-// in turn (deficit round robin). Within an account, who came first is first. It remembers only accounts that wait.
-// A caller waits with a value, such as a channel.
+// Queue holds callers in the order in which they are served. Urgent lanes go first, but each lane gets at least a
+// tenth of the slots. Within a lane the accounts take turns (deficit round robin). Within an account, who came
+// first is first. A Queue remembers only accounts that wait. A caller waits with a value, such as a channel.
+//
+// The zero Queue is empty. It is not safe for concurrent use.
 type Queue[V any] struct {
 	lanes [3]lane
 }

@@ -1,6 +1,6 @@
 // How long requests are in transit, estimated from their answers.
 
-package ratelimit
+package pacing
 
 import (
 	"time"
@@ -9,13 +9,16 @@ import (
 )
 
 // Transit estimates by when a request has arrived, from what the answers of this minute and of the one before
-// prove.
+// prove. Set Window and Margin before use. It is not safe for concurrent use.
 type Transit struct {
-	Window, Margin time.Duration
-	Enough         int       // so many proofs in a minute are believed: the requests of ten windows
-	Last429        time.Time // proves estimates wrong
-	began          time.Time
-	this, last     minute
+	Window time.Duration // over which the service counts
+	Margin time.Duration // is added, because the service may count a request a little after its arrival
+	// Enough is how many proofs in a minute are believed: the requests of ten windows.
+	Enough  int
+	Last429 time.Time // when a 429 proved the estimates wrong; zero: never
+
+	began      time.Time
+	this, last minute
 }
 
 type minute struct {

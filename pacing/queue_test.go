@@ -1,4 +1,4 @@
-package ratelimit
+package pacing
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ const interactive, background = 1, -1
 
 // serveAll pushes callers, named account and number within the account, and returns who is served, in order.
 func serveAll(callers []Caller) []string {
-	var q Queue[chan *Permit]
-	names, pushed := map[chan *Permit]string{}, map[string]int{}
+	var q Queue[chan int]
+	names, pushed := map[chan int]string{}, map[string]int{}
 	for _, c := range callers {
-		granted := make(chan *Permit)
+		granted := make(chan int)
 		pushed[c.Account]++
 		names[granted] = fmt.Sprint(c.Account, pushed[c.Account])
 		q.Push(c, granted)
@@ -55,9 +55,9 @@ func TestOrderOfService(t *testing.T) {
 }
 
 func TestQueueForgetsWhoLeft(t *testing.T) {
-	var q Queue[chan *Permit]
-	first, second := q.Push(Caller{Account: "a"}, make(chan *Permit, 1)), q.Push(Caller{Account: "a"}, make(chan *Permit, 2))
-	third := q.Push(Caller{Account: "b", Priority: background}, make(chan *Permit, 3))
+	var q Queue[chan int]
+	first, second := q.Push(Caller{Account: "a"}, make(chan int, 1)), q.Push(Caller{Account: "a"}, make(chan int, 2))
+	third := q.Push(Caller{Account: "b", Priority: background}, make(chan int, 3))
 	q.Remove(first)
 	assert.Equal(t, 2, cap(q.Pop()))
 	q.Remove(third)
