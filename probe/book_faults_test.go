@@ -283,7 +283,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 			sets("orders[].netRate.amount", 399)(a)
 		}}, weak: "book/price"},
 		"an order without optional fields": {fault: fault{op: opBook, told: func(a *reply) {
-			for _, n := range strings.Fields("customerReferenceNo rooms hotel nightCount roomCount hotelConfirmNo supplier grossRate") {
+			for n := range strings.FieldsSeq("customerReferenceNo rooms hotel nightCount roomCount hotelConfirmNo supplier grossRate") {
 				sets("hotelOrder."+n, nil)(a)
 			}
 		}}},

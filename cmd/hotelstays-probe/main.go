@@ -136,7 +136,7 @@ func credentials(c *probe.Config, env func(string) string) error {
 	return nil
 }
 
-// run probes and returns the exit status.
+// run reads the command line, does what it asks for, and returns the exit status.
 func run(ctx context.Context, args []string, env func(string) string, out *printer, stderr io.Writer) int {
 	set := &settings{}
 	flags := set.flags()
@@ -168,8 +168,13 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 	case set.diff:
 		return exitHeld
 	}
+	return set.probe(ctx, env, out, stderr)
+}
+
+// probe runs what the settings ask for and returns the exit status.
+func (set *settings) probe(ctx context.Context, env func(string) string, out *printer, stderr io.Writer) int {
 	c := &set.config
-	err = credentials(c, env)
+	err := credentials(c, env)
 	stop, wrong := set.booking.allow(c, env)
 	defer stop()
 	defer discard(set.outputs)
