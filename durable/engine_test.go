@@ -164,6 +164,12 @@ func (e *engine) booking() (b durable.Booking) {
 	return b
 }
 
+// cancellation returns what is stored of the cancellation of ref-1.
+func (e *engine) cancellation() (c durable.Cancellation) {
+	require.NoError(e.t, json.Unmarshal(e.row(durable.KindCancel, "ref-1").State, &c))
+	return c
+}
+
 // runFor runs the engine for a time.
 func (e *engine) runFor(d time.Duration) {
 	ctx, cancel := context.WithTimeout(e.t.Context(), d)

@@ -125,6 +125,13 @@ func (s *Store) Put(row durable.Row) {
 	s.set(row)
 }
 
+// Delete removes a row, as by hand.
+func (s *Store) Delete(kind durable.Kind, reference string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, ID{kind, reference})
+}
+
 // Read is that of a durable.Store.
 func (s *Store) Read(_ context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
 	s.mu.Lock()
