@@ -60,8 +60,8 @@ type Booking struct {
 	// BookBy is when Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
 	// Earlier is when the last Book of an earlier round under the same reference has ended that
-	// may have made an order. No round is without an order before ten minutes after it. Set it
-	// to LastBook of the round before; it is zero if there is none.
+	// may have made an order. No round is without an order before ten minutes after it. It is
+	// zero if there is none.
 	Earlier time.Time `json:"earlier,omitzero"`
 	// Unverified counts the polls that ended as unverified.
 	Unverified int `json:"unverified,omitempty"`
@@ -76,10 +76,10 @@ type Booking struct {
 	Due time.Time `json:"-"`
 }
 
-// NewBooking returns a booking to store before Book is called. If Book has not started by startBy,
+// newBooking returns a booking to store before Book is called. If Book has not started by startBy,
 // a worker sends it. A recovery with an EndedAt is that of a Book that has ended with an
 // unknown outcome: workers continue with its next poll.
-func NewBooking(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
+func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
 	if !recovery.EndedAt.IsZero() {
 		return handedOver(recovery)
 	}
@@ -91,9 +91,9 @@ func handedOver(recovery hotelstays.BookingRecovery) Booking {
 	return Booking{Recovery: recovery, Round: 1, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
 }
 
-// After returns a new booking as the next round under the reference of an earlier one. The error is
+// after returns a new booking as the next round under the reference of an earlier one. The error is
 // ErrAlreadyBegun if that has not ended, and ErrAlreadyBooked if it has ended with an order.
-func (b Booking) After(before Booking) (Booking, error) {
+func (b Booking) after(before Booking) (Booking, error) {
 	switch {
 	case before.Ending == "":
 		return b, ErrAlreadyBegun
@@ -101,8 +101,8 @@ func (b Booking) After(before Booking) (Booking, error) {
 		return b, ErrAlreadyBooked
 	}
 	b.Round = max(before.Round, 1) + 1
-	if last := before.LastBook(); !last.IsZero() {
-		b, _ = b.EarlierEnded(last)
+	if last := before.lastBook(); !last.IsZero() {
+		b, _ = b.earlierEnded(last)
 	}
 	return b, nil
 }
@@ -149,13 +149,13 @@ func (b Booking) Phase(now time.Time) Phase {
 	return PhasePolling
 }
 
-// Start marks a booking as being sent by a Book that ends by a time. Commit the result before
+// start marks a booking as being sent by a Book that ends by a time. Commit the result before
 // Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking
 // has ended.
 //
 // opts are what Book is sent with besides the stored options. Workers poll without them: WithHeader,
 // and another WithMarket or WithUserRef than the stored one, are a *hotelstays.ValidationError.
-func (b Booking) Start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking, error) {
+func (b Booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking, error) {
 	switch {
 	case b.Ending.HasOrder():
 		return b, ErrAlreadyBooked
@@ -172,14 +172,14 @@ func (b Booking) Start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking
 	return b, nil
 }
 
-// Options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
-func (b Booking) Options() []hotelstays.CallOption {
+// options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
+func (b Booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// LastBook returns the time for Earlier of the next round under the reference of a booking that
+// lastBook returns the time for Earlier of the next round under the reference of a booking that
 // has ended without an order. Where Book was refused, or its absence proven, no order can appear.
-func (b Booking) LastBook() time.Time {
+func (b Booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
 		return b.Earlier
@@ -189,10 +189,10 @@ func (b Booking) LastBook() time.Time {
 	return b.Recovery.EndedAt
 }
 
-// EarlierEnded returns an open booking after the Book of an earlier round, whose process was
+// earlierEnded returns an open booking after the Book of an earlier round, whose process was
 // frozen for long, has ended at a time with an unknown outcome. ok is false, and nothing
-// changes, if the booking has ended: see HandOver.
-func (b Booking) EarlierEnded(at time.Time) (next Booking, ok bool) {
+// changes, if the booking has ended: see handOver.
+func (b Booking) earlierEnded(at time.Time) (next Booking, ok bool) {
 	if b.Ending != "" {
 		return b, false
 	}
@@ -203,9 +203,9 @@ func (b Booking) EarlierEnded(at time.Time) (next Booking, ok bool) {
 	return b, true
 }
 
-// Wake makes a booking due now, because a webhook says that something has happened. ok is
+// wake makes a booking due now, because a webhook says that something has happened. ok is
 // false, and nothing changes, before it has started and after it has ended.
-func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
+func (b Booking) wake(now time.Time) (next Booking, ok bool) {
 	if phase := b.Phase(now); phase == PhaseWaiting || phase == PhaseEnded {
 		return b, false
 	}
@@ -214,10 +214,10 @@ func (b Booking) Wake(now time.Time) (next Booking, ok bool) {
 	return b, true
 }
 
-// Booked returns the outcome that ends the booking, from the results of BookAndRecover at a
+// booked returns the outcome that ends the booking, from the results of BookAndRecover at a
 // time, or nil if the outcome is unknown, as with a State that is not set. Two results end nothing while an
 // earlier round's order may still appear: a refusal, and a Book that was never sent.
-func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+func (b Booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
 		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
@@ -231,13 +231,13 @@ func (b Booking) Booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 	return final
 }
 
-// Polled returns the booking after a poll that began at a time, and the outcome that ends it,
-// if that is known. Pass a copy of Recovery to StepRecovery, and its results to Polled.
+// polled returns the booking after a poll that began at a time, and the outcome that ends it,
+// if that is known. Pass a copy of Recovery to StepRecovery, and its results to polled.
 //
 // A State that is not set counts as BookingOpen. A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
 // the end of Book. Absence is proven ClockMargin later than for StepRecovery, because Book may
 // have ended by another machine's clock.
-func (b Booking) Polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {
+func (b Booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
 	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
 	switch {
@@ -269,43 +269,43 @@ func pauseAfter(unverified int) time.Duration {
 	return min(pause, maxUnverifiedPause)
 }
 
-// PollTogether reports whether a poll for many references at once may replace the poll that is
+// pollTogether reports whether a poll for many references at once may replace the poll that is
 // due. Where absence can be proven it may not, because only a poll for a single reference
 // proves it.
-func (b Booking) PollTogether(at time.Time) bool {
+func (b Booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
-// Missed returns the booking after a poll for many references that began at a time and did not
+// missed returns the booking after a poll for many references that began at a time and did not
 // find its order, or failed. It is due when the recovery's schedule polls next. The recovery
 // does not change, because such a poll proves nothing.
-func (b Booking) Missed(at time.Time) Booking {
+func (b Booking) missed(at time.Time) Booking {
 	ended := b.Recovery.EndedAt
 	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))
 	return b
 }
 
-// HandOver returns the booking after a Book with an unknown outcome, with the recovery of
+// handOver returns the booking after a Book with an unknown outcome, with the recovery of
 // that Book. Workers continue with its next poll.
 //
 // A booking that has ended without an order opens again: the calling process was frozen for
 // long, and its Book may have made an order since. ok is false, and nothing changes, if the
 // order was found, or if this Book ended before what proves the absence: the process was frozen
-// after it. Where another round is open, store EarlierEnded instead.
-func (b Booking) HandOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
+// after it. Where another round is open, store earlierEnded instead.
+func (b Booking) handOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
 	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
 	if b.Ending.HasOrder() || proven {
 		return b, false
 	}
 	next = handedOver(recovery)
 	next.Round = b.Round
-	return next.EarlierEnded(b.Earlier)
+	return next.earlierEnded(b.Earlier)
 }
 
 // sent is a Book that has ended.
 type sent struct {
-	marked  Booking   // as Start has returned it
+	marked  Booking   // as start has returned it
 	at      time.Time // of the end
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover
@@ -322,30 +322,30 @@ type settled struct {
 // settle returns what a Book that has ended means for the stored booking, which may be of a later round.
 func (s sent) settle(stored Booking) (next Booking, is settled) {
 	next = stored
-	is.outcome = stored.Booked(s.at, s.outcome, s.err)
+	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
 	switch {
 	case is.outcome == nil && (s.outcome == nil || s.outcome.Recovery == nil): // workers begin at BookBy
 	case is.outcome == nil && again && stored.Ending == "":
-		next, is.store = stored.EarlierEnded(s.outcome.Recovery.EndedAt)
+		next, is.store = stored.earlierEnded(s.outcome.Recovery.EndedAt)
 	case is.outcome == nil && again && stored.Ending == EndingFailed && !s.outcome.Recovery.EndedAt.After(s.marked.BookBy):
 		// the later round began after the proof that this Book made no order
 	case is.outcome == nil:
-		next, is.store = stored.HandOver(*s.outcome.Recovery)
+		next, is.store = stored.handOver(*s.outcome.Recovery)
 	case !again:
-		next, is.store, is.err = stored.End(is.outcome)
+		next, is.store, is.err = stored.end(is.outcome)
 		is.deliver = is.store
 	case stored.Ending.HasOrder() || !EndingOf(is.outcome).HasOrder(): // the later round says the same, or more
 	default:
 		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
-		next, is.store = stored.EarlierEnded(s.at)
+		next, is.store = stored.earlierEnded(s.at)
 	}
 	return next, is
 }
 
-// Abandon ends a booking without an outcome, because a person gives it up. It is refused while
+// abandon ends a booking without an outcome, because a person gives it up. It is refused while
 // Book may be under way. The error is ErrNotBegun after the booking has ended.
-func (b Booking) Abandon(now time.Time) (Booking, error) {
+func (b Booking) abandon(now time.Time) (Booking, error) {
 	if phase := b.Phase(now); phase == PhaseBooking || phase == PhaseEnded {
 		return b, b.refused(now)
 	}
@@ -353,10 +353,10 @@ func (b Booking) Abandon(now time.Time) (Booking, error) {
 	return b, nil
 }
 
-// Retry makes a booking due now, because a person asks for it. An abandoned booking opens
+// retry makes a booking due now, because a person asks for it. An abandoned booking opens
 // again. It is refused before the booking has started. The error is ErrNotBegun after it has an
 // outcome.
-func (b Booking) Retry(now time.Time) (Booking, error) {
+func (b Booking) retry(now time.Time) (Booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
 		if b.BookBy.IsZero() { // nothing was sent, and nothing will be: the next poll decides
@@ -364,7 +364,7 @@ func (b Booking) Retry(now time.Time) (Booking, error) {
 			b.Recovery.EndedAt = wallClock(later(now.Add(-provenAfter), b.Earlier))
 		}
 	}
-	next, ok := b.Wake(now)
+	next, ok := b.wake(now)
 	if !ok {
 		return b, b.refused(now)
 	}
@@ -382,15 +382,15 @@ func (b Booking) refused(now time.Time) error {
 	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
-// End ends a booking with the outcome of Booked or Polled. ok is false if it has ended in the same
+// end ends a booking with the outcome of booked or polled. ok is false if it has ended in the same
 // way before. The error is ErrConflictingOutcome, and nothing changes, if it has ended in another
 // way. Absent and failed are one way: there is no order. An outcome that is not final, as EndingOf
 // says, is an error, too.
-func (b Booking) End(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
+func (b Booking) end(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {
 	case end == "":
-		return b, false, fmt.Errorf("reference %q has no final outcome yet; store what Polled or HandOver returns, and poll again",
+		return b, false, fmt.Errorf("reference %q has no final outcome yet; poll again",
 			b.Recovery.CustomerReferenceNo)
 	case b.Ending == "":
 		b.Ending, b.Changes = end, outcome.Changes

@@ -69,9 +69,9 @@ func isUnknown(err error) bool {
 	return unknown
 }
 
-// Unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
+// unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
 // the results of BookAndRecover.
-func (b Booking) Unknown(outcome *hotelstays.BookingOutcome, err error) error {
+func (b Booking) unknown(outcome *hotelstays.BookingOutcome, err error) error {
 	if err == nil && outcome != nil {
 		err = outcome.Err
 	}

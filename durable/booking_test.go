@@ -1,4 +1,4 @@
-package durable_test
+package durable
 
 import (
 	"encoding/json"
@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -24,16 +23,16 @@ func after(d time.Duration) time.Time { return start.Add(d) }
 
 // The bookings of the tables, one of each phase.
 var (
-	waiting  = durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	waiting  = newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
-	polling  = durable.NewBooking(handed, start)
-	bookings = map[string]durable.Booking{"waiting": waiting, "booking": started(), "polling": polling,
-		"taken over": takenOver(waiting), "found": ended(durable.EndingFound), "reused": ended(durable.EndingReused),
-		"absent": ended(durable.EndingAbsent), "failed": ended(durable.EndingFailed), "abandoned": ended(durable.EndingAbandoned)}
+	polling  = newBooking(handed, start)
+	bookings = map[string]Booking{"waiting": waiting, "booking": started(), "polling": polling,
+		"taken over": takenOver(waiting), "found": ended(EndingFound), "reused": ended(EndingReused),
+		"absent": ended(EndingAbsent), "failed": ended(EndingFailed), "abandoned": ended(EndingAbandoned)}
 )
 
-func started() durable.Booking {
-	b, err := waiting.Start(after(time.Minute))
+func started() Booking {
+	b, err := waiting.start(after(time.Minute))
 	if err != nil {
 		panic(err)
 	}
@@ -41,58 +40,58 @@ func started() durable.Booking {
 }
 
 // takenOver is a booking that was given up before it was sent, and opened again.
-func takenOver(b durable.Booking) durable.Booking {
-	b.Ending = durable.EndingAbandoned
-	b, err := b.Retry(after(time.Minute))
+func takenOver(b Booking) Booking {
+	b.Ending = EndingAbandoned
+	b, err := b.retry(after(time.Minute))
 	if err != nil {
 		panic(err)
 	}
 	return b
 }
 
-func ended(as durable.Ending) durable.Booking {
+func ended(as Ending) Booking {
 	b := polling
 	b.Ending = as
 	return b
 }
 
 // proven is how long after the end of Book a poll proves absence.
-const proven = 10*time.Minute + durable.ClockMargin
+const proven = 10*time.Minute + ClockMargin
 
 // bookedBy is when the Book of started has certainly ended.
-const bookedBy = time.Minute + durable.ClockMargin
+const bookedBy = time.Minute + ClockMargin
 
 func TestPhaseAndDue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after time.Duration
-		want  durable.Phase
+		want  Phase
 		due   time.Duration
 	}{
-		"waiting":    {time.Hour, durable.PhaseWaiting, durable.ClockMargin}, // Book may start until then
-		"booking":    {bookedBy - 1, durable.PhaseBooking, bookedBy},
-		"polling":    {0, durable.PhasePolling, 30 * time.Second},
-		"taken over": {0, durable.PhasePolling, time.Minute},
-		"found":      {0, durable.PhaseEnded, 30 * time.Second},
-		"absent":     {0, durable.PhaseEnded, 30 * time.Second},
-		"abandoned":  {0, durable.PhaseEnded, 30 * time.Second},
+		"waiting":    {time.Hour, PhaseWaiting, ClockMargin}, // Book may start until then
+		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
+		"polling":    {0, PhasePolling, 30 * time.Second},
+		"taken over": {0, PhasePolling, time.Minute},
+		"found":      {0, PhaseEnded, 30 * time.Second},
+		"absent":     {0, PhaseEnded, 30 * time.Second},
+		"abandoned":  {0, PhaseEnded, 30 * time.Second},
 	} {
 		assert.Equal(t, tc.want, bookings[name].Phase(after(tc.after)), name)
 		assert.Equal(t, after(tc.due), bookings[name].Due, name)
 	}
-	assert.Equal(t, durable.PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
+	assert.Equal(t, PhasePolling, started().Phase(after(bookedBy)), "Book has ended")
 	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "it is never sent: the next poll proves its absence")
 }
 
 // A process that was frozen after its Book, not in it, makes no proven absence open again.
 func TestHandOverAfterTheProof(t *testing.T) {
 	absent := started() // its Book may run until bookedBy
-	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), durable.EndingAbsent
+	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), EndingAbsent
 	for ended, opens := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + 1: true} {
-		_, ok := absent.HandOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})
+		_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(ended)})
 		assert.Equal(t, opens, ok, ended)
 	}
 	absent.Recovery.EndedAt = time.Time{} // its Book found no order by itself
-	_, ok := absent.HandOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(bookedBy)})
+	_, ok := absent.handOver(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(bookedBy)})
 	assert.False(t, ok)
 }
 
@@ -100,42 +99,42 @@ func TestHandOverAfterTheProof(t *testing.T) {
 func TestTransitions(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
 	soon, late := after(time.Second), after(time.Hour)
-	type booking = durable.Booking
+	type booking = Booking
 	for name, tc := range map[string]struct {
 		of   func(b booking) (booking, bool)
 		from string
 		want func(b *booking)
 	}{
 		"start": {func(b booking) (booking, bool) {
-			next, err := b.Start(after(time.Minute))
-			want := durable.ErrAlreadyStarted
+			next, err := b.start(after(time.Minute))
+			want := ErrAlreadyStarted
 			switch {
 			case err == nil:
 				want = nil
 			case b.Ending.HasOrder():
-				want = durable.ErrAlreadyBooked
+				want = ErrAlreadyBooked
 			case b.Ending != "":
-				want = durable.ErrNotBegun
+				want = ErrNotBegun
 			}
 			assert.ErrorIs(t, err, want)
 			return next, err == nil
 		}, "waiting", func(b *booking) { b.BookBy, b.Due = after(bookedBy), after(bookedBy) }},
-		"wake": {func(b booking) (booking, bool) { return b.Wake(soon) },
+		"wake": {func(b booking) (booking, bool) { return b.wake(soon) },
 			"booking, polling, taken over", func(b *booking) { b.Due, b.Recovery.NextPoll = soon, soon }},
 		"abandon": {func(b booking) (booking, bool) {
-			next, err := b.Abandon(soon)
-			assert.Equal(t, b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+			next, err := b.abandon(soon)
+			assert.Equal(t, b.Ending != "", errors.Is(err, ErrNotBegun))
 			return next, err == nil
-		}, "waiting, polling, taken over", func(b *booking) { b.Ending = durable.EndingAbandoned }},
+		}, "waiting, polling, taken over", func(b *booking) { b.Ending = EndingAbandoned }},
 		"retry": {func(b booking) (booking, bool) {
-			next, err := b.Retry(soon)
-			assert.Equal(t, err != nil && b.Ending != "", errors.Is(err, durable.ErrNotBegun))
+			next, err := b.retry(soon)
+			assert.Equal(t, err != nil && b.Ending != "", errors.Is(err, ErrNotBegun))
 			return next, err == nil
 		}, "booking, polling, taken over, abandoned", func(b *booking) { b.Due, b.Recovery.NextPoll, b.Ending = soon, soon, "" }},
-		"hand over": {func(b booking) (booking, bool) { return b.HandOver(recovery) },
+		"hand over": {func(b booking) (booking, bool) { return b.handOver(recovery) },
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
 			func(b *booking) { *b = booking{Recovery: recovery, Round: 1, BookBy: soon, Due: after(time.Minute)} }},
-		"earlier round's Book ends": {func(b booking) (booking, bool) { return b.EarlierEnded(late) },
+		"earlier round's Book ends": {func(b booking) (booking, bool) { return b.earlierEnded(late) },
 			"waiting, booking, polling, taken over", func(b *booking) {
 				if b.Earlier = late; !b.Recovery.EndedAt.IsZero() {
 					b.Recovery.EndedAt, b.Recovery.Polls, b.Recovery.NextPoll, b.Due = late, 0, late, late
@@ -157,16 +156,16 @@ func TestTransitions(t *testing.T) {
 
 // The first ending counts.
 func TestEnd(t *testing.T) {
-	outcomes := map[durable.Ending]*hotelstays.BookingOutcome{
-		durable.EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
-		durable.EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
-		durable.EndingAbsent: {State: hotelstays.BookingAbsent},
-		durable.EndingFailed: {State: hotelstays.BookingAbsent, Err: refused},
+	outcomes := map[Ending]*hotelstays.BookingOutcome{
+		EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
+		EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
+		EndingAbsent: {State: hotelstays.BookingAbsent},
+		EndingFailed: {State: hotelstays.BookingAbsent, Err: refused},
 	}
 	for end, outcome := range outcomes {
 		for name, b := range bookings {
-			next, first, err := b.End(outcome)
-			none := map[durable.Ending]bool{durable.EndingAbsent: true, durable.EndingFailed: true}
+			next, first, err := b.end(outcome)
+			none := map[Ending]bool{EndingAbsent: true, EndingFailed: true}
 			switch {
 			case b.Ending == "":
 				require.NoError(t, err)
@@ -178,7 +177,7 @@ func TestEnd(t *testing.T) {
 				assert.False(t, first)
 				assert.Equal(t, b, next)
 			default:
-				require.ErrorIs(t, err, durable.ErrConflictingOutcome, "%s, %s", name, end)
+				require.ErrorIs(t, err, ErrConflictingOutcome, "%s, %s", name, end)
 				assert.ErrorContains(t, err, `"ref-1"`)
 				assert.False(t, first)
 				assert.Equal(t, b, next)
@@ -189,12 +188,12 @@ func TestEnd(t *testing.T) {
 
 // A Book that leaves otherwise than workers poll would be looked for in vain.
 func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
-	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
-	_, err := b.Start(start, append(b.Options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
+	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
+	_, err := b.start(start, append(b.options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
 	require.NoError(t, err)
-	_, err = b.Start(start, hotelstays.WithTimeout(time.Minute))
+	_, err = b.start(start, hotelstays.WithTimeout(time.Minute))
 	require.NoError(t, err, "the stored ones need not be given again")
-	next, err := b.Start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
+	next, err := b.start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Len(t, invalid.Fields, 3)
@@ -202,7 +201,7 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 		assert.Equal(t, option, invalid.Fields[i].Path)
 	}
 	assert.Equal(t, b, next)
-	_, err = b.Start(start, hotelstays.WithMarket("no country"))
+	_, err = b.start(start, hotelstays.WithMarket("no country"))
 	assert.ErrorAs(t, err, &invalid)
 }
 
@@ -210,9 +209,9 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
-		assert.Empty(t, durable.EndingOf(outcome))
+		assert.Empty(t, EndingOf(outcome))
 		for name, b := range bookings {
-			next, first, err := b.End(outcome)
+			next, first, err := b.end(outcome)
 			assert.ErrorContains(t, err, "no final outcome", name)
 			assert.False(t, first)
 			assert.Equal(t, b, next)
@@ -224,14 +223,14 @@ func TestPolled(t *testing.T) {
 	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
 	unverifiedTwice := polling
 	unverifiedTwice.Unverified = 2
-	becomes := func(unverified int, due time.Duration) durable.Booking {
-		return durable.Booking{Recovery: open, Round: 1, BookBy: after(0), Unverified: unverified, Due: after(due)}
+	becomes := func(unverified int, due time.Duration) Booking {
+		return Booking{Recovery: open, Round: 1, BookBy: after(0), Unverified: unverified, Due: after(due)}
 	}
 	for name, tc := range map[string]struct {
-		booking durable.Booking
+		booking Booking
 		state   hotelstays.BookingState
 		err     error
-		want    durable.Booking
+		want    Booking
 	}{
 		"open":                              {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
 		"unverified, with the first pause":  {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
@@ -239,11 +238,11 @@ func TestPolled(t *testing.T) {
 		"absent by another machine's clock": {polling, hotelstays.BookingAbsent, nil, becomes(0, 90*time.Second)},
 		"interrupted":                       {polling, hotelstays.BookingOpen, unknown, polling},
 	} {
-		next, final := tc.booking.Polled(after(30*time.Second), &hotelstays.BookingOutcome{State: tc.state, Recovery: &open}, tc.err)
+		next, final := tc.booking.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: tc.state, Recovery: &open}, tc.err)
 		assert.Nil(t, final, name)
 		assert.Equal(t, tc.want, next, name)
 	}
-	next, final := polling.Polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
+	next, final := polling.polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
 	assert.Nil(t, final, "a recovery of others")
 	assert.Equal(t, polling, next)
 }
@@ -253,85 +252,85 @@ func TestPolled(t *testing.T) {
 func TestMissed(t *testing.T) {
 	b, at := polling, after(0)
 	var times []string
-	for b.PollTogether(at) {
+	for b.pollTogether(at) {
 		recovery := b.Recovery
-		b = b.Missed(at)
+		b = b.missed(at)
 		assert.Equal(t, recovery, b.Recovery)
 		at = b.Due
 		times = append(times, at.Sub(after(0)).String())
 	}
 	assert.Equal(t, "30s 1m30s 3m30s 7m30s 10m5s", strings.Join(times, " "))
 	for name, b := range bookings {
-		assert.Equal(t, name == "polling", b.PollTogether(after(2*time.Minute)), name)
+		assert.Equal(t, name == "polling", b.pollTogether(after(2*time.Minute)), name)
 	}
-	assert.False(t, polling.PollTogether(after(-time.Second)), "the clock of another machine")
-	assert.False(t, started().PollTogether(after(time.Hour)), "the schedule has not begun")
+	assert.False(t, polling.pollTogether(after(-time.Second)), "the clock of another machine")
+	assert.False(t, started().pollTogether(after(time.Hour)), "the schedule has not begun")
 }
 
 // The last scheduled poll comes when it proves absence by any machine's clock.
 func TestPolledProvesAbsenceByAnyClock(t *testing.T) {
 	last := hotelstays.BookingRecovery{EndedAt: after(0), Polls: 5, NextPoll: after(10 * time.Minute)}
-	b, final := polling.Polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
+	b, final := polling.polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
 	assert.Nil(t, final)
 	assert.Equal(t, after(proven), b.Due)
 	absent := &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: &last}
-	_, final = b.Polled(after(proven-1), absent, nil)
+	_, final = b.polled(after(proven-1), absent, nil)
 	assert.Nil(t, final)
-	_, final = b.Polled(after(proven), absent, nil)
-	assert.Equal(t, durable.EndingAbsent, durable.EndingOf(final))
+	_, final = b.polled(after(proven), absent, nil)
+	assert.Equal(t, EndingAbsent, EndingOf(final))
 }
 
 // A round that was given up, or whose Book ends late, may still have an order: the next round is
 // without one only ten minutes later.
 func TestNextRound(t *testing.T) {
-	given, _ := started().Abandon(after(bookedBy))
+	given, _ := started().abandon(after(bookedBy))
 	givenAgain := waiting
-	givenAgain.Ending, givenAgain.Earlier = durable.EndingAbandoned, after(time.Second)
+	givenAgain.Ending, givenAgain.Earlier = EndingAbandoned, after(time.Second)
 	for name, tc := range map[string]struct {
-		round durable.Booking
+		round Booking
 		want  time.Time
 	}{
-		"absent":                     {ended(durable.EndingAbsent), time.Time{}},
-		"refused":                    {ended(durable.EndingFailed), time.Time{}},
-		"abandoned":                  {ended(durable.EndingAbandoned), after(0)},
+		"absent":                     {ended(EndingAbsent), time.Time{}},
+		"refused":                    {ended(EndingFailed), time.Time{}},
+		"abandoned":                  {ended(EndingAbandoned), after(0)},
 		"abandoned before any poll":  {given, after(bookedBy)},
 		"abandoned, and never sent":  {givenAgain, after(time.Second)},
-		"abandoned, the first round": {durable.Booking{Ending: durable.EndingAbandoned}, time.Time{}},
+		"abandoned, the first round": {Booking{Ending: EndingAbandoned}, time.Time{}},
 	} {
-		assert.Equal(t, tc.want, tc.round.LastBook(), name)
+		assert.Equal(t, tc.want, tc.round.lastBook(), name)
 	}
 
 	next := waiting
 	next.Earlier = after(0)
 	assert.Equal(t, after(0), takenOver(next).Recovery.EndedAt)
-	sent, err := next.Start(after(time.Minute))
+	sent, err := next.start(after(time.Minute))
 	require.NoError(t, err)
-	assert.Nil(t, sent.Booked(after(proven-1), nil, refused))
-	assert.Equal(t, durable.EndingFailed, durable.EndingOf(sent.Booked(after(proven), nil, refused)))
+	assert.Nil(t, sent.booked(after(proven-1), nil, refused))
+	assert.Equal(t, EndingFailed, EndingOf(sent.booked(after(proven), nil, refused)))
 	unsent := errors.New("nothing was sent")
-	assert.Nil(t, sent.Booked(after(time.Hour), nil, unsent), "it says nothing about the earlier Book")
-	assert.Equal(t, durable.EndingFailed, durable.EndingOf(started().Booked(after(0), nil, unsent)))
-	assert.Nil(t, sent.Booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
-	assert.NotNil(t, sent.Booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
+	assert.Nil(t, sent.booked(after(time.Hour), nil, unsent), "it says nothing about the earlier Book")
+	assert.Equal(t, EndingFailed, EndingOf(started().booked(after(0), nil, unsent)))
+	assert.Nil(t, sent.booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
+	assert.NotNil(t, sent.booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
 
-	late, _ := sent.EarlierEnded(after(time.Hour))
-	handedOver, ok := late.HandOver(handed)
+	late, _ := sent.earlierEnded(after(time.Hour))
+	handedOver, ok := late.handOver(handed)
 	require.True(t, ok)
 	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "the later Book counts")
-	again, _ := late.EarlierEnded(after(time.Minute))
+	again, _ := late.earlierEnded(after(time.Minute))
 	assert.Equal(t, late, again)
 }
 
 // A poll while Book may still run is off the record: the recovery starts when Book has ended.
 func TestPolledWhileBookMayRun(t *testing.T) {
-	woken, ok := started().Wake(after(10 * time.Second))
+	woken, ok := started().wake(after(10 * time.Second))
 	require.True(t, ok)
-	next, final := woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: &handed}, nil)
+	next, final := woken.polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: &handed}, nil)
 	assert.Nil(t, final)
 	assert.Zero(t, next.Recovery.EndedAt)
 	assert.Zero(t, next.Recovery.Polls)
 	assert.Equal(t, after(bookedBy), next.Due)
-	_, final = woken.Polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound,
+	_, final = woken.polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound,
 		Order: order, Recovery: &handed}, nil)
 	assert.Equal(t, order, final.Order, "an order that is there counts at once")
 }
@@ -343,13 +342,13 @@ func TestPausesAfterUnverifiedPolls(t *testing.T) {
 	for range 7 {
 		recovery := b.Recovery
 		recovery.NextPoll = at.Add(150 * time.Second)
-		b, _ = b.Polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Err: errors.New("failed"), Recovery: &recovery}, nil)
+		b, _ = b.polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Err: errors.New("failed"), Recovery: &recovery}, nil)
 		pauses = append(pauses, b.Due.Sub(at).String())
 		at = b.Due
 	}
 	assert.Equal(t, "2m30s 5m0s 10m0s 20m0s 40m0s 1h0m0s 1h0m0s", strings.Join(pauses, " "))
 	b.Unverified = 1 << 40
-	b, _ = b.Polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &b.Recovery}, nil)
+	b, _ = b.polled(at, &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &b.Recovery}, nil)
 	assert.Equal(t, time.Hour, b.Due.Sub(at), "no overflow")
 }
 
@@ -358,7 +357,7 @@ func TestJSON(t *testing.T) {
 	for name, b := range bookings {
 		text, err := json.Marshal(b)
 		require.NoError(t, err)
-		back := durable.Booking{Due: b.Due}
+		back := Booking{Due: b.Due}
 		require.NoError(t, json.Unmarshal(text, &back))
 		assert.Equal(t, b, back, name)
 	}
@@ -371,12 +370,12 @@ func TestJSON(t *testing.T) {
 // Times with a monotonic reading do not compare equal to those that were stored.
 func TestTimesAreWallClockTimes(t *testing.T) {
 	now := time.Now()
-	b := durable.NewBooking(hotelstays.BookingRecovery{}, now)
-	started, err := b.Start(now)
+	b := newBooking(hotelstays.BookingRecovery{}, now)
+	started, err := b.start(now)
 	require.NoError(t, err)
-	woken, _ := started.Wake(now)
-	b.Ending = durable.EndingAbandoned
-	retried, err := b.Retry(now)
+	woken, _ := started.wake(now)
+	b.Ending = EndingAbandoned
+	retried, err := b.retry(now)
 	require.NoError(t, err)
 	for _, at := range []time.Time{b.Due, started.BookBy, started.Due, retried.BookBy, retried.Recovery.EndedAt,
 		woken.Due, woken.Recovery.NextPoll} {
@@ -394,7 +393,7 @@ var (
 )
 
 func TestOutcomes(t *testing.T) {
-	stored := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	stored := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	polled := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Polls: 1}
 	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: s, Err: errors.New("an earlier poll failed"), Recovery: polled}
@@ -410,13 +409,13 @@ func TestOutcomes(t *testing.T) {
 		outcome        *hotelstays.BookingOutcome
 		err            error
 		booked, polled *hotelstays.BookingOutcome
-		ending         durable.Ending // of booked
+		ending         Ending // of booked
 	}{
-		"found":                   {found, nil, found, found, durable.EndingFound},
-		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, durable.EndingAbsent},
-		"refused":                 {nil, refused, failed(refused), nil, durable.EndingFailed},
-		"bad input":               {nil, invalid, failed(invalid), nil, durable.EndingFailed},
-		"another order":           {found, reused, another, another, durable.EndingReused},
+		"found":                   {found, nil, found, found, EndingFound},
+		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},
+		"refused":                 {nil, refused, failed(refused), nil, EndingFailed},
+		"bad input":               {nil, invalid, failed(invalid), nil, EndingFailed},
+		"another order":           {found, reused, another, another, EndingReused},
 		"unknown":                 {in(hotelstays.BookingOpen), unknown, nil, nil, ""},
 		"unknown, no outcome":     {nil, unknown, nil, nil, ""},
 		"unknown, wrapped":        {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},
@@ -429,21 +428,21 @@ func TestOutcomes(t *testing.T) {
 		"neither outcome nor err": {nil, nil, nil, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			booked := stored.Booked(start, tc.outcome, tc.err)
+			booked := stored.booked(start, tc.outcome, tc.err)
 			assert.Equal(t, tc.booked, booked)
 			if booked != nil {
-				assert.Equal(t, tc.ending, durable.EndingOf(booked))
+				assert.Equal(t, tc.ending, EndingOf(booked))
 			} else if tc.outcome != nil && tc.err == nil {
-				assert.Empty(t, durable.EndingOf(tc.outcome))
+				assert.Empty(t, EndingOf(tc.outcome))
 			}
-			_, final := stored.Polled(start, tc.outcome, tc.err)
+			_, final := stored.polled(start, tc.outcome, tc.err)
 			assert.Equal(t, tc.polled, final)
 		})
 	}
 }
 
 func TestUnknown(t *testing.T) {
-	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
+	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	broken := errors.New("the last poll failed")
 	open := &hotelstays.BookingOutcome{Err: broken}
 	for name, tc := range map[string]struct {
@@ -457,7 +456,7 @@ func TestUnknown(t *testing.T) {
 		"without any":  {nil, nil, nil},
 		"no last poll": {&hotelstays.BookingOutcome{}, nil, nil},
 	} {
-		err, ok := errors.AsType[*hotelstays.OutcomeUnknownError](b.Unknown(tc.outcome, tc.err))
+		err, ok := errors.AsType[*hotelstays.OutcomeUnknownError](b.unknown(tc.outcome, tc.err))
 		if assert.True(t, ok, name) {
 			assert.Equal(t, "ref-1", err.CustomerReferenceNo, name)
 			assert.Error(t, err.Err, name)
@@ -471,24 +470,24 @@ func TestUnknown(t *testing.T) {
 // A booking begins again where the round before has no order, and waits for its last Book.
 func TestRounds(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before  durable.Booking
+		before  Booking
 		earlier time.Time
 		err     error
 	}{
-		"open":      {polling, time.Time{}, durable.ErrAlreadyBegun},
-		"found":     {ended(durable.EndingFound), time.Time{}, durable.ErrAlreadyBooked},
-		"reused":    {ended(durable.EndingReused), time.Time{}, durable.ErrAlreadyBooked},
-		"absent":    {ended(durable.EndingAbsent), time.Time{}, nil},
-		"failed":    {ended(durable.EndingFailed), time.Time{}, nil},
-		"abandoned": {ended(durable.EndingAbandoned), after(0), nil},
+		"open":      {polling, time.Time{}, ErrAlreadyBegun},
+		"found":     {ended(EndingFound), time.Time{}, ErrAlreadyBooked},
+		"reused":    {ended(EndingReused), time.Time{}, ErrAlreadyBooked},
+		"absent":    {ended(EndingAbsent), time.Time{}, nil},
+		"failed":    {ended(EndingFailed), time.Time{}, nil},
+		"abandoned": {ended(EndingAbandoned), after(0), nil},
 	} {
-		next, err := waiting.After(tc.before)
+		next, err := waiting.after(tc.before)
 		assert.Equal(t, tc.err, err, name)
 		if err == nil {
 			assert.Equal(t, []any{2, tc.earlier}, []any{next.Round, next.Earlier}, name)
 		}
 		tc.before.Round = 0 // an older version has stored it
-		if next, err = waiting.After(tc.before); err == nil {
+		if next, err = waiting.after(tc.before); err == nil {
 			assert.Equal(t, 2, next.Round, name)
 		}
 	}

@@ -25,9 +25,9 @@ var (
 	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order leaves it open; nothing was sent")
 )
 
-// PhaseSending is the phase of a cancellation whose Cancel may be under way. The others are
+// phaseSending is the phase of a cancellation whose Cancel may be under way. The others are
 // PhaseWaiting, PhasePolling and PhaseEnded.
-const PhaseSending Phase = "sending"
+const phaseSending Phase = "sending"
 
 // CancelEnding is how a cancellation has ended, as a word to store. The zero value is not set: the
 // cancellation has not ended.
@@ -130,11 +130,11 @@ type Cancellation struct {
 	Due time.Time `json:"-"`
 }
 
-// NewCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
+// newCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
 // the reference, or nil. Options that are no data, and an incomplete request, are a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
 // and the booking has no order of its own.
-func NewCancellation(req CancelOrder, booking *Booking, fingerprint string, now time.Time,
+func newCancellation(req CancelOrder, booking *Booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (Cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
 	if err == nil {
@@ -218,28 +218,28 @@ func (c *Cancellation) life() Life {
 	switch {
 	case !c.Delivered:
 		return Open
-	case c.Again() != nil:
+	case c.again() != nil:
 		return Kept
 	}
 	return Over
 }
 
-// Phase returns the phase at a time.
-func (c Cancellation) Phase(now time.Time) Phase {
+// phase returns the phase at a time.
+func (c Cancellation) phase(now time.Time) Phase {
 	switch {
 	case c.Ending != "":
 		return PhaseEnded
 	case c.SendBy.IsZero():
 		return PhaseWaiting
 	case now.Before(c.SendBy):
-		return PhaseSending
+		return phaseSending
 	}
 	return PhasePolling
 }
 
-// Again returns nil if another cancellation under the reference may begin after c, or else
+// again returns nil if another cancellation under the reference may begin after c, or else
 // ErrAlreadyCancelling or ErrAlreadyCancelled.
-func (c Cancellation) Again() error {
+func (c Cancellation) again() error {
 	switch {
 	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
@@ -250,24 +250,24 @@ func (c Cancellation) Again() error {
 	return ErrAlreadyCancelling
 }
 
-// ReadOptions returns the options of the reads of the order. The deadline of a fee may be near.
-func (c Cancellation) ReadOptions() []hotelstays.CallOption {
+// readOptions returns the options of the reads of the order. The deadline of a fee may be near.
+func (c Cancellation) readOptions() []hotelstays.CallOption {
 	stored := readOptions(c.Options)
 	return storedOptions{Market: stored.Market, UserRef: stored.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
-// Send returns what to call Cancel with.
-func (c Cancellation) Send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
+// send returns what to call Cancel with.
+func (c Cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
 		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, readOptions(c.Options).append(nil)
 }
 
-// Start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel
+// start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel
 // that ends by sendBy. order is nil if a complete answer lacked it. Commit the result, and look at
-// its phase: only in PhaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
+// its phase: only in phaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
 // its order, or has ended: the order is cancelled, or MaxFee refuses. The error is
 // ErrAlreadyStarted after the first mark.
-func (c Cancellation) Start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (Cancellation, error) {
+func (c Cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (Cancellation, error) {
 	switch {
 	case c.Ending != "" || !c.SendBy.IsZero():
 		return c, ErrAlreadyStarted
@@ -322,10 +322,10 @@ func (c Cancellation) later(at time.Time) Cancellation {
 	return c
 }
 
-// Answered returns a cancellation after its Cancel, which has ended at a time with a response or an
+// answered returns a cancellation after its Cancel, which has ended at a time with a response or an
 // error. One that was provably not sent, or was refused for its rate, waits again; no other Cancel
 // is ever sent twice. It changes nothing in a cancellation that has ended meanwhile.
-func (c Cancellation) Answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) Cancellation {
+func (c Cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) Cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
 	switch {
@@ -361,10 +361,10 @@ func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) b
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
 }
 
-// Read returns a polling cancellation after a poll for its order, which began at a time. order is nil
+// polled returns a polling cancellation after a poll for its order, which began at a time. order is nil
 // if the answer lacked it.
-func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.StatusMeanings) Cancellation {
-	if c.Phase(at) != PhasePolling {
+func (c Cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) Cancellation {
+	if c.phase(at) != PhasePolling {
 		return c
 	}
 	since := at.Sub(c.SendBy)
@@ -393,8 +393,8 @@ func (c Cancellation) Read(at time.Time, order *types.Order, states hotelstays.S
 
 // readFailed returns a polling cancellation after a poll that began at a time, and failed.
 func (c Cancellation) readFailed(at time.Time) Cancellation {
-	next := c.Read(at, nil, hotelstays.StatusMeanings{})
-	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.Phase(at) == PhasePolling {
+	next := c.polled(at, nil, hotelstays.StatusMeanings{})
+	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.phase(at) == PhasePolling {
 		next.Due = soon
 	}
 	return next
@@ -406,10 +406,10 @@ func dayOver(day types.Date, at time.Time) bool {
 	return err == nil && at.After(start.AddDate(0, 0, 2))
 }
 
-// Wake makes a cancellation due now, because a webhook says that something has happened. ok is
+// wake makes a cancellation due now, because a webhook says that something has happened. ok is
 // false, and nothing changes, while its Cancel may be under way, and after it has ended.
-func (c Cancellation) Wake(now time.Time) (next Cancellation, ok bool) {
-	if phase := c.Phase(now); phase == PhaseSending || phase == PhaseEnded {
+func (c Cancellation) wake(now time.Time) (next Cancellation, ok bool) {
+	if phase := c.phase(now); phase == phaseSending || phase == PhaseEnded {
 		return c, false
 	}
 	c.Due = wallClock(now)

@@ -1,4 +1,4 @@
-package durable_test
+package durable
 
 import (
 	"context"
@@ -11,36 +11,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
 var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 
-var toCancel = durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
+var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
 
 // in is a booking of a round that has ended.
-func in(round int, ending durable.Ending) *durable.Booking {
+func in(round int, ending Ending) *Booking {
 	b := ended(ending)
 	b.Round = round
 	return &b
 }
 
 // foundIn is a booking of a round that was found as order-1.
-func foundIn(round int) *durable.Booking {
-	b := in(round, durable.EndingFound)
+func foundIn(round int) *Booking {
+	b := in(round, EndingFound)
 	b.OrderNo = "order-1"
 	return b
 }
 
 // waitingCancel begins a cancellation at the start, at a price of at most maxFee, if it is given.
-func waitingCancel(t *testing.T, maxFee string) durable.Cancellation {
+func waitingCancel(t *testing.T, maxFee string) Cancellation {
 	req := toCancel
 	if maxFee != "" {
 		req.MaxFee = &types.Money{Currency: "EUR", Amount: json.Number(maxFee)}
 	}
-	c, err := durable.NewCancellation(req, foundIn(1), "account", start)
+	c, err := newCancellation(req, foundIn(1), "account", start)
 	require.NoError(t, err)
 	return c
 }
@@ -60,14 +59,14 @@ func orderIn(status types.OrderStatus, rooms int) *types.Order {
 }
 
 // sendingCancel marks a cancellation at the start, for a Cancel of two minutes.
-func sendingCancel(t *testing.T) durable.Cancellation {
-	c, err := waitingCancel(t, "").Start(start, after(2*time.Minute), orderIn(2, 1), states)
+func sendingCancel(t *testing.T) Cancellation {
+	c, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(2, 1), states)
 	require.NoError(t, err)
-	require.Equal(t, durable.PhaseSending, c.Phase(start))
+	require.Equal(t, phaseSending, c.phase(start))
 	return c
 }
 
-var cancelBy = 2*time.Minute + durable.ClockMargin
+var cancelBy = 2*time.Minute + ClockMargin
 
 func TestStartOfACancellation(t *testing.T) {
 	noSupplier := orderIn(2, 1)
@@ -76,24 +75,24 @@ func TestStartOfACancellation(t *testing.T) {
 	for i := range inDinars.Rooms[0].CancelFees {
 		inDinars.Rooms[0].CancelFees[i].Fee.Currency = "KWD"
 	}
-	const send, wait = durable.PhaseSending, durable.PhaseWaiting
+	const send, wait = phaseSending, PhaseWaiting
 	for name, tc := range map[string]struct {
 		maxFee string
 		at     time.Duration
 		order  *types.Order
-		phase  durable.Phase
+		phase  Phase
 		due    time.Duration // after at
 		err    error
 	}{
 		"no limit":                               {"", 0, orderIn(2, 1), send, cancelBy, nil},
 		"within the limit":                       {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
-		"in another currency than the limit":     {"100", 2 * time.Minute, inDinars, "", 0, durable.ErrCancelCost},
-		"above the limit":                        {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, durable.ErrCancelCost},
-		"above the limit before Cancel ends":     {"0", 0, orderIn(2, 1), "", 0, durable.ErrCancelCost},
-		"rooms within the limit, one by one":     {"10", 2 * time.Minute, orderIn(2, 2), "", 0, durable.ErrCancelCost},
-		"a limit, and no fees":                   {"100", 0, orderIn(2, 0), "", 0, durable.ErrCancelCost},
+		"in another currency than the limit":     {"100", 2 * time.Minute, inDinars, "", 0, ErrCancelCost},
+		"above the limit":                        {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, ErrCancelCost},
+		"above the limit before Cancel ends":     {"0", 0, orderIn(2, 1), "", 0, ErrCancelCost},
+		"rooms within the limit, one by one":     {"10", 2 * time.Minute, orderIn(2, 2), "", 0, ErrCancelCost},
+		"a limit, and no fees":                   {"100", 0, orderIn(2, 0), "", 0, ErrCancelCost},
 		"no limit, and no fees":                  {"", 0, orderIn(2, 0), send, cancelBy, nil},
-		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, durable.ErrCancelCost},
+		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
 		"no order":                               {"", time.Second, nil, wait, 5 * time.Second, nil},
 		"no order for long":                      {"", 14 * time.Minute, nil, wait, time.Minute, nil},
 		"no order for too long":                  {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
@@ -103,20 +102,20 @@ func TestStartOfACancellation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := after(tc.at)
-			c, err := waitingCancel(t, tc.maxFee).Start(at, at.Add(2*time.Minute), tc.order, states)
+			c, err := waitingCancel(t, tc.maxFee).start(at, at.Add(2*time.Minute), tc.order, states)
 			require.NoError(t, err)
 			if tc.phase == "" {
-				require.Equal(t, durable.PhaseEnded, c.Phase(at))
+				require.Equal(t, PhaseEnded, c.phase(at))
 				if tc.order == noSupplier {
 					assert.NotErrorIs(t, c.Err(), hotelstays.ErrNotFound, "there is an order")
 				} else {
 					assert.ErrorIs(t, c.Err(), tc.err)
 				}
-				assert.Equal(t, tc.err == nil, c.Ending == durable.CancelDone)
+				assert.Equal(t, tc.err == nil, c.Ending == CancelDone)
 				assert.Zero(t, c.SendBy)
 				return
 			}
-			assert.Equal(t, tc.phase, c.Phase(at))
+			assert.Equal(t, tc.phase, c.phase(at))
 			assert.Equal(t, at.Add(tc.due), c.Due)
 			assert.NoError(t, c.Err())
 		})
@@ -125,7 +124,7 @@ func TestStartOfACancellation(t *testing.T) {
 
 func TestCostOfACancellation(t *testing.T) {
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
-		c, err := waitingCancel(t, "").Start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
+		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
 		require.NoError(t, err)
 		assert.Equal(t, want, c.Cost)
 	}
@@ -135,15 +134,15 @@ func TestCostOfACancellation(t *testing.T) {
 func TestCancelStartsOnce(t *testing.T) {
 	sending := sendingCancel(t)
 	ended := sending
-	ended.Ending = durable.CancelRefused
+	ended.Ending = CancelRefused
 	unsent := waitingCancel(t, "")
-	unsent.Ending = durable.CancelRefused
-	for _, c := range []durable.Cancellation{sending, ended, unsent} {
-		next, err := c.Start(after(time.Hour), after(2*time.Hour), orderIn(2, 1), states)
-		require.ErrorIs(t, err, durable.ErrAlreadyStarted)
+	unsent.Ending = CancelRefused
+	for _, c := range []Cancellation{sending, ended, unsent} {
+		next, err := c.start(after(time.Hour), after(2*time.Hour), orderIn(2, 1), states)
+		require.ErrorIs(t, err, ErrAlreadyStarted)
 		assert.Equal(t, c, next)
 	}
-	req, opts := sending.Send()
+	req, opts := sending.send()
 	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier"}, req)
 	assert.Empty(t, opts)
 }
@@ -157,7 +156,7 @@ func TestAnswersToCancel(t *testing.T) {
 	status := func(s types.OrderStatus) *hotelstays.CancelResponse {
 		return &hotelstays.CancelResponse{ServiceFee: fee, Status: &s}
 	}
-	const done, refused, wait, poll = "cancelled", "refused", durable.PhaseWaiting, durable.PhasePolling
+	const done, refused, wait, poll = "cancelled", "refused", PhaseWaiting, PhasePolling
 	at := after(time.Minute)
 	for name, tc := range map[string]struct {
 		resp *hotelstays.CancelResponse
@@ -179,9 +178,9 @@ func TestAnswersToCancel(t *testing.T) {
 		"not sent":               {nil, &hotelstays.TransportError{Operation: hotelstays.OpCancel, Err: context.Canceled}, wait},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := sendingCancel(t).Answered(at, tc.resp, tc.err, states)
-			if phase, ok := tc.want.(durable.Phase); ok {
-				assert.Equal(t, phase, c.Phase(at))
+			c := sendingCancel(t).answered(at, tc.resp, tc.err, states)
+			if phase, ok := tc.want.(Phase); ok {
+				assert.Equal(t, phase, c.phase(at))
 				assert.NoError(t, c.Err())
 			} else {
 				assert.EqualValues(t, tc.want, c.Ending)
@@ -204,13 +203,13 @@ func TestAnswersToCancel(t *testing.T) {
 			assert.Equal(t, hotelstays.KindOf(c.Err()), hotelstays.KindOf(stored.Err()))
 		})
 	}
-	for _, c := range []durable.Cancellation{waitingCancel(t, ""), sendingCancel(t).Answered(at, status(3), nil, states)} {
-		assert.Equal(t, c, c.Answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
+	for _, c := range []Cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {
+		assert.Equal(t, c, c.answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
 	}
 }
 
 // roundTrip stores a cancellation and reads it.
-func roundTrip(t *testing.T, c durable.Cancellation) (stored durable.Cancellation) {
+func roundTrip(t *testing.T, c Cancellation) (stored Cancellation) {
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &stored))
@@ -220,12 +219,12 @@ func roundTrip(t *testing.T, c durable.Cancellation) (stored durable.Cancellatio
 }
 
 func TestReadsAfterCancel(t *testing.T) {
-	const standing, done, unknown = durable.CancelStanding, durable.CancelDone, durable.CancelUnknown
+	const standing, done, unknown = CancelStanding, CancelDone, CancelUnknown
 	over := time.Date(2026, 7, 3, 0, 0, 1, 0, time.UTC).Sub(after(cancelBy))
 	for name, tc := range map[string]struct {
 		since  time.Duration // since Cancel has ended
 		order  *types.Order
-		ending durable.CancelEnding
+		ending CancelEnding
 		due    time.Duration // since Cancel has ended
 	}{
 		"cancelled":                             {0, orderIn(3, 1), done, 0},
@@ -243,7 +242,7 @@ func TestReadsAfterCancel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ended := after(cancelBy)
-			c := sendingCancel(t).Read(ended.Add(tc.since), tc.order, states)
+			c := sendingCancel(t).polled(ended.Add(tc.since), tc.order, states)
 			assert.Equal(t, tc.ending, c.Ending)
 			if tc.ending == "" {
 				assert.Equal(t, ended.Add(tc.due), c.Due)
@@ -251,90 +250,90 @@ func TestReadsAfterCancel(t *testing.T) {
 			assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.Err() != nil)
 		})
 	}
-	sameUnknown, err := waitingCancel(t, "").Start(start, after(2*time.Minute), orderIn(5, 1), states)
+	sameUnknown, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
 	require.NoError(t, err)
-	assert.Equal(t, standing, sameUnknown.Read(after(cancelBy+proven), orderIn(5, 1), states).Ending, "it has the status of before")
+	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "it has the status of before")
 	c := sendingCancel(t)
-	assert.Equal(t, c, c.Read(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
+	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
 }
 
 // The service has accepted Cancel, and the order says for a day that it is not cancelled.
 func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 	open := types.OrderStatus(2)
 	at := after(time.Minute)
-	c := sendingCancel(t).Answered(at, &hotelstays.CancelResponse{Status: &open}, nil, states)
+	c := sendingCancel(t).answered(at, &hotelstays.CancelResponse{Status: &open}, nil, states)
 	for name, tc := range map[string]struct {
 		since  time.Duration
 		order  *types.Order
-		ending durable.CancelEnding
+		ending CancelEnding
 	}{
 		"at once":                         {0, orderIn(2, 1), ""},
 		"when a lost one would stand":     {proven, orderIn(2, 1), ""},
-		"cancelled":                       {proven, orderIn(3, 1), durable.CancelDone},
+		"cancelled":                       {proven, orderIn(3, 1), CancelDone},
 		"a moment before a day is over":   {24*time.Hour - 1, orderIn(2, 1), ""},
-		"a day later":                     {24 * time.Hour, orderIn(2, 1), durable.CancelAccepted},
+		"a day later":                     {24 * time.Hour, orderIn(2, 1), CancelAccepted},
 		"a day later, and it is not read": {24 * time.Hour, nil, ""},
 	} {
-		next := c.Read(at.Add(tc.since), tc.order, states)
+		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
-		assert.Equal(t, tc.ending == durable.CancelAccepted, next.Err() != nil, name)
-		if tc.ending == durable.CancelAccepted {
-			assert.ErrorIs(t, next.Again(), durable.ErrAlreadyCancelling, "it may still be cancelled")
+		assert.Equal(t, tc.ending == CancelAccepted, next.Err() != nil, name)
+		if tc.ending == CancelAccepted {
+			assert.ErrorIs(t, next.again(), ErrAlreadyCancelling, "it may still be cancelled")
 		}
 	}
 }
 
 // A cancellation is of a round, and of an order.
 func TestCancellationsAreOfARound(t *testing.T) {
-	open, none := polling, (*durable.Booking)(nil)
+	open, none := polling, (*Booking)(nil)
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
-	const refused = durable.CancelRefused
+	const refused = CancelRefused
 	for name, tc := range map[string]struct {
-		booking *durable.Booking // when the cancellation begins
-		later   *durable.Booking // when a worker looks
-		req     durable.CancelOrder
+		booking *Booking // when the cancellation begins
+		later   *Booking // when a worker looks
+		req     CancelOrder
 		begins  bool
-		ending  durable.CancelEnding
+		ending  CancelEnding
 		waits   bool
 		order   string
 	}{
 		"nothing was booked":              {none, none, toCancel, false, "", false, ""},
 		"nothing was booked, and named":   {none, none, named, true, "", false, "order-9"},
-		"absent":                          {in(1, durable.EndingAbsent), none, toCancel, false, "", false, ""},
-		"refused":                         {in(1, durable.EndingFailed), none, toCancel, false, "", false, ""},
-		"reused":                          {in(1, durable.EndingReused), none, toCancel, false, "", false, ""},
+		"absent":                          {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
+		"refused":                         {in(1, EndingFailed), none, toCancel, false, "", false, ""},
+		"reused":                          {in(1, EndingReused), none, toCancel, false, "", false, ""},
 		"found":                           {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
-		"abandoned, there may be one":     {in(1, durable.EndingAbandoned), in(1, durable.EndingAbandoned), toCancel, true, "", false, ""},
+		"abandoned, there may be one":     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
 		"open":                            {&open, &open, toCancel, true, "", true, ""},
 		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
-		"open, absent then":               {&open, in(1, durable.EndingAbsent), toCancel, true, refused, false, ""},
-		"open, refused then":              {&open, in(1, durable.EndingFailed), toCancel, true, refused, false, ""},
-		"open, reused then":               {&open, in(1, durable.EndingReused), toCancel, true, refused, false, ""},
-		"abandoned, begun again and open": {in(1, durable.EndingAbandoned), &durable.Booking{Round: 2}, toCancel, true, refused, false, ""},
+		"open, absent then":               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
+		"open, refused then":              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
+		"open, reused then":               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
+		"abandoned, begun again and open": {in(1, EndingAbandoned), &Booking{Round: 2}, toCancel, true, refused, false, ""},
 		"open, begun again and found":     {&open, foundIn(2), toCancel, true, refused, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := durable.NewCancellation(tc.req, tc.booking, "account", start)
+			c, err := newCancellation(tc.req, tc.booking, "account", start)
 			if !tc.begins {
-				require.ErrorIs(t, err, durable.ErrNothingToCancel)
+				require.ErrorIs(t, err, ErrNothingToCancel)
 				return
 			}
 			require.NoError(t, err)
 			at := after(time.Second)
-			bound, waits := c.Bind(at, tc.later)
+			bound, waits := c.bind(at, tc.later)
 			assert.Equal(t, []any{tc.ending, tc.waits, tc.order}, []any{bound.Ending, waits, bound.PlatformReferenceNo})
-			assert.Equal(t, tc.ending == refused, errors.Is(bound.Err(), durable.ErrNothingToCancel))
+			assert.Equal(t, tc.ending == refused, errors.Is(bound.Err(), ErrNothingToCancel))
 			if waits {
 				assert.Equal(t, at.Add(5*time.Second), bound.Due)
-				late, _ := c.Bind(after(time.Hour), tc.later)
+				late, _ := c.bind(after(time.Hour), tc.later)
 				assert.Equal(t, after(time.Hour+30*time.Second), late.Due, "a booking that ends is not noticed otherwise")
 			}
 		})
 	}
 	older := waitingCancel(t, "")
 	older.Round, older.PlatformReferenceNo = 0, ""
-	bound, _ := older.Bind(start, foundIn(3))
+	bound, _ := older.bind(start, foundIn(3))
 	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
 }
 
@@ -343,29 +342,29 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 	named := waitingCancel(t, "")
 	named.Round, named.PlatformReferenceNo = 0, "order-9"
 	hasEnded, lost, sentNamed := waitingCancel(t, ""), sendingCancel(t), sendingCancel(t)
-	hasEnded.Ending, sentNamed.Round = durable.CancelDone, 0
-	lost = lost.Answered(after(time.Minute), nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel}, states)
+	hasEnded.Ending, sentNamed.Round = CancelDone, 0
+	lost = lost.answered(after(time.Minute), nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel}, states)
 	at := after(time.Hour)
 	for name, tc := range map[string]struct {
-		c    durable.Cancellation
+		c    Cancellation
 		ends bool
 		err  error
 	}{
 		"waiting":                   {waitingCancel(t, ""), true, nil},
-		"sending":                   {sendingCancel(t), false, durable.ErrAlreadyCancelling},
-		"its answer is lost":        {lost, false, durable.ErrAlreadyCancelling},
+		"sending":                   {sendingCancel(t), false, ErrAlreadyCancelling},
+		"its answer is lost":        {lost, false, ErrAlreadyCancelling},
 		"ended":                     {hasEnded, false, nil},
 		"of a named order":          {named, false, nil},
-		"of a named order, sending": {sentNamed, false, durable.ErrAlreadyCancelling},
+		"of a named order, sending": {sentNamed, false, ErrAlreadyCancelling},
 	} {
-		next, err := tc.c.BookingBegins(at)
+		next, err := tc.c.bookingBegins(at)
 		assert.Equal(t, tc.err, err, name)
 		if !tc.ends {
 			assert.Equal(t, tc.c, next, name)
 			continue
 		}
-		assert.Equal(t, []any{durable.CancelRefused, at}, []any{next.Ending, next.Due}, name)
-		assert.ErrorIs(t, next.Err(), durable.ErrNothingToCancel, name)
+		assert.Equal(t, []any{CancelRefused, at}, []any{next.Ending, next.Due}, name)
+		assert.ErrorIs(t, next.Err(), ErrNothingToCancel, name)
 	}
 }
 
@@ -374,49 +373,49 @@ func TestSameCancellation(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first
 	later.Begun, older.Round, older.PlatformReferenceNo, second.Round = after(1), 0, "", 2
-	assert.True(t, first.Same(first))
-	assert.True(t, older.Same(first), "an older version has stored it")
-	assert.False(t, later.Same(first))
-	assert.False(t, second.Same(first))
+	assert.True(t, first.same(first))
+	assert.True(t, older.same(first), "an older version has stored it")
+	assert.False(t, later.same(first))
+	assert.False(t, second.same(first))
 }
 
 // Which cancellations may be followed by another one, and can be woken.
 func TestAgainAndWakeOfCancellations(t *testing.T) {
-	for ending, again := range map[durable.CancelEnding]error{"": durable.ErrAlreadyCancelling,
-		durable.CancelUnknown: durable.ErrAlreadyCancelling,
-		durable.CancelDone:    durable.ErrAlreadyCancelled, durable.CancelRefused: nil, durable.CancelStanding: nil} {
+	for ending, again := range map[CancelEnding]error{"": ErrAlreadyCancelling,
+		CancelUnknown: ErrAlreadyCancelling,
+		CancelDone:    ErrAlreadyCancelled, CancelRefused: nil, CancelStanding: nil} {
 		c := sendingCancel(t)
 		c.Ending = ending
-		assert.Equal(t, again, c.Again(), ending)
+		assert.Equal(t, again, c.again(), ending)
 		at := after(time.Hour)
-		next, ok := c.Wake(at)
+		next, ok := c.wake(at)
 		assert.Equal(t, ending == "", ok)
 		assert.Equal(t, ok, next.Due.Equal(at))
 	}
-	_, ok := sendingCancel(t).Wake(after(time.Minute))
+	_, ok := sendingCancel(t).wake(after(time.Minute))
 	assert.False(t, ok, "its Cancel may be under way")
-	next, ok := waitingCancel(t, "").Wake(after(time.Minute))
+	next, ok := waitingCancel(t, "").wake(after(time.Minute))
 	assert.True(t, ok)
 	assert.Equal(t, after(time.Minute), next.Due)
 }
 
 func TestNewCancellationRefusesWhatItCannotStore(t *testing.T) {
-	_, err := durable.NewCancellation(durable.CancelOrder{}, nil, "account", start)
+	_, err := newCancellation(CancelOrder{}, nil, "account", start)
 	assert.ErrorContains(t, err, "customerReferenceNo: is required")
 	assert.ErrorContains(t, err, "sessionId: is required")
 	for name, opt := range refusedOptions {
-		_, err := durable.NewCancellation(toCancel, foundIn(1), "account", start, opt)
+		_, err := newCancellation(toCancel, foundIn(1), "account", start, opt)
 		assert.ErrorContains(t, err, name)
 	}
-	c, err := durable.NewCancellation(toCancel, foundIn(1), "account", start,
+	c, err := newCancellation(toCancel, foundIn(1), "account", start,
 		hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u"), hotelstays.WithLanguage("fr"))
 	require.NoError(t, err)
 	stored := roundTrip(t, c)
-	_, opts := stored.Send()
-	reads, err := hotelstays.CallOptionsOf(stored.ReadOptions()...)
+	_, opts := stored.send()
+	reads, err := hotelstays.CallOptionsOf(stored.readOptions()...)
 	require.NoError(t, err)
 	assert.Equal(t, hotelstays.PriorityInteractive, reads.Priority)
-	for want, opts := range map[string][]hotelstays.CallOption{"fr": opts, "": stored.ReadOptions()} {
+	for want, opts := range map[string][]hotelstays.CallOption{"fr": opts, "": stored.readOptions()} {
 		got, err := hotelstays.CallOptionsOf(opts...)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"FR", "u", want}, []string{got.Market, got.UserRef, got.Language})

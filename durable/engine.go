@@ -322,7 +322,7 @@ func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error
 func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *Booking) (err error) {
-		*b, err = b.Retry(e.opts.Now())
+		*b, err = b.retry(e.opts.Now())
 		return err
 	})
 	return e.failed(err, "Retry: reference %q", customerReferenceNo)
@@ -333,7 +333,7 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 // way. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *Booking) (_ delivery[Tx], err error) {
-		*b, err = b.Abandon(e.opts.Now())
+		*b, err = b.abandon(e.opts.Now())
 		return nil, err
 	})
 	return e.failed(err, "Abandon: reference %q", customerReferenceNo)

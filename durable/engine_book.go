@@ -33,8 +33,8 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
 		return e.failed(err, "BeginTx")
 	}
-	booking := NewBooking(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
-	sealed, err := booking.SealRequest(e.keys, req, opts...)
+	booking := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
+	sealed, err := booking.sealRequest(e.keys, req, opts...)
 	if err == nil {
 		_, err = e.begin(ctx, tx, booking, sealed)
 	}
@@ -51,7 +51,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b Booking, sealed []byte)
 	err := insert(ctx, e, tx, row, b, func(before *Row) (_ Booking, err error) {
 		was, err := read[Booking](before, e.account)
 		if err == nil {
-			b, err = b.After(was)
+			b, err = b.after(was)
 		}
 		again = true
 		return b, err
@@ -97,7 +97,7 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	limit := e.opts.Now().Add(e.opts.BookTimeout)
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
-	marked, err := NewBooking(*e.opts.Client.NewBookingRecovery(req, opts...), limit).Start(limit, opts...)
+	marked, err := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), limit).start(limit, opts...)
 	if err == nil {
 		begun := marked
 		err = e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) (err error) {
@@ -117,10 +117,10 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	err = change(ctx, e, rowID{KindBooking, reference}, false, func(row *Row, b *Booking) (_ delivery[Tx], err error) {
 		sealed := row.Sealed
-		if marked, err = b.Start(bookBy, opts...); err != nil {
+		if marked, err = b.start(bookBy, opts...); err != nil {
 			return nil, err
 		}
-		if req, all, err = b.OpenRequest(e.keys, sealed); err != nil {
+		if req, all, err = b.openRequest(e.keys, sealed); err != nil {
 			return nil, err
 		}
 		if len(opts) > 0 { // the others were checked before they were stored
@@ -159,7 +159,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked Booking, req *hotelstays.B
 				slog.String("reference", id.reference), slog.String("error", err.Error()))
 		}
 		e.wakeRun()
-		return nil, marked.Unknown(outcome, bookErr)
+		return nil, marked.unknown(outcome, bookErr)
 	case err == nil && is.deliver:
 		e.watchers.Wake(id.reference)
 	}
@@ -199,7 +199,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	}
 	at, recovery := e.opts.Now(), b.Recovery
 	outcome, err := e.opts.Client.StepRecovery(ctx, &recovery)
-	next, final := b.Polled(at, outcome, err)
+	next, final := b.polled(at, outcome, err)
 	switch {
 	case final != nil:
 		return due, e.storeFinal(ctx, row, b, final)
@@ -227,7 +227,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled Booking, f
 		if !order && locked.Version != row.Version {
 			return nil, errMoved
 		}
-		ended, first, err := b.End(final)
+		ended, first, err := b.end(final)
 		if err != nil || !first {
 			return nil, cmp.Or(err, errKeep)
 		}
@@ -248,7 +248,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled Booking, f
 // wakeBooking makes a booking due now.
 func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
 	err := command(ctx, e, rowID{KindBooking, reference}, func(b *Booking) error {
-		next, ok := b.Wake(e.opts.Now())
+		next, ok := b.wake(e.opts.Now())
 		if !ok {
 			return errKeep
 		}

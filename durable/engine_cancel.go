@@ -56,7 +56,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		}
 		booking = &b
 	}
-	c, err := NewCancellation(req, booking, e.account, e.opts.Now(), opts...)
+	c, err := newCancellation(req, booking, e.account, e.opts.Now(), opts...)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[Cancellation](before, e.account)
 		switch {
 		case err != nil:
-		case was.Again() != nil:
-			err = was.Again()
+		case was.again() != nil:
+			err = was.again()
 		case !was.Delivered:
 			err = ErrAlreadyCancelling
 		}
@@ -80,17 +80,17 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		return due, err
 	}
 	at := e.opts.Now()
-	switch c.Phase(at) {
+	switch c.phase(at) {
 	case PhaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
-	case PhaseSending: // by another worker
+	case phaseSending: // by another worker
 		return c.SendBy, e.storeCancel(ctx, row, func(c Cancellation) Cancellation { c.Due = c.SendBy; return c })
 	case PhasePolling:
 		order, err := e.orderOf(ctx, &c)
 		if err != nil && ctx.Err() != nil {
 			return due, err
 		}
-		next := func(c Cancellation) Cancellation { return c.Read(at, order, e.opts.Client.StatusMeanings()) }
+		next := func(c Cancellation) Cancellation { return c.polled(at, order, e.opts.Client.StatusMeanings()) }
 		if err != nil {
 			e.logRead(ctx, row, err)
 			next = func(c Cancellation) Cancellation { return c.readFailed(at) }
@@ -140,7 +140,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c Cancellation) (b
 // orderOf reads the order of a cancellation. It is nil if a complete answer lacks it. If nobody knows yet
 // which of several orders it is, the cancellation ends.
 func (e *Engine[Tx]) orderOf(ctx context.Context, c *Cancellation) (*types.Order, error) {
-	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.ReadOptions())
+	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.readOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -187,15 +187,15 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 		}
 		marked = bound
 		if bound.Ending == "" {
-			marked, err = bound.Start(now, limit, order, e.opts.Client.StatusMeanings())
+			marked, err = bound.start(now, limit, order, e.opts.Client.StatusMeanings())
 		}
 		*c = e.delivering(marked)
 		return nil, err
 	})
-	if err != nil || marked.Phase(now) != PhaseSending {
+	if err != nil || marked.phase(now) != phaseSending {
 		return e.endedOr(ctx, row, marked, err)
 	}
-	req, opts := marked.Send()
+	req, opts := marked.send()
 	resp, sendErr := e.opts.Client.Cancel(sendCtx, req, opts...)
 	at := e.opts.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -205,7 +205,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
 			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
 		}
-		*c = e.delivering(c.Answered(at, resp, sendErr, e.opts.Client.StatusMeanings()))
+		*c = e.delivering(c.answered(at, resp, sendErr, e.opts.Client.StatusMeanings()))
 		next = *c
 		return nil, nil
 	})
@@ -277,7 +277,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
 	err := command(ctx, e, rowID{KindCancel, reference}, func(c *Cancellation) error {
-		next, ok := c.Wake(e.opts.Now())
+		next, ok := c.wake(e.opts.Now())
 		if !ok || c.Delivered {
 			return errKeep
 		}

@@ -19,22 +19,22 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 	if e.opts.OnOrder == nil || EndingOf(outcome) != EndingFound {
 		return nil
 	}
-	f, err := Follow(e.keys, outcome, e.opts.Now())
+	f, err := follow(e.keys, outcome, e.opts.Now())
 	if err != nil {
 		return err
 	}
 	row := &Row{Kind: KindOrder, Reference: f.CustomerReferenceNo}
-	return insert(ctx, e, tx, row, f, func(*Row) (Followed, error) { return f, nil }) // an earlier row is of an earlier round
+	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // an earlier row is of an earlier round
 }
 
 // workOrder reads a followed order, and returns when the next read is due.
 func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, err error) {
 	at := e.opts.Now()
-	f, err := read[Followed](row, e.account)
+	f, err := read[followed](row, e.account)
 	if err != nil || f.Settled {
 		return due, err
 	}
-	found, readErr := e.ordersOf(ctx, []string{row.Reference}, f.Options())
+	found, readErr := e.ordersOf(ctx, []string{row.Reference}, f.options())
 	return e.saw(ctx, row, at, reading{found[row.Reference], readErr})
 }
 
@@ -44,7 +44,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 	if of.err != nil && ctx.Err() != nil {
 		return due, of.err
 	}
-	f, err := read[Followed](row, e.account)
+	f, err := read[followed](row, e.account)
 	if err != nil {
 		return due, err
 	}
@@ -53,7 +53,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 		return due, err
 	}
 	id := rowID{KindOrder, row.Reference}
-	err = change(ctx, e, id, order != nil, func(locked *Row, stored *Followed) (then delivery[Tx], err error) {
+	err = change(ctx, e, id, order != nil, func(locked *Row, stored *followed) (then delivery[Tx], err error) {
 		if stored.Settled || !bytes.Equal(stored.Seen, f.Seen) || order == nil && locked.Version != row.Version {
 			return nil, errMoved
 		}
@@ -75,7 +75,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 
 // compared returns an order after a read, and if it has changed, what it was before and what it is. It logs
 // once what a person has to look at.
-func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of reading) (next Followed,
+func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of reading) (next followed,
 	before, changed *types.Order, err error) {
 	log := func(level slog.Level, what string, more ...slog.Attr) {
 		e.opts.Logger.LogAttrs(ctx, level, what, append(more, slog.String("reference", f.CustomerReferenceNo),
@@ -83,7 +83,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of 
 	}
 	if of.err != nil {
 		log(slog.LevelWarn, "a followed order cannot be read", slog.String("error", of.err.Error()))
-		return f.Failed(at), nil, nil, nil //nolint:nilerr // the next read says it
+		return f.failed(at), nil, nil, nil //nolint:nilerr // the next read says it
 	}
 	if _, seen := f.seen(e.keys); f.PlatformReferenceNo == "" && seen != nil { // an older version has stored it
 		f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
@@ -95,7 +95,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of 
 			slog.String("other", other))
 	}
 	if order == nil {
-		next = f.Lost(at)
+		next = f.lost(at)
 		if next.Settled {
 			log(slog.LevelError, "a followed order is not shown any more, and not read any more; look at it")
 		} else if f.MissingSince.IsZero() {
@@ -103,7 +103,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of 
 		}
 		return next, nil, nil, nil
 	}
-	next, before, is, err := f.Saw(e.keys, at, order, e.opts.Client.StatusMeanings())
+	next, before, is, err := f.saw(e.keys, at, order, e.opts.Client.StatusMeanings())
 	if is {
 		changed = order
 	}
@@ -113,22 +113,22 @@ func (e *Engine[Tx]) compared(ctx context.Context, f Followed, at time.Time, of 
 // quiet reports that only the next read of an order is to be stored, and when that is: the order has not
 // changed, or the read failed.
 func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, is bool) {
-	f, err := read[Followed](row, e.account)
+	f, err := read[followed](row, e.account)
 	if err != nil || of.err != nil {
-		return f.Failed(at).Due, err == nil
+		return f.failed(at).Due, err == nil
 	}
 	order, others := identify(of.orders, f.PlatformReferenceNo)
 	if order == nil || f.PlatformReferenceNo == "" || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
 		return due, false
 	}
-	next, _, changed, err := f.Saw(e.keys, at, order, e.opts.Client.StatusMeanings())
+	next, _, changed, err := f.saw(e.keys, at, order, e.opts.Client.StatusMeanings())
 	return next.Due, err == nil && !changed && !next.Settled
 }
 
 // wakeOrder makes a followed order due, if there is one.
 func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindOrder, reference}, func(f *Followed) error {
-		next, ok := f.Wake(e.opts.Now())
+	err := command(ctx, e, rowID{KindOrder, reference}, func(f *followed) error {
+		next, ok := f.wake(e.opts.Now())
 		if !ok {
 			return errKeep
 		}
@@ -143,7 +143,7 @@ func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
 
 // Unfollow ends the reads of an order, because the caller knows enough. OnOrder may be under way.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
-	err := change(ctx, e, rowID{KindOrder, customerReferenceNo}, false, func(_ *Row, f *Followed) (delivery[Tx], error) {
+	err := change(ctx, e, rowID{KindOrder, customerReferenceNo}, false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		if f.Settled {
 			return nil, errKeep
 		}

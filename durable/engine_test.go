@@ -21,6 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+var refused, reused, unknown, states, toCancel = durable.Refused, durable.Reused, durable.Unknown, durable.States, durable.ToCancel
+
 // engine is an Engine with a Store in memory, and the service of its Client.
 type engine struct {
 	*hotelstays.Client

@@ -24,9 +24,9 @@ const (
 	missingFor = 30 * 24 * time.Hour
 )
 
-// Followed is the stored state of an order that is followed until it is settled: it is cancelled, or
+// followed is the stored state of an order that is followed until it is settled: it is cancelled, or
 // confirmed and two days past its check-in, or two days past its check-out.
-type Followed struct {
+type followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// PlatformReferenceNo identifies the order. Another order under the same reference is reported,
 	// and never taken for this one.
@@ -50,38 +50,38 @@ type Followed struct {
 	Due time.Time `json:"-"`
 }
 
-// Follow returns the order of a booking, to be followed from now on.
-func Follow(ring *keyring.Ring, outcome *hotelstays.BookingOutcome, now time.Time) (Followed, error) {
+// follow returns the order of a booking, to be followed from now on.
+func follow(ring *keyring.Ring, outcome *hotelstays.BookingOutcome, now time.Time) (followed, error) {
 	r := outcome.Recovery
-	f := Followed{CustomerReferenceNo: r.CustomerReferenceNo, Fingerprint: r.Fingerprint, Market: r.Market, UserRef: r.UserRef,
+	f := followed{CustomerReferenceNo: r.CustomerReferenceNo, Fingerprint: r.Fingerprint, Market: r.Market, UserRef: r.UserRef,
 		Since: wallClock(now), Due: wallClock(now.Add(firstFollow))}
 	return f.keep(ring, outcome.Order)
 }
 
-func (f *Followed) identity() (reference, fingerprint string) {
+func (f *followed) identity() (reference, fingerprint string) {
 	return f.CustomerReferenceNo, f.Fingerprint
 }
 
-func (f *Followed) due() time.Time { return f.Due }
+func (f *followed) due() time.Time { return f.Due }
 
-func (f *Followed) read(row *Row) error {
+func (f *followed) read(row *Row) error {
 	f.Due, f.Settled = row.Due, row.Life != Open
 	return nil
 }
 
-func (f *Followed) life() Life {
+func (f *followed) life() Life {
 	if f.Settled {
 		return Over
 	}
 	return Open
 }
 
-// Options returns the options of the reads, for which nobody waits.
-func (f Followed) Options() []hotelstays.CallOption {
+// options returns the options of the reads, for which nobody waits.
+func (f followed) options() []hotelstays.CallOption {
 	return storedOptions{Market: f.Market, UserRef: f.UserRef, Priority: hotelstays.PriorityBackground}.append(nil)
 }
 
-func (f Followed) place() string {
+func (f followed) place() string {
 	return "followed order " + f.Fingerprint + " " + f.CustomerReferenceNo
 }
 
@@ -89,7 +89,7 @@ func (f Followed) place() string {
 const allFields = "allFields"
 
 // keep stores an order with its empty fields, so that a later version knows which fields this version knows.
-func (f Followed) keep(ring *keyring.Ring, order *types.Order) (_ Followed, err error) {
+func (f followed) keep(ring *keyring.Ring, order *types.Order) (_ followed, err error) {
 	fields, _ := fieldsOf(order).(map[string]any)
 	fields[allFields] = true
 	plain, err := json.Marshal(fields)
@@ -102,7 +102,7 @@ func (f Followed) keep(ring *keyring.Ring, order *types.Order) (_ Followed, err 
 
 // seen returns the text of the order that the caller has received last, and the order. They are nil if
 // the text cannot be decrypted any more.
-func (f Followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
+func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	plain, err := ring.Open(f.place(), f.Seen)
 	if err != nil || json.Unmarshal(plain, &order) != nil {
 		return nil, nil
@@ -110,36 +110,36 @@ func (f Followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	return plain, order
 }
 
-// Missed returns an order after a read that began at a time, and found no change.
-func (f Followed) Missed(at time.Time) Followed {
+// missed returns an order after a read that began at a time, and found no change.
+func (f followed) missed(at time.Time) followed {
 	f.Due = wallClock(at.Add(min(max(at.Sub(f.Since)/4, firstFollow), lastFollow)))
 	return f
 }
 
-// Failed returns an order after a read that began at a time, and failed.
-func (f Followed) Failed(at time.Time) Followed {
-	if f = f.Missed(at); f.Due.Sub(at) > failedPause {
+// failed returns an order after a read that began at a time, and failed.
+func (f followed) failed(at time.Time) followed {
+	if f = f.missed(at); f.Due.Sub(at) > failedPause {
 		f.Due = wallClock(at.Add(failedPause))
 	}
 	return f
 }
 
-// Lost returns an order after a complete answer, at a time, that did not have it. It is settled two days
+// lost returns an order after a complete answer, at a time, that did not have it. It is settled two days
 // past its check-out, and after 30 days in which no answer had it.
-func (f Followed) Lost(at time.Time) Followed {
+func (f followed) lost(at time.Time) followed {
 	if f.MissingSince.IsZero() {
 		f.MissingSince = wallClock(at)
 	}
 	if f.Settled = dayOver(f.CheckOut, at) || at.Sub(f.MissingSince) >= missingFor; f.Settled {
 		f.Seen = nil
 	}
-	return f.Missed(at)
+	return f.missed(at)
 }
 
-// Saw returns an order after a read that began at a time, and the order that the caller has received
+// saw returns an order after a read that began at a time, and the order that the caller has received
 // before. changed reports whether it has changed: pass both to the caller in the transaction that
 // stores next.
-func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next Followed,
+func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)
 	if changed = before == nil || differs(plain, before, order); changed {
@@ -152,7 +152,7 @@ func (f Followed) Saw(ring *keyring.Ring, at time.Time, order *types.Order, stat
 	if f.Settled = isSettled(order, at, states); f.Settled {
 		f.Seen = nil
 	}
-	return f.Missed(at), before, changed, nil
+	return f.missed(at), before, changed, nil
 }
 
 func isSettled(order *types.Order, at time.Time, states hotelstays.StatusMeanings) bool {
@@ -165,9 +165,9 @@ func isSettled(order *types.Order, at time.Time, states hotelstays.StatusMeaning
 	return dayOver(order.CheckOut, at)
 }
 
-// Wake makes an order due now, because a webhook says that something has happened. ok is false, and
+// wake makes an order due now, because a webhook says that something has happened. ok is false, and
 // nothing changes, if it is settled.
-func (f Followed) Wake(now time.Time) (next Followed, ok bool) {
+func (f followed) wake(now time.Time) (next followed, ok bool) {
 	if f.Settled {
 		return f, false
 	}

@@ -1,4 +1,4 @@
-package durable_test
+package durable
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -37,10 +36,22 @@ func sameOrder(t *testing.T, want, got *types.Order) {
 	assert.JSONEq(t, string(a), string(b))
 }
 
+func seenBy(ring *keyring.Ring, f followed) *types.Order {
+	_, order := f.seen(ring)
+	return order
+}
+
+// reseal changes the text of the order that the caller has received last, as another version writes it.
+func reseal(f followed, ring *keyring.Ring, change func(text []byte) []byte) (_ followed, err error) {
+	plain, _ := f.seen(ring)
+	f.Seen, err = ring.Seal(f.place(), change(plain))
+	return f, err
+}
+
 // following is the order of a booking that was found at the start.
-func following(t *testing.T, ring *keyring.Ring) durable.Followed {
+func following(t *testing.T, ring *keyring.Ring) followed {
 	recovery := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: "account", Market: "FR", UserRef: "user"}
-	f, err := durable.Follow(ring, &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: stayOf(1), Recovery: recovery}, start)
+	f, err := follow(ring, &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: stayOf(1), Recovery: recovery}, start)
 	require.NoError(t, err)
 	return f
 }
@@ -50,17 +61,17 @@ func TestFollowedOrderIsReadLessAndLess(t *testing.T) {
 	assert.Equal(t, after(time.Minute), f.Due)
 	reads, at := 0, start
 	for at.Before(after(48 * time.Hour)) {
-		at = f.Missed(at).Due
+		at = f.missed(at).Due
 		reads++
 	}
 	assert.Equal(t, 34, reads, "in two days")
-	assert.Equal(t, after(1000*time.Hour+12*time.Hour), f.Missed(after(1000*time.Hour)).Due)
-	woken, ok := f.Wake(after(1000 * time.Hour))
+	assert.Equal(t, after(1000*time.Hour+12*time.Hour), f.missed(after(1000*time.Hour)).Due)
+	woken, ok := f.wake(after(1000 * time.Hour))
 	assert.True(t, ok)
 	assert.Equal(t, after(1000*time.Hour), woken.Due)
-	assert.Equal(t, after(1000*time.Hour+time.Minute), woken.Missed(woken.Due).Due)
+	assert.Equal(t, after(1000*time.Hour+time.Minute), woken.missed(woken.Due).Due)
 	f.Settled = true
-	_, ok = f.Wake(start)
+	_, ok = f.wake(start)
 	assert.False(t, ok)
 }
 
@@ -78,11 +89,11 @@ func TestChangesOfAFollowedOrder(t *testing.T) {
 		"a confirmation that comes later": {confirmed, true},
 	} {
 		f := following(t, ring)
-		next, before, changed, err := f.Saw(ring, at, tc.order, states)
+		next, before, changed, err := f.saw(ring, at, tc.order, states)
 		require.NoError(t, err)
 		assert.Equal(t, tc.changed, changed, name)
 		sameOrder(t, stayOf(1), before)
-		sameOrder(t, tc.order, next.Order(ring))
+		sameOrder(t, tc.order, seenBy(ring, next))
 		if changed {
 			assert.Equal(t, at, next.Since)
 			assert.Equal(t, at.Add(time.Minute), next.Due)
@@ -129,13 +140,13 @@ func TestChangesAcrossVersions(t *testing.T) {
 		"an older version, which left out the rest": {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, stayOf(1), false},
 		"an older version, and a confirmation":      {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, priced, true},
 	} {
-		f, err := following(t, ring).Reseal(ring, tc.stored)
+		f, err := reseal(following(t, ring), ring, tc.stored)
 		require.NoError(t, err)
-		next, before, changed, err := f.Saw(ring, start, tc.order, states)
+		next, before, changed, err := f.saw(ring, start, tc.order, states)
 		require.NoError(t, err)
 		assert.Equal(t, tc.changed, changed, name)
 		assert.NotNil(t, before, name)
-		_, _, again, err := next.Saw(ring, start, tc.order, states)
+		_, _, again, err := next.saw(ring, start, tc.order, states)
 		require.NoError(t, err)
 		assert.False(t, again, name)
 	}
@@ -146,22 +157,22 @@ func TestChangesAcrossVersions(t *testing.T) {
 func TestLostAndFailedReads(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	f := following(t, ring)
-	lost := f.Lost(after(time.Hour))
+	lost := f.lost(after(time.Hour))
 	assert.Equal(t, []any{after(time.Hour), false, after(75 * time.Minute)}, []any{lost.MissingSince, lost.Settled, lost.Due})
-	back, _, changed, err := lost.Saw(ring, after(2*time.Hour), stayOf(1), states)
+	back, _, changed, err := lost.saw(ring, after(2*time.Hour), stayOf(1), states)
 	require.NoError(t, err)
 	assert.False(t, changed)
 	assert.Zero(t, back.MissingSince)
-	assert.False(t, lost.Lost(after(29*24*time.Hour)).Settled)
-	assert.True(t, lost.Lost(after(31*24*time.Hour)).Settled, "no answer had it for 30 days")
+	assert.False(t, lost.lost(after(29*24*time.Hour)).Settled)
+	assert.True(t, lost.lost(after(31*24*time.Hour)).Settled, "no answer had it for 30 days")
 	over := time.Date(2026, 7, 6, 0, 0, 1, 0, time.UTC)
-	assert.False(t, f.Lost(over.Add(-24*time.Hour)).Settled)
-	gone := f.Lost(over)
+	assert.False(t, f.lost(over.Add(-24*time.Hour)).Settled)
+	gone := f.lost(over)
 	assert.True(t, gone.Settled)
 	assert.Nil(t, gone.Seen)
-	assert.Equal(t, after(2*time.Minute), f.Failed(after(time.Minute)).Due)
-	assert.Equal(t, after(100*time.Hour+5*time.Minute), f.Failed(after(100*time.Hour)).Due)
-	assert.False(t, f.Failed(over).Settled)
+	assert.Equal(t, after(2*time.Minute), f.failed(after(time.Minute)).Due)
+	assert.Equal(t, after(100*time.Hour+5*time.Minute), f.failed(after(100*time.Hour)).Due)
+	assert.False(t, f.failed(over).Settled)
 }
 
 func TestOrdersHaveAnIdentity(t *testing.T) {
@@ -184,7 +195,7 @@ func TestOrdersHaveAnIdentity(t *testing.T) {
 		{orders("b"), "", "b", nil},
 		{orders("a", "b"), "", "", []string{"a", "b"}},
 	} {
-		order, others := durable.Identify(tc.under, tc.number)
+		order, others := identify(tc.under, tc.number)
 		assert.Equal(t, tc.others, others)
 		if assert.Equal(t, tc.is != "", order != nil); order != nil {
 			assert.Equal(t, tc.is, order.PlatformReferenceNo)
@@ -210,7 +221,7 @@ func TestSettledOrders(t *testing.T) {
 		"open, and past its check-out":        {1, day(6), true},
 		"an unknown state past its check-out": {5, day(6), true},
 	} {
-		next, _, _, err := following(t, ring).Saw(ring, tc.at, stayOf(tc.status), states)
+		next, _, _, err := following(t, ring).saw(ring, tc.at, stayOf(tc.status), states)
 		require.NoError(t, err)
 		assert.Equal(t, tc.settled, next.Settled, name)
 		assert.Equal(t, tc.settled, next.Seen == nil, "guests are kept no longer than needed")
@@ -222,17 +233,17 @@ func TestFollowedOrderIsEncrypted(t *testing.T) {
 	ring, other := newRing(t, "a key of thirty-two random bytes"), newRing(t, "another key of 32 random bytes..")
 	f := following(t, ring)
 	assert.NotContains(t, string(f.Seen), "Smith")
-	sameOrder(t, stayOf(1), f.Order(ring))
-	assert.Nil(t, f.Order(other))
+	sameOrder(t, stayOf(1), seenBy(ring, f))
+	assert.Nil(t, seenBy(other, f))
 	moved := f
 	moved.CustomerReferenceNo = "ref-2"
-	assert.Nil(t, moved.Order(ring))
-	next, before, changed, err := f.Saw(other, start, stayOf(1), states)
+	assert.Nil(t, seenBy(ring, moved))
+	next, before, changed, err := f.saw(other, start, stayOf(1), states)
 	require.NoError(t, err)
 	assert.Nil(t, before)
 	assert.True(t, changed)
-	sameOrder(t, stayOf(1), next.Order(other))
-	got, err := hotelstays.CallOptionsOf(f.Options()...)
+	sameOrder(t, stayOf(1), seenBy(other, next))
+	got, err := hotelstays.CallOptionsOf(f.options()...)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"FR", "user"}, []string{got.Market, got.UserRef})
 }

@@ -79,7 +79,7 @@ func (b Booking) checkOptions(opts []hotelstays.CallOption) error {
 		return err
 	}
 	const other = "is not the one that the booking was stored with, and that workers poll with; give it when you store the booking"
-	return refuse("Start",
+	return refuse("Send",
 		unfit{"WithMarket", asked.Market != "" && asked.Market != b.Recovery.Market, other},
 		unfit{"WithUserRef", asked.UserRef != "" && asked.UserRef != b.Recovery.UserRef, other},
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
@@ -149,16 +149,12 @@ func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOpt
 	return opts
 }
 
-// SealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
-// They hold names and passport numbers: erase them with the commit of Start, and when the booking
+// sealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
+// They hold names and passport numbers: erase them with the commit of start, and when the booking
 // ends. Options that are no data, and WithHeader and WithServiceFacts, which polls need, too, are a
-// *hotelstays.ValidationError; so is a nil ring or request.
-func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
-	err := refuse("SealRequest", unfit{"ring", ring == nil, "is nil; create it with keyring.New"}, unfit{"request", req == nil, "is nil"})
-	if err != nil {
-		return nil, err
-	}
-	options, err := optionsOf("SealRequest", opts)
+// *hotelstays.ValidationError.
+func (b Booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
+	options, err := optionsOf("BeginTx", opts)
 	if err != nil {
 		return nil, err
 	}
@@ -175,9 +171,9 @@ func (b Booking) SealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	return ring.Seal(b.place(), plain)
 }
 
-// OpenRequest decrypts the request and the options of a waiting booking. They decrypt beside this
+// openRequest decrypts the request and the options of a waiting booking. They decrypt beside this
 // booking alone.
-func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
+func (b Booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
 		return nil, nil, errors.New("its request is gone; somebody has changed what was stored by hand")
 	}
@@ -197,5 +193,5 @@ func (b Booking) OpenRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.Boo
 		}
 		req.Guests = append(req.Guests, g.Guest)
 	}
-	return req, stored.Options.append(b.Options()), nil
+	return req, stored.Options.append(b.options()), nil
 }

@@ -1,4 +1,4 @@
-package durable_test
+package durable
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/keyring"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -22,15 +21,15 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1", CallbackURL: "https://example.com/",
 		Expect: &types.RoomRatePkg{RatePkgID: "offer"}, Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", PassportNumber: types.NewSecret("P1234567")}, {RoomIndex: 2}}}
-	b := durable.NewBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
+	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Expect: req.Expect, Market: "FR", UserRef: "user-7"}, start)
 	opts := []hotelstays.CallOption{hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user-7"), hotelstays.WithLanguage("fr"),
 		hotelstays.WithClientIP("192.0.2.1"), hotelstays.WithCurrency("EUR"), hotelstays.WithTraceID("trace"),
 		hotelstays.WithTimeout(time.Minute),
 		hotelstays.WithTestFlags(map[string]string{"a": "1", "b": "2"}), hotelstays.WithMaxAttempts(1), hotelstays.WithPriority(hotelstays.PriorityInteractive)}
-	sealed, err := b.SealRequest(ring, req, opts...)
+	sealed, err := b.sealRequest(ring, req, opts...)
 	require.NoError(t, err)
 	assert.NotContains(t, string(sealed), "P1234567")
-	got, gotOpts, err := b.OpenRequest(ring, sealed)
+	got, gotOpts, err := b.openRequest(ring, sealed)
 	require.NoError(t, err)
 	want, err := hotelstays.CallOptionsOf(opts...)
 	require.NoError(t, err)
@@ -45,14 +44,14 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	got.Guests[0].PassportNumber = req.Guests[0].PassportNumber
 	assert.Equal(t, req, got)
 
-	_, _, err = b.OpenRequest(ring, nil)
+	_, _, err = b.openRequest(ring, nil)
 	assert.ErrorContains(t, err, "its request is gone")
 	text, err := ring.Seal("booking request  ref-1", []byte("text"))
 	require.NoError(t, err)
-	_, _, err = b.OpenRequest(ring, text)
+	_, _, err = b.openRequest(ring, text)
 	assert.ErrorContains(t, err, "is no request")
 	b.Recovery.CustomerReferenceNo = "ref-2"
-	_, _, err = b.OpenRequest(ring, sealed)
+	_, _, err = b.openRequest(ring, sealed)
 	assert.ErrorContains(t, err, "moved from another place")
 }
 
@@ -74,14 +73,11 @@ var (
 func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
 	ring, req := new(keyring.Ring), &hotelstays.BookRequest{}
 	for name, opt := range refusedOptions {
-		_, err := waiting.SealRequest(ring, req, opt)
+		_, err := waiting.sealRequest(ring, req, opt)
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
 		assert.Equal(t, name, invalid.Fields[0].Path)
 	}
-	_, err := waiting.SealRequest(nil, nil)
-	assert.ErrorContains(t, err, "ring: is nil")
-	assert.ErrorContains(t, err, "request: is nil")
-	_, err = waiting.SealRequest(ring, req)
+	_, err := waiting.sealRequest(ring, req)
 	assert.ErrorContains(t, err, "keyring.New")
 }

@@ -81,7 +81,7 @@ func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
-		if c, err := read[Cancellation](row, e.account); err == nil && c.Phase(e.opts.Now()) == PhaseWaiting {
+		if c, err := read[Cancellation](row, e.account); err == nil && c.phase(e.opts.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	}
@@ -238,7 +238,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	case KindCancel:
 		_, err = read[Cancellation](row, r.account)
 	case KindOrder:
-		_, err = read[Followed](row, r.account)
+		_, err = read[followed](row, r.account)
 	default:
 		_, err = read[Booking](row, r.account)
 	}
@@ -256,9 +256,9 @@ func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
 		b, _ := read[Booking](row, r.account)
-		return shared{b.Recovery.Market, b.Recovery.UserRef}, !b.PollTogether(now)
+		return shared{b.Recovery.Market, b.Recovery.UserRef}, !b.pollTogether(now)
 	case KindOrder:
-		f, _ := read[Followed](row, r.account)
+		f, _ := read[followed](row, r.account)
 		return shared{f.Market, f.UserRef}, false
 	}
 	return with, true

@@ -49,7 +49,7 @@ func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (a
 	}
 	r.postpone(ctx, missed, func(row Row) time.Time {
 		b, _ := read[Booking](&row, r.account)
-		return b.Missed(at).Due
+		return b.missed(at).Due
 	})
 	return alone
 }
@@ -86,11 +86,11 @@ func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]readi
 
 func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
 	if row.Kind == KindOrder {
-		f, _ := read[Followed](row, r.account)
-		return f.Options()
+		f, _ := read[followed](row, r.account)
+		return f.options()
 	}
 	b, _ := read[Booking](row, r.account)
-	return append(b.Options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
+	return append(b.options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
 }
 
 // isOfContent reports whether an error is about what a request asks for, so that another request

@@ -54,7 +54,7 @@ func worlds() map[string]model.World {
 func search(t *testing.T, w model.World) (r model.Result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { r = w.Search(limit) })
-	t.Logf("%d states, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
+	t.Logf("%d durable.States, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
 	for _, step := range r.Path {
 		t.Log(step)
 	}

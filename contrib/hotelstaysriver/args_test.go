@@ -77,7 +77,10 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	keys, err := keyring.New(w.cfg.Keys)
 	require.NoError(t, err)
-	stored, withoutOrder := map[string]bool{}, []string{"waiting", "lost", "absent"}
+	w.Begin("waiting")
+	request := w.job("waiting").Args.Request
+	w.exec(`DELETE FROM river_job`)
+	stored, withoutOrder := map[string]bool{"waiting": true}, []string{"lost", "absent"}
 	for _, job := range olderJobs {
 		if !stored[job.reference] {
 			stored[job.reference] = true
@@ -86,9 +89,6 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 				w.BookElsewhere(job.reference)
 			}
 		}
-		req := w.Request(job.reference)
-		sealed, err := durable.NewBooking(*w.cfg.Client.NewBookingRecovery(req), time.Now()).SealRequest(keys, req)
-		require.NoError(t, err)
 		var seen []byte
 		if job.kind == "order" {
 			order, err := w.Options.Client.FindOrder(t.Context(), job.reference)
@@ -98,7 +98,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 			seen, err = keys.Seal("followed order "+w.Account()+" "+job.reference, text)
 			require.NoError(t, err)
 		}
-		text := strings.NewReplacer("ACCOUNT", w.Account(), "SESSION", w.Offer.SessionID, "REQUEST", base64.StdEncoding.EncodeToString(sealed),
+		text := strings.NewReplacer("ACCOUNT", w.Account(), "SESSION", w.Offer.SessionID, "REQUEST", base64.StdEncoding.EncodeToString(request),
 			"SEEN", base64.StdEncoding.EncodeToString(seen)).Replace(job.args)
 		w.storeOlder(job.kind, job.state, job.metadata, regexp.MustCompile(`ago\(([^)]*)\)`).ReplaceAllStringFunc(text, func(ago string) string {
 			d, err := time.ParseDuration(strings.Trim(ago, "ago()"))

@@ -22,7 +22,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
-	"github.com/hotelstays/hotelstays-go/keyring"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -57,11 +57,11 @@ func jobOf(t *testing.T, attempt int, a args) *river.Job[bookingJob] {
 }
 
 // argsOf returns the arguments of a booking's job.
-func argsOf(t *testing.T, b *Bookings, booking durable.Booking, sealed []byte) args {
+func argsOf(t *testing.T, b *Bookings, booking durable.Booking) args {
 	t.Helper()
 	state, err := json.Marshal(booking)
 	require.NoError(t, err)
-	return b.store.args(&durable.Row{Kind: durable.KindBooking, Reference: booking.Recovery.CustomerReferenceNo, State: state, Sealed: sealed})
+	return b.store.args(&durable.Row{Kind: durable.KindBooking, Reference: booking.Recovery.CustomerReferenceNo, State: state})
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
@@ -153,18 +153,19 @@ func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 // A job shows what QueryOrders needs, and nothing about the guests.
 func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
-	keys, err := keyring.New(testKeys)
+	engine, err := durable.NewEngine(memstore.New(), durable.Options[*memstore.Tx]{Client: b.cfg.Client, Keys: testKeys,
+		OnOutcome: func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error { return nil }})
 	require.NoError(t, err)
-	booking := durable.NewBooking(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
-	sealed, err := booking.SealRequest(keys, request("ref-1"))
-	require.NoError(t, err)
-	text, err := json.Marshal(argsOf(t, b, booking, sealed))
+	rows := map[memstore.ID]durable.Row{}
+	require.NoError(t, engine.BeginTx(t.Context(), memstore.Begin(rows), request("ref-1")))
+	row := rows[memstore.ID{Kind: durable.KindBooking, Reference: "ref-1"}]
+	text, err := json.Marshal(b.store.args(&row))
 	require.NoError(t, err)
 	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,"round":1,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,
-		b.Account(), base64.StdEncoding.EncodeToString(sealed)), string(text))
+		b.Account(), base64.StdEncoding.EncodeToString(row.Sealed)), string(text))
 	for _, private := range []string{"P1234567", "Family", "token"} {
-		assert.NotContains(t, string(text)+string(sealed), private)
+		assert.NotContains(t, string(text)+string(row.Sealed), private)
 	}
 }
 
@@ -183,9 +184,9 @@ func TestNextRetry(t *testing.T) {
 // River rescues a job after its timeout: a job that sends lasts as long as its Book may.
 func TestTimeout(t *testing.T) {
 	b := unconnected(t)
-	booking := durable.NewBooking(*b.cfg.Client.NewBookingRecovery(request("ref-1")), time.Now())
+	booking := durable.Booking{Recovery: *b.cfg.Client.NewBookingRecovery(request("ref-1"))}
 	timeout := func() time.Duration {
-		return (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Timeout(jobOf(t, 1, argsOf(t, b, booking, nil)))
+		return (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Timeout(jobOf(t, 1, argsOf(t, b, booking)))
 	}
 	assert.Greater(t, timeout(), 2*time.Minute)
 	booking.BookBy = time.Now()
@@ -223,7 +224,7 @@ func TestPanicIsReportedByItsType(t *testing.T) {
 	b, err := New(cfg)
 	require.NoError(t, err)
 	recovery := cfg.Client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
-	args := argsOf(t, b, durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery}, nil)
+	args := argsOf(t, b, durable.Booking{BookBy: time.Now().Add(-time.Hour), Recovery: *recovery})
 	for _, attempt := range []int{1, countedFailures} {
 		err = (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), jobOf(t, attempt, args))
 		assert.Equal(t, attempt == countedFailures, errors.As(err, new(*river.JobSnoozeError)))

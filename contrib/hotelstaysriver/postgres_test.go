@@ -228,15 +228,20 @@ func (w *world) change(reference string, next func(durable.Booking) durable.Book
 	}))
 }
 
+// sentUntil marks a booking as sent by a Book that ends by a time.
+func sentUntil(bookBy time.Time) func(durable.Booking) durable.Booking {
+	return func(b durable.Booking) durable.Booking {
+		b.BookBy = bookBy.Add(durable.ClockMargin)
+		b.Due = b.BookBy
+		return b
+	}
+}
+
 // marked begins a booking, and marks it as sent by a Book of a minute.
 func (w *world) marked(reference string) {
 	w.Helper()
 	w.Begin(reference)
-	w.change(reference, func(b durable.Booking) durable.Booking {
-		b, err := b.Start(time.Now().Add(time.Minute))
-		require.NoError(w, err)
-		return b
-	})
+	w.change(reference, sentUntil(time.Now().Add(time.Minute)))
 }
 
 // ends ends a booking.

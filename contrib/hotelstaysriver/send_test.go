@@ -170,11 +170,7 @@ func TestFrozenBookEndsInAnotherRound(t *testing.T) {
 			thaw := w.frozen("ref-1")
 			w.ends("ref-1", durable.EndingAbsent)
 			require.NoError(t, w.BeginAlone(w.Request("ref-1")))
-			w.change("ref-1", func(b durable.Booking) durable.Booking {
-				b, err := b.Start(time.Now().Add(-time.Minute))
-				require.NoError(t, err)
-				return b
-			})
+			w.change("ref-1", sentUntil(time.Now().Add(-time.Minute)))
 			fetch(w, durable.KindBooking, "ref-1")
 			if ended {
 				w.ends("ref-1", durable.EndingAbsent)

@@ -315,7 +315,7 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, before, after *types.Or
 // round made no order are given up: the order of the next round must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
-	if err == nil && c.Again() == nil {
+	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
 		next := "wanted"
 		if errors.Is(c.Err(), durable.ErrNothingToCancel) && strings.HasSuffix(c.CustomerReferenceNo, "5") {
 			next = ""

@@ -29,32 +29,46 @@ import (
 // Bookings whose Book may be under way need real time, because Run takes a booking over when its
 // time to book has passed. Leave them out by [PollsOnly].
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
-	back := func(times ...*time.Time) {
-		for _, at := range times {
-			if !at.IsZero() {
-				*at = at.Add(-d)
-			}
-		}
-	}
 	return errors.Join(
 		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
 			if which != nil && !which(*b) {
 				return false
 			}
-			back(&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll)
+			for _, at := range []*time.Time{&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll} {
+				if !at.IsZero() {
+					*at = at.Add(-d)
+				}
+			}
 			return true
 		}),
-		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *durable.Followed) bool {
-			back(&f.Since, &f.MissingSince)
+		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *fields) bool {
+			f.back(d, "since", "missingSince")
 			return true
 		}),
-		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *durable.Cancellation) bool {
-			if which != nil && c.Phase(time.Now()) == durable.PhaseSending {
+		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *fields) bool {
+			if _, ended := (*c)["ending"]; which != nil && !ended && time.Now().Before(c.time("sendBy")) {
 				return false
 			}
-			back(&c.Begun, &c.SendBy)
+			c.back(d, "begun", "sendBy")
 			return true
 		}))
+}
+
+// fields are a state of which only times matter here.
+type fields map[string]json.RawMessage
+
+func (f fields) time(name string) (at time.Time) {
+	_ = json.Unmarshal(f[name], &at)
+	return at
+}
+
+// back moves times back, those that are set.
+func (f fields) back(d time.Duration, names ...string) {
+	for _, name := range names {
+		if at := f.time(name); !at.IsZero() {
+			f[name], _ = json.Marshal(at.Add(-d))
+		}
+	}
 }
 
 // passTime moves the times of a table whose rows have a state in a column.

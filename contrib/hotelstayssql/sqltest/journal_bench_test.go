@@ -22,7 +22,6 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
-	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
@@ -250,15 +249,17 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
 	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
 		for i := range orders {
-			var order *types.Order
-			if err := json.Unmarshal([]byte(of(many(i))), &order); err != nil {
+			var order types.Order
+			text := of(many(i))
+			if err := json.Unmarshal([]byte(text), &order); err != nil {
 				return err
 			}
-			f, err := durable.Follow(ring, &hotelstays.BookingOutcome{Order: order, Recovery: &hotelstays.BookingRecovery{
-				CustomerReferenceNo: many(i), Fingerprint: account, UserRef: fmt.Sprint("user-", i%users)}}, time.Now())
+			seen, err := ring.Seal("followed order "+account+" "+many(i), []byte(`{"allFields":true,`+text[1:]))
 			if err == nil {
 				_, err = p.Fleet.Exec(b.Context(), tx, `INSERT INTO hotelstays_orders (account, reference, fence, live, due, state)
-					VALUES (?, ?, 1, 1, 1, ?)`, []byte(account), []byte(many(i)), marshalled(b, f))
+					VALUES (?, ?, 1, 1, 1, ?)`, []byte(account), []byte(many(i)), marshalled(b, map[string]any{
+					"customerReferenceNo": many(i), "platformReferenceNo": order.PlatformReferenceNo, "fingerprint": account,
+					"userRef": fmt.Sprint("user-", i%users), "checkOut": order.CheckOut, "since": time.Now().UTC(), "seen": seen}))
 			}
 			if err != nil {
 				return err

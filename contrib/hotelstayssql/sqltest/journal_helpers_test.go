@@ -169,7 +169,7 @@ func (p *process) fill(n int, change func(i int, booking *durable.Booking)) {
 			recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
 			recovery.EndedAt = time.Now().Add(-3 * time.Minute).UTC()
 			recovery.NextPoll = recovery.EndedAt
-			booking := durable.NewBooking(recovery, time.Time{})
+			booking := durable.Booking{Recovery: recovery, Round: 1, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
 			if change != nil {
 				change(i, &booking)
 			}

@@ -5,7 +5,6 @@
 package bookingsmodel
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -306,23 +305,27 @@ func (m *model) Due(ctx context.Context, kind durable.Kind, at time.Time, _ int)
 // another is a row that is always due, and that nobody looks at.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
-	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.engine.Account(),
-		EndedAt: ended, Polls: 3, NextPoll: at}
+	var state any = durable.Booking{Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.engine.Account(),
+		EndedAt: ended, Polls: 3, NextPoll: at}, Round: 1, BookBy: ended}
 	if kind == followed {
 		o := orderOf(0, 1)
 		o.CustomerReferenceNo = another
-		f, err := durable.Follow(m.ring, &hotelstays.BookingOutcome{Order: &o, Recovery: &recovery}, ended)
-		return otherRow(kind, f, at, err)
+		text, err := json.Marshal(o)
+		if err != nil {
+			panic(err)
+		}
+		seen, err := m.ring.Seal("followed order "+m.engine.Account()+" "+another, text)
+		if err != nil {
+			panic(err)
+		}
+		state = map[string]any{"customerReferenceNo": another, "platformReferenceNo": o.PlatformReferenceNo,
+			"fingerprint": m.engine.Account(), "checkOut": o.CheckOut, "since": ended, "seen": seen}
 	}
-	return otherRow(kind, durable.NewBooking(recovery, at), at, nil)
-}
-
-func otherRow(kind int, state any, due time.Time, err error) durable.Row {
-	text, invalid := json.Marshal(state)
-	if err = cmp.Or(err, invalid); err != nil {
+	text, err := json.Marshal(state)
+	if err != nil {
 		panic(err)
 	}
-	return durable.Row{Kind: kindOf[kind], Reference: another, Life: durable.Open, Due: due, State: text, Version: int8(0)}
+	return durable.Row{Kind: kindOf[kind], Reference: another, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
 // Postpone makes rows due, unless they have changed. The rows of a claim have not.

@@ -45,9 +45,16 @@ type row struct {
 
 // facts is what the model has to know of a row, with its times from the epoch.
 type facts struct {
-	booking  durable.Booking
-	cancel   durable.Cancellation
-	followed durable.Followed
+	booking durable.Booking
+	cancel  cancellation
+}
+
+// cancellation is what the model has to know of the state of a cancellation.
+type cancellation struct {
+	PlatformReferenceNo string
+	Round               int
+	Begun, SendBy       time.Time
+	Ending              durable.CancelEnding
 }
 
 // table numbers rows.
@@ -90,9 +97,6 @@ func (t *table) number(r row) int32 {
 			f.booking.Due = stored.Due
 		case cancel:
 			err = json.Unmarshal(stored.State, &f.cancel)
-			f.cancel.Due, f.cancel.Delivered = stored.Due, stored.Life != durable.Open
-		case followed:
-			err = json.Unmarshal(stored.State, &f.followed)
 		}
 		if err != nil {
 			panic(err)

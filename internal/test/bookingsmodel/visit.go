@@ -374,7 +374,15 @@ func (m *model) word(n int32, now int16) string {
 	case booking:
 		return cmp.Or(string(f.booking.Ending), string(f.booking.Phase(timeOf(now))))
 	case cancel:
-		return cmp.Or(string(f.cancel.Ending), string(f.cancel.Phase(timeOf(now))))
+		switch c := f.cancel; {
+		case c.Ending != "":
+			return string(c.Ending)
+		case c.SendBy.IsZero():
+			return "waiting"
+		case timeOf(now).Before(c.SendBy):
+			return "sending"
+		}
+		return "polling"
 	}
 	if life == durable.Open {
 		return "followed"
