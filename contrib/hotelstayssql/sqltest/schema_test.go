@@ -3,6 +3,7 @@ package sqltest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,23 @@ func TestMigrateInManyProcessesAtOnce(t *testing.T) {
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 		assert.NotZero(t, mustLoad(t, newTokens(t, db)), "migrating again keeps the rows")
 	})
+}
+
+// Another process, which does not wait for locks, migrates the same tables in the middle of a migration.
+func TestMigrateBesideAnotherProcess(t *testing.T) {
+	db := inDatabase(t)
+	db.exec(t, "DELETE FROM hotelstays_schema WHERE version > 1")
+	pool, link := db.process(t)
+	impatient := db.openWith(t, map[string]string{"busy_timeout": "0"})
+	var other error
+	link.before = func(_ context.Context, statement string) error {
+		if strings.HasPrefix(statement, "INSERT") {
+			other = hotelstayssql.Migrate(t.Context(), impatient, db.dialect)
+		}
+		return nil
+	}
+	require.NoError(t, hotelstayssql.Migrate(t.Context(), pool, db.dialect))
+	assert.ErrorContains(t, other, "another transaction is writing")
 }
 
 // Each statement fails, alone or with those behind it. MariaDB has then committed a part.

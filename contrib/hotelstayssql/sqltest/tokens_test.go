@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,54 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	release()
 	mustStore(t, s, "without a lease")
 	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
+}
+
+// A lease that has ended is released late. The lease that the same store has taken since goes on to guard its token.
+func TestReleaseOfALeaseThatHasEnded(t *testing.T) {
+	db := inDatabase(t)
+	s, other := newTokens(t, db), newTokens(t, db)
+	lease := func(s *hotelstayssql.TokenStore) (release func()) {
+		db.pass(t, "hotelstays_tokens", "lease_until", time.Minute)
+		release, ok, err := s.TryLease(t.Context(), tokenKey)
+		require.NoError(t, err)
+		require.True(t, ok)
+		return release
+	}
+	first, second := lease(s), lease(s)
+	first()
+	third := lease(other)
+	mustStore(t, other, "newer")
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("older")}), "another process has taken the lease")
+	assert.Equal(t, "newer", mustLoad(t, other).Value.Reveal())
+	second()
+	third()
+}
+
+// The token that replaces another has its own time.
+func TestTokenThatLivesLonger(t *testing.T) {
+	db := inDatabase(t)
+	s := newTokens(t, db)
+	mustStore(t, s, "an hour")
+	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("a day"), Expiry: time.Now().Add(24 * time.Hour)}))
+	db.pass(t, "hotelstays_tokens", "expires_at", 23*time.Hour)
+	assert.Equal(t, "a day", mustLoad(t, s).Value.Reveal())
+}
+
+// Between the read of a refused token and its removal another process can store its successor.
+func TestRemovalLeavesANewToken(t *testing.T) {
+	db := inDatabase(t)
+	other := newTokens(t, db)
+	mustStore(t, other, "refused")
+	pool, link := db.process(t)
+	link.before = func(_ context.Context, statement string) error {
+		if strings.HasPrefix(statement, "UPDATE") {
+			mustStore(t, other, "successor")
+		}
+		return nil
+	}
+	s := newTokens(t, &database{DB: pool, dialect: db.dialect})
+	require.NoError(t, s.CompareAndDelete(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret("refused")}))
+	assert.Equal(t, "successor", mustLoad(t, other).Value.Reveal())
 }
 
 // A process that has lost its lease does not renew that of another, whose process may have died.
