@@ -92,9 +92,9 @@ type CancelOrder struct {
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 
-// Cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
+// cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
 // what Reason, WithUserRef and WithClientIP say.
-type Cancellation struct {
+type cancellation struct {
 	// CancelOrder has the PlatformReferenceNo as soon as it is known.
 	CancelOrder
 	// Round is that of the booking whose order is to be cancelled. It is 0 if the request names the order.
@@ -135,34 +135,34 @@ type Cancellation struct {
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
 // and the booking has no order of its own.
 func newCancellation(req CancelOrder, booking *Booking, fingerprint string, now time.Time,
-	opts ...hotelstays.CallOption) (Cancellation, error) {
+	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
 	if err == nil {
 		err = refuse("CancelTx", unfit{"customerReferenceNo", req.CustomerReferenceNo == "", "is required"},
 			unfit{"sessionId", req.SessionID == "", "is required"})
 	}
 	now = wallClock(now)
-	c := Cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options.raw(), Begun: now, Due: now}
+	c := cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options.raw(), Begun: now, Due: now}
 	if err == nil {
 		c, _ = c.bind(now, booking)
-		err = c.Err()
+		err = c.err()
 	}
 	return c, err
 }
 
 // named reports whether the request itself names the order.
-func (c Cancellation) named() bool { return c.Round == 0 && c.PlatformReferenceNo != "" }
+func (c cancellation) named() bool { return c.Round == 0 && c.PlatformReferenceNo != "" }
 
 // same reports whether a stored cancellation is the one that a worker has read: another one may have begun since,
 // also at the same time by a coarse clock.
-func (c Cancellation) same(read Cancellation) bool {
+func (c cancellation) same(read cancellation) bool {
 	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
 }
 
 // bind returns a waiting cancellation as the latest booking under its reference leaves it. It ends where
 // that booking has no order of its own. waits reports that the booking has not ended.
-func (c Cancellation) bind(at time.Time, booking *Booking) (next Cancellation, waits bool) {
+func (c cancellation) bind(at time.Time, booking *Booking) (next cancellation, waits bool) {
 	switch {
 	case c.named():
 		return c, false
@@ -192,7 +192,7 @@ func (c Cancellation) bind(at time.Time, booking *Booking) (next Cancellation, w
 
 // bookingBegins returns a cancellation when a booking begins again under its reference. The error is
 // ErrAlreadyCancelling if a Cancel may be under way: its order could become that of the new round.
-func (c Cancellation) bookingBegins(now time.Time) (Cancellation, error) {
+func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
 	switch {
 	case c.Ending != "" || c.named() && c.SendBy.IsZero():
 		return c, nil
@@ -203,18 +203,18 @@ func (c Cancellation) bookingBegins(now time.Time) (Cancellation, error) {
 	return c, nil
 }
 
-func (c *Cancellation) identity() (reference, fingerprint string) {
+func (c *cancellation) identity() (reference, fingerprint string) {
 	return c.CustomerReferenceNo, c.Fingerprint
 }
 
-func (c *Cancellation) due() time.Time { return c.Due }
+func (c *cancellation) due() time.Time { return c.Due }
 
-func (c *Cancellation) read(row *Row) error {
+func (c *cancellation) read(row *Row) error {
 	c.Due, c.Delivered = row.Due, row.Life != Open
 	return nil
 }
 
-func (c *Cancellation) life() Life {
+func (c *cancellation) life() Life {
 	switch {
 	case !c.Delivered:
 		return Open
@@ -225,7 +225,7 @@ func (c *Cancellation) life() Life {
 }
 
 // phase returns the phase at a time.
-func (c Cancellation) phase(now time.Time) Phase {
+func (c cancellation) phase(now time.Time) Phase {
 	switch {
 	case c.Ending != "":
 		return PhaseEnded
@@ -239,7 +239,7 @@ func (c Cancellation) phase(now time.Time) Phase {
 
 // again returns nil if another cancellation under the reference may begin after c, or else
 // ErrAlreadyCancelling or ErrAlreadyCancelled.
-func (c Cancellation) again() error {
+func (c cancellation) again() error {
 	switch {
 	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
@@ -251,13 +251,13 @@ func (c Cancellation) again() error {
 }
 
 // readOptions returns the options of the reads of the order. The deadline of a fee may be near.
-func (c Cancellation) readOptions() []hotelstays.CallOption {
+func (c cancellation) readOptions() []hotelstays.CallOption {
 	stored := readOptions(c.Options)
 	return storedOptions{Market: stored.Market, UserRef: stored.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
 // send returns what to call Cancel with.
-func (c Cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
+func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
 		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, readOptions(c.Options).append(nil)
 }
@@ -267,7 +267,7 @@ func (c Cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption
 // its phase: only in phaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
 // its order, or has ended: the order is cancelled, or MaxFee refuses. The error is
 // ErrAlreadyStarted after the first mark.
-func (c Cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (Cancellation, error) {
+func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (cancellation, error) {
 	switch {
 	case c.Ending != "" || !c.SendBy.IsZero():
 		return c, ErrAlreadyStarted
@@ -317,7 +317,7 @@ func (c Cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 }
 
 // later returns a waiting cancellation after an attempt to send it. The pauses double.
-func (c Cancellation) later(at time.Time) Cancellation {
+func (c cancellation) later(at time.Time) cancellation {
 	c.Due = wallClock(at.Add(min(max(at.Sub(c.Begun), cancelPause), maxUnverifiedPause)))
 	return c
 }
@@ -325,7 +325,7 @@ func (c Cancellation) later(at time.Time) Cancellation {
 // answered returns a cancellation after its Cancel, which has ended at a time with a response or an
 // error. One that was provably not sent, or was refused for its rate, waits again; no other Cancel
 // is ever sent twice. It changes nothing in a cancellation that has ended meanwhile.
-func (c Cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) Cancellation {
+func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
 	switch {
@@ -363,7 +363,7 @@ func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) b
 
 // polled returns a polling cancellation after a poll for its order, which began at a time. order is nil
 // if the answer lacked it.
-func (c Cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) Cancellation {
+func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays.StatusMeanings) cancellation {
 	if c.phase(at) != PhasePolling {
 		return c
 	}
@@ -392,7 +392,7 @@ func (c Cancellation) polled(at time.Time, order *types.Order, states hotelstays
 }
 
 // readFailed returns a polling cancellation after a poll that began at a time, and failed.
-func (c Cancellation) readFailed(at time.Time) Cancellation {
+func (c cancellation) readFailed(at time.Time) cancellation {
 	next := c.polled(at, nil, hotelstays.StatusMeanings{})
 	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.phase(at) == PhasePolling {
 		next.Due = soon
@@ -408,7 +408,7 @@ func dayOver(day types.Date, at time.Time) bool {
 
 // wake makes a cancellation due now, because a webhook says that something has happened. ok is
 // false, and nothing changes, while its Cancel may be under way, and after it has ended.
-func (c Cancellation) wake(now time.Time) (next Cancellation, ok bool) {
+func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	if phase := c.phase(now); phase == phaseSending || phase == PhaseEnded {
 		return c, false
 	}
@@ -416,10 +416,8 @@ func (c Cancellation) wake(now time.Time) (next Cancellation, ok bool) {
 	return c, true
 }
 
-// Err returns why a cancellation that has ended did nothing, or may have done nothing, and nil for
-// CancelDone. It is the *hotelstays.APIError of the service, an error that matches ErrCancelCost, a
-// *hotelstays.OrderNotFoundError, or a text.
-func (c Cancellation) Err() error {
+// err returns the Err of a Cancellation.
+func (c cancellation) err() error {
 	switch {
 	case c.Ending == "" || c.Ending == CancelDone:
 		return nil

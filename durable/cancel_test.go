@@ -34,7 +34,7 @@ func foundIn(round int) *Booking {
 }
 
 // waitingCancel begins a cancellation at the start, at a price of at most maxFee, if it is given.
-func waitingCancel(t *testing.T, maxFee string) Cancellation {
+func waitingCancel(t *testing.T, maxFee string) cancellation {
 	req := toCancel
 	if maxFee != "" {
 		req.MaxFee = &types.Money{Currency: "EUR", Amount: json.Number(maxFee)}
@@ -59,7 +59,7 @@ func orderIn(status types.OrderStatus, rooms int) *types.Order {
 }
 
 // sendingCancel marks a cancellation at the start, for a Cancel of two minutes.
-func sendingCancel(t *testing.T) Cancellation {
+func sendingCancel(t *testing.T) cancellation {
 	c, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(2, 1), states)
 	require.NoError(t, err)
 	require.Equal(t, phaseSending, c.phase(start))
@@ -107,9 +107,9 @@ func TestStartOfACancellation(t *testing.T) {
 			if tc.phase == "" {
 				require.Equal(t, PhaseEnded, c.phase(at))
 				if tc.order == noSupplier {
-					assert.NotErrorIs(t, c.Err(), hotelstays.ErrNotFound, "there is an order")
+					assert.NotErrorIs(t, c.err(), hotelstays.ErrNotFound, "there is an order")
 				} else {
-					assert.ErrorIs(t, c.Err(), tc.err)
+					assert.ErrorIs(t, c.err(), tc.err)
 				}
 				assert.Equal(t, tc.err == nil, c.Ending == CancelDone)
 				assert.Zero(t, c.SendBy)
@@ -117,7 +117,7 @@ func TestStartOfACancellation(t *testing.T) {
 			}
 			assert.Equal(t, tc.phase, c.phase(at))
 			assert.Equal(t, at.Add(tc.due), c.Due)
-			assert.NoError(t, c.Err())
+			assert.NoError(t, c.err())
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestCancelStartsOnce(t *testing.T) {
 	ended.Ending = CancelRefused
 	unsent := waitingCancel(t, "")
 	unsent.Ending = CancelRefused
-	for _, c := range []Cancellation{sending, ended, unsent} {
+	for _, c := range []cancellation{sending, ended, unsent} {
 		next, err := c.start(after(time.Hour), after(2*time.Hour), orderIn(2, 1), states)
 		require.ErrorIs(t, err, ErrAlreadyStarted)
 		assert.Equal(t, c, next)
@@ -181,13 +181,13 @@ func TestAnswersToCancel(t *testing.T) {
 			c := sendingCancel(t).answered(at, tc.resp, tc.err, states)
 			if phase, ok := tc.want.(Phase); ok {
 				assert.Equal(t, phase, c.phase(at))
-				assert.NoError(t, c.Err())
+				assert.NoError(t, c.err())
 			} else {
 				assert.EqualValues(t, tc.want, c.Ending)
-				assert.Equal(t, tc.want == refused, c.Err() != nil)
+				assert.Equal(t, tc.want == refused, c.err() != nil)
 			}
 			if _, refusal := tc.err.(*hotelstays.APIError); tc.want == refused && refusal {
-				assert.Equal(t, tc.err, c.Err())
+				assert.Equal(t, tc.err, c.err())
 			}
 			if tc.resp != nil {
 				assert.Equal(t, fee, c.ServiceFee)
@@ -200,16 +200,16 @@ func TestAnswersToCancel(t *testing.T) {
 				assert.Nil(t, c.Cost, "it is asked for again")
 			}
 			stored := roundTrip(t, c)
-			assert.Equal(t, hotelstays.KindOf(c.Err()), hotelstays.KindOf(stored.Err()))
+			assert.Equal(t, hotelstays.KindOf(c.err()), hotelstays.KindOf(stored.err()))
 		})
 	}
-	for _, c := range []Cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {
+	for _, c := range []cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {
 		assert.Equal(t, c, c.answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
 	}
 }
 
 // roundTrip stores a cancellation and reads it.
-func roundTrip(t *testing.T, c Cancellation) (stored Cancellation) {
+func roundTrip(t *testing.T, c cancellation) (stored cancellation) {
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &stored))
@@ -247,7 +247,7 @@ func TestReadsAfterCancel(t *testing.T) {
 			if tc.ending == "" {
 				assert.Equal(t, ended.Add(tc.due), c.Due)
 			}
-			assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.Err() != nil)
+			assert.Equal(t, tc.ending == standing || tc.ending == unknown, c.err() != nil)
 		})
 	}
 	sameUnknown, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
@@ -276,7 +276,7 @@ func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 	} {
 		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
-		assert.Equal(t, tc.ending == CancelAccepted, next.Err() != nil, name)
+		assert.Equal(t, tc.ending == CancelAccepted, next.err() != nil, name)
 		if tc.ending == CancelAccepted {
 			assert.ErrorIs(t, next.again(), ErrAlreadyCancelling, "it may still be cancelled")
 		}
@@ -323,7 +323,7 @@ func TestCancellationsAreOfARound(t *testing.T) {
 			at := after(time.Second)
 			bound, waits := c.bind(at, tc.later)
 			assert.Equal(t, []any{tc.ending, tc.waits, tc.order}, []any{bound.Ending, waits, bound.PlatformReferenceNo})
-			assert.Equal(t, tc.ending == refused, errors.Is(bound.Err(), ErrNothingToCancel))
+			assert.Equal(t, tc.ending == refused, errors.Is(bound.err(), ErrNothingToCancel))
 			if waits {
 				assert.Equal(t, at.Add(5*time.Second), bound.Due)
 				late, _ := c.bind(after(time.Hour), tc.later)
@@ -346,7 +346,7 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 	lost = lost.answered(after(time.Minute), nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel}, states)
 	at := after(time.Hour)
 	for name, tc := range map[string]struct {
-		c    Cancellation
+		c    cancellation
 		ends bool
 		err  error
 	}{
@@ -364,7 +364,7 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, []any{CancelRefused, at}, []any{next.Ending, next.Due}, name)
-		assert.ErrorIs(t, next.Err(), ErrNothingToCancel, name)
+		assert.ErrorIs(t, next.err(), ErrNothingToCancel, name)
 	}
 }
 

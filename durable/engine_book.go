@@ -57,7 +57,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b Booking, sealed []byte)
 		return b, err
 	})
 	if err == nil && again {
-		err = changeTx(ctx, e, tx, rowID{KindCancel, row.Reference}, func(row *Row, c *Cancellation) (_ delivery[Tx], err error) {
+		err = changeTx(ctx, e, tx, rowID{KindCancel, row.Reference}, func(row *Row, c *cancellation) (_ delivery[Tx], err error) {
 			if c.Delivered {
 				return nil, errKeep
 			}

@@ -18,6 +18,22 @@ import (
 // readTimeout bounds a read of orders.
 const readTimeout = 20 * time.Second
 
+// Cancellation is how a cancellation has ended.
+type Cancellation struct {
+	// CancelOrder has the PlatformReferenceNo if it is known.
+	CancelOrder
+	Ending CancelEnding
+	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
+	// order leaves that open.
+	Cost *types.Money
+	// ServiceFee is of the answer to Cancel, or nil.
+	ServiceFee *types.Money
+	// Err is why the cancellation did nothing, or may have done nothing. It is nil for CancelDone. Otherwise it
+	// is the *hotelstays.APIError of the service, an error that matches ErrCancelCost or ErrNothingToCancel, a
+	// *hotelstays.OrderNotFoundError, or a text.
+	Err error
+}
+
 // CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
 // not at all. Once that is committed, a worker reads the order, looks at MaxFee, sends Cancel once, and
 // calls OnCancel with how the cancellation ended. It waits while the booking is open.
@@ -60,8 +76,8 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 	if err != nil {
 		return err
 	}
-	return insert(ctx, e, tx, &Row{Kind: KindCancel, Reference: req.CustomerReferenceNo}, c, func(before *Row) (Cancellation, error) {
-		was, err := read[Cancellation](before, e.account)
+	return insert(ctx, e, tx, &Row{Kind: KindCancel, Reference: req.CustomerReferenceNo}, c, func(before *Row) (cancellation, error) {
+		was, err := read[cancellation](before, e.account)
 		switch {
 		case err != nil:
 		case was.again() != nil:
@@ -75,7 +91,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 
 // workCancel does the next step of a cancellation, and returns when the one after that is due.
 func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, err error) {
-	c, err := read[Cancellation](row, e.account)
+	c, err := read[cancellation](row, e.account)
 	if err != nil || c.Delivered {
 		return due, err
 	}
@@ -84,16 +100,16 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	case PhaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
 	case phaseSending: // by another worker
-		return c.SendBy, e.storeCancel(ctx, row, func(c Cancellation) Cancellation { c.Due = c.SendBy; return c })
+		return c.SendBy, e.storeCancel(ctx, row, func(c cancellation) cancellation { c.Due = c.SendBy; return c })
 	case PhasePolling:
 		order, err := e.orderOf(ctx, &c)
 		if err != nil && ctx.Err() != nil {
 			return due, err
 		}
-		next := func(c Cancellation) Cancellation { return c.polled(at, order, e.opts.Client.StatusMeanings()) }
+		next := func(c cancellation) cancellation { return c.polled(at, order, e.opts.Client.StatusMeanings()) }
 		if err != nil {
 			e.logRead(ctx, row, err)
-			next = func(c Cancellation) Cancellation { return c.readFailed(at) }
+			next = func(c cancellation) cancellation { return c.readFailed(at) }
 		}
 		return e.endedOr(ctx, row, next(c), e.storeCancel(ctx, row, next))
 	}
@@ -102,7 +118,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	case err != nil:
 		return due, err
 	case waits || bound.Ending != "":
-		return e.endedOr(ctx, row, bound, e.storeCancel(ctx, row, func(Cancellation) Cancellation { return bound }))
+		return e.endedOr(ctx, row, bound, e.storeCancel(ctx, row, func(cancellation) cancellation { return bound }))
 	}
 	order, err := e.orderOf(ctx, &bound)
 	if err != nil {
@@ -117,7 +133,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 
 // bound binds a cancellation to the latest booking under its reference, which a worker polls for if
 // that has not ended.
-func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c Cancellation) (bound Cancellation, waits bool, err error) {
+func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (bound cancellation, waits bool, err error) {
 	if c.named() {
 		return c, false, nil
 	}
@@ -139,7 +155,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c Cancellation) (b
 
 // orderOf reads the order of a cancellation. It is nil if a complete answer lacks it. If nobody knows yet
 // which of several orders it is, the cancellation ends.
-func (e *Engine[Tx]) orderOf(ctx context.Context, c *Cancellation) (*types.Order, error) {
+func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order, error) {
 	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.readOptions())
 	if err != nil {
 		return nil, err
@@ -175,13 +191,13 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 }
 
 // sendCancel marks a cancellation, and sends Cancel until ctx ends. Only who has committed the mark sends it.
-func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellation, order *types.Order) (due time.Time, err error) {
+func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := e.opts.Now(), rowID{KindCancel, row.Reference}
 	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound
-	err = change(ctx, e, id, false, func(_ *Row, c *Cancellation) (_ delivery[Tx], err error) {
+	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
 		if c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) { // another worker, or BeginTx, was faster
 			return nil, errMoved
 		}
@@ -200,8 +216,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 	at := e.opts.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	var next Cancellation
-	err = change(ctx, e, id, false, func(_ *Row, c *Cancellation) (delivery[Tx], error) {
+	var next cancellation
+	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
 			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
 		}
@@ -214,8 +230,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound Cancellatio
 
 // storeCancel stores the next state of a cancellation. If its row has changed since a worker has read it, as
 // by Wake, storeCancel stores nothing but an ending.
-func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(Cancellation) Cancellation) error {
-	return change(ctx, e, rowID{KindCancel, row.Reference}, false, func(locked *Row, c *Cancellation) (delivery[Tx], error) {
+func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
+	return change(ctx, e, rowID{KindCancel, row.Reference}, false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
 		ends := n.Ending != "" && c.Ending == "" && c.same(n) && c.SendBy.Equal(n.SendBy)
 		if locked.Version != row.Version && !ends {
@@ -228,7 +244,7 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(Cancel
 
 // delivering returns a cancellation that is about to be stored. One that has ended is delivered next. If that
 // fails, a worker tries again at the end of a lease.
-func (e *Engine[Tx]) delivering(c Cancellation) Cancellation {
+func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(e.opts.Now().Add(lease))
 	}
@@ -236,7 +252,7 @@ func (e *Engine[Tx]) delivering(c Cancellation) Cancellation {
 }
 
 // endedOr delivers a cancellation that was stored and has ended, or returns when its next step is due.
-func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored Cancellation, err error) (due time.Time, _ error) {
+func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation, err error) (due time.Time, _ error) {
 	switch {
 	case err != nil:
 		return due, err
@@ -252,14 +268,14 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	id, done := rowID{KindCancel, reference}, false
-	err := change(ctx, e, id, true, func(_ *Row, c *Cancellation) (delivery[Tx], error) {
+	err := change(ctx, e, id, true, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if c.Ending == "" || c.Delivered {
 			return nil, errKeep
 		}
 		c.Delivered, done = true, c.Ending == CancelDone
-		delivered := *c
+		result := &Cancellation{c.CancelOrder, c.Ending, c.Cost, c.ServiceFee, c.err()}
 		return func(ctx context.Context, tx Tx) error {
-			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, &delivered) })
+			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, result) })
 		}, nil
 	})
 	if err != nil {
@@ -276,7 +292,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindCancel, reference}, func(c *Cancellation) error {
+	err := command(ctx, e, rowID{KindCancel, reference}, func(c *cancellation) error {
 		next, ok := c.wake(e.opts.Now())
 		if !ok || c.Delivered {
 			return errKeep

@@ -167,7 +167,7 @@ func (e *engine) booking() (b durable.Booking) {
 }
 
 // cancellation returns what is stored of the cancellation of ref-1.
-func (e *engine) cancellation() (c durable.Cancellation) {
+func (e *engine) cancellation() (c durable.StoredCancellation) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindCancel, "ref-1").State, &c))
 	return c
 }

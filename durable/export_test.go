@@ -8,3 +8,5 @@ var (
 	States   = states
 	ToCancel = toCancel
 )
+
+type StoredCancellation = cancellation

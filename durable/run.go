@@ -81,7 +81,7 @@ func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
-		if c, err := read[Cancellation](row, e.account); err == nil && c.phase(e.opts.Now()) == PhaseWaiting {
+		if c, err := read[cancellation](row, e.account); err == nil && c.phase(e.opts.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	}
@@ -236,7 +236,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	var err error
 	switch row.Kind {
 	case KindCancel:
-		_, err = read[Cancellation](row, r.account)
+		_, err = read[cancellation](row, r.account)
 	case KindOrder:
 		_, err = read[followed](row, r.account)
 	default:

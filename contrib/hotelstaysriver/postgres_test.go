@@ -132,7 +132,7 @@ func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx
 			b.Due = readJob(t, pool, durable.KindBooking, reference, &b)
 			return b
 		},
-		Cancellation: func(reference string) (c durable.Cancellation) {
+		Cancellation: func(reference string) (c bookingstest.Cancellation) {
 			readJob(t, pool, durable.KindCancel, reference, &c)
 			return c
 		},

@@ -102,8 +102,9 @@ func TestPostgreSQLCrashes(t *testing.T) {
 			require.NoError(w, other.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
 				row, err := other.store.Lock(ctx, tx, durable.KindCancel, "ref-1")
 				require.NoError(w, err)
-				cancellation := w.Fleet.Cancellation("ref-1")
-				cancellation.SendBy = time.Now()
+				var cancellation map[string]any
+				require.NoError(w, json.Unmarshal(row.State, &cancellation))
+				cancellation["sendBy"] = time.Now()
 				row.State, err = json.Marshal(cancellation)
 				require.NoError(w, err)
 				return other.store.Save(ctx, tx, row)

@@ -106,7 +106,7 @@ func (e *engine) changed(ctx context.Context, tx *sql.Tx, _, after *types.Order)
 
 // cancelled stores how a cancellation has ended.
 func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-	e.log.InfoContext(ctx, "cancelling", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err())
+	e.log.InfoContext(ctx, "cancelling", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err)
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 

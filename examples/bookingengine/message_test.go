@@ -116,7 +116,7 @@ func TestEndingsOfCancellations(t *testing.T) {
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
 	} {
 		o := order{State: cancelling, Booked: &types.Order{Status: 2}, Status: hotelstays.OrderStateUnknown, Since: time.Now()}
-		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
+		o.cancelled(&durable.Cancellation{Ending: ending, Err: durable.ErrCancelCost})
 		assert.Equal(t, want, o.Problem)
 		assert.Equal(t, want == nil, o.State == cancelled)
 		assert.Equal(t, ending == durable.CancelStanding || ending == durable.CancelRefused, o.State == booked,
@@ -125,7 +125,7 @@ func TestEndingsOfCancellations(t *testing.T) {
 			assert.Equal(t, ending == durable.CancelUnknown, strings.Contains(panel(t, o), `<h2 id="status">`+want.Title), ending)
 		}
 		o.read(&types.Order{Status: 3}, hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})
-		o.cancelled(&durable.Cancellation{Ending: ending, SupplierReferenceNo: "supplier", Problem: "too dear"})
+		o.cancelled(&durable.Cancellation{Ending: ending, Err: durable.ErrCancelCost})
 		assert.Contains(t, panel(t, o), "Your booking is cancelled", "the hotel cancelled it, too")
 		assert.Nil(t, o.Problem, "a cancelled booking is not said to stand")
 	}

@@ -76,7 +76,7 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled
 	default:
-		o.State, o.Problem = booked, new(messageFor(c.Err()))
+		o.State, o.Problem = booked, new(messageFor(c.Err))
 	}
 }
 

@@ -317,7 +317,7 @@ func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellatio
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
 		next := "wanted"
-		if errors.Is(c.Err(), durable.ErrNothingToCancel) && strings.HasSuffix(c.CustomerReferenceNo, "5") {
+		if errors.Is(c.Err, durable.ErrNothingToCancel) && strings.HasSuffix(c.CustomerReferenceNo, "5") {
 			next = ""
 		}
 		err = e.update(ctx, tx, `cancel = ? WHERE reference = ?`, next, c.CustomerReferenceNo)

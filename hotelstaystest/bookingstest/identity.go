@@ -156,7 +156,7 @@ func cancelWithoutSupplierNo[Tx any](w *World[Tx]) {
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, time.Minute)
-	err := w.Fleet.Cancellation("ref-1").Err()
+	err := w.cancelErr("ref-1")
 	assert.NotErrorIs(w, err, hotelstays.ErrNotFound)
 	assert.ErrorContains(w, err, "supplierReferenceNo")
 	assert.Zero(w, w.cancels())

@@ -105,7 +105,7 @@ func cancelRefused[Tx any](w *World[Tx]) {
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-	err := w.Fleet.Cancellation("ref-1").Err()
+	err := w.cancelErr("ref-1")
 	require.ErrorIs(w, err, hotelstays.ErrCancelRefused)
 	assert.ErrorContains(w, err, "a reason is required")
 	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.Reason = "illness" }))
@@ -119,7 +119,7 @@ func cancelTooDear[Tx any](w *World[Tx]) {
 	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.MaxFee = &types.Money{Currency: "USD", Amount: "1"} }))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-	require.ErrorIs(w, w.Fleet.Cancellation("ref-1").Err(), durable.ErrCancelCost)
+	require.ErrorIs(w, w.cancelErr("ref-1"), durable.ErrCancelCost)
 	assert.Zero(w, w.cancels())
 }
 
@@ -178,7 +178,7 @@ func nothingToCancel[Tx any](w *World[Tx]) {
 	w.HasState("absent", durable.EndingAbsent, time.Minute)
 	for _, reference := range []string{"absent", "failed"} {
 		w.CancelEnds(reference, durable.CancelRefused, 1, 10*time.Second)
-		require.ErrorIs(w, w.Fleet.Cancellation(reference).Err(), durable.ErrNothingToCancel)
+		require.ErrorIs(w, w.cancelErr(reference), durable.ErrNothingToCancel)
 		require.ErrorContains(w, w.CancelAlone(reference, nil), "has ended as "+reference)
 	}
 	w.otherStay("reused")
@@ -223,7 +223,7 @@ func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 10*time.Second)
-	assert.ErrorIs(w, w.Fleet.Cancellation("ref-1").Err(), durable.ErrNothingToCancel)
+	assert.ErrorIs(w, w.cancelErr("ref-1"), durable.ErrNothingToCancel)
 	w.Fleet.Pass(time.Hour)
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	time.Sleep(100 * time.Millisecond)
@@ -285,7 +285,7 @@ func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
 func onCancelFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{errors.New("OnCancel failed")}}
 	w.Options.OnCancel = func(ctx context.Context, tx Tx, c *durable.Cancellation) error {
-		assert.ErrorIs(w, c.Err(), hotelstays.ErrCancelRefused)
+		assert.ErrorIs(w, c.Err, hotelstays.ErrCancelRefused)
 		return calls.after(w.Fleet.StoreCancel(ctx, tx, c))
 	}
 	w = w.Another(nil)

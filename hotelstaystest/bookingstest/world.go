@@ -91,7 +91,16 @@ type Fleet[Tx any] struct {
 	// Stored returns the latest booking of a reference.
 	Stored func(reference string) durable.Booking
 	// Cancellation returns the latest cancellation of a reference.
-	Cancellation func(reference string) durable.Cancellation
+	Cancellation func(reference string) Cancellation
+}
+
+// Cancellation is what the tests have to know of the stored state of a cancellation.
+type Cancellation struct {
+	PlatformReferenceNo, SupplierReferenceNo string
+	SendBy                                   time.Time
+	Accepted                                 bool
+	Ending                                   durable.CancelEnding
+	Cost, ServiceFee                         *types.Money
 }
 
 // World is a sandbox, and a process of a fleet that books there.
@@ -104,6 +113,7 @@ type World[Tx any] struct {
 	Offer   hotelstays.BookRequest // without reference and guests
 	Lives   bool                   // of Plan
 	opts    []hotelstays.Option    // of its clients
+	ended   *sync.Map              // of the *durable.Cancellation that OnCancel has received last, by reference
 }
 
 // Faults of the sandbox.
@@ -125,14 +135,14 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = c.RateLimits == nil
-	w := &World[Tx]{TB: t, Fleet: fleet}
+	w := &World[Tx]{TB: t, Fleet: fleet, ended: new(sync.Map)}
 	if c.NoRateLimits {
 		w.opts = []hotelstays.Option{hotelstays.WithRateLimiter(testkit.NoRateLimits{})}
 	}
 	c.Webhooks.CallbackHandler = http.HandlerFunc(w.receive)
 	w.Server = hotelstaystest.NewServer(&c)
 	t.Cleanup(w.Close)
-	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: fleet.StoreCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
+	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: w.storeCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
 	list, err := w.Options.Client.HotelList(t.Context(), &hotelstays.HotelListRequest{
 		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
@@ -145,6 +155,19 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	rate := list.List[hotel].Rooms[0].Rates[0]
 	w.Offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
 	return w
+}
+
+func (w *World[Tx]) storeCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
+	w.ended.Store(c.CustomerReferenceNo, c)
+	return w.Fleet.StoreCancel(ctx, tx, c)
+}
+
+// cancelErr is the Err of the cancellation of a reference that has ended last.
+func (w *World[Tx]) cancelErr(reference string) error {
+	w.Helper()
+	c, ended := w.ended.Load(reference)
+	require.True(w, ended, "no cancellation of %s has ended", reference)
+	return c.(*durable.Cancellation).Err
 }
 
 // SendThrough opens the process anew, with a client that sends through a transport.

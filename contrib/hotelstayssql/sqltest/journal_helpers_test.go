@@ -95,7 +95,7 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 			booking.Due = time.UnixMicro(due)
 			return booking
 		},
-		Cancellation: func(reference string) (c durable.Cancellation) {
+		Cancellation: func(reference string) (c bookingstest.Cancellation) {
 			var text []byte
 			require.NoError(t, d.QueryRowContext(t.Context(), d.translate(`SELECT state FROM hotelstays_cancels WHERE reference = ?`),
 				[]byte(reference)).Scan(&text))
