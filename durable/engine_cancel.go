@@ -198,7 +198,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	defer cancel()
 	marked := bound
 	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
-		if c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) { // another worker, or BeginTx, was faster
+		// another worker, BeginTx or a person was faster
+		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, errMoved
 		}
 		marked = bound
@@ -234,7 +235,7 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	return change(ctx, e, rowID{KindCancel, row.Reference}, false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
 		ends := n.Ending != "" && c.Ending == "" && c.same(n) && c.SendBy.Equal(n.SendBy)
-		if locked.Version != row.Version && !ends {
+		if c.Delivered || locked.Version != row.Version && !ends {
 			return nil, errMoved
 		}
 		*c = e.delivering(n)

@@ -55,6 +55,11 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 	begins := func(e *engine) { e.begin("ref-1") }
 	delivers := func(e *engine) { e.stepOf(durable.KindCancel) }
 	refuses := func(e *engine) { begins(e); delivers(e) }
+	replaces := func(e *engine) {
+		refuses(e)
+		e.send()
+		require.NoError(e.t, e.cancel(toCancel))
+	}
 	for name, tc := range map[string]struct {
 		before    func(e *engine) // the worker reads the cancellation
 		meanwhile func(e *engine)
@@ -64,15 +69,15 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 		round     int                  // of that
 		want      error
 	}{
-		"it is sent":                       {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
-		"its booking begins again":         {nil, begins, true, 0, refused, 1, durable.ErrMoved},
-		"it is refused, and delivered":     {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
-		"it was refused, and is delivered": {begins, delivers, false, 1, refused, 1, nil},
-		"another one begins": {nil, func(e *engine) {
-			refuses(e)
-			e.send()
-			require.NoError(e.t, e.cancel(toCancel))
-		}, false, 1, "", 2, durable.ErrMoved},
+		"it is sent":                           {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
+		"its booking begins again":             {nil, begins, true, 0, refused, 1, durable.ErrMoved},
+		"it is refused, and delivered":         {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
+		"it was refused, and is delivered":     {begins, delivers, false, 1, refused, 1, nil},
+		"another one begins":                   {nil, replaces, false, 1, "", 2, durable.ErrMoved},
+		"another one begins, at the same time": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
+		"a person has ended its row":           {nil, func(e *engine) { e.endByHand(durable.KindCancel) }, true, 0, "", 1, durable.ErrMoved},
+		"a person has ended its row, and its booking begins again": {nil, func(e *engine) { e.endByHand(durable.KindCancel); begins(e) },
+			false, 0, "", 1, durable.ErrMoved},
 		"it is sent, and its booking is absent": {nil, func(e *engine) {
 			e.loseCancel()
 			require.NoError(e.t, e.Retry(e.t.Context(), "ref-1"))
@@ -161,4 +166,41 @@ func TestBookingBeginsBesideACancellation(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A cancellation of an order that was not booked here names the order.
+func TestCancelOfANamedOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.orders = func([]string) ([]types.Order, error) {
+			return []types.Order{orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-2")}, nil
+		}
+		named := toCancel
+		named.PlatformReferenceNo = "order-2"
+		require.NoError(t, e.cancel(named))
+		e.runFor(time.Minute)
+		assert.Equal(t, []string{"supplier-order-2"}, e.cancels)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
+		assert.Contains(t, e.log.String(), "several orders are under the reference of a cancellation")
+	})
+}
+
+// A read of a cancellation that fails is repeated soon, also hours after the answer to its Cancel was lost.
+func TestFailedReadOfACancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		e.book, e.lost = found, unknown
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+		require.NoError(t, e.cancel(toCancel))
+		e.runFor(time.Second)
+		require.Len(t, e.cancels, 1)
+		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
+		time.Sleep(3 * time.Hour)
+		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute, time.Until(due))
+	})
 }

@@ -1,7 +1,9 @@
 package durable_test
 
 import (
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +32,8 @@ func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
 			other.stepOf(durable.KindOrder)
 			e.changes = append(e.changes, other.changes...)
 		}, 1, durable.Open, durable.ErrMoved},
-		"the caller ends it":         {true, func(e *engine) { require.NoError(e.t, e.Unfollow(e.t.Context(), "ref-1")) }, 0, durable.Over, durable.ErrMoved},
+		"the caller ends it": {true, func(e *engine) { require.NoError(e.t, e.Unfollow(e.t.Context(), "ref-1")) }, 0,
+			durable.Over, durable.ErrMoved},
 		"a person has ended its row": {true, func(e *engine) { e.endByHand(durable.KindOrder) }, 0, durable.Over, durable.ErrMoved},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,5 +83,41 @@ func TestOrderOfABookingBegunAnew(t *testing.T) {
 		e.begin("ref-1")
 		e.send()
 		assert.Equal(t, durable.Open, e.row(durable.KindOrder, "ref-1").Life)
+	})
+}
+
+// A read that fails is repeated soon, also of an order that has not changed for long.
+func TestFailedReadOfAFollowedOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		e.book = found
+		_, err := e.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
+		time.Sleep(100 * time.Hour)
+		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute, time.Until(due))
+		e.runFor(time.Minute) // with Run
+		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
+	})
+}
+
+// An order that is not shown any more is read for a while. A person must look at it.
+func TestFollowedOrderIsNotShown(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+		for range 2 {
+			e.stepOf(durable.KindOrder)
+		}
+		assert.Equal(t, 1, strings.Count(e.log.String(), "level=WARN msg=\"a followed order is not shown any more\""))
+		time.Sleep(60 * 24 * time.Hour)
+		e.stepOf(durable.KindOrder)
+		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order is not shown any more, and not read any more; look at it\"")
+		assert.Equal(t, durable.Over, e.row(durable.KindOrder, "ref-1").Life)
 	})
 }

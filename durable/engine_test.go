@@ -55,15 +55,18 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 	e.options = durable.Options[*memstore.Tx]{Client: e,
 		Keys:   []types.Secret{types.NewSecret("a key of thirty-two random bytes")},
 		Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
-		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
+		OnOutcome: func(_ context.Context, tx *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
+			assert.True(t, tx.Guarded)
 			e.outcomes = append(e.outcomes, durable.EndingOf(outcome))
 			return nil
 		},
-		OnCancel: func(_ context.Context, _ *memstore.Tx, c *durable.Cancellation) error {
+		OnCancel: func(_ context.Context, tx *memstore.Tx, c *durable.Cancellation) error {
+			assert.True(t, tx.Guarded)
 			e.cancelled = append(e.cancelled, c.Ending)
 			return nil
 		},
-		OnOrder: func(_ context.Context, _ *memstore.Tx, _, order *types.Order) error {
+		OnOrder: func(_ context.Context, tx *memstore.Tx, _, order *types.Order) error {
+			assert.True(t, tx.Guarded)
 			e.changes = append(e.changes, order.HotelConfirmNo)
 			return nil
 		}}
@@ -257,19 +260,46 @@ func TestBookEndsInALaterRound(t *testing.T) {
 	}
 }
 
-// A Store that returns rows without their Life loses no booking by it: without this, they read as ended.
-func TestRowWithoutALife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		e.begin("ref-1")
-		row := e.row(durable.KindBooking, "ref-1")
-		row.Life = 0
-		e.store.Put(*row)
-		_, err := e.Send(t.Context(), "ref-1")
-		require.ErrorContains(t, err, "its life is 0")
-		require.NotErrorIs(t, err, durable.ErrNotBegun)
-		assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
-	})
+// A row that makes no sense is an error, and loses no booking: without a life, it would read as ended.
+func TestRowsThatMakeNoSense(t *testing.T) {
+	replace := func(old, with string) func(row *durable.Row) {
+		return func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) }
+	}
+	for why, change := range map[string]func(row *durable.Row){
+		"its life is 0":                         func(row *durable.Row) { row.Life = 0 },
+		`its state is of the reference "ref-2"`: replace("ref-1", "ref-2"),
+		"or of another account":                 replace(`"fingerprint":"`, `"fingerprint":"other`),
+		"a column is NULL":                      func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
+	} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			e.begin("ref-1")
+			row := e.row(durable.KindBooking, "ref-1")
+			change(row)
+			e.store.Put(*row)
+			_, err := e.Send(t.Context(), "ref-1")
+			require.ErrorContains(t, err, why)
+			require.NotErrorIs(t, err, durable.ErrNotBegun)
+			assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
+			if row.Life == durable.Open { // Run finds it
+				time.Sleep(3 * time.Minute)
+				e.runFor(6 * time.Minute)
+				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "each five minutes")
+			}
+		})
+	}
+}
+
+// A request names guests. It is erased when it is sent or given up.
+func TestRequestIsErased(t *testing.T) {
+	for name, end := range map[string]func(e *engine){
+		"sent":     (*engine).lose,
+		"given up": func(e *engine) { e.begin("ref-1"); require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) },
+	} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			end(e)
+			assert.Empty(t, e.row(durable.KindBooking, "ref-1").Sealed, name)
+		})
+	}
 }
 
 // A newer process of the fleet has stored fields that this version does not know.
@@ -319,48 +349,6 @@ func TestRunFromBookToCancel(t *testing.T) {
 	})
 }
 
-// A cancellation of an order that was not booked here names the order.
-func TestCancelOfANamedOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		e.orders = func([]string) ([]types.Order, error) {
-			return []types.Order{orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-2")}, nil
-		}
-		named := toCancel
-		named.PlatformReferenceNo = "order-2"
-		require.NoError(t, e.cancel(named))
-		e.runFor(time.Minute)
-		assert.Equal(t, []string{"supplier-order-2"}, e.cancels)
-		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
-	})
-}
-
-// A worker is frozen in the read of an order, until a cancellation of the next round has begun, at the same
-// time by its clock.
-func TestFrozenWorkerOfAnEarlierCancellation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		frozen := newEngine(t)
-		e := newEngineOn(t, frozen.store)
-		e.book = found
-		e.begin("ref-1")
-		require.NoError(t, e.Abandon(t.Context(), "ref-1"))
-		require.NoError(t, e.cancel(toCancel))
-		frozen.orders = func([]string) ([]types.Order, error) {
-			e.begin("ref-1")
-			_, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
-			require.NoError(t, err)
-			_, err = e.Send(t.Context(), "ref-1")
-			require.NoError(t, err)
-			require.NoError(t, e.cancel(toCancel))
-			return []types.Order{orderUnder("ref-1", "order-1")}, nil
-		}
-		_, err := frozen.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
-		require.ErrorIs(t, err, durable.ErrMoved)
-		assert.Empty(t, frozen.cancels)
-		assert.Equal(t, []durable.CancelEnding{durable.CancelRefused}, e.cancelled)
-	})
-}
-
 // Without the states of orders a cancellation can stay open until the stay is over. The log says so at the start.
 func TestStatesOfOrdersAreMissing(t *testing.T) {
 	const warning = "ServiceFacts.StatusMeanings.Cancelled is not set"
@@ -379,44 +367,6 @@ func TestStatesOfOrdersAreMissing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, log.String(), name)
 	}
-}
-
-// A read that fails is repeated soon, also of an order that has not changed for long.
-func TestFailedReadOfAFollowedOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		e.begin("ref-1")
-		e.book = found
-		_, err := e.Send(t.Context(), "ref-1")
-		require.NoError(t, err)
-		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
-		time.Sleep(100 * time.Hour)
-		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"))
-		require.NoError(t, err)
-		assert.Equal(t, 5*time.Minute, time.Until(due))
-		e.runFor(time.Minute) // with Run
-		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
-	})
-}
-
-// A read of a cancellation that fails is repeated soon, also hours after the answer to its Cancel was lost.
-func TestFailedReadOfACancellation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
-		e.begin("ref-1")
-		e.book, e.lost = found, unknown
-		_, err := e.Send(t.Context(), "ref-1")
-		require.NoError(t, err)
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
-		require.NoError(t, e.cancel(toCancel))
-		e.runFor(time.Second)
-		require.Len(t, e.cancels, 1)
-		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
-		time.Sleep(3 * time.Hour)
-		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
-		require.NoError(t, err)
-		assert.Equal(t, 5*time.Minute, time.Until(due))
-	})
 }
 
 // One request asks for bookings that are due together. One of them spoils the answer.
@@ -444,5 +394,20 @@ func TestPollsForManyBookings(t *testing.T) {
 			due := e.row(durable.KindBooking, reference).Due
 			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll of its own")
 		}
+	})
+}
+
+// The text of a panic may quote a request.
+func TestPanicOfAFunctionOfTheCaller(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) {
+			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error { panic("passport 12345678") }
+		})
+		e.begin("ref-1")
+		e.book = found
+		_, err := e.work(durable.KindBooking)
+		require.ErrorContains(t, err, "a panic of type string")
+		assert.Contains(t, e.log.String(), "a step panicked")
+		assert.NotContains(t, err.Error()+e.log.String(), "12345678")
 	})
 }

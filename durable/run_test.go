@@ -71,6 +71,8 @@ func TestOptionsOfAnEngine(t *testing.T) {
 	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
 	e.reopen(func(*options) {})
 	assert.NotContains(t, e.log.String(), warning)
+	e.reopen(func(o *options) { o.OnCancel = nil })
+	assert.ErrorContains(t, e.cancel(toCancel), "OnCancel is required")
 }
 
 // Without options a booking waits two minutes for Send, Run looks each second, and has ten workers.
@@ -380,4 +382,59 @@ func TestWorkerThatSends(t *testing.T) {
 			})
 		})
 	}
+}
+
+// How many bookings and cancellations are worked on at once, and that a worker that is free takes the next one.
+func TestWorkersOfEachKind(t *testing.T) {
+	for workers, want := range map[int][]int{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 5: {3, 1}} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.reopen(func(o *options) { o.MaxWorkers, o.PollInterval = workers, time.Hour })
+				bookings, cancels := 0, 0
+				e.book = func() (*hotelstays.BookingOutcome, error) {
+					bookings++
+					time.Sleep(10 * time.Second)
+					return nil, refused
+				}
+				e.orders = orderOne
+				e.answer = func() {
+					cancels++
+					time.Sleep(10 * time.Second)
+				}
+				named := toCancel
+				named.PlatformReferenceNo = "order-1"
+				require.NoError(t, e.cancel(named))
+				for i := range 4 {
+					e.begin(fmt.Sprint("booking-", i))
+				}
+				time.Sleep(3 * time.Minute)
+				time.AfterFunc(5*time.Second, func() { assert.Equal(t, want, []int{bookings, cancels}) })
+				e.runFor(time.Minute)
+				assert.Equal(t, []int{4, 1}, []int{len(e.outcomes), len(e.cancelled)})
+			})
+		})
+	}
+}
+
+// A booking whose outcome is unknown is polled for at once, and one that cannot be handed over later.
+func TestBookThatIsUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			row := e.row(durable.KindBooking, "ref-1")
+			row.State = []byte("{")
+			e.store.Put(*row)
+			return lostAnswer()
+		}
+		_, err := e.Send(t.Context(), "ref-1")
+		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.Contains(t, e.log.String(), "cannot hand a booking over; its polls start later")
+	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.PollInterval = time.Hour })
+		e.step = polled(hotelstays.BookingFound, nil)
+		time.AfterFunc(time.Minute, e.lose)
+		e.runFor(2 * time.Minute)
+		assert.Equal(t, durable.EndingFound, e.booking().Ending)
+	})
 }

@@ -22,6 +22,7 @@ type ID struct {
 
 // Tx is a transaction: what it sees, and what it has looked at, locked and saved.
 type Tx struct {
+	Guarded bool // as in durable.Store
 	Rows   map[ID]durable.Row
 	Seen   map[ID]bool
 	Locked map[ID]bool
@@ -90,7 +91,7 @@ type Store struct {
 func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[ID]durable.Row{}} }
 
 // InTx is that of a durable.Store.
-func (s *Store) InTx(ctx context.Context, _ bool, f func(context.Context, *Tx) error) error {
+func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
@@ -99,6 +100,7 @@ func (s *Store) InTx(ctx context.Context, _ bool, f func(context.Context, *Tx) e
 	}
 	s.mu.Lock()
 	tx := Begin(maps.Clone(s.rows))
+	tx.Guarded = guarded
 	s.mu.Unlock()
 	if err := f(ctx, tx); err != nil {
 		return err
