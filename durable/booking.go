@@ -40,7 +40,7 @@ var (
 	ErrConflictingOutcome = errors.New("another outcome of the booking was stored before")
 )
 
-// Phase is where a booking or a cancellation is in its life. The zero value is not set: no method returns it.
+// Phase is where an open booking is in its life. The zero value is not set: no method returns it.
 type Phase string
 
 // The phases; see the package documentation.
@@ -48,52 +48,68 @@ const (
 	PhaseWaiting Phase = "waiting"
 	PhaseBooking Phase = "booking"
 	PhasePolling Phase = "polling"
-	PhaseEnded   Phase = "ended"
+
+	phaseEnded Phase = "ended"
 )
 
-// Booking is the stored state of a booking. It holds no secret, and of the guests only the
-// caller's WithUserRef.
+// Booking is an open booking. It holds no secret, and of the guests only the caller's WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
-	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
-	Round int `json:"round,omitempty"`
 	// BookBy is when Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
+	// Unverified counts the polls that ended as unverified.
+	Unverified int `json:"unverified,omitempty"`
+	// Due is when a worker must poll, or send. Its JSON is left to the store, which
+	// searches by it.
+	Due time.Time `json:"-"`
+}
+
+// Phase returns the phase at a time.
+func (b Booking) Phase(now time.Time) Phase {
+	switch {
+	case b.BookBy.IsZero():
+		return PhaseWaiting
+	case b.Recovery.EndedAt.IsZero() && now.Before(b.BookBy):
+		return PhaseBooking
+	}
+	return PhasePolling
+}
+
+// booking is the stored state of a booking.
+type booking struct {
+	Booking
+	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
+	Round int `json:"round,omitempty"`
 	// Earlier is when the last Book of an earlier round under the same reference has ended that
 	// may have made an order. No round is without an order before ten minutes after it. It is
 	// zero if there is none.
 	Earlier time.Time `json:"earlier,omitzero"`
-	// Unverified counts the polls that ended as unverified.
-	Unverified int `json:"unverified,omitempty"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
 	// OrderNo is the PlatformReferenceNo of the order that ended the booking.
 	OrderNo string `json:"orderNo,omitempty"`
 	// Changes lists in which points the order that ended the booking differs from Recovery.Expect.
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
-	// Due is when a worker must poll, or send. Its JSON is left to the store, which
-	// searches by it.
-	Due time.Time `json:"-"`
 }
 
 // newBooking returns a booking to store before Book is called. If Book has not started by startBy,
 // a worker sends it. A recovery with an EndedAt is that of a Book that has ended with an
 // unknown outcome: workers continue with its next poll.
-func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) Booking {
+func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) booking {
 	if !recovery.EndedAt.IsZero() {
 		return handedOver(recovery)
 	}
-	return Booking{Recovery: recovery, Round: 1, Due: wallClock(startBy.Add(ClockMargin))}
+	return booking{Booking: Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}, Round: 1}
 }
 
 // handedOver returns the booking of a Book that has ended with an unknown outcome.
-func handedOver(recovery hotelstays.BookingRecovery) Booking {
-	return Booking{Recovery: recovery, Round: 1, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
+func handedOver(recovery hotelstays.BookingRecovery) booking {
+	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
 // after returns a new booking as the next round under the reference of an earlier one. The error is
 // ErrAlreadyBegun if that has not ended, and ErrAlreadyBooked if it has ended with an order.
-func (b Booking) after(before Booking) (Booking, error) {
+func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
 		return b, ErrAlreadyBegun
@@ -108,15 +124,15 @@ func (b Booking) after(before Booking) (Booking, error) {
 }
 
 // sameRound reports whether two states are of one Book: the booking has not begun again between them.
-func sameRound(a, b Booking) bool { return a.Round == b.Round && a.BookBy.Equal(b.BookBy) }
+func sameRound(a, b booking) bool { return a.Round == b.Round && a.BookBy.Equal(b.BookBy) }
 
-func (b *Booking) identity() (reference, fingerprint string) {
+func (b *booking) identity() (reference, fingerprint string) {
 	return b.Recovery.CustomerReferenceNo, b.Recovery.Fingerprint
 }
 
-func (b *Booking) due() time.Time { return b.Due }
+func (b *booking) due() time.Time { return b.Due }
 
-func (b *Booking) read(row *Row) error {
+func (b *booking) read(row *Row) error {
 	switch b.Due = row.Due; {
 	case row.Life != Open && b.Ending == "": // a person has ended the row in the database
 		b.Ending = EndingAbandoned
@@ -126,7 +142,7 @@ func (b *Booking) read(row *Row) error {
 	return nil
 }
 
-func (b *Booking) life() Life {
+func (b *booking) life() Life {
 	switch {
 	case b.Ending == "":
 		return Open
@@ -137,16 +153,11 @@ func (b *Booking) life() Life {
 }
 
 // Phase returns the phase at a time.
-func (b Booking) Phase(now time.Time) Phase {
-	switch {
-	case b.Ending != "":
-		return PhaseEnded
-	case b.BookBy.IsZero():
-		return PhaseWaiting
-	case b.Recovery.EndedAt.IsZero() && now.Before(b.BookBy):
-		return PhaseBooking
+func (b booking) Phase(now time.Time) Phase {
+	if b.Ending != "" {
+		return phaseEnded
 	}
-	return PhasePolling
+	return b.Booking.Phase(now)
 }
 
 // start marks a booking as being sent by a Book that ends by a time. Commit the result before
@@ -155,7 +166,7 @@ func (b Booking) Phase(now time.Time) Phase {
 //
 // opts are what Book is sent with besides the stored options. Workers poll without them: WithHeader,
 // and another WithMarket or WithUserRef than the stored one, are a *hotelstays.ValidationError.
-func (b Booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking, error) {
+func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
 	case b.Ending.HasOrder():
 		return b, ErrAlreadyBooked
@@ -173,13 +184,13 @@ func (b Booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (Booking
 }
 
 // options returns the stored options of the booking's calls, which are WithMarket and WithUserRef.
-func (b Booking) options() []hotelstays.CallOption {
+func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
 // lastBook returns the time for Earlier of the next round under the reference of a booking that
 // has ended without an order. Where Book was refused, or its absence proven, no order can appear.
-func (b Booking) lastBook() time.Time {
+func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
 		return b.Earlier
@@ -192,7 +203,7 @@ func (b Booking) lastBook() time.Time {
 // earlierEnded returns an open booking after the Book of an earlier round, whose process was
 // frozen for long, has ended at a time with an unknown outcome. ok is false, and nothing
 // changes, if the booking has ended: see handOver.
-func (b Booking) earlierEnded(at time.Time) (next Booking, ok bool) {
+func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	if b.Ending != "" {
 		return b, false
 	}
@@ -205,8 +216,8 @@ func (b Booking) earlierEnded(at time.Time) (next Booking, ok bool) {
 
 // wake makes a booking due now, because a webhook says that something has happened. ok is
 // false, and nothing changes, before it has started and after it has ended.
-func (b Booking) wake(now time.Time) (next Booking, ok bool) {
-	if phase := b.Phase(now); phase == PhaseWaiting || phase == PhaseEnded {
+func (b booking) wake(now time.Time) (next booking, ok bool) {
+	if phase := b.Phase(now); phase == PhaseWaiting || phase == phaseEnded {
 		return b, false
 	}
 	b.Due = wallClock(now)
@@ -217,7 +228,7 @@ func (b Booking) wake(now time.Time) (next Booking, ok bool) {
 // booked returns the outcome that ends the booking, from the results of BookAndRecover at a
 // time, or nil if the outcome is unknown, as with a State that is not set. Two results end nothing while an
 // earlier round's order may still appear: a refusal, and a Book that was never sent.
-func (b Booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
 		final = &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &b.Recovery}
@@ -237,7 +248,7 @@ func (b Booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 // A State that is not set counts as BookingOpen. A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
 // the end of Book. Absence is proven ClockMargin later than for StepRecovery, because Book may
 // have ended by another machine's clock.
-func (b Booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next Booking, final *hotelstays.BookingOutcome) {
+func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
 	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
 	switch {
@@ -272,7 +283,7 @@ func pauseAfter(unverified int) time.Duration {
 // pollTogether reports whether a poll for many references at once may replace the poll that is
 // due. Where absence can be proven it may not, because only a poll for a single reference
 // proves it.
-func (b Booking) pollTogether(at time.Time) bool {
+func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
@@ -280,7 +291,7 @@ func (b Booking) pollTogether(at time.Time) bool {
 // missed returns the booking after a poll for many references that began at a time and did not
 // find its order, or failed. It is due when the recovery's schedule polls next. The recovery
 // does not change, because such a poll proves nothing.
-func (b Booking) missed(at time.Time) Booking {
+func (b booking) missed(at time.Time) booking {
 	ended := b.Recovery.EndedAt
 	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))
 	return b
@@ -293,7 +304,7 @@ func (b Booking) missed(at time.Time) Booking {
 // long, and its Book may have made an order since. ok is false, and nothing changes, if the
 // order was found, or if this Book ended before what proves the absence: the process was frozen
 // after it. Where another round is open, store earlierEnded instead.
-func (b Booking) handOver(recovery hotelstays.BookingRecovery) (next Booking, ok bool) {
+func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok bool) {
 	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
 	if b.Ending.HasOrder() || proven {
 		return b, false
@@ -305,7 +316,7 @@ func (b Booking) handOver(recovery hotelstays.BookingRecovery) (next Booking, ok
 
 // sent is a Book that has ended.
 type sent struct {
-	marked  Booking   // as start has returned it
+	marked  booking   // as start has returned it
 	at      time.Time // of the end
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover
@@ -320,7 +331,7 @@ type settled struct {
 }
 
 // settle returns what a Book that has ended means for the stored booking, which may be of a later round.
-func (s sent) settle(stored Booking) (next Booking, is settled) {
+func (s sent) settle(stored booking) (next booking, is settled) {
 	next = stored
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
@@ -345,8 +356,8 @@ func (s sent) settle(stored Booking) (next Booking, is settled) {
 
 // abandon ends a booking without an outcome, because a person gives it up. It is refused while
 // Book may be under way. The error is ErrNotBegun after the booking has ended.
-func (b Booking) abandon(now time.Time) (Booking, error) {
-	if phase := b.Phase(now); phase == PhaseBooking || phase == PhaseEnded {
+func (b booking) abandon(now time.Time) (booking, error) {
+	if phase := b.Phase(now); phase == PhaseBooking || phase == phaseEnded {
 		return b, b.refused(now)
 	}
 	b.Ending = EndingAbandoned
@@ -356,7 +367,7 @@ func (b Booking) abandon(now time.Time) (Booking, error) {
 // retry makes a booking due now, because a person asks for it. An abandoned booking opens
 // again. It is refused before the booking has started. The error is ErrNotBegun after it has an
 // outcome.
-func (b Booking) retry(now time.Time) (Booking, error) {
+func (b booking) retry(now time.Time) (booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""
 		if b.BookBy.IsZero() { // nothing was sent, and nothing will be: the next poll decides
@@ -372,7 +383,7 @@ func (b Booking) retry(now time.Time) (Booking, error) {
 }
 
 // refused says why a booking does not change.
-func (b Booking) refused(now time.Time) error {
+func (b booking) refused(now time.Time) error {
 	switch b.Phase(now) {
 	case PhaseBooking:
 		return errors.New("its Book may still be under way, until " + b.BookBy.Format(time.RFC3339))
@@ -386,7 +397,7 @@ func (b Booking) refused(now time.Time) error {
 // way before. The error is ErrConflictingOutcome, and nothing changes, if it has ended in another
 // way. Absent and failed are one way: there is no order. An outcome that is not final, as EndingOf
 // says, is an error, too.
-func (b Booking) end(outcome *hotelstays.BookingOutcome) (next Booking, ok bool, err error) {
+func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {
 	case end == "":

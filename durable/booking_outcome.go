@@ -46,7 +46,7 @@ func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 }
 
 // known returns a final outcome, or nil while nothing is known.
-func (b Booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
+func (b booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	if isUnknown(err) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func isUnknown(err error) bool {
 
 // unknown returns the *hotelstays.OutcomeUnknownError of a booking that workers continue, from
 // the results of BookAndRecover.
-func (b Booking) unknown(outcome *hotelstays.BookingOutcome, err error) error {
+func (b booking) unknown(outcome *hotelstays.BookingOutcome, err error) error {
 	if err == nil && outcome != nil {
 		err = outcome.Err
 	}

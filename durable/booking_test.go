@@ -26,12 +26,12 @@ var (
 	waiting  = newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
 	polling  = newBooking(handed, start)
-	bookings = map[string]Booking{"waiting": waiting, "booking": started(), "polling": polling,
+	bookings = map[string]booking{"waiting": waiting, "booking": started(), "polling": polling,
 		"taken over": takenOver(waiting), "found": ended(EndingFound), "reused": ended(EndingReused),
 		"absent": ended(EndingAbsent), "failed": ended(EndingFailed), "abandoned": ended(EndingAbandoned)}
 )
 
-func started() Booking {
+func started() booking {
 	b, err := waiting.start(after(time.Minute))
 	if err != nil {
 		panic(err)
@@ -40,7 +40,7 @@ func started() Booking {
 }
 
 // takenOver is a booking that was given up before it was sent, and opened again.
-func takenOver(b Booking) Booking {
+func takenOver(b booking) booking {
 	b.Ending = EndingAbandoned
 	b, err := b.retry(after(time.Minute))
 	if err != nil {
@@ -49,7 +49,7 @@ func takenOver(b Booking) Booking {
 	return b
 }
 
-func ended(as Ending) Booking {
+func ended(as Ending) booking {
 	b := polling
 	b.Ending = as
 	return b
@@ -71,9 +71,9 @@ func TestPhaseAndDue(t *testing.T) {
 		"booking":    {bookedBy - 1, PhaseBooking, bookedBy},
 		"polling":    {0, PhasePolling, 30 * time.Second},
 		"taken over": {0, PhasePolling, time.Minute},
-		"found":      {0, PhaseEnded, 30 * time.Second},
-		"absent":     {0, PhaseEnded, 30 * time.Second},
-		"abandoned":  {0, PhaseEnded, 30 * time.Second},
+		"found":      {0, phaseEnded, 30 * time.Second},
+		"absent":     {0, phaseEnded, 30 * time.Second},
+		"abandoned":  {0, phaseEnded, 30 * time.Second},
 	} {
 		assert.Equal(t, tc.want, bookings[name].Phase(after(tc.after)), name)
 		assert.Equal(t, after(tc.due), bookings[name].Due, name)
@@ -99,7 +99,6 @@ func TestHandOverAfterTheProof(t *testing.T) {
 func TestTransitions(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
 	soon, late := after(time.Second), after(time.Hour)
-	type booking = Booking
 	for name, tc := range map[string]struct {
 		of   func(b booking) (booking, bool)
 		from string
@@ -133,7 +132,9 @@ func TestTransitions(t *testing.T) {
 		}, "booking, polling, taken over, abandoned", func(b *booking) { b.Due, b.Recovery.NextPoll, b.Ending = soon, soon, "" }},
 		"hand over": {func(b booking) (booking, bool) { return b.handOver(recovery) },
 			"waiting, booking, polling, taken over, absent, failed, abandoned",
-			func(b *booking) { *b = booking{Recovery: recovery, Round: 1, BookBy: soon, Due: after(time.Minute)} }},
+			func(b *booking) {
+				*b = booking{Booking: Booking{Recovery: recovery, BookBy: soon, Due: after(time.Minute)}, Round: 1}
+			}},
 		"earlier round's Book ends": {func(b booking) (booking, bool) { return b.earlierEnded(late) },
 			"waiting, booking, polling, taken over", func(b *booking) {
 				if b.Earlier = late; !b.Recovery.EndedAt.IsZero() {
@@ -223,14 +224,14 @@ func TestPolled(t *testing.T) {
 	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
 	unverifiedTwice := polling
 	unverifiedTwice.Unverified = 2
-	becomes := func(unverified int, due time.Duration) Booking {
-		return Booking{Recovery: open, Round: 1, BookBy: after(0), Unverified: unverified, Due: after(due)}
+	becomes := func(unverified int, due time.Duration) booking {
+		return booking{Booking: Booking{Recovery: open, BookBy: after(0), Unverified: unverified, Due: after(due)}, Round: 1}
 	}
 	for name, tc := range map[string]struct {
-		booking Booking
+		booking booking
 		state   hotelstays.BookingState
 		err     error
-		want    Booking
+		want    booking
 	}{
 		"open":                              {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
 		"unverified, with the first pause":  {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
@@ -287,7 +288,7 @@ func TestNextRound(t *testing.T) {
 	givenAgain := waiting
 	givenAgain.Ending, givenAgain.Earlier = EndingAbandoned, after(time.Second)
 	for name, tc := range map[string]struct {
-		round Booking
+		round booking
 		want  time.Time
 	}{
 		"absent":                     {ended(EndingAbsent), time.Time{}},
@@ -295,7 +296,7 @@ func TestNextRound(t *testing.T) {
 		"abandoned":                  {ended(EndingAbandoned), after(0)},
 		"abandoned before any poll":  {given, after(bookedBy)},
 		"abandoned, and never sent":  {givenAgain, after(time.Second)},
-		"abandoned, the first round": {Booking{Ending: EndingAbandoned}, time.Time{}},
+		"abandoned, the first round": {booking{Ending: EndingAbandoned}, time.Time{}},
 	} {
 		assert.Equal(t, tc.want, tc.round.lastBook(), name)
 	}
@@ -357,7 +358,7 @@ func TestJSON(t *testing.T) {
 	for name, b := range bookings {
 		text, err := json.Marshal(b)
 		require.NoError(t, err)
-		back := Booking{Due: b.Due}
+		back := booking{Booking: Booking{Due: b.Due}}
 		require.NoError(t, json.Unmarshal(text, &back))
 		assert.Equal(t, b, back, name)
 	}
@@ -470,7 +471,7 @@ func TestUnknown(t *testing.T) {
 // A booking begins again where the round before has no order, and waits for its last Book.
 func TestRounds(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before  Booking
+		before  booking
 		earlier time.Time
 		err     error
 	}{

@@ -26,7 +26,7 @@ var (
 )
 
 // phaseSending is the phase of a cancellation whose Cancel may be under way. The others are
-// PhaseWaiting, PhasePolling and PhaseEnded.
+// PhaseWaiting, PhasePolling and phaseEnded.
 const phaseSending Phase = "sending"
 
 // CancelEnding is how a cancellation has ended, as a word to store. The zero value is not set: the
@@ -134,7 +134,7 @@ type cancellation struct {
 // the reference, or nil. Options that are no data, and an incomplete request, are a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
 // and the booking has no order of its own.
-func newCancellation(req CancelOrder, booking *Booking, fingerprint string, now time.Time,
+func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
 	if err == nil {
@@ -162,7 +162,7 @@ func (c cancellation) same(read cancellation) bool {
 
 // bind returns a waiting cancellation as the latest booking under its reference leaves it. It ends where
 // that booking has no order of its own. waits reports that the booking has not ended.
-func (c cancellation) bind(at time.Time, booking *Booking) (next cancellation, waits bool) {
+func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
 	case c.named():
 		return c, false
@@ -228,7 +228,7 @@ func (c *cancellation) life() Life {
 func (c cancellation) phase(now time.Time) Phase {
 	switch {
 	case c.Ending != "":
-		return PhaseEnded
+		return phaseEnded
 	case c.SendBy.IsZero():
 		return PhaseWaiting
 	case now.Before(c.SendBy):
@@ -409,7 +409,7 @@ func dayOver(day types.Date, at time.Time) bool {
 // wake makes a cancellation due now, because a webhook says that something has happened. ok is
 // false, and nothing changes, while its Cancel may be under way, and after it has ended.
 func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
-	if phase := c.phase(now); phase == phaseSending || phase == PhaseEnded {
+	if phase := c.phase(now); phase == phaseSending || phase == phaseEnded {
 		return c, false
 	}
 	c.Due = wallClock(now)

@@ -20,14 +20,14 @@ var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancel
 var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
 
 // in is a booking of a round that has ended.
-func in(round int, ending Ending) *Booking {
+func in(round int, ending Ending) *booking {
 	b := ended(ending)
 	b.Round = round
 	return &b
 }
 
 // foundIn is a booking of a round that was found as order-1.
-func foundIn(round int) *Booking {
+func foundIn(round int) *booking {
 	b := in(round, EndingFound)
 	b.OrderNo = "order-1"
 	return b
@@ -105,7 +105,7 @@ func TestStartOfACancellation(t *testing.T) {
 			c, err := waitingCancel(t, tc.maxFee).start(at, at.Add(2*time.Minute), tc.order, states)
 			require.NoError(t, err)
 			if tc.phase == "" {
-				require.Equal(t, PhaseEnded, c.phase(at))
+				require.Equal(t, phaseEnded, c.phase(at))
 				if tc.order == noSupplier {
 					assert.NotErrorIs(t, c.err(), hotelstays.ErrNotFound, "there is an order")
 				} else {
@@ -285,13 +285,13 @@ func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 
 // A cancellation is of a round, and of an order.
 func TestCancellationsAreOfARound(t *testing.T) {
-	open, none := polling, (*Booking)(nil)
+	open, none := polling, (*booking)(nil)
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
 	const refused = CancelRefused
 	for name, tc := range map[string]struct {
-		booking *Booking // when the cancellation begins
-		later   *Booking // when a worker looks
+		booking *booking // when the cancellation begins
+		later   *booking // when a worker looks
 		req     CancelOrder
 		begins  bool
 		ending  CancelEnding
@@ -310,7 +310,7 @@ func TestCancellationsAreOfARound(t *testing.T) {
 		"open, absent then":               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
 		"open, refused then":              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
 		"open, reused then":               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
-		"abandoned, begun again and open": {in(1, EndingAbandoned), &Booking{Round: 2}, toCancel, true, refused, false, ""},
+		"abandoned, begun again and open": {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
 		"open, begun again and found":     {&open, foundIn(2), toCancel, true, refused, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

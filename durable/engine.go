@@ -286,11 +286,11 @@ func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
 			}
 			for i := range page {
 				after = page[i].Reference
-				b, err := read[Booking](&page[i], e.account)
+				b, err := read[booking](&page[i], e.account)
 				if err != nil {
-					b, err = Booking{}, e.failed(err, "List")
+					b, err = booking{}, e.failed(err, "List")
 				}
-				if !yield(b, err) {
+				if !yield(b.Booking, err) {
 					return
 				}
 			}
@@ -321,7 +321,7 @@ func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error
 // while the booking waits for Send. The error is ErrNotBegun if the booking has an outcome or is unknown.
 func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
-	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *Booking) (err error) {
+	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *booking) (err error) {
 		*b, err = b.retry(e.opts.Now())
 		return err
 	})
@@ -332,7 +332,7 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 // not called. Ask the service first whether there is an order. Abandon is refused while Book may be under
 // way. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
-	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *Booking) (_ delivery[Tx], err error) {
+	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
 		*b, err = b.abandon(e.opts.Now())
 		return nil, err
 	})

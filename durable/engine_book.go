@@ -45,11 +45,11 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 }
 
 // begin stores a new booking, or the next round after one that has ended without an order.
-func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b Booking, sealed []byte) (Booking, error) {
+func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte) (booking, error) {
 	row := &Row{Kind: KindBooking, Reference: b.Recovery.CustomerReferenceNo, Sealed: sealed}
 	again := false
-	err := insert(ctx, e, tx, row, b, func(before *Row) (_ Booking, err error) {
-		was, err := read[Booking](before, e.account)
+	err := insert(ctx, e, tx, row, b, func(before *Row) (_ booking, err error) {
+		was, err := read[booking](before, e.account)
 		if err == nil {
 			b, err = b.after(was)
 		}
@@ -113,9 +113,9 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 
 // mark commits that Book is about to be sent, and erases its request. It returns the request and its
 // options, with opts behind.
-func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked Booking,
+func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
-	err = change(ctx, e, rowID{KindBooking, reference}, false, func(row *Row, b *Booking) (_ delivery[Tx], err error) {
+	err = change(ctx, e, rowID{KindBooking, reference}, false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
 		sealed := row.Sealed
 		if marked, err = b.start(bookBy, opts...); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 }
 
 // book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
-func (e *Engine[Tx]) book(ctx context.Context, marked Booking, req *hotelstays.BookRequest,
+func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, bookErr := e.opts.Client.BookAndRecover(ctx, req, opts...)
 
@@ -142,7 +142,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked Booking, req *hotelstays.B
 	defer cancel()
 	id, ended := rowID{KindBooking, marked.Recovery.CustomerReferenceNo}, sent{marked, e.opts.Now(), outcome, bookErr}
 	_, is := ended.settle(marked) // unless the row says more
-	err := change(ctx, e, id, true, func(_ *Row, b *Booking) (then delivery[Tx], err error) {
+	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
 		switch {
 		case is.deliver:
@@ -182,7 +182,7 @@ func (e *Engine[Tx]) outcomeTo(id rowID, outcome *hotelstays.BookingOutcome) del
 // workBooking sends a booking that waits for Send, or polls for its order. It returns when the next step is
 // due.
 func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, err error) {
-	b, err := read[Booking](row, e.account)
+	b, err := read[booking](row, e.account)
 	if err != nil || b.Ending != "" {
 		return due, err
 	}
@@ -209,7 +209,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		e.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", row.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
-	return next.Due, change(ctx, e, rowID{KindBooking, row.Reference}, false, func(locked *Row, b *Booking) (delivery[Tx], error) {
+	return next.Due, change(ctx, e, rowID{KindBooking, row.Reference}, false, func(locked *Row, b *booking) (delivery[Tx], error) {
 		if locked.Version != row.Version {
 			return nil, errMoved
 		}
@@ -220,9 +220,9 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 
 // storeFinal ends a booking as a poll has found it. A worker that has lost the booking meanwhile stores
 // nothing but an order.
-func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled Booking, final *hotelstays.BookingOutcome) error {
+func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
 	id, delivered := rowID{KindBooking, row.Reference}, false
-	err := change(ctx, e, id, true, func(locked *Row, b *Booking) (delivery[Tx], error) {
+	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
 		order := final.State == hotelstays.BookingFound && sameRound(*b, polled)
 		if !order && locked.Version != row.Version {
 			return nil, errMoved
@@ -247,7 +247,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled Booking, f
 
 // wakeBooking makes a booking due now.
 func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindBooking, reference}, func(b *Booking) error {
+	err := command(ctx, e, rowID{KindBooking, reference}, func(b *booking) error {
 		next, ok := b.wake(e.opts.Now())
 		if !ok {
 			return errKeep

@@ -64,15 +64,15 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 	if err != nil {
 		return err
 	}
-	var booking *Booking
+	var latest *booking
 	if row != nil {
-		b, err := read[Booking](row, e.account)
+		b, err := read[booking](row, e.account)
 		if err != nil {
 			return err
 		}
-		booking = &b
+		latest = &b
 	}
-	c, err := newCancellation(req, booking, e.account, e.opts.Now(), opts...)
+	c, err := newCancellation(req, latest, e.account, e.opts.Now(), opts...)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	}
 	at := e.opts.Now()
 	switch c.phase(at) {
-	case PhaseEnded:
+	case phaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
 	case phaseSending: // by another worker
 		return c.SendBy, e.storeCancel(ctx, row, func(c cancellation) cancellation { c.Due = c.SendBy; return c })
@@ -142,7 +142,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 		c, _ = c.bind(at, nil)
 		return c, false, err
 	}
-	b, err := read[Booking](row, e.account)
+	b, err := read[booking](row, e.account)
 	if err != nil {
 		return c, false, err
 	}

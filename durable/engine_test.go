@@ -164,7 +164,7 @@ func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
 }
 
 // booking returns what is stored of ref-1.
-func (e *engine) booking() (b durable.Booking) {
+func (e *engine) booking() (b durable.StoredBooking) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindBooking, "ref-1").State, &b))
 	return b
 }

@@ -9,4 +9,7 @@ var (
 	ToCancel = toCancel
 )
 
-type StoredCancellation = cancellation
+type (
+	StoredBooking      = booking
+	StoredCancellation = cancellation
+)

@@ -30,7 +30,7 @@ type storedGuest struct {
 }
 
 // place is where the request of a booking decrypts.
-func (b Booking) place() string {
+func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
@@ -73,7 +73,7 @@ func refuse(method string, options ...unfit) error {
 const ofEveryPoll = "is not stored, so that workers would poll without it; give it to hotelstays.New"
 
 // checkOptions refuses options of Book that make a difference to polls: those of a worker lack them.
-func (b Booking) checkOptions(opts []hotelstays.CallOption) error {
+func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOpt
 // They hold names and passport numbers: erase them with the commit of start, and when the booking
 // ends. Options that are no data, and WithHeader and WithServiceFacts, which polls need, too, are a
 // *hotelstays.ValidationError.
-func (b Booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
+func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
 	options, err := optionsOf("BeginTx", opts)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (b Booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 
 // openRequest decrypts the request and the options of a waiting booking. They decrypt beside this
 // booking alone.
-func (b Booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
+func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
 		return nil, nil, errors.New("its request is gone; somebody has changed what was stored by hand")
 	}

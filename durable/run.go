@@ -77,7 +77,7 @@ var ErrMoved = errMoved
 func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	switch row.Kind {
 	case KindBooking:
-		if b, err := read[Booking](row, e.account); err == nil && b.Phase(e.opts.Now()) == PhaseWaiting {
+		if b, err := read[booking](row, e.account); err == nil && b.Phase(e.opts.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
@@ -240,7 +240,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	case KindOrder:
 		_, err = read[followed](row, r.account)
 	default:
-		_, err = read[Booking](row, r.account)
+		_, err = read[booking](row, r.account)
 	}
 	if err != nil {
 		r.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
@@ -255,7 +255,7 @@ type shared struct{ market, userRef string }
 func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
-		b, _ := read[Booking](row, r.account)
+		b, _ := read[booking](row, r.account)
 		return shared{b.Recovery.Market, b.Recovery.UserRef}, !b.pollTogether(now)
 	case KindOrder:
 		f, _ := read[followed](row, r.account)

@@ -48,7 +48,7 @@ func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (a
 		}
 	}
 	r.postpone(ctx, missed, func(row Row) time.Time {
-		b, _ := read[Booking](&row, r.account)
+		b, _ := read[booking](&row, r.account)
 		return b.missed(at).Due
 	})
 	return alone
@@ -89,7 +89,7 @@ func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
 		f, _ := read[followed](row, r.account)
 		return f.options()
 	}
-	b, _ := read[Booking](row, r.account)
+	b, _ := read[booking](row, r.account)
 	return append(b.options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
 }
 

@@ -98,7 +98,7 @@ var errMoved = errors.New("the row has changed meanwhile")
 // errKeep leaves a row as it is.
 var errKeep = errors.New("nothing is to be stored")
 
-// state is what a row is about: a Booking, a Cancellation or a Followed.
+// state is what a row is about: a booking, a cancellation or a followed order.
 type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
@@ -147,7 +147,7 @@ func (r *Row) setState(before, next state) error {
 		text, err = withUnknown(r.State, before, text)
 	}
 	r.State, r.Due, r.Life = text, next.due(), next.life()
-	if b, ok := next.(*Booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
+	if b, ok := next.(*booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
 		r.Sealed = nil // the request names guests, and is not needed any more
 	}
 	return err

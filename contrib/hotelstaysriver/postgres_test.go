@@ -128,7 +128,7 @@ func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx
 		},
 		Work: func(b durable.Bookings[pgx.Tx]) (stop func()) { return startWorkers(t, b.(*Bookings), nil) },
 		Pass: func(d time.Duration) { require.NoError(t, passTime(t.Context(), pool, d, "true")) },
-		Stored: func(reference string) (b durable.Booking) {
+		Stored: func(reference string) (b bookingstest.Booking) {
 			b.Due = readJob(t, pool, durable.KindBooking, reference, &b)
 			return b
 		},
@@ -210,12 +210,12 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 }
 
 // change stores the next state of a booking.
-func (w *world) change(reference string, next func(durable.Booking) durable.Booking) {
+func (w *world) change(reference string, next func(bookingstest.Booking) bookingstest.Booking) {
 	w.Helper()
 	require.NoError(w, w.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
 		row, err := w.store.Lock(ctx, tx, durable.KindBooking, reference)
 		require.NoError(w, err)
-		booking := durable.Booking{Due: row.Due}
+		booking := bookingstest.Booking{Booking: durable.Booking{Due: row.Due}}
 		require.NoError(w, json.Unmarshal(row.State, &booking))
 		booking = next(booking)
 		row.State, err = json.Marshal(booking)
@@ -229,8 +229,8 @@ func (w *world) change(reference string, next func(durable.Booking) durable.Book
 }
 
 // sentUntil marks a booking as sent by a Book that ends by a time.
-func sentUntil(bookBy time.Time) func(durable.Booking) durable.Booking {
-	return func(b durable.Booking) durable.Booking {
+func sentUntil(bookBy time.Time) func(bookingstest.Booking) bookingstest.Booking {
+	return func(b bookingstest.Booking) bookingstest.Booking {
 		b.BookBy = bookBy.Add(durable.ClockMargin)
 		b.Due = b.BookBy
 		return b
@@ -247,7 +247,7 @@ func (w *world) marked(reference string) {
 // ends ends a booking.
 func (w *world) ends(reference string, ending durable.Ending) {
 	w.Helper()
-	w.change(reference, func(b durable.Booking) durable.Booking { b.Ending = ending; return b })
+	w.change(reference, func(b bookingstest.Booking) bookingstest.Booking { b.Ending = ending; return b })
 }
 
 // frozen begins a booking, and sends it by a process that is frozen in Book. The outcome is unknown
@@ -346,7 +346,7 @@ type job struct {
 	Attempt int
 	Errors  int
 	Args    struct {
-		durable.Booking
+		bookingstest.Booking
 		Request []byte
 	}
 }

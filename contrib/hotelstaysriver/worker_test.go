@@ -119,7 +119,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
 			thaw := w.frozen("ref-1")
 			if ended > 0 { // workers have polled since BookBy
-				w.change("ref-1", func(b durable.Booking) durable.Booking { b.Recovery = *w.ended("ref-1", ended); return b })
+				w.change("ref-1", func(b bookingstest.Booking) bookingstest.Booking { b.Recovery = *w.ended("ref-1", ended); return b })
 			}
 			polled := fetch(w, durable.KindBooking, "ref-1")
 			thaw()

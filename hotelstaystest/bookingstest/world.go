@@ -89,9 +89,18 @@ type Fleet[Tx any] struct {
 	// Pass lets time pass for open bookings that no worker has.
 	Pass func(time.Duration)
 	// Stored returns the latest booking of a reference.
-	Stored func(reference string) durable.Booking
+	Stored func(reference string) Booking
 	// Cancellation returns the latest cancellation of a reference.
 	Cancellation func(reference string) Cancellation
+}
+
+// Booking is what the tests have to know of the stored state of a booking.
+type Booking struct {
+	durable.Booking
+	Round   int                  `json:"round,omitempty"`
+	Earlier time.Time            `json:"earlier,omitzero"`
+	Ending  durable.Ending       `json:"ending,omitempty"`
+	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
 // Cancellation is what the tests have to know of the stored state of a cancellation.

@@ -30,23 +30,23 @@ import (
 // time to book has passed. Leave them out by [PollsOnly].
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
 	return errors.Join(
-		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(b *durable.Booking) bool {
-			if which != nil && !which(*b) {
+		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(text []byte, f fields) bool {
+			var booking durable.Booking
+			var recovery fields
+			if json.Unmarshal(text, &booking) != nil || json.Unmarshal(f["recovery"], &recovery) != nil || which != nil && !which(booking) {
 				return false
 			}
-			for _, at := range []*time.Time{&b.BookBy, &b.Earlier, &b.Recovery.EndedAt, &b.Recovery.NextPoll} {
-				if !at.IsZero() {
-					*at = at.Add(-d)
-				}
-			}
+			f.back(d, "bookBy", "earlier")
+			recovery.back(d, "endedAt", "nextPoll")
+			f["recovery"], _ = json.Marshal(recovery)
 			return true
 		}),
-		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(f *fields) bool {
+		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(_ []byte, f fields) bool {
 			f.back(d, "since", "missingSince")
 			return true
 		}),
-		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(c *fields) bool {
-			if _, ended := (*c)["ending"]; which != nil && !ended && time.Now().Before(c.time("sendBy")) {
+		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(_ []byte, c fields) bool {
+			if _, ended := c["ending"]; which != nil && !ended && time.Now().Before(c.time("sendBy")) {
 				return false
 			}
 			c.back(d, "begun", "sendBy")
@@ -72,15 +72,15 @@ func (f fields) back(d time.Duration, names ...string) {
 }
 
 // passTime moves the times of a table whose rows have a state in a column.
-func passTime[S any](ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string, d time.Duration,
-	move func(*S) bool) error {
+func passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string, d time.Duration,
+	move func(text []byte, f fields) bool) error {
 	rows, err := open(ctx, db, dialect, table, column)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		var state S
-		if json.Unmarshal(r.state, &state) != nil || !move(&state) {
+		var state fields
+		if json.Unmarshal(r.state, &state) != nil || !move(r.state, state) {
 			continue
 		}
 		if r.state, err = json.Marshal(state); err != nil {

@@ -273,7 +273,7 @@ func TestEachKindFindsAWorker(t *testing.T) {
 		p = p.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 4; p.db.followBookings(o) })
 		p.Booked("followed", "cancelled")
 		p.ConfirmOrder("followed")
-		p.fill(100, func(i int, b *durable.Booking) { b.Recovery.UserRef = fmt.Sprint("user-", i) })
+		p.fill(100, func(i int, b *bookingstest.Booking) { b.Recovery.UserRef = fmt.Sprint("user-", i) })
 		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
 		p.Work()
 		time.Sleep(time.Second)

@@ -86,7 +86,7 @@ func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOption
 		Pass: func(span time.Duration) {
 			require.NoError(t, journaltest.PassTime(t.Context(), d.DB, d.dialect, span, nil))
 		},
-		Stored: func(reference string) (booking durable.Booking) {
+		Stored: func(reference string) (booking bookingstest.Booking) {
 			var text []byte
 			var due int64
 			require.NoError(t, d.QueryRowContext(t.Context(), d.translate(`SELECT booking, due FROM hotelstays_journal WHERE reference = ?`),
@@ -162,14 +162,14 @@ func (p *process) sealed(reference string) (request []byte) {
 }
 
 // fill stores many bookings whose Book has ended three minutes ago with an unknown outcome.
-func (p *process) fill(n int, change func(i int, booking *durable.Booking)) {
+func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx *sql.Tx) error {
 		for i := range n {
 			recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
 			recovery.EndedAt = time.Now().Add(-3 * time.Minute).UTC()
 			recovery.NextPoll = recovery.EndedAt
-			booking := durable.Booking{Recovery: recovery, Round: 1, BookBy: recovery.EndedAt, Due: recovery.NextPoll}
+			booking := bookingstest.Booking{Booking: durable.Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 			if change != nil {
 				change(i, &booking)
 			}
@@ -191,7 +191,7 @@ func (p *process) fill(n int, change func(i int, booking *durable.Booking)) {
 func many(i int) string { return fmt.Sprintf("many-%06d", i) }
 
 // fillBooked is fill with the caller's rows, and with orders.
-func (p *process) fillBooked(n int, change func(i int, booking *durable.Booking)) {
+func (p *process) fillBooked(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()
 	p.fill(n, change)
 	for i := range n {

@@ -107,7 +107,7 @@ func TestPollsForManyAreSplit(t *testing.T) {
 // Bookings of other users are polled for by these users.
 func TestPollsForManyKeepTheirUsers(t *testing.T) {
 	p := inProcess(t, nil)
-	p.fill(40, func(i int, booking *durable.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
+	p.fill(40, func(i int, booking *bookingstest.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
 	p.Work()
 	p.notDue()
 	users := map[string]int{}
@@ -123,7 +123,9 @@ func TestPollsForManyKeepTheirUsers(t *testing.T) {
 // A worker takes one booking, and leaves the others to workers that are free.
 func TestWorkerTakesOneBooking(t *testing.T) {
 	p := inProcess(t, nil)
-	p.fill(3, func(_ int, booking *durable.Booking) { booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() })
+	p.fill(3, func(_ int, booking *bookingstest.Booking) {
+		booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC()
+	})
 	slow, poll := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
 	stop := slow.Work()
 	poll.Wait()
@@ -258,7 +260,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, p *process) {
-				p.fill(3, func(i int, booking *durable.Booking) {
+				p.fill(3, func(i int, booking *bookingstest.Booking) {
 					if i == 2 {
 						booking.Recovery.NextPoll = time.Now().Add(3 * time.Minute)
 						booking.Due = booking.Recovery.NextPoll
@@ -310,7 +312,7 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		const hangs, many = "many-000000", 6
-		p.fillBooked(many, func(i int, booking *durable.Booking) {
+		p.fillBooked(many, func(i int, booking *bookingstest.Booking) {
 			if i > 2 { // due after several leases
 				booking.Due = time.Now().Add(5 * time.Minute)
 			}

@@ -13,7 +13,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
-	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
 // fill inserts done keys that expire at a time of 1970.
@@ -56,7 +56,7 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		db.fill(t, 5_000, never9999)
 		db.fill(t, 500, 1)
 		p := newProcess(t, db, nil)
-		p.fill(5000, func(_ int, booking *durable.Booking) {
+		p.fill(5000, func(_ int, booking *bookingstest.Booking) {
 			booking.Due = time.Now().Add(time.Hour)
 			booking.Recovery.Expect = nil // it is long
 		})

@@ -45,8 +45,16 @@ type row struct {
 
 // facts is what the model has to know of a row, with its times from the epoch.
 type facts struct {
-	booking durable.Booking
+	booking bookingFacts
 	cancel  cancellation
+}
+
+// bookingFacts is what the model has to know of the state of a booking.
+type bookingFacts struct {
+	durable.Booking
+	Round   int            `json:"round,omitempty"`
+	Earlier time.Time      `json:"earlier,omitzero"`
+	Ending  durable.Ending `json:"ending,omitempty"`
 }
 
 // cancellation is what the model has to know of the state of a cancellation.

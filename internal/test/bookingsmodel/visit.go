@@ -269,7 +269,7 @@ func (v *visit) work(w int) {
 func (v *visit) begin(w int) {
 	s, now := v.from, v.from.clock(w)
 	b := v.facts[s.rows[booking]].booking
-	if !s.called && b.Phase(timeOf(now)) == durable.PhaseWaiting {
+	if !s.called && b.Ending == "" && b.Phase(timeOf(now)) == durable.PhaseWaiting {
 		v.to(w, "", "is called to send", func(s *state) {
 			s.called = true
 			s.workers[w] = worker{history: v.history(node{parent: -int32(send)})}
