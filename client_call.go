@@ -199,8 +199,8 @@ func (x *exchange) call() *transport.Call {
 	if x.attemptTimeout > 0 { // others wait for this token
 		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
-	x.limiter = callLimiter{c.limiter, RateLimitRequest{Key: RateLimitKey{c.baseURL, x.op}, Account: c.fingerprint, Priority: x.set.Priority}}
-	x.watch.asks(x.limiter.req)
+	x.limiter = callLimiter{c, x.op, x.set.Priority}
+	x.watch.asks(x.limiter.request())
 	x.sending = transport.Call{
 		Operation:      string(x.op),
 		URL:            c.baseURL + x.row.path,

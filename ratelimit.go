@@ -186,13 +186,19 @@ type unlimited struct{}
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
+// callLimiter is the rate limit of one call.
 type callLimiter struct {
-	limiter RateLimiter
-	req     RateLimitRequest
+	client   *Client
+	op       Operation
+	priority Priority
+}
+
+func (l callLimiter) request() RateLimitRequest {
+	return RateLimitRequest{Key: RateLimitKey{l.client.baseURL, l.op}, Account: l.client.fingerprint, Priority: l.priority}
 }
 
 func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := l.limiter.Acquire(ctx, l.req)
+	permit, err := l.client.limiter.Acquire(ctx, l.request())
 	switch {
 	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
@@ -205,4 +211,4 @@ func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	return permit, nil
 }
 
-func (l callLimiter) Pause(until time.Time) { l.limiter.Pause(l.req.Key, until) }
+func (l callLimiter) Pause(until time.Time) { l.client.limiter.Pause(l.request().Key, until) }

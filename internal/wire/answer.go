@@ -111,12 +111,13 @@ var readAnswer = Struct([]Field[answerReader]{
 
 // answer reads an answer. The error is that of the text, of ctx, or of the envelope.
 func (l *Lexer) answer(t Target) (a answerReader, err error) {
-	a.target = t
+	l.reading.target = t
 	if l.peek() == '{' {
-		readAnswer(l, &a)
+		readAnswer(l, &l.reading)
 	} else {
 		l.skip(0)
 	}
+	a, l.reading = l.reading, answerReader{}
 	if err = cmp.Or(l.finish(), a.codeErr); err != nil {
 		a.Envelope, a.data = Envelope{}, nil
 	}

@@ -32,7 +32,8 @@ type Lexer struct {
 	scratch  []byte       // where escaped text is decoded
 	notes
 
-	feed *Feed // where the body comes from
+	reading answerReader
+	feed    *Feed // where the body comes from
 	// take, if set, receives each hotel when its last byte has arrived. Their list keeps none.
 	take func(*types.Hotel) error
 }
