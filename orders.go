@@ -52,6 +52,9 @@ type QueryOrdersResponse struct {
 	more string
 }
 
+// Complete reports whether an empty list proves that there is no order. A page that announces others does not.
+func (r *QueryOrdersResponse) Complete() bool { return r.more == "" }
+
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
 // check requires a list of orders: an answer without one does not prove that there are none.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -53,7 +54,7 @@ const (
 	// acceptedFor is how long the order is read after the service has accepted Cancel.
 	acceptedFor = 24 * time.Hour
 	// cancelPause is the first pause before a cancellation that was not sent is tried again, and
-	// bookingPause the longest one while its booking is open.
+	// bookingPause the longest one.
 	cancelPause  = 5 * time.Second
 	bookingPause = 30 * time.Second
 )
@@ -62,11 +63,13 @@ const (
 const (
 	whyNotBooked  = "not booked"
 	whyBegunAgain = "begun again"
+	whyNeverSent  = "never sent"
 )
 
 // whyNothing explains the words, and the endings of a booking without an order of its own.
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
+	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
 	whyBegunAgain:        "the booking has begun again since, and this cancellation was of the earlier round",
 	string(EndingAbsent): "the booking has ended as absent: it made no order",
 	string(EndingFailed): "the booking has ended as failed: Book was refused, or not sent",
@@ -126,8 +129,14 @@ type cancellation struct {
 	Refusal *hotelstays.APIError `json:"refusal,omitempty"`
 	Problem string               `json:"problem,omitempty"`
 	Nothing string               `json:"nothing,omitempty"`
+	// Bound is when a worker has found that the booking has ended.
+	Bound time.Time `json:"bound,omitzero"`
+	// Attempts counts, up to a limit, how often the order was read or Cancel was sent in vain.
+	Attempts int `json:"attempts,omitempty"`
 	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
 	Due time.Time `json:"-"`
+
+	expect *types.RoomRatePkg // the stay that was booked, while a worker acts
 }
 
 // newCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
@@ -184,6 +193,9 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 	case EndingFound:
 		c.PlatformReferenceNo = cmp.Or(c.PlatformReferenceNo, booking.OrderNo)
 	case EndingAbandoned: // there may be an order
+		if booking.BookBy.IsZero() && booking.Earlier.IsZero() {
+			c.Ending, c.Nothing = CancelRefused, whyNeverSent
+		}
 	default:
 		c.Ending, c.Nothing = CancelRefused, string(booking.Ending)
 	}
@@ -194,7 +206,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 // ErrAlreadyCancelling if a Cancel may be under way: its order could become that of the new round.
 func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
 	switch {
-	case c.Ending != "" || c.named() && c.SendBy.IsZero():
+	case c.Ending != "":
 		return c, nil
 	case !c.SendBy.IsZero():
 		return c, ErrAlreadyCancelling
@@ -272,8 +284,8 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	case c.Ending != "" || !c.SendBy.IsZero():
 		return c, ErrAlreadyStarted
 	case order == nil || order.SupplierReferenceNo == "":
-		if end := c.Begun.Add(orderShows); at.Before(end) {
-			if c = c.later(at); c.Due.After(end) {
+		if end := later(c.Begun, c.Bound).Add(orderShows); at.Before(end) {
+			if c = c.inVain(at); c.Due.After(end) {
 				c.Due = wallClock(end)
 			}
 			return c, nil
@@ -281,6 +293,10 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 		if c.Ending = CancelRefused; order != nil {
 			c.Problem = "the order has no supplierReferenceNo, which Cancel requires; cancel it by hand"
 		}
+		return c, nil
+	}
+	if c.PlatformReferenceNo == "" && otherStay(c.expect, order) {
+		c.Ending, c.Nothing = CancelRefused, string(EndingReused)
 		return c, nil
 	}
 	c.PlatformReferenceNo = order.PlatformReferenceNo
@@ -316,10 +332,21 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	return c, nil
 }
 
-// later returns a waiting cancellation after an attempt to send it. The pauses double.
-func (c cancellation) later(at time.Time) cancellation {
-	c.Due = wallClock(at.Add(min(max(at.Sub(c.Begun), cancelPause), maxUnverifiedPause)))
+// inVain returns a waiting cancellation after an attempt in vain. The pauses double up to bookingPause.
+func (c cancellation) inVain(at time.Time) cancellation {
+	c.Due = wallClock(at.Add(min(cancelPause<<c.Attempts, bookingPause)))
+	c.Attempts = min(c.Attempts+1, 3)
 	return c
+}
+
+// otherStay reports whether an order has other dates than the stay that was booked: it is of somebody else.
+func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
+	if expect == nil {
+		return false
+	}
+	return slices.ContainsFunc(hotelstays.CompareOrder(expect, order).Changes, func(c hotelstays.OfferChange) bool {
+		return (c.Field == types.OfferCheckIn || c.Field == types.OfferCheckOut) && c.Seen != "" && c.Now != ""
+	})
 }
 
 // answered returns a cancellation after its Cancel, which has ended at a time with a response or an
@@ -348,8 +375,8 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 		c.Refusal = &hotelstays.APIError{Operation: api.Operation, HTTPStatus: api.HTTPStatus, Code: api.Code, Msg: api.Msg,
 			RequestID: api.RequestID, TraceID: api.TraceID}
 	default:
-		c.SendBy, c.Cost = time.Time{}, nil
-		c = c.later(at)
+		c.SendBy, c.Cost, c.SupplierReferenceNo = time.Time{}, nil, ""
+		c = c.inVain(at)
 	}
 	return c
 }

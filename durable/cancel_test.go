@@ -94,7 +94,7 @@ func TestStartOfACancellation(t *testing.T) {
 		"no limit, and no fees":                  {"", 0, orderIn(2, 0), send, cancelBy, nil},
 		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
 		"no order":                               {"", time.Second, nil, wait, 5 * time.Second, nil},
-		"no order for long":                      {"", 14 * time.Minute, nil, wait, time.Minute, nil},
+		"no order for long":                      {"", 15*time.Minute - 2*time.Second, nil, wait, 2 * time.Second, nil},
 		"no order for too long":                  {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
 		"no supplier's number for too long":      {"", 15 * time.Minute, noSupplier, "", 0, errors.ErrUnsupported},
 		"an order without its supplier's number": {"", 0, noSupplier, wait, 5 * time.Second, nil},
@@ -196,7 +196,8 @@ func TestAnswersToCancel(t *testing.T) {
 			case poll:
 				assert.Equal(t, at, c.Due)
 			case wait:
-				assert.Equal(t, at.Add(time.Minute), c.Due, "the pause is as long as it has waited")
+				assert.Equal(t, at.Add(5*time.Second), c.Due)
+				assert.Equal(t, at.Add(30*time.Second), c.inVain(at).inVain(at).inVain(at).inVain(at).Due, "the pauses double")
 				assert.Nil(t, c.Cost, "it is asked for again")
 			}
 			stored := roundTrip(t, c)
@@ -354,7 +355,7 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 		"sending":                   {sendingCancel(t), false, ErrAlreadyCancelling},
 		"its answer is lost":        {lost, false, ErrAlreadyCancelling},
 		"ended":                     {hasEnded, false, nil},
-		"of a named order":          {named, false, nil},
+		"of a named order":          {named, true, nil},
 		"of a named order, sending": {sentNamed, false, ErrAlreadyCancelling},
 	} {
 		next, err := tc.c.bookingBegins(at)

@@ -61,8 +61,8 @@ type Options[Tx any] struct {
 	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll of a worker. Return
 	// when it ends: a function that does not return keeps one worker of this process. The log names it.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
-	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome. Only processes that
-	// use CancelTx need it. A process without it leaves cancellations to others.
+	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome, but ctx lasts at most
+	// ten seconds. Only processes that use CancelTx need it. A process without it leaves cancellations to others.
 	//
 	// Ending and Err say how the cancellation ended. Cost is what it should have cost before it was sent,
 	// and ServiceFee is what the service says.

@@ -147,6 +147,9 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 		return c, false, err
 	}
 	bound, waits = c.bind(at, &b)
+	if bound.expect = b.Recovery.Expect; !waits && bound.Bound.IsZero() {
+		bound.Bound = wallClock(at)
+	}
 	if waits && b.Phase(at) == PhasePolling && !row.Busy {
 		err = e.wakeBooking(ctx, c.CustomerReferenceNo)
 	}
@@ -180,6 +183,9 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 	if err != nil {
 		return nil, err
 	}
+	if !resp.Complete() {
+		return nil, errors.New("QueryOrders returned an empty list that announces further orders, so there may be one")
+	}
 	under := map[string][]types.Order{}
 	for _, o := range resp.Orders {
 		if !slices.Contains(references, o.CustomerReferenceNo) {
@@ -197,7 +203,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked := bound
-	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
+	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
 		// another worker, BeginTx or a person was faster
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, errMoved

@@ -1,6 +1,8 @@
 package durable_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,8 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -22,9 +26,9 @@ func orderOne([]string) ([]types.Order, error) {
 func twoProcesses(t *testing.T) (slow, other *engine) {
 	slow = newEngine(t)
 	other = newEngineOn(t, slow.store)
-	slow.orders, other.orders, other.book = orderOne, orderOne, found
-	other.begin("ref-1")
-	require.NoError(t, other.Abandon(t.Context(), "ref-1"))
+	slow.orders, other.orders = orderOne, orderOne
+	other.abandoned(requestOf("ref-1"))
+	other.book = found
 	require.NoError(t, other.cancel(toCancel))
 	return slow, other
 }
@@ -202,5 +206,162 @@ func TestFailedReadOfACancellation(t *testing.T) {
 		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
+	})
+}
+
+// abandoned begins ref-1, loses the answer of its Book, and gives the booking up.
+func (e *engine) abandoned(req *hotelstays.BookRequest) {
+	e.book = lostAnswer
+	require.NoError(e.t, e.beginTx(req))
+	_, err := e.Send(e.t.Context(), "ref-1")
+	require.Error(e.t, err)
+	require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1"))
+}
+
+// A cancellation of a booking that was abandoned never meets an order of somebody else, nor of the next round.
+func TestCancellationOfAnAbandonedBooking(t *testing.T) {
+	for name, prepare := range map[string]func(t *testing.T, e *engine){
+		"nothing was sent": func(t *testing.T, e *engine) {
+			e.begin("ref-1")
+			require.NoError(t, e.Abandon(t.Context(), "ref-1"))
+			assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel)
+		},
+		"the order has other dates": func(t *testing.T, e *engine) {
+			req := requestOf("ref-1")
+			req.Expect = &types.RoomRatePkg{CheckIn: "2099-05-01", CheckOut: "2099-05-02"}
+			e.abandoned(req)
+			require.NoError(t, e.cancel(toCancel))
+		},
+		"its order is named, and is that of the next round": func(t *testing.T, e *engine) {
+			e.abandoned(requestOf("ref-1"))
+			named := toCancel
+			named.PlatformReferenceNo = "order-1"
+			require.NoError(t, e.cancel(named))
+			e.book = found
+			e.begin("ref-1")
+			e.send()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(t)
+				e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
+				prepare(t, e)
+				e.runFor(time.Minute)
+				assert.Empty(t, e.cancels)
+				assert.NotContains(t, e.cancelled, durable.CancelDone)
+			})
+		})
+	}
+}
+
+// No process works for hours. Then an order has its time to show, and the next attempt comes soon.
+func TestCancellationAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.begin("ref-1")
+		require.NoError(t, e.cancel(toCancel))
+		time.Sleep(3 * time.Hour)
+		start := time.Now()
+		e.book = found
+		e.orders = func([]string) ([]types.Order, error) {
+			if time.Since(start) < 5*time.Minute {
+				return nil, nil
+			}
+			return []types.Order{orderUnder("ref-1", "order-1")}, nil
+		}
+		e.lost = &hotelstays.APIError{Operation: hotelstays.OpCancel, HTTPStatus: 429, Code: types.CodeRateLimited}
+		e.answer = func() {
+			if len(e.cancels) > 1 {
+				e.lost = nil
+			}
+		}
+		e.runFor(7 * time.Minute)
+		assert.Len(t, e.cancels, 2)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
+	})
+}
+
+// reader reads orders by the client itself.
+type reader struct{ *engine }
+
+func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequest,
+	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
+	return r.Client.QueryOrders(ctx, req, opts...)
+}
+
+// An empty list that announces further orders, and an order that vanishes after a 429, end nothing wrongly.
+func TestOrderOfACancellationIsNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": [], "hasMore": true}}`))
+		e.reopen(func(o *durable.Options[*memstore.Tx]) { o.Client = reader{e} })
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		require.NoError(t, e.cancel(toCancel))
+		e.runFor(30 * time.Minute)
+		assert.Empty(t, e.cancelled)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		var ended error
+		e.reopen(func(o *durable.Options[*memstore.Tx]) {
+			o.OnCancel = func(_ context.Context, _ *memstore.Tx, c *durable.Cancellation) error {
+				ended = c.Err
+				return nil
+			}
+		})
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		require.NoError(t, e.cancel(toCancel))
+		e.orders = func([]string) ([]types.Order, error) {
+			if len(e.cancels) > 0 {
+				return nil, nil
+			}
+			return []types.Order{orderUnder("ref-1", "order-1")}, nil
+		}
+		e.lost = &hotelstays.APIError{Operation: hotelstays.OpCancel, HTTPStatus: 429, Code: types.CodeRateLimited}
+		e.runFor(40 * time.Minute)
+		assert.ErrorIs(t, ended, hotelstays.ErrNotFound)
+	})
+}
+
+// lockedRows is a queue whose rows a frozen process has locked.
+type lockedRows struct {
+	*memstore.Store
+	locked map[string]bool
+}
+
+func (q lockedRows) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
+	var free []durable.Row
+	for _, row := range rows {
+		if !q.locked[row.Reference] {
+			free = append(free, row)
+		}
+	}
+	return q.Store.Postpone(ctx, free, due)
+}
+
+func TestLockedPageHoldsUpNoOtherRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t)
+		q := lockedRows{e.store, map[string]bool{}}
+		e.book = lostAnswer
+		for i := range 120 {
+			reference := fmt.Sprintf("a-%03d", i)
+			q.locked[reference] = true
+			e.begin(reference)
+			_, err := e.Send(t.Context(), reference)
+			require.Error(t, err)
+		}
+		time.Sleep(time.Second)
+		e.begin("ref-1")
+		e.book = found
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		require.NoError(t, e.Run(ctx, q))
+		assert.Equal(t, []durable.Ending{durable.EndingFound}, e.outcomes)
 	})
 }

@@ -89,10 +89,11 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 		f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut
 	}
 	order, others := identify(of.orders, f.PlatformReferenceNo)
-	if other := strings.Join(others, ", "); other != "" && other != f.Other {
-		f.Other = other
-		log(slog.LevelError, "another order is under the reference of a followed one; it is not delivered, look at it",
-			slog.String("other", other))
+	if other := strings.Join(others, ", "); other != f.Other {
+		if f.Other = other; other != "" {
+			log(slog.LevelError, "another order is under the reference of a followed one; it is not delivered, look at it",
+				slog.String("other", other))
+		}
 	}
 	if order == nil {
 		next = f.lost(at)

@@ -5,6 +5,7 @@ package durable
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,7 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 			others = append(others, o.PlatformReferenceNo)
 		}
 	}
+	slices.Sort(others) // the service may list them in any order
 	return order, others
 }
 

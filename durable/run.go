@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -21,6 +22,8 @@ const (
 	stepWithin = lease - 5*time.Second
 	// unreadablePause is the pause after a row that is unreadable.
 	unreadablePause = 5 * time.Minute
+	// lockedPause is how long Run leaves out a row that another process has locked, or leased just before.
+	lockedPause = 5 * time.Second
 	// claimTimeout bounds the statements that look for work.
 	claimTimeout = 10 * time.Second
 	// stopWithin is how long Run waits at its end: longer than it takes to store or give back.
@@ -104,6 +107,7 @@ func (e *Engine[Tx]) kinds() []Kind {
 type run[Tx any] struct {
 	*Engine[Tx]
 	queue   Queue
+	locked  map[rowID]time.Time // rows that others have locked, as a frozen process does; left out until then
 	workers shares
 	ended   sync.WaitGroup
 }
@@ -117,7 +121,7 @@ type run[Tx any] struct {
 // is an error, which names it.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
-	r := &run[Tx]{Engine: e, queue: queue, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
+	r := &run[Tx]{Engine: e, queue: queue, locked: map[rowID]time.Time{}, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
 		freed: make(chan struct{}, 1)}}
 	for turn := 0; ; turn++ {
 		started := false
@@ -196,10 +200,12 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := r.opts.Now()
-	due, err := r.queue.Due(ctx, kind, now, together+r.opts.MaxWorkers)
+	due, err := r.queue.Due(ctx, kind, now, together+r.opts.MaxWorkers+len(r.locked))
 	if err != nil {
 		return nil, err
 	}
+	maps.DeleteFunc(r.locked, func(_ rowID, until time.Time) bool { return !now.Before(until) })
+	due = slices.DeleteFunc(due, func(row Row) bool { return !r.locked[rowID{row.Kind, row.Reference}].IsZero() })
 	var bad []Row
 	due = slices.DeleteFunc(due, func(row Row) bool {
 		_, held := r.working.Load(rowID{row.Kind, row.Reference})
@@ -224,6 +230,8 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 		for _, row := range jobs[i] {
 			if j := slices.IndexFunc(leased, func(l Row) bool { return l.Reference == row.Reference }); j >= 0 {
 				mine = append(mine, leased[j])
+			} else {
+				r.locked[rowID{row.Kind, row.Reference}] = now.Add(lockedPause)
 			}
 		}
 		jobs[i] = mine

@@ -302,6 +302,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 			args = args || jsonb_strip_nulls(jsonb_build_object('bookBy', (args ->> 'bookBy')::timestamptz - $1::interval,
 					'since', (args ->> 'since')::timestamptz - $1::interval,
 					'begun', (args ->> 'begun')::timestamptz - $1::interval, 'sendBy', (args ->> 'sendBy')::timestamptz - $1::interval,
+					'bound', (args ->> 'bound')::timestamptz - $1::interval,
 					'earlier', (args ->> 'earlier')::timestamptz - $1::interval))
 				|| jsonb_build_object('recovery', coalesce(args -> 'recovery', '{}') || jsonb_strip_nulls(jsonb_build_object(
 					'endedAt', (args #>> '{recovery,endedAt}')::timestamptz - $1::interval,

@@ -49,7 +49,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 			if _, ended := c["ending"]; which != nil && !ended && time.Now().Before(c.time("sendBy")) {
 				return false
 			}
-			c.back(d, "begun", "sendBy")
+			c.back(d, "begun", "bound", "sendBy")
 			return true
 		}))
 }
