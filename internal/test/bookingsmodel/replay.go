@@ -305,7 +305,8 @@ func (m *model) Due(ctx context.Context, kind durable.Kind, at time.Time, _ int)
 // another is a row that is always due, and that nobody looks at.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
-	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.engine.Account(), EndedAt: ended, Polls: 3, NextPoll: at}
+	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.engine.Account(),
+		EndedAt: ended, Polls: 3, NextPoll: at}
 	var state any = bookingFacts{Booking: durable.Booking{Recovery: recovery, BookBy: ended}, Round: 1}
 	if kind == followed {
 		o := orderOf(0, 1)
