@@ -86,8 +86,9 @@ func (q *Queue[V]) Pop() V {
 		l.turns.MoveToBack(a.turn)
 	}
 	first := a.callers.Front()
+	v := first.Value.(V)
 	q.Remove(Place{l, a, first})
-	return first.Value.(V)
+	return v
 }
 
 // next returns the lane whose turn it is: the first one with callers, or one that has waited long enough.
@@ -108,12 +109,21 @@ func (q *Queue[V]) next() *lane {
 	return first
 }
 
-// Remove removes a caller that waits.
-func (q *Queue[V]) Remove(p Place) {
+// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If not, Pop has returned it at
+// the same moment: give its slot back.
+func (q *Queue[V]) Remove(p Place) (waited bool) {
+	if p.caller == nil {
+		return false
+	}
+	waiting := p.account.callers.Len()
+	p.account.callers.Remove(p.caller) // does nothing if it has left
+	if p.account.callers.Len() == waiting {
+		return false
+	}
 	p.lane.callers--
-	p.account.callers.Remove(p.caller)
 	if p.account.callers.Len() == 0 {
 		p.lane.turns.Remove(p.account.turn)
 		delete(p.lane.accounts, p.account.name)
 	}
+	return true
 }

@@ -9,11 +9,13 @@ import (
 )
 
 // Transit estimates by when a request has arrived, from what the answers of this minute and of the one before
-// prove. Set Window and Margin before use. It is not safe for concurrent use.
+// prove. Set Window, Margin and Enough before use. For each answer call Learn, set Last429 if it is a 429, and
+// then call ArrivedBy. It is not safe for concurrent use.
 type Transit struct {
 	Window time.Duration // over which the service counts
-	Margin time.Duration // is added, because the service may count a request a little after its arrival
-	// Enough is how many proofs in a minute are believed: the requests of ten windows.
+	Margin time.Duration // the service may count a request that much after its arrival; add it to the Window yourself
+	// Enough is how many answers in a minute must prove their arrival before the longest of them is believed:
+	// ten times the limit. With 0 none is.
 	Enough  int
 	Last429 time.Time // when a 429 proved the estimates wrong; zero: never
 
@@ -41,7 +43,7 @@ func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 
 // ArrivedBy returns the time by which a request that left has arrived, and whether the answer proves it. It is
 // the time that the answer names, but not sooner than a 429 lets us believe, and not later than the answer's first
-// byte.
+// byte. If nothing proves it, the time is an estimate, which an answer of a later request may prove wrong.
 func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
@@ -82,7 +84,7 @@ func (t *Transit) proved() time.Duration {
 	longest := max(t.this.longest, t.last.longest)
 	longest += longest / 4
 	switch {
-	case t.last.proofs >= t.Enough:
+	case t.Enough > 0 && t.last.proofs >= t.Enough:
 		return longest
 	case t.this.proofs+t.last.proofs == 0 && t.this.proofless+t.last.proofless > 0:
 		return 0
