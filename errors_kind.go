@@ -205,6 +205,11 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
+// again is for a bare sentinel, such as of a fake. An error type around it decides by itself.
+func (s *sentinel) again() bool {
+	return oneOf(s.of, KindRateLimited, KindUpstreamTimeout, KindTransport, KindVoucherNotReady)
+}
+
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
 
 // What errors.Is finds. An *APIError matches at most one of those above ErrNotSent, by a documented code,
@@ -300,7 +305,8 @@ func detailsOf(err error) (d details) {
 }
 
 // RequestIDOf returns the id of a failed request in the service's logs: that of err, or else of its
-// outermost cause that has one. It is empty if nothing was sent.
+// outermost cause that has one. It is empty if there was no
+// attempt. The logs lack an attempt that did not reach the service, see TransportError.Sent.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }

@@ -628,8 +628,11 @@ func TestSentinelsAndKinds(t *testing.T) {
 		names = append(names, match[1])
 	}
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(sentinels)), names)
-	rest := maps.Clone(kinds)
+	rest, manual := maps.Clone(kinds), manualKinds(t)
 	for name, sentinel := range sentinels {
+		if again := manual[string(hotelstays.KindOf(sentinel))].again; again != "ask" {
+			assert.Equal(t, again == "yes", hotelstays.Retryable(sentinel), name)
+		}
 		if kind, ok := kinds[name]; ok {
 			delete(rest, name)
 			assert.Equal(t, kind, hotelstays.KindOf(sentinel), name)
@@ -642,6 +645,8 @@ func TestSentinelsAndKinds(t *testing.T) {
 		maps.DeleteFunc(rest, func(_ string, kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
 	}
 	assert.Empty(t, rest)
+	assert.True(t, hotelstays.Retryable(hotelstays.ErrNotSent))
+	assert.False(t, hotelstays.Retryable(hotelstays.ErrVoucherAltered))
 }
 
 func errorTypes(t *testing.T) (names []string) {
