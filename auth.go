@@ -34,7 +34,7 @@ type TicketCredential struct {
 	// AppSecretFrom replaces AppSecret: it returns the secret as it is now, such as from a vault. It is
 	// called before each ticket, and once more if the service refuses the secret. It must return within 20
 	// seconds, when its ctx ends; ctx has the values of a call that needed the ticket.
-	AppSecretFrom func(ctx context.Context) (types.Secret, error)
+	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
 }
@@ -77,7 +77,7 @@ type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
 	// ClientSecretFrom replaces ClientSecret, as AppSecretFrom of a TicketCredential.
-	ClientSecretFrom func(ctx context.Context) (types.Secret, error)
+	ClientSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// Scopes are the scopes to request. One that the client is not registered for is ErrInvalidScope.
 	// The default scopes are undocumented, and every operation refuses a token without scopes.
 	Scopes []types.Scope

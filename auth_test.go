@@ -103,6 +103,20 @@ func callAll(ctx context.Context, clients ...*hotelstays.Client) (failed []error
 	return failed
 }
 
+func TestCredentialsInALogOfJSON(t *testing.T) {
+	ask := func(context.Context) (types.Secret, error) { return types.Secret{}, nil }
+	secret := types.NewSecret("of nobody's business")
+	for text, credential := range map[string]hotelstays.Credential{
+		`{"AppKey":"key-1","AppSecret":"[redacted]","TTL":0}`: hotelstays.TicketCredential{AppKey: "key-1", AppSecret: secret, AppSecretFrom: ask},
+		`{"ClientID":"id-1","ClientSecret":"[redacted]","Scopes":null,"Lifetime":0}`: hotelstays.OAuthCredential{ClientID: "id-1",
+			ClientSecret: secret, ClientSecretFrom: ask},
+	} {
+		var log strings.Builder
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("made", "credential", credential)
+		assert.Contains(t, log.String(), `"credential":`+text)
+	}
+}
+
 // A definite refusal is shared by all who wait, and the credential is tried ever more rarely.
 func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	for _, tc := range []struct {

@@ -22,14 +22,14 @@ import (
 type CallOption interface{ applyCall(*settings) }
 
 // CallOptions is what options of a call ask for, for a fake of the client in a test. A zero field was
-// not asked for.
+// not asked for. Its JSON, such as in a log line, lacks functions, and Header, whose values may be secret.
 type CallOptions struct {
 	Language, Market, UserRef, ClientIP, Currency, TraceID string
 
 	TestFlags              map[string]string
-	Header                 http.Header
-	RequestID              func(context.Context) string
-	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string
+	Header                 http.Header                                      `json:"-"`
+	RequestID              func(context.Context) string                     `json:"-"`
+	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string `json:"-"`
 	Timeout                time.Duration
 	MaxAttempts            int
 	Priority               Priority
@@ -37,8 +37,8 @@ type CallOptions struct {
 	RawData                bool
 	Parallelism            int
 	BatchSize              int
-	Wakeup                 <-chan struct{}
-	SaveRecovery           func(context.Context, *BookingRecovery) error
+	Wakeup                 <-chan struct{}                               `json:"-"`
+	SaveRecovery           func(context.Context, *BookingRecovery) error `json:"-"`
 	UnsignedVouchers       bool
 	MaxVoucherBytes        int64
 }

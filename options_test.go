@@ -4,6 +4,7 @@ package hotelstays_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -132,6 +133,10 @@ func TestCallOptionsOf(t *testing.T) {
 	}
 	assert.Equal(t, []any{"id", "time", io.EOF}, []any{got.RequestID(t.Context()), got.ClientRequestTimestamp(t.Context(), time.Time{}),
 		got.SaveRecovery(t.Context(), nil)})
+	text, err := json.Marshal(got) // as slog.JSONHandler does
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"Market":"AE"`)
+	assert.NotContains(t, string(text), "X-Key", "a header may hold a secret")
 	got.RequestID, got.ClientRequestTimestamp, got.SaveRecovery = nil, nil, nil
 	assert.Equal(t, hotelstays.CallOptions{Language: "ar", Market: "AE", UserRef: "user 1", ClientIP: "192.0.2.1",
 		Currency: "KWD", TraceID: "trace",
