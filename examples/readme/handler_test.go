@@ -41,7 +41,7 @@ func answer(w http.ResponseWriter, status int, text string) {
 
 func serveBookings(client *hotelstays.Client) {
 	mux.HandleFunc("POST /bookings", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 		defer cancel()
 		req := bookingOf(r)
 		outcome, err := client.BookAndRecover(ctx, req, hotelstays.WithSaveRecovery(save))
@@ -88,12 +88,14 @@ func TestHandler(t *testing.T) {
 		faults     []hotelstaystest.Fault
 		change     func(*hotelstays.BookRequest)
 		patience   time.Duration
+		left       bool // the caller has left
 		status     int
 		text       string // or the number of the order
 		orders     int
 		retryAfter string
 	}{
 		"booked":                   {status: 201, orders: 1},
+		"the caller leaves":        {left: true, status: 201, orders: 1},
 		"the answer is lost":       {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
 		"nothing is known in time": {faults: []hotelstaystest.Fault{lost}, status: 202, text: "we are finding out: please do not book again"},
 		"made, and nothing is known in time": {
@@ -138,7 +140,12 @@ func TestHandler(t *testing.T) {
 					srv.Inject(fault)
 				}
 				w := httptest.NewRecorder()
-				mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/bookings", http.NoBody))
+				caller, leave := context.WithCancel(t.Context())
+				defer leave()
+				if row.left {
+					leave()
+				}
+				mux.ServeHTTP(w, httptest.NewRequestWithContext(caller, http.MethodPost, "/bookings", http.NoBody))
 				orders := srv.Ledger().Orders()
 				require.Len(t, orders, row.orders)
 				if row.status == http.StatusCreated {
