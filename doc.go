@@ -110,8 +110,8 @@
 // An *APIError matches at most one sentinel, for errors.Is, such as [ErrRateChanged]. Each error type is a
 // group for log/slog, with kind, operation, status, code and ids; of one that you wrapped slog writes the
 // text alone, so log the error itself, or what errors.As finds. [RequestIDOf] returns the id to quote. If
-// ctx ends, the error wraps ctx.Err(), and no more of context.Cause(ctx) than its text. The message names
-// the next step and the request id. No error, log line or %+v holds a secret, a token or a passport
+// ctx ends, the error wraps ctx.Err(), and no more of context.Cause(ctx) than its text. A message names
+// the next step if there is one, and the request id if a request of the client failed. No error, log line or %+v holds a secret, a token or a passport
 // number. [WithLogger] logs attempts; [WithObserver] receives each call and helper, for metrics and traces
 // (contrib/hotelstaysotel).
 //

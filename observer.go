@@ -60,14 +60,14 @@ type CallInfo struct {
 	DecodeTime time.Duration
 	// FirstHotel is the time until HotelListStream handed out its first hotel; 0 for other calls.
 	FirstHotel time.Duration
-	// Attempts are the requests that were sent, in order. One that ended while it waited for the rate
-	// limit or the token is not listed.
+	// Attempts are the requests that the RoundTripper received, in order. A wait for the rate limit or the
+	// token that failed is not listed.
 	Attempts []AttemptInfo
 	// HTTPStatus is the status of the final answer; 0 if the last attempt had none.
 	HTTPStatus int
 	// Bytes is the size of the body of that answer after decompression.
 	Bytes int
-	// RequestID and TraceID are as in ResponseMeta. RequestID is empty if nothing was sent.
+	// RequestID and TraceID are as in ResponseMeta. RequestID is empty if there was no attempt.
 	RequestID string
 	TraceID   string
 	// Err is the error that the call returns.

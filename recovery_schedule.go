@@ -19,9 +19,10 @@ type BookingRecovery struct {
 	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. If it is zero, the schedule starts with the first poll: begin it in
-	// another process when Book has certainly ended, OpBook.Timeout() after this was stored, or after the
-	// limit that the call had.
+	// EndedAt is when Book ended. It is zero if this was stored before Book: the schedule then starts with the
+	// first poll, and a Book that is still under way could be reported absent. So another process waits
+	// before that poll until Book has certainly ended. Book ends at the latest OpBook.Timeout() after it
+	// began, or WithTimeout or the deadline of ctx if Book has one of them.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // scheduled poll times that are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`

@@ -256,7 +256,8 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 }
 
 // OpenVoucher gets the voucher of an order like SaveVoucher, and returns its verified document. Close
-// it: until then it is in a temporary file.
+// it: until then it is in a temporary file. Each call is two requests, so a server that passes documents on
+// should keep them, under the digest of the voucher.
 func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*VoucherDocument, error) {
 	set, err := c.collectVoucher(ctx, "OpenVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {

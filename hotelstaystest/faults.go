@@ -45,7 +45,7 @@ const (
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For opOrderVoucher only.
+	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For the operation OrderVoucher only.
 	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
