@@ -23,10 +23,10 @@ type ID struct {
 // Tx is a transaction: what it sees, and what it has looked at, locked and saved.
 type Tx struct {
 	Guarded bool // as in durable.Store
-	Rows   map[ID]durable.Row
-	Seen   map[ID]bool
-	Locked map[ID]bool
-	Saved  map[ID]bool
+	Rows    map[ID]durable.Row
+	Seen    map[ID]bool
+	Locked  map[ID]bool
+	Saved   map[ID]bool
 }
 
 // Begin returns a transaction that sees rows.
