@@ -4,16 +4,19 @@ package hotelstays
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // ServiceFacts is what you know about a service beyond its document. Its JSON is for a file: a name in it that
-// no fact has is an error.
+// no fact has, or that comes twice, is an error. Letter case does not matter.
 type ServiceFacts struct {
 	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
@@ -27,14 +30,46 @@ type ServiceFacts struct {
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
-// UnmarshalJSON refuses names that it does not know: a fact that is misspelt would be missing without a word.
+// UnmarshalJSON refuses unknown and repeated names: a fact that is misspelt or replaced would be missing without
+// a word.
 func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
 	type plain ServiceFacts // without this method
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
-	if err := strict.Decode((*plain)(f)); err != nil {
+	err := strict.Decode((*plain)(f))
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("%q cannot be a JSON %s", cmp.Or(mismatch.Field, "ServiceFacts"), mismatch.Value)
+	}
+	if err == nil {
+		err = namesOnce(json.NewDecoder(bytes.NewReader(text)))
+	}
+	if err != nil {
 		return fmt.Errorf("hotelstays: the JSON of ServiceFacts: %w; its documentation has the names", err)
 	}
+	return nil
+}
+
+// namesOnce returns an error if an object of the next value, which is valid JSON, has a name twice.
+func namesOnce(d *json.Decoder) error {
+	open, _ := d.Token()
+	if open != json.Delim('{') && open != json.Delim('[') {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == json.Delim('{') {
+			token, _ := d.Token()
+			name := fmt.Sprint(token)
+			if seen[strings.ToLower(name)] {
+				return fmt.Errorf("the name %q comes twice", name)
+			}
+			seen[strings.ToLower(name)] = true
+		}
+		if err := namesOnce(d); err != nil {
+			return err
+		}
+	}
+	_, _ = d.Token() // the end
 	return nil
 }
 
