@@ -170,9 +170,9 @@ func TestOrderThatDiffersFromItsOfferSaysSo(t *testing.T) {
 
 func TestRefusedBooking(t *testing.T) {
 	for told, fault := range map[string]hotelstaystest.Fault{
-		"The offer has changed":            {Status: 200, Code: types.CodeRateChanged},
-		"You have this booking already":    {Status: 200, Code: types.CodeDuplicateBooking},
-		"Something went wrong on our side": {Status: 409, Code: 100009999, Msg: "internal words"},
+		"The offer has changed":         {Status: 200, Code: types.CodeRateChanged},
+		"You have this booking already": {Status: 200, Code: types.CodeDuplicateBooking},
+		"That was not accepted":         {Status: 409, Code: 100009999, Msg: "internal words"},
 	} {
 		inBubble(t, func(s *testSite) {
 			fault.Operation, fault.Kind = hotelstays.OpBook, hotelstaystest.FaultStatus

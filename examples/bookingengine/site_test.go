@@ -194,9 +194,9 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 		status int
 		told   string
 	}{
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusBadGateway, busy},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 503}, http.StatusServiceUnavailable, busy},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}, http.StatusServiceUnavailable, busy},
-		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusBadGateway, busy},
+		{hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}, http.StatusServiceUnavailable, busy},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage}, http.StatusInternalServerError, ours},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403}, http.StatusInternalServerError, ours},
 		{hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 400}, http.StatusBadRequest, "These details were not accepted"},
