@@ -19,10 +19,10 @@ type BookingRecovery struct {
 	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. It is zero if this was stored before Book: the schedule then starts with the
-	// first poll, and a Book that is still under way could be reported absent. So another process waits
-	// before that poll until Book has certainly ended. Book ends at the latest OpBook.Timeout() after it
-	// began, or WithTimeout or the deadline of ctx if Book has one of them.
+	// EndedAt is when Book ended. It is zero if this was stored before Book. The schedule then starts with
+	// the first poll, and if it starts during Book, absence may be reported too early. So another process
+	// waits until Book has certainly ended: OpBook.Timeout() after this was stored, or the time limit that
+	// WithTimeout or ctx gave Book.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
 	Polls    int       `json:"polls"` // scheduled poll times that are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`
