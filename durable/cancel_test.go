@@ -17,7 +17,7 @@ import (
 // The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
 var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 
-var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session"}
+var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session", Reason: "illness"}
 
 // in is a booking of a round that has ended.
 func in(round int, ending Ending) *booking {
@@ -143,7 +143,8 @@ func TestCancelStartsOnce(t *testing.T) {
 		assert.Equal(t, c, next)
 	}
 	req, opts := sending.send()
-	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier"}, req)
+	assert.Equal(t, &hotelstays.CancelRequest{SessionID: "session", CustomerReferenceNo: "ref-1", SupplierReferenceNo: "supplier",
+		Reason: toCancel.Reason}, req)
 	assert.Empty(t, opts)
 }
 

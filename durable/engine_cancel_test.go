@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -20,6 +21,12 @@ import (
 func orderOne([]string) ([]types.Order, error) {
 	return []types.Order{orderUnder("ref-1", "order-1")}, nil
 }
+
+func twoOrders([]string) ([]types.Order, error) {
+	return []types.Order{orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-2")}, nil
+}
+
+var errFailed = errors.New("failed")
 
 // twoProcesses returns two engines on one store, with a cancellation of ref-1: its booking was given up, and
 // has made order-1.
@@ -79,7 +86,16 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 		"it was refused, and is delivered":     {begins, delivers, false, 1, refused, 1, nil},
 		"another one begins":                   {nil, replaces, false, 1, "", 2, durable.ErrMoved},
 		"another one begins, at the same time": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
-		"a person has ended its row":           {nil, func(e *engine) { e.endByHand(durable.KindCancel) }, true, 0, "", 1, durable.ErrMoved},
+		"it is refused, and its booking begins again": {nil, func(e *engine) {
+			e.reopen(func(o *options) {
+				o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error { return errFailed }
+			})
+			e.orders = twoOrders
+			_, err := e.work(durable.KindCancel)
+			require.ErrorIs(e.t, err, errFailed)
+			begins(e)
+		}, false, 0, refused, 1, durable.ErrMoved},
+		"a person has ended its row": {nil, func(e *engine) { e.endByHand(durable.KindCancel) }, true, 0, "", 1, durable.ErrMoved},
 		"a person has ended its row, and its booking begins again": {nil, func(e *engine) { e.endByHand(durable.KindCancel); begins(e) },
 			false, 0, "", 1, durable.ErrMoved},
 		"it is sent, and its booking is absent": {nil, func(e *engine) {

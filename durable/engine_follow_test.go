@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,7 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"))
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
+		time.Sleep(5 * time.Minute)
 		e.runFor(time.Minute) // with Run
 		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
 	})
@@ -119,5 +121,69 @@ func TestFollowedOrderIsNotShown(t *testing.T) {
 		e.stepOf(durable.KindOrder)
 		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order is not shown any more, and not read any more; look at it\"")
 		assert.Equal(t, durable.Over, e.row(durable.KindOrder, "ref-1").Life)
+	})
+}
+
+// What Run stores of an order that has not changed since.
+func TestRunReadsAFollowedOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		missing bool // before
+		after   time.Duration
+		life    durable.Life
+	}{
+		"it is shown again":                {true, time.Hour, durable.Open},
+		"it is shown again after its stay": {true, 20 * 24 * time.Hour, durable.Over},
+		"its stay is over":                 {false, 20 * 24 * time.Hour, durable.Over},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				o := orderUnder("ref-1", "order-1")
+				o.CheckIn, o.CheckOut = "2000-01-05", "2000-01-06"
+				e.book = func() (*hotelstays.BookingOutcome, error) {
+					return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
+				}
+				e.begin("ref-1")
+				e.send()
+				if e.orders = func([]string) ([]types.Order, error) { return nil, nil }; !tc.missing {
+					e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
+				}
+				e.stepOf(durable.KindOrder)
+				require.Equal(t, tc.missing, strings.Contains(string(e.row(durable.KindOrder, "ref-1").State), "missingSince"))
+				time.Sleep(tc.after)
+				e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
+				e.runFor(time.Minute)
+				row := e.row(durable.KindOrder, "ref-1")
+				assert.NotContains(t, string(row.State), "missingSince")
+				assert.Equal(t, tc.life, row.Life)
+				assert.Equal(t, tc.life == durable.Open, strings.Contains(string(row.State), "seen"), "it names guests")
+				assert.Empty(t, e.changes)
+			})
+		})
+	}
+}
+
+// The ctx of a worker ends in its read, and a page hears of the next one.
+func TestReadThatEndsWithItsCtx(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		page, stop := e.Watch("ref-1")
+		defer stop()
+		row := e.row(durable.KindOrder, "ref-1")
+		ctx, cancel := context.WithCancel(t.Context())
+		e.orders = func([]string) ([]types.Order, error) { cancel(); return nil, ctx.Err() }
+		_, err := e.Work(ctx, row)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, row, e.row(durable.KindOrder, "ref-1"))
+		e.orders = func(of []string) ([]types.Order, error) {
+			orders, err := orderOne(of)
+			orders[0].HotelConfirmNo = "H-1"
+			return orders, err
+		}
+		e.stepOf(durable.KindOrder)
+		assert.Equal(t, []int{1, 1}, []int{len(e.changes), len(page)})
+		require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
+		assert.NotContains(t, string(e.row(durable.KindOrder, "ref-1").State), "seen", "it names guests")
 	})
 }

@@ -115,6 +115,7 @@ func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersReque
 	opts ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	require.NoError(e.t, err)
+	assert.Equal(e.t, 20*time.Second, asked.Timeout)
 	e.asked, e.priority = append(e.asked, req.CustomerReferenceNos), asked.Priority
 	orders, err := e.orders(req.CustomerReferenceNos)
 	return &hotelstays.QueryOrdersResponse{Orders: orders}, err
@@ -124,6 +125,7 @@ func (e *engine) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
 	e.called(ctx, opts)
 	e.cancels = append(e.cancels, req.SupplierReferenceNo)
+	assert.Equal(e.t, toCancel.Reason, req.Reason)
 	if e.answer != nil {
 		e.answer()
 	}
@@ -409,5 +411,23 @@ func TestPanicOfAFunctionOfTheCaller(t *testing.T) {
 		require.ErrorContains(t, err, "a panic of type string")
 		assert.Contains(t, e.log.String(), "a step panicked")
 		assert.NotContains(t, err.Error()+e.log.String(), "12345678")
+	})
+}
+
+// A function of the caller hangs, though its ctx has ended. A person must know.
+func TestFunctionOfTheCallerHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) {
+			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+				time.Sleep(10 * time.Minute)
+				return nil
+			}
+		})
+		e.begin("ref-1")
+		e.book = found
+		time.AfterFunc(5*time.Minute, func() { assert.Equal(t, []string{"OnOutcome ref-1"}, e.Hanging()) })
+		e.send()
+		assert.Contains(t, e.log.String(), "level=ERROR msg=\"OnOutcome has not returned, though its ctx has ended")
+		assert.Empty(t, e.Hanging())
 	})
 }

@@ -246,11 +246,21 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		assert.Equal(t, []any{"fr", "EUR", 2 * time.Minute}, []any{got.Language, got.Currency, e.limit})
 
 		require.NoError(t, e.cancel(toCancel))
-		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
-		_, err = e.work(durable.KindCancel)
-		require.NoError(t, err)
+		e.orders = func(of []string) ([]types.Order, error) {
+			go func() { // the database is slow
+				_ = e.store.InTx(t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(10 * time.Second); return nil })
+			}()
+			synctest.Wait()
+			return orderOne(of)
+		}
+		var sendBy time.Time
+		e.answer = func() { sendBy = e.cancellation().SendBy }
+		began := time.Now()
+		e.stepOf(durable.KindCancel)
 		assert.Equal(t, []string{"supplier-order-1"}, e.cancels)
-		assert.Equal(t, 2*time.Minute, e.limit)
+		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
+		assert.Equal(t, 110*time.Second, e.limit, "it ends two minutes after the order was read")
+		assert.Equal(t, 2*time.Minute+durable.ClockMargin, sendBy.Sub(began))
 
 		e.limit = 0
 		_, err = e.Engine.Book(t.Context(), requestOf("ref-2"))

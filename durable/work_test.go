@@ -1,0 +1,148 @@
+package durable_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// A read of the order before or after Cancel that fails decides nothing, also if it fails for long.
+func TestOrderOfACancellationCannotBeRead(t *testing.T) {
+	foreign := func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-9", "order-9")}, nil }
+	failed := func([]string) ([]types.Order, error) { return nil, errFailed }
+	for name, tc := range map[string]struct {
+		sent  bool
+		read  func([]string) ([]types.Order, error)
+		after time.Duration // the next attempt
+	}{
+		"before Cancel":                  {false, failed, time.Minute},
+		"after Cancel":                   {true, failed, 5 * time.Minute},
+		"an order that nobody asked for": {false, foreign, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, e := twoProcesses(t)
+				if tc.sent {
+					e.loseCancel()
+				}
+				time.Sleep(time.Hour)
+				e.orders = tc.read
+				due, err := e.work(durable.KindCancel)
+				require.NoError(t, err)
+				assert.Equal(t, tc.after, time.Until(due))
+				assert.Contains(t, e.log.String(), "the order of a cancellation cannot be read")
+				stored := e.row(durable.KindCancel, "ref-1")
+				ctx, cancel := context.WithCancel(t.Context())
+				e.orders = func(of []string) ([]types.Order, error) { cancel(); return tc.read(of) }
+				e.log.Reset()
+				_, err = e.Work(ctx, stored)
+				require.Error(t, err, "the process ends")
+				assert.Equal(t, stored, e.row(durable.KindCancel, "ref-1"))
+				assert.Empty(t, e.log.String())
+				assert.Empty(t, e.cancelled)
+			})
+		})
+	}
+}
+
+// Nobody knows which of two orders a booking that was given up has made.
+func TestCancelOfOneOfTwoOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := twoProcesses(t)
+		e.orders = twoOrders
+		e.stepOf(durable.KindCancel)
+		assert.Empty(t, e.cancels)
+		assert.Equal(t, []durable.CancelEnding{durable.CancelRefused}, e.cancelled)
+		assert.Contains(t, e.cancellation().Problem, "order-1, order-2")
+	})
+}
+
+// OnCancel fails. Its row is tried again at the end of a lease, and a page hears of it then.
+func TestErrorOfOnCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := twoProcesses(t)
+		calls := 0
+		e.reopen(func(o *options) {
+			o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error {
+				if calls++; calls == 1 {
+					return errFailed
+				}
+				return nil
+			}
+		})
+		page, stop := e.Watch("ref-1")
+		defer stop()
+		e.runFor(50 * time.Second)
+		assert.Equal(t, []int{1, 0}, []int{calls, len(page)})
+		e.runFor(time.Minute)
+		assert.Equal(t, []int{2, 1}, []int{calls, len(page)})
+		assert.Len(t, e.cancels, 1)
+	})
+}
+
+// A cancellation that waits for its booking makes a worker poll for it.
+func TestCancellationWakesItsBooking(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.lose()
+		row := e.row(durable.KindBooking, "ref-1")
+		row.Due = time.Now().Add(time.Hour)
+		e.store.Put(*row)
+		require.NoError(t, e.cancel(toCancel))
+		e.stepOf(durable.KindCancel)
+		assert.False(t, e.row(durable.KindBooking, "ref-1").Due.After(time.Now()))
+		assert.Empty(t, e.asked, "the order is read when the booking has ended")
+	})
+}
+
+// A person has ended the rows of ref-1 in the database. A scheduler that brings them all the same has nothing to do.
+func TestWorkOnRowsThatHaveEnded(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		require.NoError(t, e.cancel(toCancel))
+		e.store.Delete(durable.KindBooking, "ref-1")
+		e.lose()
+		e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+			assert.Fail(t, "it is polled for")
+			return nil, errFailed
+		}
+		for _, kind := range []durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder} {
+			e.endByHand(kind)
+			due, err := e.work(kind)
+			assert.Equal(t, []any{true, nil}, []any{due.IsZero(), err}, kind)
+		}
+		assert.Empty(t, e.asked)
+		_, err := e.Send(t.Context(), "ref-1")
+		assert.ErrorIs(t, err, durable.ErrNotBegun)
+	})
+}
+
+// After a person has ended the row of a cancellation, another one may begin if nothing was sent.
+func TestCancelAfterARowThatWasEndedByHand(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(e *engine)
+		want   error
+	}{
+		"nothing was sent": {func(*engine) {}, nil},
+		"it was sent":      {(*engine).loseCancel, durable.ErrAlreadyCancelling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, e := twoProcesses(t)
+				tc.before(e)
+				e.endByHand(durable.KindCancel)
+				assert.ErrorIs(t, e.cancel(toCancel), tc.want)
+			})
+		})
+	}
+}
