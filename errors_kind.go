@@ -207,7 +207,7 @@ func (s *sentinel) kind() ErrorKind { return s.of }
 
 // again is for a bare sentinel, such as of a fake. An error type around it decides by itself.
 func (s *sentinel) again() bool {
-	return oneOf(s.of, KindRateLimited, KindUpstreamTimeout, KindTransport, KindVoucherNotReady)
+	return slices.Contains([]ErrorKind{KindRateLimited, KindUpstreamTimeout, KindTransport, KindVoucherNotReady}, s.of)
 }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }

@@ -38,6 +38,18 @@ func ExampleClient_FindOrder() {
 	// there is no order ref-2
 }
 
+// An empty list proves that there is no order only if it is complete.
+func ExampleQueryOrdersResponse_Complete() {
+	srv, client := startSandbox(hotelstaystest.Config{})
+	defer srv.Close()
+	resp, err := client.QueryOrders(context.Background(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: []string{"ref-1"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(resp.Orders), resp.Complete())
+	// Output: 0 true
+}
+
 // AwaitOrder polls until the supplier has decided. See WakeHub for how a webhook makes it poll at once.
 func ExampleClient_AwaitOrder() {
 	ctx := context.Background()

@@ -21,7 +21,7 @@ import (
 var zeroValues = []any{
 	new(hotelstays.APIError), new(hotelstays.BatchError), new(hotelstays.CheckAvailResponse),
 	new(hotelstays.Client), new(hotelstays.DecodeError), new(hotelstays.DoRequest), new(hotelstays.ErrorKind), new(hotelstays.HotelListStream),
-	new(hotelstays.Mismatch), new(hotelstays.Priority), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
+	new(hotelstays.Mismatch), new(hotelstays.Priority), new(hotelstays.QueryOrdersResponse), new(hotelstays.OfferDiff), new(hotelstays.Operation), new(hotelstays.OrderNotFoundError),
 	new(hotelstays.AmbiguousReferenceError),
 	new(hotelstays.StatusMeanings), new(hotelstays.OutcomeUnknownError), new(hotelstays.PageError), new(hotelstays.Priority), new(hotelstays.ReferenceReusedError),
 	new(hotelstays.ServiceFacts),
