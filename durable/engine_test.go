@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,39 @@ type engine struct {
 	outcomes  []durable.Ending
 	cancelled []durable.CancelEnding
 	changes   []string // HotelConfirmNos
-	log       strings.Builder
+	log       logText
+	mu        sync.Mutex // of what is noted by workers
+}
+
+// logText is a log that several workers write.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logText) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
+}
+
+// note changes what the engine of a test notes.
+func (e *engine) note(change func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change()
 }
 
 func newEngine(t *testing.T) *engine { return newEngineOn(t, memstore.New()) }
@@ -57,17 +90,17 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 		Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
 		OnOutcome: func(_ context.Context, tx *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			assert.True(t, tx.Guarded)
-			e.outcomes = append(e.outcomes, durable.EndingOf(outcome))
+			e.note(func() { e.outcomes = append(e.outcomes, durable.EndingOf(outcome)) })
 			return nil
 		},
 		OnCancel: func(_ context.Context, tx *memstore.Tx, c *durable.Cancellation) error {
 			assert.True(t, tx.Guarded)
-			e.cancelled = append(e.cancelled, c.Ending)
+			e.note(func() { e.cancelled = append(e.cancelled, c.Ending) })
 			return nil
 		},
 		OnOrder: func(_ context.Context, tx *memstore.Tx, _, order *types.Order) error {
 			assert.True(t, tx.Guarded)
-			e.changes = append(e.changes, order.HotelConfirmNo)
+			e.note(func() { e.changes = append(e.changes, order.HotelConfirmNo) })
 			return nil
 		}}
 	var err error
@@ -87,7 +120,7 @@ func (e *engine) reopen(change func(o *durable.Options[*memstore.Tx])) {
 // called notes the options of a Book or Cancel, and how long it may take.
 func (e *engine) called(ctx context.Context, opts []hotelstays.CallOption) {
 	limit, _ := ctx.Deadline()
-	e.given, e.limit = opts, time.Until(limit)
+	e.note(func() { e.given, e.limit = opts, time.Until(limit) })
 }
 
 func (e *engine) StepRecovery(ctx context.Context, recovery *hotelstays.BookingRecovery,
@@ -116,7 +149,7 @@ func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersReque
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	require.NoError(e.t, err)
 	assert.Equal(e.t, 20*time.Second, asked.Timeout)
-	e.asked, e.priority = append(e.asked, req.CustomerReferenceNos), asked.Priority
+	e.note(func() { e.asked, e.priority = append(e.asked, req.CustomerReferenceNos), asked.Priority })
 	orders, err := e.orders(req.CustomerReferenceNos)
 	return &hotelstays.QueryOrdersResponse{Orders: orders}, err
 }
@@ -124,7 +157,7 @@ func (e *engine) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersReque
 func (e *engine) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
 	e.called(ctx, opts)
-	e.cancels = append(e.cancels, req.SupplierReferenceNo)
+	e.note(func() { e.cancels = append(e.cancels, req.SupplierReferenceNo) })
 	assert.Equal(e.t, toCancel.Reason, req.Reason)
 	if e.answer != nil {
 		e.answer()

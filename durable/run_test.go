@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,10 +81,9 @@ func TestDefaultsOfAnEngine(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		working, most := 0, 0
 		e.book = func() (*hotelstays.BookingOutcome, error) {
-			working++
-			most = max(most, working)
+			e.note(func() { working++; most = max(most, working) })
 			time.Sleep(10 * time.Second)
-			working--
+			e.note(func() { working-- })
 			return nil, refused
 		}
 		for i := range 30 {
@@ -400,15 +400,15 @@ func TestWorkersOfEachKind(t *testing.T) {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
 				e.reopen(func(o *options) { o.MaxWorkers, o.PollInterval = workers, time.Hour })
-				bookings, cancels := 0, 0
+				var bookings, cancels atomic.Int32
 				e.book = func() (*hotelstays.BookingOutcome, error) {
-					bookings++
+					bookings.Add(1)
 					time.Sleep(10 * time.Second)
 					return nil, refused
 				}
 				e.orders = orderOne
 				e.answer = func() {
-					cancels++
+					cancels.Add(1)
 					time.Sleep(10 * time.Second)
 				}
 				named := toCancel
@@ -418,7 +418,7 @@ func TestWorkersOfEachKind(t *testing.T) {
 					e.begin(fmt.Sprint("booking-", i))
 				}
 				time.Sleep(3 * time.Minute)
-				time.AfterFunc(5*time.Second, func() { assert.Equal(t, want, []int{bookings, cancels}) })
+				time.AfterFunc(5*time.Second, func() { assert.Equal(t, want, []int{int(bookings.Load()), int(cancels.Load())}) })
 				e.runFor(time.Minute)
 				assert.Equal(t, []int{4, 1}, []int{len(e.outcomes), len(e.cancelled)})
 			})
