@@ -31,7 +31,6 @@ type Lexer struct {
 	interned *internTable // nil: strings are not interned
 	scratch  []byte       // where escaped text is decoded
 	notes
-
 	reading answerReader
 	feed    *Feed // where the body comes from
 	// take, if set, receives each hotel when its last byte has arrived. Their list keeps none.
