@@ -81,7 +81,7 @@ func (t Target) readDocument(l *Lexer) {
 	t.Read(l)
 	l.internStrings(false)
 	l.take = nil
-	l.required = l.required || l.misfit
+	l.required = l.required || l.mismatched
 }
 
 // Peek reads the envelope, and returns data as it is written. It reports false if there is no envelope, or

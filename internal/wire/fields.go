@@ -48,7 +48,7 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 			l.lost = outside
 		}
 		if !fits {
-			*v, l.misfit = *new(T), true
+			*v, l.mismatched = *new(T), true
 		}
 	}
 }

@@ -99,9 +99,9 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	if read(l, v); l.events == before.events {
 		return true
 	}
-	fits := !l.misfit
+	fits := !l.mismatched
 	l.required = l.required || list.Whole && !fits
-	l.misfit = l.misfit && !list.Essentials // what is left out is not lost
+	l.mismatched = l.mismatched && !list.Essentials // what is left out is not lost
 	l.leave(before, "", index)
 	return fits && !null || !list.Essentials
 }

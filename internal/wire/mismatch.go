@@ -12,10 +12,10 @@ import (
 
 // notes are what was found so far.
 type notes struct {
-	found    Mismatches
-	unusable *UnusableError // the first one; the reading has failed
-	events   int            // grows with each note; a reader sees by it that something below it was noted
-	misfit   bool           // the value that was read last does not fit, and is empty
+	found      Mismatches
+	unusable   *UnusableError // the first one; the reading has failed
+	events     int            // grows with each note; a reader sees by it that something below it was noted
+	mismatched bool           // the value that was read last does not fit, and is empty
 	// lost counts values that do not fit, outside of structs with essential fields that are complete.
 	lost     int
 	required bool // something does not fit that must not be left out
@@ -38,7 +38,7 @@ func (l *Lexer) note(want, got string) {
 // unfit notes a value that does not fit.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
-	l.misfit = true
+	l.mismatched = true
 }
 
 // mismatch passes a value of another type, and returns it as it is written.
@@ -86,8 +86,8 @@ func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	if l.unusable != nil {
 		l.unusable.Path = below(name, index, l.unusable.Path)
 	}
-	if l.misfit {
-		l.misfit = false
+	if l.mismatched {
+		l.mismatched = false
 		l.lost++
 	}
 	lost = l.lost > before.lost

@@ -79,7 +79,7 @@ func (l *Lexer) integer(bits int) int64 {
 // because 0 is a status.
 func (l *Lexer) OrderStatus() types.OrderStatus {
 	status := types.OrderStatus(l.Int())
-	if l.misfit {
+	if l.mismatched {
 		return types.OrderStatusUnreadable
 	}
 	return status
@@ -125,7 +125,7 @@ func (l *Lexer) textOrDigits() []byte {
 	if jsonTypeOf(text) != "number" {
 		return nil
 	}
-	l.misfit = false
+	l.mismatched = false
 	return text
 }
 
@@ -138,7 +138,7 @@ func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 		return nil
 	}
 	v := new(T)
-	if read(l, v); l.misfit {
+	if read(l, v); l.mismatched {
 		return nil
 	}
 	return v
