@@ -207,7 +207,7 @@ func (s *service) booked(ctx context.Context, r reply, req *hotelstays.BookReque
 // Request is what each Book asks for.
 func (w World) Request() *hotelstays.BookRequest { return request(w.Foreign) }
 
-// request has an Expect, which is that of an order of Book.
+// request has an Expect: the stay of the order that Book makes.
 func request(expect bool) *hotelstays.BookRequest {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},
