@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -107,12 +108,17 @@ func replace(text string, find func(before, rest string) (size int)) string {
 	return b.String()
 }
 
+// lazy compiles an expression when it is first used: most programs redact nothing.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // hidden returns how many bytes at the beginning of text show a secret.
 func hidden(text, secret string) int {
 	size, n := match(text, secret)
 	switch {
 	case min(size, n) < minSecret:
-	case n < len(secret) && cutOff.MatchString(text[size:]):
+	case n < len(secret) && cutOff().MatchString(text[size:]):
 		return len(text)
 	case n == len(secret), n >= minPiece:
 		return size
@@ -121,7 +127,7 @@ func hidden(text, secret string) int {
 }
 
 // cutOff matches the end of a text that was cut between two characters, or within one.
-var cutOff = regexp.MustCompile(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
+var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
 
 // match returns how many bytes of text write the beginning of a secret, and how many bytes of
 // the secret they write. An escape can be meant literally, so a character may have several
@@ -226,21 +232,21 @@ func readJSON(text string) (decoded string, size int) {
 
 // secretKeys matches JSON keys of secrets with their values, even if the text ends within
 // one.
-var secretKeys = regexp.MustCompile(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|` +
+var secretKeys = lazy(`(?i)("(?:ticket|access_token|refresh_token|id_token|token|` +
 	`appSecret|client_secret|passportNumber)"\s*:\s*)` +
 	`(?:"(?:[^"\\]|\\.)*"?|\[[^\]]*\]?|\{[^}]*\}?|[^\s",}]+)`)
 
 // Keys redacts the values of JSON keys that name secrets.
 func Keys(text string) string {
-	return secretKeys.ReplaceAllString(text, `${1}"`+Marker+`"`)
+	return secretKeys().ReplaceAllString(text, `${1}"`+Marker+`"`)
 }
 
 // token matches from a possible token to the end: from an object, a JWT, or the value after a
 // name, whose quotes may be escaped.
-var token = regexp.MustCompile(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
+var token = lazy(`(?is)(?:\{|\b(?-i:eyJ)|((?:ticket|token|secret)(?:\\*["']|&quot;|&#34;)?\s*[:=])).*`)
 
 // Tokens redacts the rest of a text from the first possible token on.
-func Tokens(text string) string { return token.ReplaceAllString(text, "${1}"+Marker) }
+func Tokens(text string) string { return token().ReplaceAllString(text, "${1}"+Marker) }
 
 // Shorten cuts a text to at maxBytes maxBytes, between two characters.
 func Shorten(text string, maxBytes int) string {

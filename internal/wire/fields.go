@@ -22,7 +22,7 @@ type Field[T any] struct {
 // Struct returns a function that reads an object into a struct with these fields, 64 at most.
 // A null leaves the struct as it is. It is safe for concurrent use.
 func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
-	names, essentials := new(fieldNames), false
+	names, essentials := &fieldNames{quoted: make([]string, 0, len(fields))}, false
 	for _, f := range fields {
 		names.add(f.Name, f.Exact)
 		essentials = essentials || f.Essential

@@ -6,16 +6,17 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // jsonBegins matches where JSON begins in a text, also JSON that is escaped.
-var jsonBegins = regexp.MustCompile(`^\s*"|\{\s*["&\\]|\[\s*[-"{\[&\\0-9]`)
+var jsonBegins = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*"|\{\s*["&\\]|\[\s*[-"{\[&\\0-9]`) })
 
 // Outline returns a text, such as a proxy's page, up to the first JSON in it, and of that the
 // names and types, but no value: {code:number,data:{orders:[{holder:{email:string}}]}}. Of an
 // array it shows the first element, and it ends with the JSON, or with … at a fault.
 func Outline(text []byte) string {
-	begins := jsonBegins.FindIndex(text)
+	begins := jsonBegins().FindIndex(text)
 	if begins == nil {
 		return string(text)
 	}

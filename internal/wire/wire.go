@@ -7,10 +7,9 @@
 //   - Names match exactly. One that differs in letter case is an undocumented name, and
 //     ignored; if it is that of code, data or the list of orders, the answer is unusable.
 //   - A name or a map's key that appears twice makes the answer unusable.
-//   - A value of an undocumented type is a mismatch: an error, or left out and listed, as
-//     the caller asks. Then a number in the place of text is read as its digits, and what
-//     is useless without the value is left out with it. Where a list must be whole, it is
-//     an error.
+//   - A value of an undocumented type is a mismatch: an error, or left out and listed, as the caller
+//     asks. Then a number in the place of text is read as its digits, and what is useless without the
+//     value is left out with it. Where a list must be whole, a mismatch is an error.
 //   - Lists, pointers and maps may take about twice the memory of the text.
 //   - Decoding ends when ctx ends.
 //
