@@ -136,10 +136,9 @@
 //	HTTP 2xx, other 4xx, another code         error              unknown outcome
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// An enveloped answer has the service's own form and a code other than 0. A listed code is
-// documented for the operation: 100000400, 100000429, 100001003 and 100001111 for Book,
-// 100000429 for Cancel; or it is one that you know, of [ServiceFacts]. An untrusted certificate
-// or TLS version is an error at once.
+// An enveloped answer has the service's own form and a code other than 0. A listed code is documented for
+// the operation, as the variables ([ErrRateChanged]) say; or it is one that you know, of [ServiceFacts]. An
+// untrusted certificate or TLS version is an error at once.
 //
 // Each of these proves that the request of an attempt never left. Once ctx has ended, the last two prove
 // nothing, because net/http then returns whatever error ended it:

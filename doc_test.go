@@ -5,8 +5,6 @@ package hotelstays
 import (
 	"fmt"
 	"os"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,23 +24,5 @@ func TestManualTimeLimitsAndRateLimits(t *testing.T) {
 			line += "   booking flow"
 		}
 		assert.Contains(t, string(text), line+"\n")
-	}
-}
-
-// The listed codes decide which refusals of Book and Cancel are definite.
-func TestManualListedCodes(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	manual := strings.ReplaceAll(string(text), "\n// ", " ")
-	for _, op := range []Operation{OpBook, OpCancel} {
-		listed := regexp.MustCompile(`((?:\d{9}(?:, | and )?)+) for ` + string(op) + `\b`).FindStringSubmatch(manual)
-		require.NotNil(t, listed, op)
-		var codes []string
-		for _, c := range conditions {
-			if e := (&APIError{Operation: op, Code: c.code}); e.listed() {
-				codes = append(codes, fmt.Sprint(c.code))
-			}
-		}
-		assert.ElementsMatch(t, codes, regexp.MustCompile(`\d+`).FindAllString(listed[1], -1), op)
 	}
 }

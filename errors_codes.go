@@ -1,68 +1,15 @@
-// Refusals: APIError, and what codes and statuses mean.
+// Refusals: APIError, and what proves that a request was not carried out.
 
 package hotelstays
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// condition ties a sentinel to its code, its HTTP status and the next step.
-type condition struct {
-	err    error
-	code   int // 0: no documented code
-	status int // 0: never matched by status
-	// listedFor are the operations that the document lists the code for; nil: all.
-	listedFor []Operation
-	next      string
-	// only are the operations that can have the condition; nil: all. Their HTTP status counts
-	// only in an envelope.
-	only []Operation
-	// first: the status, or a word in Msg, decides before any code does.
-	first bool
-	word  string
-}
-
-// conditions say what codes and statuses mean. For operations that a code is not listed for it does
-// not prove that nothing was done.
-var conditions = []condition{
-	{err: ErrCancelRefused, status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
-		next: "the message names the cause; the order is as it was"},
-	{err: ErrInvalidScope, word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
-		next: "ask only for scopes that the client is registered for"},
-	{err: ErrParam, code: types.CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
-		next: "correct the request: the same one will be refused again"},
-	{err: ErrUnauthorized, code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
-		next: "check that the credential is active and belongs to this environment"},
-	{err: ErrForbidden, status: http.StatusForbidden,
-		next: "check the account's scopes, and whether it needs a market or a user reference"},
-	{err: ErrNotFound, code: types.CodeNotFound, status: http.StatusNotFound, listedFor: []Operation{OpOrderVoucher},
-		only: []Operation{OpOrderVoucher, OpCancel},
-		next: "check the reference, and that this account booked it"},
-	{err: ErrRateLimited, code: types.CodeRateLimited, status: http.StatusTooManyRequests,
-		next: "wait, or send less: all processes behind this address share the limit"},
-	{err: ErrDuplicateBooking, code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook},
-		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"},
-	{err: ErrVoucherTooLarge, code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
-		next: "ask without IncludeDocument and use DownloadURL"},
-	{err: ErrAmbiguousReference, code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
-		next: "ask by PlatformReferenceNo"},
-	{err: ErrRateChanged, code: types.CodeRateChanged, listedFor: []Operation{OpBook},
-		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"},
-	{err: ErrProxyAuth, status: http.StatusProxyAuthRequired,
-		next: "check the credentials of the proxy"},
-	{err: ErrUpstreamTimeout, status: http.StatusGatewayTimeout,
-		next: tryLater},
-}
-
-const tryLater = "try again later"
 
 // APIError is a refusal or a failure that the service reported, or an HTTP status of something in
 // front of it. By errors.Is it matches one sentinel at most.
@@ -115,28 +62,28 @@ func (e *APIError) fact() string {
 
 // Is reports whether target is the sentinel of this failure.
 func (e *APIError) Is(target error) bool {
-	c, ok := e.match()
-	return ok && !e.unknown && c.err == target
+	row := e.row()
+	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// match finds the condition: one that decides before the code, or by code, or by HTTP status.
-func (e *APIError) match() (condition, bool) {
-	status := func(c condition) bool {
-		return c.status != 0 && c.status == e.HTTPStatus && (c.only == nil || e.Code != 0)
+// row finds what the answer means: by what decides before the code, or by code, or by HTTP status; or nil.
+func (e *APIError) row() *kindRow {
+	status := func(r *kindRow) bool {
+		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
 	}
-	first := func(c condition) bool {
-		return c.first && !e.unknown && (status(c) || c.word != "" && strings.Contains(e.Msg, c.word))
+	first := func(r *kindRow) bool {
+		return r.first && !e.unknown && (status(r) || r.word != "" && strings.Contains(e.Msg, r.word))
 	}
-	code := func(c condition) bool { return e.Code != 0 && c.code == e.Code }
-	last := func(c condition) bool { return !c.first && status(c) }
-	for _, matches := range []func(condition) bool{first, code, last} {
-		for _, c := range conditions {
-			if matches(c) && (c.only == nil || slices.Contains(c.only, e.Operation)) {
-				return c, true
+	code := func(r *kindRow) bool { return e.Code != 0 && r.code == e.Code }
+	last := func(r *kindRow) bool { return !r.first && status(r) }
+	for _, matches := range []func(*kindRow) bool{first, code, last} {
+		for i := range kindRows {
+			if r := &kindRows[i]; matches(r) && (r.only == nil || slices.Contains(r.only, e.Operation)) {
+				return r
 			}
 		}
 	}
-	return condition{}, false
+	return nil
 }
 
 // refuses reports whether the answer proves that a Book or a Cancel was not carried out: any code
@@ -156,19 +103,19 @@ func (e *APIError) seemsRefused() bool {
 
 // listed reports whether the document, or ServiceFacts, lists the code for the operation.
 func (e *APIError) listed() bool {
-	return e.ownRefusal || e.Code != 0 && slices.ContainsFunc(conditions, func(c condition) bool {
-		return c.code == e.Code && (c.listedFor == nil || slices.Contains(c.listedFor, e.Operation))
+	return e.ownRefusal || e.Code != 0 && slices.ContainsFunc(kindRows, func(r kindRow) bool {
+		return r.code == e.Code && (r.listedFor == nil || slices.Contains(r.listedFor, e.Operation))
 	})
 }
 
 func (e *APIError) what() string {
-	switch c, ok := e.match(); {
+	switch row := e.row(); {
 	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // of a Do
 		return "refused with a code that is undocumented for it"
 	case e.unknown && e.seemsRefused():
 		return "refused with a code that is undocumented for it; once the provider explains it, see ServiceFacts.RefusalCodes"
-	case ok:
-		return c.err.Error()
+	case row != nil:
+		return row.text
 	case e.HTTPStatus >= 500:
 		return "the service failed"
 	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
@@ -178,11 +125,11 @@ func (e *APIError) what() string {
 }
 
 func (e *APIError) kind() ErrorKind {
-	switch c, ok := e.match(); {
+	switch row := e.row(); {
 	case e.unknown:
 		return KindOutcomeUnknown
-	case ok:
-		return KindOf(c.err)
+	case row != nil:
+		return row.of
 	case e.HTTPStatus >= 500:
 		return KindServerError
 	case e.seemsRefused():
@@ -192,18 +139,18 @@ func (e *APIError) kind() ErrorKind {
 }
 
 func (e *APIError) next() string {
-	c, ok := e.match()
+	row := e.row()
 	switch {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return c.next + "; something in front of the service may have refused this"
-	case errors.Is(c.err, ErrParam) && takesSession(e.Operation):
-		return c.next + "; search again if the session is refused"
+		return row.next + "; something in front of the service may have refused this"
+	case row != nil && row.of == KindParam && takesSession(e.Operation):
+		return row.next + "; search again if the session is refused"
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
 		return "check the base URL, which ends before /api, and the path of a Do"
-	case ok:
-		return c.next
+	case row != nil:
+		return row.next
 	case e.HTTPStatus >= 500:
 		return "try again later; quote the request id if it goes on"
 	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
@@ -212,9 +159,7 @@ func (e *APIError) next() string {
 	return "report the code with the request id if the message does not help"
 }
 
-func (e *APIError) again() bool {
-	return oneOf(e.kind(), KindRateLimited, KindUpstreamTimeout, KindServerError)
-}
+func (e *APIError) again() bool { return e.kind().passes() }
 
 func (e *APIError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, code: e.Code, requestID: e.RequestID, traceID: e.TraceID}

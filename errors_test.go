@@ -37,29 +37,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// All sentinels, by their names without Err.
-var sentinels = map[string]error{
-	"Param": hotelstays.ErrParam, "Unauthorized": hotelstays.ErrUnauthorized, "Forbidden": hotelstays.ErrForbidden,
-	"NotFound":    hotelstays.ErrNotFound,
-	"RateLimited": hotelstays.ErrRateLimited, "DuplicateBooking": hotelstays.ErrDuplicateBooking,
-	"VoucherTooLarge":    hotelstays.ErrVoucherTooLarge,
-	"AmbiguousReference": hotelstays.ErrAmbiguousReference, "RateChanged": hotelstays.ErrRateChanged,
-	"CancelRefused": hotelstays.ErrCancelRefused, "InvalidScope": hotelstays.ErrInvalidScope, "UpstreamTimeout": hotelstays.ErrUpstreamTimeout,
-	"ProxyAuth": hotelstays.ErrProxyAuth, "VoucherNotReady": hotelstays.ErrVoucherNotReady, "NoVoucher": hotelstays.ErrNoVoucher,
-	"VoucherLinkExpired": hotelstays.ErrVoucherLinkExpired, "VoucherUnsigned": hotelstays.ErrVoucherUnsigned,
-	"VoucherAltered": hotelstays.ErrVoucherAltered, "WebhookSignature": hotelstays.ErrWebhookSignature,
-	"WebhookTime": hotelstays.ErrWebhookTime, "NotSent": hotelstays.ErrNotSent,
-	"WebhookBody": hotelstays.ErrWebhookBody, "WebhookBusy": hotelstays.ErrWebhookBusy,
-}
+var sentinels = append(hotelstays.SentinelsOfRows(), hotelstays.ErrNotSent, hotelstays.ErrVoucherLinkExpired, hotelstays.ErrVoucherUnsigned,
+	hotelstays.ErrVoucherAltered, hotelstays.ErrWebhookSignature, hotelstays.ErrWebhookTime, hotelstays.ErrWebhookBody, hotelstays.ErrWebhookBusy)
 
-func matchedSentinels(err error) []string {
-	var names []string
-	for name, condition := range sentinels {
-		if errors.Is(err, condition) {
-			names = append(names, name)
-		}
-	}
-	return names
+func matchedSentinels(err error) []error {
+	return slices.DeleteFunc(slices.Clone(sentinels), func(sentinel error) bool { return !errors.Is(err, sentinel) })
 }
 
 // A documented code decides; without one the HTTP status does.
@@ -73,54 +55,54 @@ func TestDecodeConditions(t *testing.T) {
 		op     hotelstays.Operation
 		status int
 		body   string
-		want   []string
+		want   []error
 	}{
 		// codes, with HTTP 200
-		{"100000400", read, 200, code(100000400), []string{"Param"}},
-		{"100000401", ticket, 200, code(100000401), []string{"Unauthorized"}},
-		{"100000404", voucher, 200, code(100000404), []string{"NotFound"}},
-		{"100000429", read, 200, code(100000429), []string{"RateLimited"}},
-		{"100001003", book, 200, code(100001003), []string{"DuplicateBooking"}},
-		{"100001005", voucher, 200, code(100001005), []string{"VoucherTooLarge"}},
-		{"100001008", voucher, 200, code(100001008), []string{"AmbiguousReference"}},
-		{"100001111", book, 200, code(100001111), []string{"RateChanged"}},
+		{"100000400", read, 200, code(100000400), []error{hotelstays.ErrParam}},
+		{"100000401", ticket, 200, code(100000401), []error{hotelstays.ErrUnauthorized}},
+		{"100000404", voucher, 200, code(100000404), []error{hotelstays.ErrNotFound}},
+		{"100000429", read, 200, code(100000429), []error{hotelstays.ErrRateLimited}},
+		{"100001003", book, 200, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
+		{"100001005", voucher, 200, code(100001005), []error{hotelstays.ErrVoucherTooLarge}},
+		{"100001008", voucher, 200, code(100001008), []error{hotelstays.ErrAmbiguousReference}},
+		{"100001111", book, 200, code(100001111), []error{hotelstays.ErrRateChanged}},
 		{"an unknown code", book, 200, code(100009999), nil},
 		// codes, with a status that says something else
-		{"100001003, 400", book, 400, code(100001003), []string{"DuplicateBooking"}},
-		{"100001111, 400", book, 400, code(100001111), []string{"RateChanged"}},
+		{"100001003, 400", book, 400, code(100001003), []error{hotelstays.ErrDuplicateBooking}},
+		{"100001111, 400", book, 400, code(100001111), []error{hotelstays.ErrRateChanged}},
 		// the status, where the code is not documented
-		{"400", read, 400, code(7), []string{"Param"}},
-		{"401", read, 401, code(7), []string{"Unauthorized"}},
-		{"403", read, 403, code(7), []string{"Forbidden"}},
-		{"404", voucher, 404, code(7), []string{"NotFound"}},
+		{"400", read, 400, code(7), []error{hotelstays.ErrParam}},
+		{"401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
+		{"403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
+		{"404", voucher, 404, code(7), []error{hotelstays.ErrNotFound}},
 		{"404 of what is no order", read, 404, code(7), nil},
 		{"100000404 of what is no order", read, 404, code(100000404), nil},
 		{"409", read, 409, code(7), nil},
-		{"429", read, 429, code(7), []string{"RateLimited"}},
+		{"429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
 		{"500", read, 500, code(7), nil},
-		{"504", read, 504, code(7), []string{"UpstreamTimeout"}},
+		{"504", read, 504, code(7), []error{hotelstays.ErrUpstreamTimeout}},
 		// the status, where there is no envelope
-		{"403, a page", read, 403, htmlPage, []string{"Forbidden"}},
+		{"403, a page", read, 403, htmlPage, []error{hotelstays.ErrForbidden}},
 		{"404, a page", read, 404, htmlPage, nil},
 		{"404 of a voucher, a page", voucher, 404, htmlPage, nil},
-		{"504, a page", read, 504, htmlPage, []string{"UpstreamTimeout"}},
+		{"504, a page", read, 504, htmlPage, []error{hotelstays.ErrUpstreamTimeout}},
 		// Cancel
-		{"Cancel: 400", cancel, 400, code(7), []string{"CancelRefused"}},
-		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []string{"CancelRefused"}},
-		{"Cancel: 404", cancel, 404, code(7), []string{"NotFound"}},
+		{"Cancel: 400", cancel, 400, code(7), []error{hotelstays.ErrCancelRefused}},
+		{"Cancel: 100000400, 400", cancel, 400, code(100000400), []error{hotelstays.ErrCancelRefused}},
+		{"Cancel: 404", cancel, 404, code(7), []error{hotelstays.ErrNotFound}},
 		{"Cancel: 404, a page", cancel, 404, htmlPage, nil},
 		{"Book: 404, an unknown outcome", book, 404, code(100000404), nil},
-		{"Cancel: 403", cancel, 403, code(7), []string{"Forbidden"}},
+		{"Cancel: 403", cancel, 403, code(7), []error{hotelstays.ErrForbidden}},
 		{"Cancel: 504, an unknown outcome", cancel, 504, code(7), nil},
 		{"Book: 504, an unknown outcome", book, 504, code(7), nil},
-		{"Book: 400 is no refused cancellation", book, 400, code(7), []string{"Param"}},
+		{"Book: 400 is no refused cancellation", book, 400, code(7), []error{hotelstays.ErrParam}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: row.status, Body: row.body}))
 			require.Error(t, err)
 			assert.ElementsMatch(t, row.want, matchedSentinels(err), "%v", err)
 			if len(row.want) == 1 {
-				assert.Equal(t, hotelstays.KindOf(sentinels[row.want[0]]), hotelstays.KindOf(err))
+				assert.Equal(t, hotelstays.KindOf(row.want[0]), hotelstays.KindOf(err))
 			}
 		})
 	}
@@ -137,7 +119,7 @@ func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 					matches := matchedSentinels(err)
 					assert.LessOrEqual(t, len(matches), 1, "%v: %v", err, matches)
 					if op == hotelstays.OpCancel && status == 400 && code != 0 {
-						assert.Equal(t, []string{"CancelRefused"}, matches, "%v", err)
+						assert.Equal(t, []error{hotelstays.ErrCancelRefused}, matches, "%v", err)
 					}
 				}
 			}
@@ -186,7 +168,7 @@ func TestNoErrorLeadsToWhatDecidesNothing(t *testing.T) {
 		&url.Error{Op: "Post", URL: "https://x", Err: refusal}:      refusal,
 		fmt.Errorf("%w: %w", context.Canceled, io.ErrUnexpectedEOF): context.Canceled,
 	}
-	for _, err := range append(slices.Collect(maps.Values(sentinels)), append(zeroErrors, refusal)...) {
+	for _, err := range append(slices.Clone(sentinels), append(zeroErrors, refusal)...) {
 		causes[err] = err
 	}
 	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
@@ -455,9 +437,13 @@ func TestZeroErrors(t *testing.T) {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*hotelstays.")
 		names = append(names, name)
 		assert.NotEmpty(t, err.Error())
-		for sentinel := range sentinels {
-			wraps := name == "OrderNotFoundError" && sentinel == "NotFound" || name == "AmbiguousReferenceError" && sentinel == "AmbiguousReference"
-			assert.Equal(t, wraps, errors.Is(err, sentinels[sentinel]), "%s %s", name, sentinel)
+		switch name {
+		case "OrderNotFoundError":
+			assert.Equal(t, []error{hotelstays.ErrNotFound}, matchedSentinels(err))
+		case "AmbiguousReferenceError":
+			assert.Equal(t, []error{hotelstays.ErrAmbiguousReference}, matchedSentinels(err))
+		default:
+			assert.Empty(t, matchedSentinels(err), name)
 		}
 		assert.NotContains(t, []hotelstays.ErrorKind{"", hotelstays.KindOther}, hotelstays.KindOf(err), name)
 		assert.Equal(t, slog.KindGroup, err.(slog.LogValuer).LogValue().Kind(), name)
@@ -616,37 +602,52 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Each sentinel has the kind of its name, or is a reason of a *TransportError, a *VoucherError or a *WebhookError. Each kind
-// that has no sentinel is that of an error type, of the end of a ctx, or a rest.
+// Each kind that has no sentinel is that of an error type, of the end of a ctx, or a rest.
 func TestSentinelsAndKinds(t *testing.T) {
-	kinds := map[string]hotelstays.ErrorKind{}
-	for _, match := range inSource(t, `\n\tKind(\w+) +ErrorKind = "(\w+)"`) {
-		kinds[match[1]] = hotelstays.ErrorKind(match[2])
+	var kinds []hotelstays.ErrorKind
+	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
+		kinds = append(kinds, hotelstays.ErrorKind(match[1]))
 	}
 	var names []string
-	for _, match := range inSource(t, `\n\tErr([A-Z]\w*) += newSentinel`) {
+	for _, match := range inSource(t, `\n\tErr([A-Z]\w*) += (?:sentinelOf\(Kind(\w+)|newSentinel)`) {
 		names = append(names, match[1])
+		assert.Contains(t, []string{match[1], ""}, match[2], "the name of the kind")
 	}
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(sentinels)), names)
-	rest, manual := maps.Clone(kinds), manualKinds(t)
-	for name, sentinel := range sentinels {
+	assert.Len(t, names, len(sentinels), "of the table, and those of which a kind has several")
+	manual := manualKinds(t)
+	for _, sentinel := range sentinels {
 		if again := manual[string(hotelstays.KindOf(sentinel))].again; again != "ask" {
-			assert.Equal(t, again == "yes", hotelstays.Retryable(sentinel), name)
+			assert.Equal(t, again == "yes", hotelstays.Retryable(sentinel), sentinel)
 		}
-		if kind, ok := kinds[name]; ok {
-			delete(rest, name)
-			assert.Equal(t, kind, hotelstays.KindOf(sentinel), name)
-			continue
-		}
-		assert.Contains(t, []hotelstays.ErrorKind{hotelstays.KindTransport, hotelstays.KindVoucher, hotelstays.KindWebhook}, hotelstays.KindOf(sentinel), name)
 	}
-	for _, err := range append([]error{context.Canceled, context.DeadlineExceeded, errors.New("other"),
-		&hotelstays.APIError{HTTPStatus: 500}, &hotelstays.APIError{HTTPStatus: 200, Code: 7}}, zeroErrors...) {
-		maps.DeleteFunc(rest, func(_ string, kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
+	for _, err := range slices.Concat(sentinels, zeroErrors, []error{context.Canceled, context.DeadlineExceeded, errors.New("other"),
+		&hotelstays.APIError{HTTPStatus: 500}, &hotelstays.APIError{HTTPStatus: 200, Code: 7}}) {
+		kinds = slices.DeleteFunc(kinds, func(kind hotelstays.ErrorKind) bool { return kind == hotelstays.KindOf(err) })
 	}
-	assert.Empty(t, rest)
+	assert.Empty(t, kinds)
 	assert.True(t, hotelstays.Retryable(hotelstays.ErrNotSent))
 	assert.False(t, hotelstays.Retryable(hotelstays.ErrVoucherAltered))
+}
+
+// A documented code has a row, with a sentinel and a next step.
+func TestEachCodeHasARow(t *testing.T) {
+	source, err := os.ReadFile("types/codes.go")
+	require.NoError(t, err)
+	codes := regexp.MustCompile(`(Code\w+) += (\d+)`).FindAllStringSubmatch(string(source), -1)
+	require.NotEmpty(t, codes)
+	for _, code := range codes {
+		number, err := strconv.Atoi(code[2])
+		require.NoError(t, err)
+		refusal := func(op hotelstays.Operation) error {
+			return &hotelstays.APIError{Operation: op, HTTPStatus: http.StatusOK, Code: number}
+		}
+		ops := slices.DeleteFunc(slices.Collect(maps.Keys(operationCalls)), func(op hotelstays.Operation) bool {
+			return len(matchedSentinels(refusal(op))) != 1
+		})
+		if assert.NotEmpty(t, ops, "%s has no row in errors_kind.go", code[1]) {
+			assert.Contains(t, refusal(ops[0]).Error(), "; ", "the row of %s has no next step", code[1])
+		}
+	}
 }
 
 func errorTypes(t *testing.T) (names []string) {

@@ -25,6 +25,16 @@ func DecodeTarget(into any, lenient bool) wire.Target {
 func Mutates(op Operation) bool       { return operations[op].mutates }
 func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
+// SentinelsOfRows are the sentinels of kinds that have one each.
+func SentinelsOfRows() (all []error) {
+	for i := range kindRows {
+		if kindRows[i].text != "" {
+			all = append(all, &kindRows[i].sentinel)
+		}
+	}
+	return all
+}
+
 // OptionNames are the names of all options of calls.
 func OptionNames() (names []string) {
 	for _, rule := range optionRules {

@@ -631,20 +631,20 @@ func TestOAuthAnswerForms(t *testing.T) {
 		name   string
 		status int
 		body   string
-		want   []string
+		want   []error
 		msg    string
 	}{
-		{"bare", 400, `{"error":"invalid_scope"}`, []string{"InvalidScope"}, "invalid_scope"},
+		{"bare", 400, `{"error":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
 		{"bare with a description", 400, `{"error":"invalid_scope","error_description":"booking:write is not registered"}`,
-			[]string{"InvalidScope"}, "invalid_scope: booking:write is not registered"},
-		{"bare with 200", 200, `{"error":"invalid_scope"}`, []string{"InvalidScope"}, "invalid_scope"},
-		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []string{"InvalidScope"}, "invalid_scope: booking:write"},
-		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []string{"InvalidScope"}, "invalid_scope"},
-		{"another bare error", 401, `{"error":"invalid_client"}`, []string{"Unauthorized"}, "invalid_client"},
-		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []string{"Unauthorized"}, "refused"},
+			[]error{hotelstays.ErrInvalidScope}, "invalid_scope: booking:write is not registered"},
+		{"bare with 200", 200, `{"error":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
+		{"enveloped", 400, `{"code":100000400,"msg":"invalid_scope: booking:write"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope: booking:write"},
+		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
+		{"another bare error", 401, `{"error":"invalid_client"}`, []error{hotelstays.ErrUnauthorized}, "invalid_client"},
+		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []error{hotelstays.ErrUnauthorized}, "refused"},
 		{"a message alone", 200, `{"msg":"client suspended"}`, nil, "client suspended"},
 		{"an error beside a token", 200, `{"access_token":"opaque","error":"invalid_client"}`, nil, "invalid_client"},
-		{"a refusal beside a token", 200, `{"code":100000401,"msg":"m","access_token":"opaque"}`, []string{"Unauthorized"}, "m"},
+		{"a refusal beside a token", 200, `{"code":100000401,"msg":"m","access_token":"opaque"}`, []error{hotelstays.ErrUnauthorized}, "m"},
 		{"a failure beside a token", 500, `{"access_token":"opaque"}`, nil, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,0 +1,234 @@
+// What errors share: the chain of their causes, attributes of log lines, and parts of texts.
+
+package hotelstays
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/internal/transport"
+)
+
+// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError decides wherever it is in the
+// chain of err, then the end of a ctx, then the outermost error of this package: pass BatchError.Err for
+// the kind of its cause. A call without a token has the kind of why there is none.
+func KindOf(err error) ErrorKind {
+	if err == nil {
+		return ""
+	}
+	outermost := KindOther
+	for _, err := range chain(err, unwrapped) {
+		own, ok := err.(interface{ kind() ErrorKind })
+		switch {
+		case !ok:
+		case own.kind() == KindOutcomeUnknown:
+			return KindOutcomeUnknown
+		case outermost == KindOther:
+			outermost = own.kind()
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return KindCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return KindTimeout
+	}
+	return outermost
+}
+
+// Retryable reports whether the same call may be made again later, as the text of err says: the service
+// failed or was too busy, there was no answer, or there is no voucher yet. It is false after an unknown
+// outcome and after a refusal, and for an error that is not of this package. A Client has made its own
+// retries before.
+func Retryable(err error) bool {
+	if KindOf(err) == KindOutcomeUnknown {
+		return false
+	}
+	for _, err := range chain(err, unwrapped) {
+		if own, ok := err.(interface{ again() bool }); ok {
+			return own.again()
+		}
+	}
+	return false
+}
+
+// chain returns err and the errors below it, outermost first. below is unwrapped or causes.
+func chain(err error, below func(error) []error) (all []error) {
+	if err == nil {
+		return nil
+	}
+	all = append(all, err)
+	for _, err := range below(err) {
+		all = append(all, chain(err, below)...)
+	}
+	return all
+}
+
+func unwrapped(err error) []error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
+}
+
+// causes is unwrapped, with the errors that Unwrap hides.
+func causes(err error) []error {
+	if e, ok := err.(interface{ causes() []error }); ok {
+		return e.causes()
+	}
+	return unwrapped(err)
+}
+
+// undecided returns the only errors that Unwrap may lead to if cause decides nothing: those of a ctx and
+// of the network. An error switch must not find a refusal there.
+func undecided(cause error) (found []error) {
+	all := chain(cause, causes)
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		if errors.Is(errors.Join(all...), end) {
+			found = append(found, end)
+		}
+	}
+	for _, err := range all {
+		switch err.(type) {
+		case *net.OpError, *net.DNSError:
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // as one of a dialer of yours may have
+				found = append(found, err)
+			}
+		}
+	}
+	return found
+}
+
+// hasKind reports whether err is of this package.
+func hasKind(err error) bool {
+	_, ok := err.(interface{ kind() ErrorKind })
+	return ok
+}
+
+// ownError is every exported error type of the package.
+type ownError interface {
+	error
+	kind() ErrorKind
+	details() details
+}
+
+// details are what an error knows of its call. What it does not know is empty.
+type details struct {
+	operation          Operation
+	reference          string
+	status, code       int
+	requestID, traceID string
+	noToken            bool
+}
+
+// detailsOf returns what err and its causes know, the outermost first. A status comes with
+// the id of its request.
+func detailsOf(err error) (d details) {
+	for _, err := range chain(err, causes) {
+		own, ok := err.(ownError)
+		if !ok {
+			continue
+		}
+		of := own.details()
+		d.operation, d.reference = cmp.Or(d.operation, of.operation), cmp.Or(d.reference, of.reference)
+		if d.requestID == "" || d.requestID == of.requestID {
+			d.status, d.code = cmp.Or(d.status, of.status), cmp.Or(d.code, of.code)
+			d.requestID, d.traceID = of.requestID, cmp.Or(d.traceID, of.traceID)
+		}
+		d.noToken = d.noToken || of.noToken
+	}
+	return d
+}
+
+// RequestIDOf returns the id of a failed request in the service's logs: that of err, or else of its
+// outermost cause that has one. It is empty if there was no
+// attempt. The logs lack an attempt that did not reach the service, see TransportError.Sent.
+func RequestIDOf(err error) string {
+	return detailsOf(err).requestID
+}
+
+func logValue(err ownError) slog.Value { return slog.GroupValue(logAttrs(err)...) }
+
+func logAttrs(err error) []slog.Attr {
+	d := detailsOf(err)
+	attrs := []slog.Attr{slog.String(transport.LogKind, string(KindOf(err)))}
+	for _, attr := range []slog.Attr{
+		slog.String(transport.LogOperation, string(d.operation)),
+		slog.String(transport.LogReference, d.reference),
+		slog.Int(transport.LogStatus, d.status),
+		slog.Int(transport.LogCode, d.code),
+		slog.String(transport.LogRequestID, d.requestID),
+		slog.String(transport.LogTraceID, d.traceID),
+		slog.Bool(transport.LogNoToken, d.noToken),
+	} {
+		if !reflect.ValueOf(attr.Value.Any()).IsZero() {
+			attrs = append(attrs, attr)
+		}
+	}
+	return append(attrs, slog.String(transport.LogError, err.Error()))
+}
+
+// failure is the error of one call: what happened, and apart from it the next step.
+type failure interface {
+	ownError
+	fact() string // without operation, ids and advice
+	next() string
+	again() bool // whether next says that the same call may be made again
+	advice(next string) string
+	// markUnknown makes the failure the cause of an unknown outcome: no refusal, and no own advice.
+	markUnknown()
+}
+
+type outcome struct {
+	unknown bool
+	noQuota bool // another attempt would have followed
+}
+
+func (o *outcome) markUnknown() { o.unknown = true }
+
+func (o *outcome) advice(next string) string {
+	switch {
+	case o.unknown:
+		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
+	case o.noQuota:
+		next = "not retried, because many calls fail; " + next
+	case next == "":
+		return ""
+	}
+	return "; " + next
+}
+
+func failureText(f failure) string {
+	return "hotelstays: " + describe(f, f.fact()) + f.advice(f.next())
+}
+
+// describe puts a fact between the operation and the id that the service's logs have.
+func describe(err ownError, fact string) string {
+	d := err.details()
+	if d.requestID == "" {
+		return fmt.Sprintf("%s: %s", d.operation, fact)
+	}
+	return fmt.Sprintf("%s: %s, request id %s", d.operation, fact, d.requestID)
+}
+
+// fact is the text of an error without its prefix and its advice, to be part of another.
+func fact(err error) string {
+	if err == nil {
+		return "no cause given"
+	}
+	if f, ok := err.(failure); ok {
+		return describe(f, f.fact())
+	}
+	return strings.TrimPrefix(err.Error(), "hotelstays: ")
+}
