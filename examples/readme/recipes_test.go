@@ -119,6 +119,23 @@ func bookAndRecover(ctx context.Context, client *hotelstays.Client) error {
 	return nil
 }
 
+func afterTheBooking(ctx context.Context, client *hotelstays.Client, path string) error {
+	order, err := client.AwaitOrder(ctx, reference) // until the status is no longer 0 or 1
+	if err != nil {
+		return err
+	}
+	voucher := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
+	if _, err := client.SaveVoucher(ctx, voucher, path); err != nil { // verified, then renamed to path
+		return err
+	}
+	fee, err := order.CancelFeeAt(time.Now())
+	if err != nil {
+		return err
+	}
+	fmt.Println("cancelling costs", fee)
+	return nil
+}
+
 func continueBooking(ctx context.Context, client *hotelstays.Client) error {
 	var recovery hotelstays.BookingRecovery
 	if err := json.Unmarshal(saved, &recovery); err != nil {
@@ -206,6 +223,10 @@ func TestRecipes(t *testing.T) {
 	require.NoError(t, bookAndRecover(ctx, client))
 	require.Contains(t, told, "was 1.00", "what the order has otherwise")
 	require.NoError(t, continueBooking(ctx, client))
+	path := filepath.Join(t.TempDir(), "voucher.pdf")
+	srv.Advance(time.Hour) // the hotel has confirmed, and the voucher is made
+	require.NoError(t, afterTheBooking(ctx, client, path))
+	require.FileExists(t, path)
 
 	require.NoError(t, receiveWebhooks())
 	body := []byte(`{"customerReferenceNo":"ref-1","hotelConfirmNo":"","event":"order_created","eventTime":1700000000000}`)
