@@ -113,7 +113,7 @@ func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
 		return b, ErrAlreadyBegun
-	case before.Ending.HasOrder():
+	case before.Ending.hasOrder():
 		return b, ErrAlreadyBooked
 	}
 	b.Round = max(before.Round, 1) + 1
@@ -146,7 +146,7 @@ func (b *booking) life() Life {
 	switch {
 	case b.Ending == "":
 		return Open
-	case b.Ending.HasOrder():
+	case b.Ending.hasOrder():
 		return Kept
 	}
 	return Over
@@ -168,7 +168,7 @@ func (b booking) Phase(now time.Time) Phase {
 // and another WithMarket or WithUserRef than the stored one, are a *hotelstays.ValidationError.
 func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
-	case b.Ending.HasOrder():
+	case b.Ending.hasOrder():
 		return b, ErrAlreadyBooked
 	case b.Ending != "":
 		return b, b.refused(bookBy)
@@ -306,7 +306,7 @@ func (b booking) missed(at time.Time) booking {
 // after it. Where another round is open, store earlierEnded instead.
 func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok bool) {
 	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
-	if b.Ending.HasOrder() || proven {
+	if b.Ending.hasOrder() || proven {
 		return b, false
 	}
 	next = handedOver(recovery)
@@ -346,7 +346,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	case !again:
 		next, is.store, is.err = stored.end(is.outcome)
 		is.deliver = is.store
-	case stored.Ending.HasOrder() || !EndingOf(is.outcome).HasOrder(): // the later round says the same, or more
+	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the later round says the same, or more
 	default:
 		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
 		next, is.store = stored.earlierEnded(s.at)

@@ -25,8 +25,8 @@ const (
 	EndingAbandoned Ending = "abandoned"
 )
 
-// HasOrder reports whether there is an order under the reference. It is false for an Ending that is not set.
-func (e Ending) HasOrder() bool { return e == EndingFound || e == EndingReused }
+// hasOrder reports whether there is an order under the reference. It is false for an Ending that is not set.
+func (e Ending) hasOrder() bool { return e == EndingFound || e == EndingReused }
 
 // EndingOf returns the ending of a final outcome, which is found or absent. It is not set for any other
 // outcome.

@@ -110,7 +110,7 @@ func TestTransitions(t *testing.T) {
 			switch {
 			case err == nil:
 				want = nil
-			case b.Ending.HasOrder():
+			case b.Ending.hasOrder():
 				want = ErrAlreadyBooked
 			case b.Ending != "":
 				want = ErrNotBegun

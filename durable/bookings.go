@@ -58,6 +58,10 @@ type Bookings[Tx any] interface {
 	Wake(ctx context.Context, customerReferenceNo string) error
 	// List returns the open bookings of the client's account, in the order of their references.
 	List(ctx context.Context) iter.Seq2[Booking, error]
+	// Cancellations returns the cancellations of the client's account that OnCancel has not received yet.
+	Cancellations(ctx context.Context) iter.Seq2[Cancellation, error]
+	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that do not return.
+	Hanging() []string
 	// Retry makes a worker poll now, because a person asks for it.
 	Retry(ctx context.Context, customerReferenceNo string) error
 	// Abandon ends a booking without an outcome.

@@ -443,6 +443,11 @@ func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	return c, true
 }
 
+// result returns what callers know of a cancellation.
+func (c cancellation) result() Cancellation {
+	return Cancellation{c.CancelOrder, c.Begun, c.Ending, c.Cost, c.ServiceFee, c.err()}
+}
+
 // err returns the Err of a Cancellation.
 func (c cancellation) err() error {
 	switch {

@@ -95,8 +95,6 @@ type Options[Tx any] struct {
 	PollInterval time.Duration
 	// Logger receives warnings. Default: none.
 	Logger *slog.Logger
-	// Now is the clock. Default: time.Now. Tests may set another one.
-	Now func() time.Time
 }
 
 // Engine drives bookings, cancellations and followed orders through their phases, in the database of a
@@ -108,7 +106,7 @@ type Engine[Tx any] struct {
 	account  string // the fingerprint of the client's recoveries
 	watchers hotelstays.WakeHub
 	working  sync.Map      // of rowID: a worker of this process has the row
-	calls    sync.Map      // of *handlerCall: functions of the caller that have not returned
+	calls    sync.Map      // of *handlerCall: functions of the caller that hang
 	woken    chan struct{} // ends a pause of Run
 }
 
@@ -143,9 +141,6 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	opts.PollInterval = cmp.Or(opts.PollInterval, defaultPollInterval)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
 	}
 	if opts.OnCancel != nil && len(opts.Client.StatusMeanings().Cancelled) == 0 {
 		opts.Logger.Warn("ServiceFacts.StatusMeanings.Cancelled is not set: if the answer to a Cancel is lost, " +
@@ -277,20 +272,36 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 // A row that somebody has changed by hand is an error that names its reference, and the list
 // continues. An error of the database ends it.
 func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
-	return func(yield func(Booking, error) bool) {
+	return list(ctx, e, KindBooking, "List", func(b booking) Booking { return b.Booking })
+}
+
+// Cancellations returns the cancellations of the client's account that OnCancel has not received yet. It is
+// like List otherwise. Ending is not set, and Err is nil, while nobody knows how a cancellation ends.
+func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
+	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
+}
+
+// list returns what public makes of the open rows of a kind. of is the caller's method.
+func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
+	public func(S) Public) iter.Seq2[Public, error] {
+	return func(yield func(Public, error) bool) {
+		var none Public
 		for after := ""; ; {
-			page, err := e.store.List(ctx, KindBooking, after, listPage)
+			page, err := e.store.List(ctx, kind, after, listPage)
 			if err != nil {
-				yield(Booking{}, e.failed(err, "List"))
+				yield(none, e.store.Failed(of, err))
 				return
 			}
 			for i := range page {
 				after = page[i].Reference
-				b, err := read[booking](&page[i], e.account)
-				if err != nil {
-					b, err = booking{}, e.failed(err, "List")
+				entry := none
+				s, err := read[S, P](&page[i], e.account)
+				if err == nil {
+					entry = public(s)
+				} else {
+					err = e.store.Failed(of, err)
 				}
-				if !yield(b.Booking, err) {
+				if !yield(entry, err) {
 					return
 				}
 			}
@@ -322,7 +333,7 @@ func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error
 func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *booking) (err error) {
-		*b, err = b.retry(e.opts.Now())
+		*b, err = b.retry(time.Now())
 		return err
 	})
 	return e.failed(err, "Retry: reference %q", customerReferenceNo)
@@ -333,7 +344,7 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 // way. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
-		*b, err = b.abandon(e.opts.Now())
+		*b, err = b.abandon(time.Now())
 		return nil, err
 	})
 	return e.failed(err, "Abandon: reference %q", customerReferenceNo)
@@ -356,8 +367,7 @@ type handlerCall struct {
 // handle calls a function of the caller for a row, inside the transaction that ctx ends.
 func (e *Engine[Tx]) handle(ctx context.Context, id rowID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
-	e.calls.Store(c, nil)
-	defer func() { e.calls.Delete(c); close(returned) }()
+	defer close(returned)
 	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
 	defer stop()
 	if err := call(); err != nil {
@@ -385,12 +395,14 @@ func isOfHandler(err error) bool {
 // keepFromOthers keeps the row of a function that has not returned, though its ctx has ended. Another
 // process would call it as well, and lose a worker, too.
 func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
+	defer e.calls.Delete(c)
 	for wait := time.Second; ; wait = lease / 3 {
 		select {
 		case <-returned:
 			return
 		case <-time.After(wait):
 		}
+		e.calls.Store(c, nil)
 		e.opts.Logger.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
 			slog.String("reference", c.reference))
 		err := e.hold(ctx, c.rowID)
@@ -410,7 +422,7 @@ func (e *Engine[Tx]) hold(ctx context.Context, id rowID) error {
 		if err != nil || row == nil || row.Life != Open {
 			return cmp.Or(err, errKeep)
 		}
-		row.Due = wallClock(e.opts.Now().Add(lease))
+		row.Due = wallClock(time.Now().Add(lease))
 		return e.store.Save(ctx, tx, row)
 	})
 	if errors.Is(err, errKeep) {
@@ -419,8 +431,8 @@ func (e *Engine[Tx]) hold(ctx context.Context, id rowID) error {
 	return err
 }
 
-// Hanging returns the references of the calls of OnOutcome, OnCancel and OnOrder in this process that have
-// not returned, each behind the name of its function. Those that stay in the list keep a worker each.
+// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
+// after the end of their ctx, as the name of the function and the reference. Each keeps a worker.
 func (e *Engine[Tx]) Hanging() (calls []string) {
 	e.calls.Range(func(key, _ any) bool {
 		c, _ := key.(*handlerCall)

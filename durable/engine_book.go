@@ -33,7 +33,7 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
 		return e.failed(err, "BeginTx")
 	}
-	booking := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), e.opts.Now().Add(e.opts.BookTimeout))
+	booking := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), time.Now().Add(e.opts.BookTimeout))
 	sealed, err := booking.sealRequest(e.keys, req, opts...)
 	if err == nil {
 		_, err = e.begin(ctx, tx, booking, sealed)
@@ -61,7 +61,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 			if c.Delivered {
 				return nil, errKeep
 			}
-			*c, err = c.bookingBegins(e.opts.Now())
+			*c, err = c.bookingBegins(time.Now())
 			return nil, err
 		})
 	}
@@ -77,7 +77,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 // Its results are those of Send in [Bookings].
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	limit := e.opts.Now().Add(e.opts.BookTimeout) // counts from before the booking is marked
+	limit := time.Now().Add(e.opts.BookTimeout) // counts from before the booking is marked
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked, req, all, err := e.mark(ctx, customerReferenceNo, limit, opts)
@@ -94,7 +94,7 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
 		return nil, e.failed(err, "Book")
 	}
-	limit := e.opts.Now().Add(e.opts.BookTimeout)
+	limit := time.Now().Add(e.opts.BookTimeout)
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
 	marked, err := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), limit).start(limit, opts...)
@@ -140,7 +140,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	id, ended := rowID{KindBooking, marked.Recovery.CustomerReferenceNo}, sent{marked, e.opts.Now(), outcome, bookErr}
+	id, ended := rowID{KindBooking, marked.Recovery.CustomerReferenceNo}, sent{marked, time.Now(), outcome, bookErr}
 	_, is := ended.settle(marked) // unless the row says more
 	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
@@ -186,7 +186,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	if err != nil || b.Ending != "" {
 		return due, err
 	}
-	if b.Phase(e.opts.Now()) == PhaseWaiting {
+	if b.Phase(time.Now()) == PhaseWaiting {
 		_, err := e.Send(ctx, row.Reference)
 		switch {
 		case isOfHandler(err):
@@ -197,7 +197,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		}
 		return due, err
 	}
-	at, recovery := e.opts.Now(), b.Recovery
+	at, recovery := time.Now(), b.Recovery
 	outcome, err := e.opts.Client.StepRecovery(ctx, &recovery)
 	next, final := b.polled(at, outcome, err)
 	switch {
@@ -248,7 +248,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 // wakeBooking makes a booking due now.
 func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
 	err := command(ctx, e, rowID{KindBooking, reference}, func(b *booking) error {
-		next, ok := b.wake(e.opts.Now())
+		next, ok := b.wake(time.Now())
 		if !ok {
 			return errKeep
 		}

@@ -22,6 +22,7 @@ const readTimeout = 20 * time.Second
 type Cancellation struct {
 	// CancelOrder has the PlatformReferenceNo if it is known.
 	CancelOrder
+	Begun  time.Time // when CancelTx has stored it
 	Ending CancelEnding
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
 	// order leaves that open.
@@ -72,7 +73,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		}
 		latest = &b
 	}
-	c, err := newCancellation(req, latest, e.account, e.opts.Now(), opts...)
+	c, err := newCancellation(req, latest, e.account, time.Now(), opts...)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	if err != nil || c.Delivered {
 		return due, err
 	}
-	at := e.opts.Now()
+	at := time.Now()
 	switch c.phase(at) {
 	case phaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
@@ -198,7 +199,7 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 
 // sendCancel marks a cancellation, and sends Cancel until ctx ends. Only who has committed the mark sends it.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
-	now, id := e.opts.Now(), rowID{KindCancel, row.Reference}
+	now, id := time.Now(), rowID{KindCancel, row.Reference}
 	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
@@ -220,7 +221,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	}
 	req, opts := marked.send()
 	resp, sendErr := e.opts.Client.Cancel(sendCtx, req, opts...)
-	at := e.opts.Now()
+	at := time.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	var next cancellation
@@ -253,7 +254,7 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 // fails, a worker tries again at the end of a lease.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
-		c.Due = wallClock(e.opts.Now().Add(lease))
+		c.Due = wallClock(time.Now().Add(lease))
 	}
 	return c
 }
@@ -280,9 +281,9 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 			return nil, errKeep
 		}
 		c.Delivered, done = true, c.Ending == CancelDone
-		result := &Cancellation{c.CancelOrder, c.Ending, c.Cost, c.ServiceFee, c.err()}
+		result := c.result()
 		return func(ctx context.Context, tx Tx) error {
-			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, result) })
+			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, &result) })
 		}, nil
 	})
 	if err != nil {
@@ -300,7 +301,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
 	err := command(ctx, e, rowID{KindCancel, reference}, func(c *cancellation) error {
-		next, ok := c.wake(e.opts.Now())
+		next, ok := c.wake(time.Now())
 		if !ok || c.Delivered {
 			return errKeep
 		}

@@ -19,7 +19,7 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 	if e.opts.OnOrder == nil || EndingOf(outcome) != EndingFound {
 		return nil
 	}
-	f, err := follow(e.keys, outcome, e.opts.Now())
+	f, err := follow(e.keys, outcome, time.Now())
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 
 // workOrder reads a followed order, and returns when the next read is due.
 func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, err error) {
-	at := e.opts.Now()
+	at := time.Now()
 	f, err := read[followed](row, e.account)
 	if err != nil || f.Settled {
 		return due, err
@@ -129,7 +129,7 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 // wakeOrder makes a followed order due, if there is one.
 func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
 	err := command(ctx, e, rowID{KindOrder, reference}, func(f *followed) error {
-		next, ok := f.wake(e.opts.Now())
+		next, ok := f.wake(time.Now())
 		if !ok {
 			return errKeep
 		}

@@ -461,6 +461,7 @@ func TestFunctionOfTheCallerHangs(t *testing.T) {
 		time.AfterFunc(5*time.Minute, func() { assert.Equal(t, []string{"OnOutcome ref-1"}, e.Hanging()) })
 		e.send()
 		assert.Contains(t, e.log.String(), "level=ERROR msg=\"OnOutcome has not returned, though its ctx has ended")
+		synctest.Wait()
 		assert.Empty(t, e.Hanging())
 	})
 }

@@ -80,11 +80,11 @@ var ErrMoved = errMoved
 func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	switch row.Kind {
 	case KindBooking:
-		if b, err := read[booking](row, e.account); err == nil && b.Phase(e.opts.Now()) == PhaseWaiting {
+		if b, err := read[booking](row, e.account); err == nil && b.Phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
-		if c, err := read[cancellation](row, e.account); err == nil && c.phase(e.opts.Now()) == PhaseWaiting {
+		if c, err := read[cancellation](row, e.account); err == nil && c.phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	}
@@ -199,7 +199,7 @@ func (r *run[Tx]) stopped() error {
 func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	now := r.opts.Now()
+	now := time.Now()
 	due, err := r.queue.Due(ctx, kind, now, together+r.opts.MaxWorkers+len(r.locked))
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (r *run[Tx]) jobsOf(due []Row, now time.Time, n int) (jobs [][]Row) {
 
 // work does what was claimed.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
-	at := r.opts.Now()
+	at := time.Now()
 	if kind == KindOrder {
 		r.workOrders(ctx, rows)
 		return
@@ -324,7 +324,7 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 		groups[i] = append(groups[i], row)
 	}
 	for _, group := range groups {
-		at := r.opts.Now()
+		at := time.Now()
 		if at.After(readBy) {
 			r.postpone(ctx, group, func(Row) time.Time { return at })
 			continue
@@ -360,11 +360,11 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
 	if r.Timeout(row) == stepWithin { // else Book or Cancel has its own time
-		stepCtx, cancel = context.WithTimeout(ctx, row.Due.Sub(r.opts.Now())-(lease-stepWithin))
+		stepCtx, cancel = context.WithTimeout(ctx, row.Due.Sub(time.Now())-(lease-stepWithin))
 	}
 	defer cancel()
 	_, err := r.guarded(stepCtx, row, step)
-	now := r.opts.Now()
+	now := time.Now()
 	switch {
 	case err == nil || errors.Is(err, errMoved) && !isOfHandler(err):
 	case ctx.Err() != nil:

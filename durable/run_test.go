@@ -121,6 +121,24 @@ func TestListOfManyRows(t *testing.T) {
 	})
 }
 
+// A cancellation is listed until OnCancel has received it.
+func TestListOfCancellations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := twoProcesses(t)
+		begun := time.Now()
+		time.Sleep(time.Minute)
+		of := func() (of []any) {
+			for c, err := range e.Cancellations(t.Context()) {
+				of = append(of, c.CustomerReferenceNo, c.Begun.Equal(begun), c.Ending, c.Err, err)
+			}
+			return of
+		}
+		assert.Equal(t, []any{"ref-1", true, durable.CancelEnding(""), nil, nil}, of())
+		e.stepOf(durable.KindCancel)
+		assert.Empty(t, of())
+	})
+}
+
 // What ends the pause of Run, and which rows it makes due.
 func TestWhatMakesRowsDue(t *testing.T) {
 	for name, tc := range map[string]struct {

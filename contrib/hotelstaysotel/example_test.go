@@ -10,6 +10,8 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstaysotel"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -68,5 +70,18 @@ func ExampleNew_withTraceIDs() {
 		log.Fatal(err)
 	}
 	defer client.CloseIdleConnections()
+	// Output:
+}
+
+// journal stands for your Journal of hotelstayssql, or your Bookings of hotelstaysriver.
+var journal durable.Bookings[*memstore.Tx]
+
+// The gauges are read at each collection of the meter provider.
+func ExampleObserveBookings() {
+	gauges, err := hotelstaysotel.ObserveBookings(journal, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer gauges.Unregister()
 	// Output:
 }

@@ -37,22 +37,27 @@ func New(opts *Options) (hotelstays.Observer, error) {
 	if opts == nil {
 		opts = new(Options)
 	}
-	tracers, meters, callKind := opts.TracerProvider, opts.MeterProvider, trace.SpanKindInternal
+	tracers, callKind := opts.TracerProvider, trace.SpanKindInternal
 	if tracers == nil {
 		tracers = otel.GetTracerProvider()
-	}
-	if meters == nil {
-		meters = otel.GetMeterProvider()
 	}
 	if opts.ClientSpans {
 		callKind = trace.SpanKindClient
 	}
-	metrics, err := newInstruments(meters.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
+	metrics, err := newInstruments(opts.meters().Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {
 		return none, err
 	}
 	o := &observer{tracers.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), callKind, metrics}
 	return hotelstays.Observer{CallStart: o.callStart, CallEnd: o.callEnd, HelperStart: o.helperStart, HelperEnd: o.helperEnd}, nil
+}
+
+// meters returns the provider of the metrics.
+func (o *Options) meters() metric.MeterProvider {
+	if o == nil || o.MeterProvider == nil {
+		return otel.GetMeterProvider()
+	}
+	return o.MeterProvider
 }
 
 type observer struct {

@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// refusing is a meter provider whose meters make no histograms.
+// refusing is a meter provider whose meters make no histograms and gauges.
 type refusing struct{ metricnoop.MeterProvider }
 
 func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
@@ -35,6 +35,10 @@ func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refus
 type refusingMeter struct{ metricnoop.Meter }
 
 func (refusingMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, assert.AnError
+}
+
+func (refusingMeter) Float64ObservableGauge(string, ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
 	return nil, assert.AnError
 }
 

@@ -458,7 +458,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), query, job.AttemptedAt).Scan(&kept))
 		return kept
 	})
-	assert.Equal(t, []string{"OnOutcome ref-1"}, w.Hanging())
+	assert.Equal(t, []string{"OnOutcome ref-1"}, w.Engine.Hanging())
 	release()
 	require.ErrorIs(t, <-done, context.DeadlineExceeded)
 	other := w.another(func(cfg *Options) { cfg.OnOutcome = caller(cfg.Pool).StoreRow })

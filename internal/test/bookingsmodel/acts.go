@@ -149,7 +149,8 @@ func (v *visit) asked(s *state, slot int) bool {
 // serve is what the service does with a Book, and with its order.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
-	ended := v.facts[s.rows[booking]].booking.Ending.HasOrder()
+	ending := v.facts[s.rows[booking]].booking.Ending
+	ended := ending == durable.EndingFound || ending == durable.EndingReused
 	what := [...]string{"the first Book", "the second Book"}[i]
 	switch {
 	case ended && !s.awaited(i) && !v.open(s):
