@@ -501,9 +501,9 @@ var retryFaults = map[string][]hotelstaystest.Fault{
 	"HTTP 500, 502, 503, 504":              {status(500, ""), status(502, "<html>"), status(503, ""), status(504, "")},
 	"HTTP 3xx, other 5xx":                  {status(301, ""), status(307, "<html>"), status(501, ""), status(507, "<html>")},
 	"HTTP 400, 403, enveloped":             {status(400, ""), status(403, ""), status(400, `{"code":7,"msg":"no"}`)},
-	"HTTP 404, enveloped, code not listed": {status(404, ""), status(404, `{"code":7}`)},
+	"HTTP 404, enveloped, another code":    {status(404, ""), status(404, `{"code":7}`)},
 	"HTTP 4xx, not enveloped":              {status(400, "<html>"), status(403, `{}`), status(404, " "), status(413, `{"code":"7"}`)},
-	"HTTP 2xx, other 4xx, listed code":     {status(200, `{"code":100000429,"msg":"slower"}`), status(409, `{"code":100000429}`)},
+	"HTTP 2xx, other 4xx, documented code": {status(200, `{"code":100000429,"msg":"slower"}`), status(409, `{"code":100000429}`)},
 	"HTTP 2xx, other 4xx, another code": {
 		status(200, `{"code":7}`), status(202, `{"code":100001008}`), status(408, ""), status(409, `{"code":7,"msg":"no"}`),
 	},

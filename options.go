@@ -175,6 +175,9 @@ func WithTimeout(d time.Duration) SharedOption {
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries
 // off. The attempt after a 401 comes on top, and with 2 or more so do those that follow a 429.
+//
+// In an outage a client makes fewer retries. It has 500 points. A retry takes 5 points, or 10 after a time-out,
+// and each answered call returns 1. First attempts, waits after a 429 and polls of a recovery are always made.
 func WithMaxAttempts(n int) SharedOption {
 	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })}
 }
