@@ -23,10 +23,6 @@ const (
 	maxTicketTTL     = 365 * 24 * time.Hour
 )
 
-// queued is the option of a call that fetches a token for others. Accounts wait for Ticket's few slots,
-// so the time limit of the call begins with its slot.
-var queued = callOption(func(s *settings) { s.queued = true })
-
 // TicketCredential exchanges an application's key and secret for tickets.
 type TicketCredential struct {
 	AppKey    string
@@ -65,7 +61,7 @@ func (t TicketCredential) secret(ctx context.Context) (types.Secret, error) {
 func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
 	req := t.request()
 	req.AppSecret = secret
-	resp, err := c.Ticket(ctx, req, queued)
+	resp, err := invokeQueued(ctx, c, OpTicket, req)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}
@@ -119,7 +115,7 @@ func (o OAuthCredential) secret(ctx context.Context) (types.Secret, error) {
 func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secret) (types.Secret, time.Duration, error) {
 	req := o.request()
 	req.ClientSecret = secret
-	resp, err := c.OAuthToken(ctx, req, queued)
+	resp, err := invokeQueued(ctx, c, OpOAuthToken, req)
 	if err != nil {
 		return types.Secret{}, 0, err
 	}

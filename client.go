@@ -34,6 +34,7 @@ type Client struct {
 	store        TokenStore
 	tokens       *token.Cache
 	defaults     settings
+	traceIDFrom  func(context.Context) string
 	http         http.Client
 	limiter      RateLimiter
 	observers    []Observer
@@ -78,7 +79,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		log:      slog.New(slog.DiscardHandler),
 		maxBody:  defaultMaxBody,
 	}
-	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
+	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	base, loopback := cfg.faults.baseURL(baseURL)
 	cred = cfg.credential(cred)
 	if err := cfg.faults.err("New"); err != nil {
@@ -139,9 +140,9 @@ func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error
 }
 
 func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Client, error) {
-	cfg := config{settings: c.defaults, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
+	cfg := config{settings: c.defaults, traceIDFrom: c.traceIDFrom, log: c.log, observers: slices.Clip(c.observers), maxBody: c.policy.MaxBody,
 		voucherHosts: slices.Clip(c.voucherHosts)}
-	applyAll(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
+	eachOption(&cfg.faults, opts, func(opt Option) { opt.applyClient(&cfg) })
 	const shared = "is an option of New: the client that %s returns shares it"
 	if cfg.httpClient != nil {
 		cfg.faults.add("WithHTTPClient", shared, method)
@@ -164,7 +165,7 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 
 // configure sets what differs between clients that share their connections.
 func (c *Client) configure(cfg *config) {
-	c.defaults, c.log, c.observers = cfg.settings, cfg.log, cfg.observers
+	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
 }
 
@@ -180,13 +181,15 @@ func (c *Client) usable(ctx context.Context, name Operation) error {
 	return f.err(name)
 }
 
-func (v *validation) credential(cred Credential) Credential {
+func (c *config) credential(cred Credential) Credential {
 	if isNil(cred) {
-		v.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
+		c.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
 		return nil
 	}
 	cred = cred.snapshot()
-	cred.validate(v)
+	v := validation{faults: c.faults}
+	cred.validate(&v)
+	c.faults = v.faults
 	return cred
 }
 

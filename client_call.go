@@ -57,6 +57,21 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	if err != nil {
 		return nil, err
 	}
+	return complete[R](x, req)
+}
+
+// invokeQueued is invoke for a token that other calls wait for. Accounts share Ticket's few slots, so the
+// time limit begins with the slot.
+func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
+	x, err := begin(ctx, c, op, operations[op], req, settings{})
+	if err != nil {
+		return nil, err
+	}
+	x.queued = true
+	return complete[R](x, req)
+}
+
+func complete[R any, P responseTo[R]](x *exchange, req requestFor[P]) (P, error) {
 	defer x.end()
 	resp := P(new(R))
 	x.answer.into, x.decoder = resp, &x.answer
@@ -85,13 +100,13 @@ func (x *exchange) check(req anyRequest) error {
 	if err := x.client.usable(x.ctx, x.op); err != nil {
 		return err
 	}
-	x.set.loopback, x.set.callbacks = x.client.loopback, x.client.cred.callbacks()
+	x.input = validation{faults: x.set.faults, loopback: x.client.loopback, callbacks: x.client.cred.callbacks()}
 	if reflect.ValueOf(req).IsNil() { // a nil *XRequest
-		x.set.add("request", "is nil")
+		x.input.add("request", "is nil")
 	} else {
-		req.validate(&x.set.validation)
+		req.validate(&x.input)
 	}
-	return x.set.err(x.op)
+	return x.input.err(x.op)
 }
 
 // exchange is one call, from its request to its answer.
@@ -102,9 +117,11 @@ type exchange struct {
 	op             Operation
 	row            *operation
 	set            settings
+	input          validation
 	session        string
 	body           []byte
 	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
+	queued         bool          // see invokeQueued
 	attemptTimeout time.Duration // of a queued call
 	watch          *observation
 	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
@@ -118,20 +135,20 @@ type exchange struct {
 // prepare builds what is sent from a valid request, the call's options and the client's.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.body, err = wire.Encode(p.body); err != nil {
-		x.set.add("body", "%v", err)
-		return x.set.err(x.op)
+		x.input.add("body", "%v", err)
+		return x.input.err(x.op)
 	}
-	x.set = x.set.over(&x.client.defaults)
-	if trace := &x.set.headers[headerTraceID]; *trace == "" {
-		if x.set.traceIDFrom != nil {
-			*trace = x.set.traceIDFrom(x.ctx)
+	x.set.inherit(&x.client.defaults)
+	if trace := &x.set.TraceID; *trace == "" {
+		if x.client.traceIDFrom != nil {
+			*trace = x.client.traceIDFrom(x.ctx)
 		}
 		if headerProblem(*trace) != "" { // no call fails for an id that only correlates
 			*trace = uuid.NewString()
 		}
 	}
 	x.session = p.session
-	x.answer = callAnswer{tokens: x.client.tokens, facts: x.set.ServiceFacts, traceID: x.set.headers[headerTraceID], reference: p.reference,
+	x.answer = callAnswer{tokens: x.client.tokens, facts: x.set.ServiceFacts, traceID: x.set.TraceID, reference: p.reference,
 		guests: p.guests, keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
 	if x.row.noAuth {
 		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
@@ -181,7 +198,7 @@ func (x *exchange) limitTime() {
 		return
 	}
 	timeout := cmp.Or(x.set.Timeout, x.op.Timeout())
-	if x.set.queued {
+	if x.queued {
 		x.attemptTimeout, timeout = timeout, maxTokenWait
 	}
 	if !bounded || time.Until(deadline) > timeout {
@@ -241,7 +258,7 @@ func (x *exchange) call() *transport.Call {
 
 func (x *exchange) header() http.Header {
 	h := make(http.Header)
-	values := make([]string, 0, 4+headerCount) // one allocation for all of them
+	values := make([]string, 0, 4+len(headerRows)) // one allocation for all of them
 	put := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -249,9 +266,9 @@ func (x *exchange) header() http.Header {
 	put("Content-Type", "application/json")
 	put("Accept", "application/json")
 	put(userAgent, defaultUserAgent)
-	for i, value := range x.set.headers {
-		if rule := &optionRules[i]; value != "" && rule.takers.have(x.op, x.row) {
-			put(rule.header, value)
+	for _, o := range headerRows {
+		if value := *o.value(&x.set); value != "" && o.scope.has(x.op, x.row) {
+			put(o.header, value)
 		}
 	}
 	if x.session != "" {

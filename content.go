@@ -71,7 +71,7 @@ func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest,
 	}
 	ask := func(ctx context.Context, req DestinationsRequest) (places []*types.Destination, err error) {
 		defer transport.Recovered(&err, c.log, string(OpDestinations))
-		resp, err := c.Destinations(ctx, &req, set.to(OpDestinations))
+		resp, err := c.Destinations(ctx, &req, set.forCall(OpDestinations))
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataReque
 		defer transport.Recovered(&err, c.log, string(OpHotelsMetadata))
 		page, next := first, request
 		page.PageNum, next.Page = num, &page
-		resp, err = c.HotelsMetadata(ctx, &next, set.to(OpHotelsMetadata))
+		resp, err = c.HotelsMetadata(ctx, &next, set.forCall(OpHotelsMetadata))
 		if err == nil {
 			info = resp.pageInfo()
 		}

@@ -69,8 +69,8 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 		return nil, err
 	}
 	if problem := bodyProblem(x.body); problem != "" {
-		x.set.add("body", "%s", problem)
-		return nil, x.set.err("Do")
+		x.input.add("body", "%s", problem)
+		return nil, x.input.err("Do")
 	}
 	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
 	defer x.end()

@@ -37,7 +37,7 @@ func SentinelsOfRows() (all []error) {
 
 // OptionNames are the names of all options of calls.
 func OptionNames() (names []string) {
-	for _, rule := range optionRules {
+	for _, rule := range optionRows {
 		names = append(names, rule.name)
 	}
 	return names

@@ -32,37 +32,40 @@ type sharedOption struct{ callOption }
 
 func (o sharedOption) applyClient(c *config) { o.callOption(&c.settings) }
 
-func sharedHeader(h optionID, value string) SharedOption {
-	return sharedOption{withHeader(h, value)}
+func (o sharedRow) with(problem string, set func(*settings)) SharedOption {
+	return sharedOption{o.option(problem, set)}
 }
+
+func (o textRow) with(text string) SharedOption { return sharedOption{o.text(text)} }
 
 // WithLanguage sets the language of texts, as a BCP 47 tag such as "en-GB". The service's default
 // is en-US.
-func WithLanguage(tag string) SharedOption { return sharedHeader(headerLanguage, tag) }
+func WithLanguage(tag string) SharedOption { return optLanguage.with(tag) }
 
 // WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. An account with a market
 // restriction refuses calls without it, with an undocumented status and code. Token requests do not
 // send it.
-func WithMarket(countryCode string) SharedOption { return sharedHeader(headerMarket, countryCode) }
+func WithMarket(countryCode string) SharedOption { return optMarket.with(countryCode) }
 
 // WithUserRef sets your identifier of the person for whom the calls are made. Once an account has
 // authorised users, every call needs one, and the scopes of both key and user. Token requests do not
 // send it.
-func WithUserRef(ref string) SharedOption { return sharedHeader(headerUserRef, ref) }
+func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 
 // WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking
 // flow ([OpBook]). Pass it to New, or the same one to each of these calls: CompareOffer reports
 // another currency as a change.
-func WithCurrency(code string) SharedOption { return sharedHeader(headerCurrency, code) }
+func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
 
 // WithClientIP sets the client's IPv4 or IPv6 address. Which client is meant, your server or
 // the traveller, is undocumented.
-func WithClientIP(addr string) SharedOption { return sharedHeader(headerClientIP, addr) }
+func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
 
 // WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service
 // ignores unknown flags. Keys and values must not contain & or =, because their escaping is
 // undocumented.
 func WithTestFlags(flags map[string]string) SharedOption {
+	flags = maps.Clone(flags)
 	pairs := make([]string, 0, len(flags))
 	problem := ""
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
@@ -71,7 +74,8 @@ func WithTestFlags(flags map[string]string) SharedOption {
 		}
 		pairs = append(pairs, key+"="+flags[key])
 	}
-	return sharedOption{callOptionFor(headerTest, problem, withHeader(headerTest, strings.Join(pairs, "&")))}
+	text := strings.Join(pairs, "&")
+	return optTestFlags.sharedRow.with(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
 }
 
 // WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service accepts
@@ -82,7 +86,7 @@ func WithTestFlags(flags map[string]string) SharedOption {
 // Where id is empty, does not fit into a header or is that of the attempt before, the call ends with a
 // *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
-	return sharedOption{callOptionFor(optionRequestID, nilProblem(id), func(s *settings) { s.RequestID = id })}
+	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
 
 // WithHeader sends a header with each request to the API, those for tokens included: for a gateway, or
@@ -99,13 +103,13 @@ func WithHeader(name, value string) SharedOption {
 	if problem != "" {
 		problem = fmt.Sprintf("%.100q %s", name, problem)
 	}
-	return sharedOption{callOptionFor(optionHeader, problem, func(s *settings) {
+	return optHeader.with(problem, func(s *settings) {
 		s.Header = maps.Clone(s.Header)
 		if s.Header == nil {
 			s.Header = http.Header{}
 		}
 		s.Header[name] = []string{value}
-	})}
+	})
 }
 
 const userAgent = "User-Agent"
@@ -136,9 +140,9 @@ func headerNameProblem(name string) string {
 		return "is not the name of a header"
 	}
 	instead, own := ownHeaders[name]
-	for _, rule := range optionRules[:headerCount] {
-		if rule.header == name {
-			instead, own = rule.name, true
+	for _, o := range headerRows {
+		if o.header == name {
+			instead, own = o.name, true
 		}
 	}
 	switch {
@@ -155,7 +159,7 @@ func headerNameProblem(name string) string {
 // concurrent use. Where it is empty or does not fit into a header, the call ends with a
 // *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
-	return sharedOption{callOptionFor(optionTimestamp, nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })}
+	return optTimestamp.with(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
 // checkedHeader checks the value that the function of an option made for a header.
@@ -170,7 +174,7 @@ func checkedHeader(option, value string) (string, error) {
 // Without both, the operation's default applies, as the package documentation lists it. It bounds each
 // call of a helper or an iterator; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
-	return sharedOption{callOptionFor(optionTimeout, positiveProblem(d), func(s *settings) { s.Timeout = d })}
+	return optTimeout.with(positiveProblem(d), func(s *settings) { s.Timeout = d })
 }
 
 // WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries
@@ -179,7 +183,7 @@ func WithTimeout(d time.Duration) SharedOption {
 // In an outage a client makes fewer retries. It has 500 points. A retry takes 5 points, or 10 after a time-out,
 // and each answered call returns 1. First attempts, waits after a 429 and polls of a recovery are always made.
 func WithMaxAttempts(n int) SharedOption {
-	return sharedOption{callOptionFor(optionMaxAttempts, rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })}
+	return optMaxAttempts.with(rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })
 }
 
 // WithPriority sets how urgent calls are among those that wait for the same rate limit: a traveller's
@@ -190,21 +194,22 @@ func WithPriority(p Priority) SharedOption {
 	if p < PriorityBackground || p > PriorityInteractive {
 		problem = fmt.Sprintf("is %d; it must be PriorityInteractive, PriorityDefault or PriorityBackground", p)
 	}
-	return sharedOption{callOptionFor(optionPriority, problem, func(s *settings) { s.Priority = p })}
+	return optPriority.with(problem, func(s *settings) { s.Priority, s.hasPriority = p, true })
 }
 
 // WithServiceFacts says what you know about the service beyond its document. On a call it
 // replaces all facts of the client. Book, Cancel, QueryOrders, Do and the helpers over them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
-	return sharedOption{callOptionFor(optionServiceFacts, "", func(s *settings) {
+	return optServiceFacts.with("", func(s *settings) {
 		known.validate(&s.faults)
 		s.ServiceFacts = known
-	})}
+	})
 }
 
 type config struct {
 	settings
+	traceIDFrom  func(context.Context) string
 	httpClient   *http.Client
 	log          *slog.Logger
 	limiter      RateLimiter

@@ -47,107 +47,127 @@ type CallOptions struct {
 // Whether a method takes them, it checks itself.
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
-	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
+	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
 	asked := set.CallOptions
-	asked.Language, asked.Market, asked.UserRef = set.headers[headerLanguage], set.headers[headerMarket], set.headers[headerUserRef]
-	asked.ClientIP, asked.Currency, asked.TraceID = set.headers[headerClientIP], set.headers[headerCurrency], set.headers[headerTraceID]
-	asked.ServiceFacts = set.ServiceFacts.copied()
-	if flags := set.headers[headerTest]; flags != "" {
-		asked.TestFlags = map[string]string{}
-		for pair := range strings.SplitSeq(flags, "&") {
-			key, value, _ := strings.Cut(pair, "=")
-			asked.TestFlags[key] = value
-		}
-	}
+	asked.ServiceFacts, asked.TestFlags = set.ServiceFacts.copied(), maps.Clone(set.TestFlags)
 	return asked, set.faults.err("CallOptionsOf")
 }
 
-type optionID int
+// optionRow is what the client knows of an option, besides its field in CallOptions.
+type optionRow struct {
+	name  string
+	scope scope
+	given uint64 // its bit in settings.given
+	// inherit gives a call what it was not given and the client has; nil: an option of calls alone.
+	inherit func(call, client *settings)
+	header  string                  // in net/http's canonical form; empty: it sets none
+	value   func(*settings) *string // of the header
+}
 
-const (
-	headerLanguage optionID = iota
-	headerMarket
-	headerUserRef
-	headerClientIP
-	headerCurrency
-	headerTest
-	headerTraceID
-	headerCount
+// optionRows has all rows, and headerRows those that set a header.
+var optionRows, headerRows []*optionRow
 
-	optionRequestID optionID = iota - 1
-	optionTimestamp
-	optionTimeout
-	optionMaxAttempts
-	optionPriority
-	optionHeader
-	optionServiceFacts
-	optionRawData
-	optionParallelism
-	optionBatchSize
-	optionWakeup
-	optionSaveRecovery
-	optionUnsignedVouchers
-	optionMaxVoucherBytes
-	optionCount
+// A row makes options of its own type, so that an option of clients has a rule of inheriting.
+type (
+	callRow   struct{ *optionRow }
+	sharedRow struct{ *optionRow }
+	textRow   struct {
+		sharedRow
+		fits func(string) bool // reports whether the header may have the value; nil: any
+		form string            // what fits, for errors
+	}
 )
 
-// optionRule says which methods take an option, and which header it sets.
-type optionRule struct {
-	name   string
-	takers takers
-	header string            // in net/http's canonical form, or empty
-	fits   func(string) bool // reports whether the header may have the value; nil: any
-	form   string            // what fits, for errors
+func newRow(row optionRow) *optionRow {
+	row.given = 1 << len(optionRows)
+	optionRows = append(optionRows, &row)
+	return &row
 }
 
-var optionRules = [optionCount]optionRule{
-	headerLanguage: {"WithLanguage", everyCall, "Language", bcp47.MatchString, "a language tag such as en or en-US"},
-	headerMarket:   {"WithMarket", withToken, "Market", isCountry, countryForm},
-	headerUserRef:  {name: "WithUserRef", takers: withToken, header: "User-Ref"},
-	headerClientIP: {"WithClientIP", everyCall, "Ip", isIP, "an IPv4 or IPv6 address"},
-	headerCurrency: {"WithCurrency", inBookingFlow, "Currency", isCurrency, "an ISO 4217 code such as EUR"},
-	headerTest:     {name: "WithTestFlags", takers: inBookingFlow, header: "Test"},
-	headerTraceID:  {name: "WithTraceID", takers: everyCall, header: "Trace-Id"},
-
-	optionRequestID:        {name: "WithRequestID", takers: everyCall},
-	optionTimestamp:        {name: "WithClientRequestTimestamp", takers: everyCall},
-	optionTimeout:          {name: "WithTimeout", takers: everyCallAndDownload},
-	optionMaxAttempts:      {name: "WithMaxAttempts", takers: everyCall},
-	optionPriority:         {name: "WithPriority", takers: everyCall},
-	optionHeader:           {name: "WithHeader", takers: everyCall},
-	optionServiceFacts:     {name: "WithServiceFacts", takers: withFacts},
-	optionRawData:          {name: "WithRawData", takers: withResponse},
-	optionParallelism:      {name: "WithParallelism", takers: onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches")},
-	optionBatchSize:        {name: "WithBatchSize", takers: onlyMethods("HotelListBatches")},
-	optionWakeup:           {name: "WithWakeup", takers: onlyMethods("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking")},
-	optionSaveRecovery:     {name: "WithSaveRecovery", takers: onlyMethods("BookAndRecover", "RecoverBooking")},
-	optionUnsignedVouchers: {name: "WithUnsignedVouchers", takers: onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
-	optionMaxVoucherBytes:  {name: "WithMaxVoucherBytes", takers: onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher")},
+func ofCalls(name string, scope scope) callRow {
+	return callRow{newRow(optionRow{name: name, scope: scope})}
 }
 
-type takers struct {
-	are string // for errors
-	// have reports whether a method takes it. row is that of the operation whose options the
-	// method takes, or nil.
-	have func(method Operation, row *operation) bool
+func ofClients(name string, scope scope, inherit func(call, client *settings)) sharedRow {
+	return sharedRow{newRow(optionRow{name: name, scope: scope, inherit: inherit})}
+}
+
+func ofHeader(name string, scope scope, header string, value func(*settings) *string, fits func(string) bool, form string) textRow {
+	row := newRow(optionRow{name, scope, 0, orOfClient(value), header, value})
+	headerRows = append(headerRows, row)
+	return textRow{sharedRow{row}, fits, form}
+}
+
+// orOfClient is the rule of a field whose zero value was not given.
+func orOfClient[V comparable](field func(*settings) *V) func(call, client *settings) {
+	return func(call, client *settings) { *field(call) = cmp.Or(*field(call), *field(client)) }
 }
 
 var (
-	everyCall = takers{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
+	optLanguage = ofHeader("WithLanguage", everyCall, "Language", func(s *settings) *string { return &s.Language },
+		bcp47.MatchString, "a language tag such as en or en-US")
+	optMarket    = ofHeader("WithMarket", withToken, "Market", func(s *settings) *string { return &s.Market }, isCountry, countryForm)
+	optUserRef   = ofHeader("WithUserRef", withToken, "User-Ref", func(s *settings) *string { return &s.UserRef }, nil, "")
+	optClientIP  = ofHeader("WithClientIP", everyCall, "Ip", func(s *settings) *string { return &s.ClientIP }, isIP, "an IPv4 or IPv6 address")
+	optCurrency  = ofHeader("WithCurrency", inBookingFlow, "Currency", func(s *settings) *string { return &s.Currency }, isCurrency, "an ISO 4217 code such as EUR")
+	optTestFlags = ofHeader("WithTestFlags", inBookingFlow, "Test", func(s *settings) *string { return &s.test }, nil, "")
+	optTraceID   = ofHeader("WithTraceID", everyCall, "Trace-Id", func(s *settings) *string { return &s.TraceID }, nil, "")
+
+	optRequestID = ofClients("WithRequestID", everyCall, func(call, client *settings) {
+		if call.RequestID == nil {
+			call.RequestID = client.RequestID
+		}
+	})
+	optTimestamp = ofClients("WithClientRequestTimestamp", everyCall, func(call, client *settings) {
+		if call.ClientRequestTimestamp == nil {
+			call.ClientRequestTimestamp = client.ClientRequestTimestamp
+		}
+	})
+	optTimeout     = ofClients("WithTimeout", everyCallAndDownload, orOfClient(func(s *settings) *time.Duration { return &s.Timeout }))
+	optMaxAttempts = ofClients("WithMaxAttempts", everyCall, orOfClient(func(s *settings) *int { return &s.MaxAttempts }))
+	optPriority    = ofClients("WithPriority", everyCall, func(call, client *settings) { call.orPriority(client.Priority) })
+	optHeader      = ofClients("WithHeader", everyCall, func(call, client *settings) {
+		if len(client.Header) > 0 {
+			header := maps.Clone(client.Header)
+			maps.Copy(header, call.Header)
+			call.Header = header
+		}
+	})
+	optServiceFacts = ofClients("WithServiceFacts", withFacts, orOfClient(func(s *settings) **ServiceFacts { return &s.ServiceFacts }))
+
+	optRawData          = ofCalls("WithRawData", withResponse)
+	optParallelism      = ofCalls("WithParallelism", onlyMethods("WalkDestinations", "HotelsMetadataAll", "HotelListBatches"))
+	optBatchSize        = ofCalls("WithBatchSize", onlyMethods("HotelListBatches"))
+	optWakeup           = ofCalls("WithWakeup", onlyMethods("AwaitOrder", "AwaitVoucher", "BookAndRecover", "RecoverBooking"))
+	optSaveRecovery     = ofCalls("WithSaveRecovery", onlyMethods("BookAndRecover", "RecoverBooking"))
+	optUnsignedVouchers = ofCalls("WithUnsignedVouchers", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
+	optMaxVoucherBytes  = ofCalls("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
+)
+
+// scope is where an option has an effect.
+type scope struct {
+	methods string // for errors
+	// has reports whether a method takes the option. row is that of the operation whose options the
+	// method takes, or nil.
+	has func(method Operation, row *operation) bool
+}
+
+var (
+	everyCall = scope{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
 	// everyCallAndDownload: a link of a document is no operation.
-	everyCallAndDownload = takers{everyCall.are, func(method Operation, row *operation) bool {
+	everyCallAndDownload = scope{everyCall.methods, func(method Operation, row *operation) bool {
 		return row != nil || method == "DownloadVoucher"
 	}}
-	withToken = takers{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
+	withToken = scope{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
-	inBookingFlow = takers{onlyMethods(bookingFlow()...).are, func(_ Operation, row *operation) bool {
+	inBookingFlow = scope{onlyMethods(bookingFlow()...).methods, func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
 	}}
-	withFacts = takers{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
+	withFacts = scope{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
 		return method == "Do" || row != nil && oneOf(row, operations[OpBook], operations[OpCancel], operations[OpQueryOrders])
 	}}
-	withResponse = takers{"methods that return a response", func(method Operation, row *operation) bool {
+	withResponse = scope{"methods that return a response", func(method Operation, row *operation) bool {
 		return row != nil && !oneOf(method, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder", "AwaitOrder",
 			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
 	}}
@@ -159,7 +179,7 @@ func bookingFlow() []Operation {
 	return slices.Sorted(maps.Keys(flow))
 }
 
-func onlyMethods(methods ...Operation) takers {
+func onlyMethods(methods ...Operation) scope {
 	names := make([]string, len(methods))
 	for i, method := range methods {
 		names[i] = string(method)
@@ -168,21 +188,20 @@ func onlyMethods(methods ...Operation) takers {
 	if are != "" {
 		are += " and "
 	}
-	return takers{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
+	return scope{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
 }
 
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
-	CallOptions           // those that set no header
-	method      Operation // the operation or helper that was called, for errors
-	given       uint32    // a bit for each option
-	headers     [headerCount]string
-	traceIDFrom func(context.Context) string // of WithTraceIDFrom
-	queued      bool                         // the time limit is that of each attempt, and begins with its slot
-	validation
+	CallOptions
+	hasPriority bool   // PriorityDefault can be asked for
+	test        string // the header of TestFlags
+	given       uint64 // a bit for each option
+	faults             // of the options
 }
 
-func applyAll[O any](f *faults, opts []O, apply func(O)) {
+// eachOption calls apply for each option that is not nil.
+func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
 		if any(opt) == nil {
 			f.add("opts", "holds a nil option")
@@ -196,85 +215,68 @@ func applyAll[O any](f *faults, opts []O, apply func(O)) {
 // of the operation whose options it takes, or nil.
 func collect(method Operation, row *operation, opts []CallOption) settings {
 	if len(opts) == 0 { // else set would be allocated for all calls
-		return settings{method: method}
+		return settings{}
 	}
 	set := new(settings)
-	applyAll(&set.faults, opts, func(opt CallOption) { opt.applyCall(set) })
-	set.method = method
-	for o := range optionCount {
-		if rule := &optionRules[o]; set.given&(1<<o) != 0 && !rule.takers.have(method, row) {
-			set.faults.add(rule.name, "%s does not take it; it is an option of %s", method, rule.takers.are)
+	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(set) })
+	for _, o := range optionRows {
+		if set.given&o.given != 0 && !o.scope.has(method, row) {
+			set.faults.add(o.name, "%s does not take it; it is an option of %s", method, o.scope.methods)
 		}
 	}
 	return *set
 }
 
-// to returns those of a helper's options that op takes, as the option of a call of it. Faults stay.
-func (s settings) to(op Operation) CallOption {
-	for o := range optionCount {
-		if !optionRules[o].takers.have(op, operations[op]) {
-			s.given &^= 1 << o
+// forCall packs the options that op accepts into one CallOption. Faults are kept.
+func (s settings) forCall(op Operation) CallOption {
+	for _, o := range optionRows {
+		if !o.scope.has(op, operations[op]) {
+			s.given &^= o.given
 		}
 	}
-	return callOption(func(into *settings) { *into = s })
+	return callOption(func(call *settings) { *call = s })
 }
 
-// over returns s on top of the client's settings.
-func (s settings) over(base *settings) settings {
-	for h, value := range s.headers {
-		if value == "" {
-			s.headers[h] = base.headers[h]
+// inherit gives s what it was not given and the client has.
+func (s *settings) inherit(client *settings) {
+	for _, o := range optionRows {
+		if o.inherit != nil {
+			o.inherit(s, client)
 		}
 	}
-	if len(base.Header) > 0 {
-		header := maps.Clone(base.Header)
-		maps.Copy(header, s.Header)
-		s.Header = header
-	}
-	s.traceIDFrom = base.traceIDFrom
-	s.MaxAttempts = cmp.Or(s.MaxAttempts, base.MaxAttempts)
-	s.Timeout = cmp.Or(s.Timeout, base.Timeout)
-	s = s.orPriority(base.Priority)
-	s.ServiceFacts = cmp.Or(s.ServiceFacts, base.ServiceFacts)
-	if s.RequestID == nil {
-		s.RequestID = base.RequestID
-	}
-	if s.ClientRequestTimestamp == nil {
-		s.ClientRequestTimestamp = base.ClientRequestTimestamp
-	}
-	return s
 }
 
-// orPriority returns s with a priority, unless it has one.
-func (s settings) orPriority(p Priority) settings {
-	if s.given&(1<<optionPriority) == 0 {
+// orPriority sets the priority, unless s was given one.
+func (s *settings) orPriority(p Priority) {
+	if !s.hasPriority {
 		s.Priority = p
 	}
-	return s
 }
 
 type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// callOptionFor is the option o. set puts its value into the settings, unless it has a problem.
-func callOptionFor(o optionID, problem string, set func(*settings)) callOption {
+// option puts a value into the settings by set, unless it has a problem.
+func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	return func(s *settings) {
-		s.given |= 1 << o
+		s.given |= o.given
 		if problem != "" {
-			s.faults.add(optionRules[o].name, "%s", problem)
+			s.faults.add(o.name, "%s", problem)
 			return
 		}
 		set(s)
 	}
 }
 
-func withHeader(h optionID, value string) callOption {
-	problem, rule := headerProblem(value), optionRules[h]
-	if problem == "" && rule.fits != nil && !rule.fits(value) {
-		problem = fmt.Sprintf("%q is not %s", value, rule.form)
+func (o callRow) with(problem string, set func(*settings)) CallOption { return o.option(problem, set) }
+
+func (o textRow) text(text string) callOption {
+	problem := headerProblem(text)
+	if problem == "" && o.fits != nil && !o.fits(text) {
+		problem = fmt.Sprintf("%q is not %s", text, o.form)
 	}
-	return callOptionFor(h, problem, func(s *settings) { s.headers[h] = value })
+	return o.option(problem, func(s *settings) { *o.value(s) = text })
 }
 
 func nilProblem(value any) string {
@@ -300,11 +302,11 @@ func rangeProblem[N int | int64](n, most N) string {
 
 // WithTraceID sets the id that correlates a group of requests. By default each call has that of
 // WithTraceIDFrom, or a new one.
-func WithTraceID(id string) CallOption { return withHeader(headerTraceID, id) }
+func WithTraceID(id string) CallOption { return optTraceID.text(id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData. Tokens in it are redacted.
 func WithRawData() CallOption {
-	return callOptionFor(optionRawData, "", func(s *settings) { s.RawData = true })
+	return optRawData.with("", func(s *settings) { s.RawData = true })
 }
 
 // WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The default is
@@ -312,20 +314,20 @@ func WithRawData() CallOption {
 // takes as many as are sent during one answer: 20 for 100 a second and answers of 200 ms. More only
 // wait, within their timeouts.
 func WithParallelism(n int) CallOption {
-	return callOptionFor(optionParallelism, rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
+	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }
 
 // WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
 // most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
 func WithBatchSize(n int) CallOption {
-	return callOptionFor(optionBatchSize, rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
+	return optBatchSize.with(rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
 }
 
 // WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance from a
 // webhook: use WakeHub.Watch. A channel of your own serves one wait, and needs a buffer of one, which
 // keeps a wake-up during a poll. A closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
-	return callOptionFor(optionWakeup, nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
+	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
 // WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and
@@ -334,19 +336,19 @@ func WithWakeup(wakeup <-chan struct{}) CallOption {
 // order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
 // is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
-	return callOptionFor(optionSaveRecovery, nilProblem(save), func(s *settings) { s.SaveRecovery = save })
+	return optSaveRecovery.with(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }
 
 // WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a
 // signature block. Only its size is then checked, and its link must not redirect.
 func WithUnsignedVouchers() CallOption {
-	return callOptionFor(optionUnsignedVouchers, "", func(s *settings) { s.UnsignedVouchers = true })
+	return optUnsignedVouchers.with("", func(s *settings) { s.UnsignedVouchers = true })
 }
 
 // WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher,
 // 64 MiB by default. A larger one is a *VoucherError; if the voucher states it, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
-	return callOptionFor(optionMaxVoucherBytes, positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
+	return optMaxVoucherBytes.with(positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
 }
 
 var bcp47 = regexp.MustCompile(`^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$`)

@@ -193,7 +193,7 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
-	order, _, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
+	order, _, err := c.readOrder(ctx, customerReferenceNo, set.forCall(OpQueryOrders))
 	if err == nil && order == nil {
 		err = &OrderNotFoundError{CustomerReferenceNo: customerReferenceNo}
 	}
@@ -297,11 +297,12 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	if err := set.faults.err("AwaitOrder"); err != nil {
 		return nil, err
 	}
-	states := set.over(&c.defaults).ServiceFacts.StatusMeanings
+	set.inherit(&c.defaults)
+	states := set.ServiceFacts.StatusMeanings
 	return helped(ctx, c, "AwaitOrder", func(ctx context.Context) (seen *types.Order, err error) {
 		start := time.Now()
 		err = await(ctx, set.Wakeup, func() (done bool, err error) {
-			order, _, err := c.readOrder(ctx, customerReferenceNo, set.to(OpQueryOrders))
+			order, _, err := c.readOrder(ctx, customerReferenceNo, set.forCall(OpQueryOrders))
 			switch {
 			case err != nil:
 				return false, err

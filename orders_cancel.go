@@ -98,13 +98,14 @@ func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...
 }
 
 func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set settings) (*CancelOutcome, error) {
-	resp, err := c.Cancel(ctx, req, set.to(OpCancel))
+	resp, err := c.Cancel(ctx, req, set.forCall(OpCancel))
 	var unknown *OutcomeUnknownError
 	if err != nil && !errors.As(err, &unknown) {
 		return nil, err
 	}
-	states := set.over(&c.defaults).ServiceFacts.StatusMeanings
-	order, _, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.to(OpQueryOrders))
+	set.inherit(&c.defaults)
+	states := set.ServiceFacts.StatusMeanings
+	order, _, readErr := c.readOrder(ctx, req.CustomerReferenceNo, set.forCall(OpQueryOrders))
 	if several, ok := errors.AsType[*AmbiguousReferenceError](readErr); ok {
 		order, readErr = several.bySupplier(req.SupplierReferenceNo)
 	}

@@ -57,13 +57,14 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	if c == nil {
 		c = &Client{} // RecoverBooking refuses a recovery without a fingerprint
 	}
-	set := collect(OpBook, operations[OpBook], opts).over(&c.defaults)
+	set := collect(OpBook, operations[OpBook], opts)
+	set.inherit(&c.defaults)
 	return &BookingRecovery{
 		CustomerReferenceNo: req.CustomerReferenceNo,
 		Fingerprint:         c.fingerprint,
 		SessionID:           req.SessionID,
-		Market:              set.headers[headerMarket],
-		UserRef:             set.headers[headerUserRef],
+		Market:              set.Market,
+		UserRef:             set.UserRef,
 		Expect:              clone(req.Expect),
 	}
 }
@@ -84,7 +85,7 @@ func (c *Client) BookAndRecover(ctx context.Context, req *BookRequest, opts ...C
 	if err := checkCall(ctx, c, OpBook, req, set); err != nil {
 		return nil, err
 	}
-	run := &recoveryRun{client: c, recovery: c.NewBookingRecovery(req, set.to(OpBook)), set: set}
+	run := &recoveryRun{client: c, recovery: c.NewBookingRecovery(req, set.forCall(OpBook)), set: set}
 	return helped(ctx, c, "BookAndRecover", func(ctx context.Context) (*BookingOutcome, error) { return run.book(ctx, req) })
 }
 
@@ -92,7 +93,7 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	if err := run.save(ctx); err != nil {
 		return nil, fmt.Errorf("hotelstays: BookAndRecover: nothing was sent, because the recovery was not saved: %w", err)
 	}
-	resp, err := run.client.book(ctx, req, run.set.to(OpBook))
+	resp, err := run.client.book(ctx, req, run.set.forCall(OpBook))
 	run.recovery.ended(time.Now())
 	if resp != nil {
 		return run.recovery.found(resp.HotelOrder, resp.Meta)
@@ -279,12 +280,13 @@ func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*Booking
 // pollOption returns the market and user of the booking, a timeout that ends a poll before the next one,
 // and the priority of a caller who waits for an outcome.
 func (run *recoveryRun) pollOption() CallOption {
-	set := run.set.orPriority(PriorityInteractive)
-	set.given |= 1 << optionPriority
-	set.headers[headerMarket], set.headers[headerUserRef] = run.recovery.Market, run.recovery.UserRef
+	set := run.set
+	set.orPriority(PriorityInteractive)
+	set.hasPriority = true
+	set.Market, set.UserRef = run.recovery.Market, run.recovery.UserRef
 	set.Timeout = cmp.Or(set.Timeout, run.client.defaults.Timeout, recoveryPollTimeout)
 	set.Timeout = min(set.Timeout, recoveryPollTimeout)
-	return set.to(OpQueryOrders)
+	return set.forCall(OpQueryOrders)
 }
 
 func (run *recoveryRun) save(ctx context.Context) error {

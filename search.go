@@ -139,7 +139,7 @@ func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings)
 			if req.PageNum < 0 { // validation refuses it
 				next.PageNum = req.PageNum
 			}
-			if resp, err = c.HotelList(ctx, &next, set.to(OpHotelList)); err != nil {
+			if resp, err = c.HotelList(ctx, &next, set.forCall(OpHotelList)); err != nil {
 				return nil, info, err
 			}
 			next.SessionID = cmp.Or(resp.Basic.SessionID, next.SessionID)

@@ -111,8 +111,9 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	if probe.PageNum != 0 || probe.Cursor != nil {
 		set.faults.add("pageNum", "is set, or cursor is; every batch has its own pages")
 	}
-	probe.validate(&set.validation)
-	return b, set.faults.err(OpHotelList)
+	input := validation{faults: set.faults}
+	probe.validate(&input)
+	return b, input.err(OpHotelList)
 }
 
 func (b *batchSearch) run(ctx context.Context, pages chan<- batchPage) {

@@ -84,7 +84,7 @@ func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opt
 	}
 	return helped(ctx, c, "AwaitVoucher", func(ctx context.Context) (seen *OrderVoucherResponse, err error) {
 		err = await(ctx, set.Wakeup, func() (done bool, err error) {
-			resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
+			resp, err := c.OrderVoucher(ctx, req, set.forCall(OpOrderVoucher))
 			if err != nil {
 				return false, err
 			}

@@ -82,9 +82,9 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 	}
 	if w == nil {
 		set.faults.add("w", "is nil")
-		return set.faults.err(set.method)
+		return set.faults.err("DownloadVoucher")
 	}
-	_, err = helped(ctx, c, set.method, func(ctx context.Context) (none struct{}, err error) {
+	_, err = helped(ctx, c, "DownloadVoucher", func(ctx context.Context) (none struct{}, err error) {
 		temp, err := c.spool(ctx, v, set, "")
 		if err != nil {
 			return none, err
@@ -241,9 +241,12 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	}
 	if path == "" {
 		set.faults.add("path", "is empty")
-		return nil, set.faults.err(set.method)
+		return nil, set.faults.err("SaveVoucher")
 	}
-	return helped(ctx, c, set.method, func(ctx context.Context) (*types.Voucher, error) {
+	if req == nil {
+		return nil, nilRequest("SaveVoucher")
+	}
+	return helped(ctx, c, "SaveVoucher", func(ctx context.Context) (*types.Voucher, error) {
 		v, temp, err := c.spoolVoucher(ctx, req, set, filepath.Dir(path))
 		if err != nil {
 			return nil, err
@@ -263,7 +266,10 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 	if err != nil {
 		return nil, err
 	}
-	return helped(ctx, c, set.method, func(ctx context.Context) (*VoucherDocument, error) {
+	if req == nil {
+		return nil, nilRequest("OpenVoucher")
+	}
+	return helped(ctx, c, "OpenVoucher", func(ctx context.Context) (*VoucherDocument, error) {
 		v, temp, err := c.spoolVoucher(ctx, req, set, "")
 		if err != nil {
 			return nil, err
@@ -310,9 +316,6 @@ func (d *VoucherDocument) Close() error {
 
 // spoolVoucher gets the voucher of an order and its document, in a file of spool.
 func (c *Client) spoolVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (*types.Voucher, tempFile, error) {
-	if req == nil {
-		return nil, tempFile{}, nilRequest(set.method)
-	}
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {
 		v, temp, err := c.spoolOnce(ctx, &ask, set, dir)
@@ -338,7 +341,7 @@ func mayBeOutdated(err error) bool {
 func (c *Client) spoolOnce(
 	ctx context.Context, req *OrderVoucherRequest, set settings, dir string,
 ) (_ *types.Voucher, temp tempFile, err error) {
-	resp, err := c.OrderVoucher(ctx, req, set.to(OpOrderVoucher))
+	resp, err := c.OrderVoucher(ctx, req, set.forCall(OpOrderVoucher))
 	if err != nil {
 		return nil, temp, err
 	}

@@ -3,9 +3,11 @@
 package durable
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -34,20 +36,31 @@ func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-// storedOptions are the options of a call that are data. Market and UserRef of a booking are in its
-// recovery.
+// storedOptions are hotelstays.CallOptions with a decision for each: it has a name if it is stored. Market
+// and UserRef of a booking are in its recovery.
 type storedOptions struct {
-	Market      string            `json:"market,omitempty"`
-	UserRef     string            `json:"userRef,omitempty"`
-	Language    string            `json:"language,omitempty"`
-	ClientIP    string            `json:"clientIp,omitempty"`
-	Currency    string            `json:"currency,omitempty"`
-	TraceID     string            `json:"traceId,omitempty"`
-	TestFlags   map[string]string `json:"testFlags,omitempty"`
-	Timeout     time.Duration     `json:"timeout,omitempty"`
-	MaxAttempts int               `json:"maxAttempts,omitempty"`
+	Language string `json:"language,omitempty"`
+	Market   string `json:"market,omitempty"`
+	UserRef  string `json:"userRef,omitempty"`
+	ClientIP string `json:"clientIp,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	TraceID  string `json:"traceId,omitempty"`
 
-	Priority hotelstays.Priority `json:"priority,omitempty"`
+	TestFlags              map[string]string                                        `json:"testFlags,omitempty"`
+	Header                 http.Header                                              `json:"-"`
+	RequestID              func(context.Context) string                             `json:"-"`
+	ClientRequestTimestamp func(ctx context.Context, sent time.Time) string         `json:"-"`
+	Timeout                time.Duration                                            `json:"timeout,omitempty"`
+	MaxAttempts            int                                                      `json:"maxAttempts,omitempty"`
+	Priority               hotelstays.Priority                                      `json:"priority,omitempty"`
+	ServiceFacts           *hotelstays.ServiceFacts                                 `json:"-"`
+	RawData                bool                                                     `json:"-"`
+	Parallelism            int                                                      `json:"-"` // this and what follows is of other methods
+	BatchSize              int                                                      `json:"-"`
+	Wakeup                 <-chan struct{}                                          `json:"-"`
+	SaveRecovery           func(context.Context, *hotelstays.BookingRecovery) error `json:"-"`
+	UnsignedVouchers       bool                                                     `json:"-"`
+	MaxVoucherBytes        int64                                                    `json:"-"`
 }
 
 // unfit is an option that a booking cannot have.
@@ -101,9 +114,7 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 		unfit{"WithRawData", asked.RawData, "has no effect on a booking that is sent later; leave it out"},
 		unfit{"WithServiceFacts", asked.ServiceFacts != nil, ofEveryPoll},
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
-	return storedOptions{Market: asked.Market, UserRef: asked.UserRef, Language: asked.Language, ClientIP: asked.ClientIP,
-		Currency: asked.Currency, TraceID: asked.TraceID, TestFlags: asked.TestFlags, Timeout: asked.Timeout, MaxAttempts: asked.MaxAttempts,
-		Priority: asked.Priority}, err
+	return storedOptions(asked), err
 }
 
 // raw is what a Cancellation keeps; readOptions reads it. None is nil.
@@ -122,31 +133,26 @@ func readOptions(raw json.RawMessage) (o storedOptions) {
 
 // append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
-	for _, text := range []struct {
-		value  string
-		option func(string) hotelstays.SharedOption
-	}{{o.Market, hotelstays.WithMarket}, {o.UserRef, hotelstays.WithUserRef}, {o.Language, hotelstays.WithLanguage},
-		{o.ClientIP, hotelstays.WithClientIP}, {o.Currency, hotelstays.WithCurrency}} {
-		if text.value != "" {
-			opts = append(opts, text.option(text.value))
-		}
-	}
-	if o.TraceID != "" {
-		opts = append(opts, hotelstays.WithTraceID(o.TraceID))
-	}
+	opts = withGiven(opts, o.Language, hotelstays.WithLanguage)
+	opts = withGiven(opts, o.Market, hotelstays.WithMarket)
+	opts = withGiven(opts, o.UserRef, hotelstays.WithUserRef)
+	opts = withGiven(opts, o.ClientIP, hotelstays.WithClientIP)
+	opts = withGiven(opts, o.Currency, hotelstays.WithCurrency)
+	opts = withGiven(opts, o.TraceID, hotelstays.WithTraceID)
+	opts = withGiven(opts, o.Timeout, hotelstays.WithTimeout)
+	opts = withGiven(opts, o.MaxAttempts, hotelstays.WithMaxAttempts)
+	opts = withGiven(opts, o.Priority, hotelstays.WithPriority)
 	if o.TestFlags != nil {
 		opts = append(opts, hotelstays.WithTestFlags(o.TestFlags))
 	}
-	if o.Timeout != 0 {
-		opts = append(opts, hotelstays.WithTimeout(o.Timeout))
-	}
-	if o.MaxAttempts != 0 {
-		opts = append(opts, hotelstays.WithMaxAttempts(o.MaxAttempts))
-	}
-	if o.Priority != 0 {
-		opts = append(opts, hotelstays.WithPriority(o.Priority))
-	}
 	return opts
+}
+
+func withGiven[V comparable, O hotelstays.CallOption](opts []hotelstays.CallOption, value V, option func(V) O) []hotelstays.CallOption {
+	if value == *new(V) {
+		return opts
+	}
+	return append(opts, option(value))
 }
 
 // sealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
