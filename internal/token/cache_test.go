@@ -138,16 +138,6 @@ func withCache(t *testing.T, s *service, test func(t *testing.T, s *service, c *
 	synctest.Test(t, func(t *testing.T) { test(t, s, s.cache()) })
 }
 
-func TestExpiredTokenCostsOneFetch(t *testing.T) {
-	withCache(t, &service{lifetime: time.Hour}, func(t *testing.T, s *service, c *token.Cache) {
-		s.mustCall(t, 1, c)
-		time.Sleep(2 * time.Hour)
-		s.delay = time.Second
-		assert.Equal(t, time.Second, s.mustCall(t, manyCallers, c), "all wait for the one fetch")
-		assert.EqualValues(t, 2, s.fetches.Load())
-	})
-}
-
 func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 	for lifetime, window := range map[time.Duration]time.Duration{
 		24 * time.Hour:   5 * time.Minute,
@@ -174,30 +164,6 @@ func TestNobodyWaitsInTheExpiryWindow(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTokenOfUnknownLifetimeIsUsedUntilItIsRefused(t *testing.T) {
-	withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
-		s.mustCall(t, 10, c)
-		time.Sleep(10_000 * time.Hour)
-		s.mustCall(t, 10, c)
-		assert.EqualValues(t, 1, s.fetches.Load())
-		s.revoke()
-		s.mustCall(t, 10, c)
-		assert.EqualValues(t, 2, s.fetches.Load())
-	})
-}
-
-func TestRevokedTokenCostsOneFetch(t *testing.T) {
-	withCache(t, &service{lifetime: time.Hour, latency: time.Second}, func(t *testing.T, s *service, c *token.Cache) {
-		s.mustCall(t, 1, c)
-		for fetches := range 3 { // three revocations in six seconds, and again after a minute
-			s.revoke()
-			s.mustCall(t, 1000, c)
-			assert.EqualValues(t, fetches+2, s.fetches.Load(), "for all 401s together")
-			time.Sleep(3*time.Second - s.latency)
-		}
-	})
 }
 
 // A 401 that comes late refuses the old token, even if the new one has the same text.
@@ -325,67 +291,6 @@ func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 	})
 }
 
-// A refused renewal answers those whose token then expires, too, until the next try.
-func TestRefusedRenewalIsRemembered(t *testing.T) {
-	withCache(t, &service{lifetime: time.Hour}, func(t *testing.T, s *service, c *token.Cache) {
-		s.mustCall(t, 1, c)
-		time.Sleep(time.Hour - 2*time.Second)
-		s.err = errRefused
-		start := time.Now()
-		for range 2 {
-			s.mustCall(t, 1, c)
-			time.Sleep(time.Second)
-		}
-		require.EqualValues(t, 3, s.fetches.Load(), "two renewals are refused")
-
-		for _, after := range []time.Duration{2 * time.Second, 3*time.Second - time.Nanosecond} {
-			time.Sleep(time.Until(start.Add(after)))
-			failed, _ := s.callAll(t.Context(), 10, c)
-			require.Len(t, failed, 10)
-			assert.ErrorIs(t, failed[0], errRefused)
-			assert.EqualValues(t, 3, s.fetches.Load(), "after %s", after)
-		}
-		time.Sleep(time.Nanosecond)
-		s.callAll(t.Context(), 10, c)
-		assert.EqualValues(t, 4, s.fetches.Load())
-	})
-}
-
-// A fetch that fails for another reason, or that succeeds, ends a refusal. What is left of it is the pause.
-func TestRefusalIsForgotten(t *testing.T) {
-	for _, between := range []error{errFailed, nil} {
-		withCache(t, &service{}, func(t *testing.T, s *service, c *token.Cache) {
-			call := func(err error) error {
-				s.err = err
-				return s.call(t.Context(), c)
-			}
-			require.ErrorIs(t, call(errRefused), errRefused)
-			require.ErrorIs(t, call(errRefused), errRefused)
-			time.Sleep(2 * time.Second)
-			require.ErrorIs(t, call(between), between)
-			require.NoError(t, call(nil))
-			s.revoke()
-			assert.ErrorIs(t, call(errFailed), errFailed)
-			assert.NoError(t, call(nil))
-		})
-	}
-}
-
-func TestFailureIsNotRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := &service{err: errFailed}
-		c := s.cache(func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-		for n := range 3 {
-			failed, _ := s.callAll(t.Context(), 1, c)
-			require.Len(t, failed, 1)
-			assert.ErrorIs(t, failed[0], errFailed)
-			assert.EqualValues(t, n+1, s.fetches.Load())
-		}
-		assert.Empty(t, log.String(), "the callers have the error")
-	})
-}
-
 // A caller waits no longer than its ctx. The fetch that it began goes on for the others,
 // with the values of its ctx.
 func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
@@ -437,13 +342,4 @@ func TestFetchThatDoesNotReturnIsAnError(t *testing.T) {
 			s.mustCall(t, 10, c)
 		})
 	}
-}
-
-func TestFreshTokenIsReadWithoutAllocating(t *testing.T) {
-	c := (&service{}).cache()
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if _, err := c.Authorization(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}))
 }

@@ -3,10 +3,7 @@
 package token_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -136,25 +133,6 @@ func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A store that quotes the token does not bring it into the log.
-func TestErrorsOfAStoreAreRedacted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := &service{}
-		st := &store{token: types.Token{Value: types.NewSecret("token-0")}, fails: func(_ context.Context, t types.Token) error {
-			return fmt.Errorf("unknown command %s", t.Value.Reveal())
-		}}
-		c := s.cache(sharing(st), func(c *token.Cache) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-		s.mustCall(t, 1, c)
-		s.revoke()
-		s.mustCall(t, 1, c)
-		for _, call := range []string{"Load", "Store", "CompareAndDelete"} {
-			assert.Contains(t, log.String(), "call="+call+` error="unknown command [redacted]"`)
-		}
-		assert.NotContains(t, log.String(), "token-")
-	})
-}
-
 func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{keeps: true}
@@ -188,19 +166,6 @@ func TestLeaseLetsOneProcessFetch(t *testing.T) {
 		s.revoke()
 		s.mustCall(t, 1, fleet...)
 		assert.EqualValues(t, 3, s.fetches.Load(), "after a 401")
-	})
-}
-
-func TestFailedFetchReleasesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, st := &service{lifetime: time.Hour, err: errFailed}, &store{}
-		fleet := s.fleet(10, st)
-		failed, _ := s.callAll(t.Context(), 1, fleet[0])
-		assert.Len(t, failed, 1)
-		assert.False(t, st.leased)
-		s.err = nil
-		assert.Less(t, s.mustCall(t, 1, fleet...), time.Second)
-		assert.EqualValues(t, 2, s.fetches.Load())
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,55 +160,6 @@ type suspended struct{ context.Context }
 
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
-// A redirect is an answer like any other: no request follows its Location, with or without
-// the body, and the answer keeps the header.
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	for _, http2 := range []bool{false, true} {
-		var requests, elsewhere atomic.Int64
-		ts := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/elsewhere" {
-				elsewhere.Add(1)
-				return
-			}
-			requests.Add(1)
-			var status int
-			_, err := fmt.Sscanf(r.URL.Path, "/%d", &status)
-			assert.NoError(t, err)
-			assert.Equal(t, http2, r.ProtoMajor == 2)
-			w.Header().Set("Location", r.URL.Query().Get("to"))
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "moved")
-		}))
-		ts.EnableHTTP2 = http2
-		start := ts.Start
-		if http2 {
-			start = ts.StartTLS
-		}
-		start()
-		t.Cleanup(ts.Close)
-		for _, status := range []int{301, 302, 303, 307, 308} {
-			for _, location := range []string{"/elsewhere", ts.URL + "/elsewhere", ":nonsense", "http://[::1"} {
-				for _, mutates := range []bool{false, true} {
-					t.Run(fmt.Sprintf("%d to %s, HTTP/2 %t, mutates %t", status, location, http2, mutates), func(t *testing.T) {
-						requests.Store(0)
-						c := newCall(ts.Client().Transport, fmt.Sprintf("%s/%d?to=%s", ts.URL, status, url.QueryEscape(location)))
-						c.Mutates = mutates
-						r := Send(t.Context(), c)
-						defer r.Answer.Release()
-						require.NoError(t, r.Err)
-						assert.Equal(t, status, r.Answer.Status)
-						assert.Equal(t, "moved", string(r.Answer.Body))
-						assert.Equal(t, location, r.Answer.Header.Get("Location"))
-						assert.Equal(t, 1, r.Attempts)
-						assert.EqualValues(t, 1, requests.Load())
-						assert.Zero(t, elsewhere.Load())
-					})
-				}
-			}
-		}
-	}
-}
-
 func TestHTTPClientReceivesTheStatus(t *testing.T) {
 	for _, status := range []int{101, 200, 204, 307, 401, 429, 503, 999} {
 		r := &run{Call: newCall(replies(status, "{}", "Set-Cookie", "node=1", "Location", "/elsewhere"), ""), ctx: t.Context()}
@@ -315,20 +265,6 @@ func TestBodyBound(t *testing.T) {
 		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
 		assert.NoError(t, r.Err, path)
 	}
-}
-
-// What is announced and does not come takes no memory.
-func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
-	call := newCall(roundTripper(func(*http.Request) (*http.Response, error) {
-		resp := reply(200, "{}")
-		resp.ContentLength = 1 << 30
-		return resp, nil
-	}), nowhere)
-	call.Policy.MaxBody = 1 << 30
-	r := Send(t.Context(), call)
-	require.NoError(t, r.Err)
-	assert.Equal(t, "{}", string(r.Answer.Body))
-	assert.LessOrEqual(t, cap(r.Answer.Body), 2*maxPrepared)
 }
 
 // The memory of a huge answer is not kept: the pool would hold it for every later one.

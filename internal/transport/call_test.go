@@ -4,13 +4,10 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,34 +65,6 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 		})
 	}
 }
-
-// A read goes through the same peers as often as the policy allows, and each of
-// its requests is an attempt of ours: net/http adds none.
-func TestReadIsSentAgainByThePolicyAlone(t *testing.T) {
-	p1 := http1(t, reset)
-	r := do(t, newTransport(t, nil), p1.url, nil)
-	assert.EqualValues(t, 3, p1.whole.Load())
-	assert.Equal(t, 3, r.Attempts)
-
-	p2, config := http2Peer(t, rst(codeProtocol))
-	r = do(t, newTransport(t, config), p2.url, nil)
-	assert.EqualValues(t, 3, p2.whole.Load())
-	assert.Equal(t, 3, r.Attempts)
-}
-
-func TestFailureKeepsIdleConnections(t *testing.T) {
-	rt := &closable{roundTripper: fails(errors.New("down"))}
-	r := do(t, rt, nowhere, nil)
-	require.Error(t, r.Err)
-	assert.Zero(t, rt.closed)
-}
-
-type closable struct {
-	roundTripper
-	closed int
-}
-
-func (c *closable) CloseIdleConnections() { c.closed++ }
 
 // An attempt that ends before it is sent leaves the Request-Id of the one before it:
 // that one the service knows.
@@ -164,29 +133,4 @@ func TestPanicLeavesNoTimer(t *testing.T) {
 		assert.ErrorIs(t, attempt.Err(), context.Canceled, name)
 		assert.NoError(t, goleak.Find(before), name)
 	}
-}
-
-func TestCallIsNotChanged(t *testing.T) {
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	var bodies, cookies []string
-	c := newCall(nil, nowhere)
-	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-		body, err := io.ReadAll(r.Body)
-		r.Header.Set("Trace-Id", "rewritten")
-		bodies, cookies = append(bodies, string(body)), append(cookies, r.Header.Get("Cookie"))
-		return reply(503, "busy", "Set-Cookie", "node=1"), err
-	})
-	c.HTTP, c.TokenSource = http.Client{Transport: &rt, Jar: jar}, &tokenSeries{}
-	before := *c
-	before.Header = c.Header.Clone()
-	for range 2 {
-		r := Send(t.Context(), c)
-		require.NoError(t, r.Err)
-		assert.Equal(t, 3, r.Attempts)
-		r.Answer.Release()
-	}
-	assert.Equal(t, before, *c)
-	assert.Equal(t, slices.Repeat([]string{`{"book":"me"}`}, 6), bodies)
-	assert.Equal(t, []string{"", "node=1", "node=1", "node=1", "node=1", "node=1"}, cookies)
 }

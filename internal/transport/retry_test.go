@@ -8,12 +8,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,41 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// An enveloped 401 and an enveloped 429 are proof that nothing was done.
-func TestMutatingRequestAfterEnvelopedRefusal(t *testing.T) {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var ids, bodies, tokens []string
-				rt := roundTripper(func(r *http.Request) (*http.Response, error) {
-					body, _ := io.ReadAll(r.Body)
-					ids, bodies = append(ids, r.Header.Get("Request-Id")), append(bodies, string(body))
-					tokens = append(tokens, r.Header.Get("Authorization"))
-					if len(ids) == 1 {
-						return reply(status, `{"code":100000429,"msg":"no"}`), nil
-					}
-					return reply(200, `{"code":0,"data":{}}`), nil
-				})
-				bearer := &tokenSeries{}
-				r := do(t, rt, nowhere, func(c *Call) { c.Mutates, c.TokenSource = true, bearer })
-				require.NoError(t, r.Err)
-				assert.Equal(t, 200, r.Answer.Status)
-				require.Len(t, ids, 2)
-				assert.NotEqual(t, ids[0], ids[1], "every attempt has its own Request-Id")
-				assert.Equal(t, bodies[0], bodies[1])
-				assert.Equal(t, status == http.StatusUnauthorized, tokens[0] != tokens[1])
-			})
-		})
-	}
-}
-
-// A second 401 ends the call: the fresh token is not the cure.
-func TestUnauthorizedTwice(t *testing.T) {
-	r := do(t, replies(401, `{"code":1,"msg":"no"}`), nowhere, func(c *Call) { c.TokenSource = &tokenSeries{} })
-	assert.Equal(t, 401, r.Answer.Status)
-	assert.Equal(t, 2, r.Attempts)
-}
 
 // A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
 // without one. Where that is longer than the policy allows, the call ends at once. A
@@ -107,51 +70,6 @@ func TestTooManyRequestsPauses(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A Retry-After of another transient fault pauses this call alone.
-func TestUnavailableWithRetryAfter(t *testing.T) {
-	for header, waits := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "61": -1} {
-		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
-			limiter := &recording{}
-			r := do(t, replies(503, "busy", "Retry-After", header), nowhere, func(call *Call) {
-				call.RateLimiter = limiter
-				call.Policy.MaxAttempts, call.Policy.MaxRetryAfter = 2, time.Minute
-			})
-			assert.Equal(t, 503, r.Answer.Status)
-			assert.Empty(t, limiter.pauses)
-			if waits < 0 {
-				assert.Equal(t, 1, r.Attempts)
-				return
-			}
-			assert.Equal(t, 2, r.Attempts)
-			assert.WithinRange(t, time.Now(), start.Add(waits), start.Add(waits+time.Millisecond))
-		})
-	}
-}
-
-// A Retry-After that is a date is counted from the answer's own Date: the clock of
-// this machine may be off.
-func TestRetryAfterByTheServersClock(t *testing.T) {
-	h := http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:00:02 GMT"}, "Date": {"Sat, 01 Jan 2000 00:00:00 GMT"}}
-	after, ok := RetryAfter(h)
-	assert.True(t, ok)
-	assert.Equal(t, 2*time.Second, after)
-	h.Set("Date", "Sat, 01 Jan 2000 00:00:09 GMT")
-	after, ok = RetryAfter(h)
-	assert.True(t, ok)
-	assert.Zero(t, after)
-}
-
-func TestNoWaitPastTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		r := do(t, replies(429, `{"code":100000429}`, "Retry-After", "60"), nowhere, func(c *Call) { c.Policy.MaxRetryAfter = time.Minute })
-		require.NoError(t, r.Err)
-		assert.Equal(t, 429, r.Answer.Status)
-		assert.Zero(t, time.Since(start))
-	})
 }
 
 // Backoffs are drawn between nothing and a bound that doubles up to its cap.
@@ -212,28 +130,6 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	}
 }
 
-// A refusal that a ctx ends the reading of proves nothing: the call is not sent again,
-// and its code is not in the log.
-func TestCtxThatEndsWhileReadingARefusal(t *testing.T) {
-	var log bytes.Buffer
-	call := &Call{Mutates: true, RateLimiter: &recording{}, Policy: quick, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	r := &run{Call: call, ctx: t.Context(), attemptsBegun: 1}
-	r.last.Answer = &Answer{Status: http.StatusTooManyRequests, Body: []byte(`{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":7}`)}
-
-	assert.True(t, r.provablyNotExecuted())
-	_, err := r.checkRetry(t.Context(), nil, nil)
-	require.NoError(t, err)
-	assert.Contains(t, log.String(), "code=7 again=true")
-	log.Reset()
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	r.ctx = ended
-	assert.False(t, r.provablyNotExecuted())
-	_, err = r.checkRetry(ended, nil, nil)
-	require.NoError(t, err)
-	assert.Contains(t, log.String(), "code=0 again=false")
-}
-
 // Each 429 is a warning with the service's code and the pause that it causes, also the one
 // that ends the call. Other retries are not. All name operation, attempt and Request-Id.
 func TestLogOfRetries(t *testing.T) {
@@ -262,30 +158,6 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 	})
 }
 
-func TestJitterOnTopOfRetryAfter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		waits := map[time.Duration]bool{}
-		for range 20 {
-			start := time.Now()
-			rt := roundTripper(func(*http.Request) (*http.Response, error) {
-				if time.Since(start) > 0 {
-					return reply(200, `{"code":0}`), nil
-				}
-				return reply(429, `{"code":100000429}`, "Retry-After", "2"), nil
-			})
-			r := do(t, rt, nowhere, func(c *Call) {
-				c.Policy = Policy{MaxAttempts: 2, Backoff: time.Second, MaxBackoff: time.Second, MaxRetryAfter: time.Minute, MaxBody: 1 << 20}
-			})
-			require.Equal(t, 200, r.Answer.Status)
-			wait := time.Since(start)
-			assert.GreaterOrEqual(t, wait, 2*time.Second, "all of Retry-After")
-			assert.LessOrEqual(t, wait, 3*time.Second, "and the backoff")
-			waits[wait] = true
-		}
-		assert.Greater(t, len(waits), 10, "they spread")
-	})
-}
-
 // A rate limiter that fails is asked as often as the policy has attempts, with the waits
 // between them, and nothing counts as sent.
 func TestFailingLimiter(t *testing.T) {
@@ -309,35 +181,6 @@ func TestFailingLimiter(t *testing.T) {
 			assert.Greater(t, time.Since(start), time.Millisecond)
 		}
 	})
-}
-
-func TestTooManyRequestsCostNoAttempt(t *testing.T) {
-	for _, c := range []struct {
-		maxAttempts, attempts, status, quota int
-		answers                              []int // then 429 for ever
-	}{
-		{3, 8, 200, 0, []int{429, 429, 429, 429, 429, 429, 429, 200}},
-		{3, 6, 503, 2 * retryCost, []int{429, 503, 429, 503, 429, 503, 200}},
-		{3, 10, 429, 0, nil}, // until the deadline of ten seconds
-		{1, 1, 429, 0, nil},
-		{1, 1, 503, 0, []int{503, 200}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var sent int
-			rt := roundTripper(func(*http.Request) (*http.Response, error) {
-				if sent++; sent > len(c.answers) {
-					return reply(429, `{"code":100000429}`), nil
-				}
-				return reply(c.answers[sent-1], `{"code":1}`), nil
-			})
-			quota := new(RetryQuota)
-			r := do(t, rt, nowhere, func(call *Call) { call.Policy.MaxAttempts, call.Quota = c.maxAttempts, quota })
-			require.NoError(t, r.Err)
-			assert.Equal(t, c.status, r.Answer.Status)
-			assert.Equal(t, c.attempts, r.Attempts)
-			assert.EqualValues(t, c.quota, quota.spent.Load())
-		})
-	}
 }
 
 // In an outage first attempts are always made, and retries only until the quota is spent. Calls

@@ -3,16 +3,12 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"net/url"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,97 +18,6 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// A request that provably never left is resent, also when it would change something.
-func TestNeverLeft(t *testing.T) {
-	gone := listen(t)
-	gone.Close()
-	noHandshake := listen(t)
-	serve(t, noHandshake, func(conn net.Conn) { reset(conn) })
-	silent := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return nil, errors.New("no route")
-	}}
-	cases := []struct {
-		name string
-		url  string
-		rt   http.RoundTripper
-	}{
-		{"refused dial", "http://" + gone.Addr().String(), newTransport(t, nil)},
-		{"broken TLS handshake", "https://" + noHandshake.Addr().String(), newTransport(t, nil)},
-		{"failing dialer", nowhere, silent},
-		{"dial error of a transport without events", nowhere, fails(&net.OpError{Op: "dial", Err: errors.New("refused")})},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			r := do(t, c.rt, c.url, mutates)
-			require.Error(t, r.Err)
-			assert.False(t, r.Sent)
-			assert.Equal(t, 3, r.Attempts)
-		})
-	}
-	t.Run("an *http.Transport that asks for no connection", func(t *testing.T) {
-		noProxy := newTransport(t, nil)
-		noProxy.Proxy = func(*http.Request) (*url.URL, error) { return nil, errors.New("no proxy is configured") }
-		r := do(t, noProxy, nowhere, mutates)
-		assert.ErrorContains(t, r.Err, "no proxy is configured")
-		assert.False(t, r.Sent)
-		assert.Equal(t, 3, r.Attempts)
-		r = do(t, newTransport(t, nil), nowhere, func(c *Call) {
-			c.Mutates = true
-			c.Header.Set("X-Tenant", "a\r\nb")
-		})
-		assert.ErrorContains(t, r.Err, "invalid header")
-		assert.False(t, r.Sent)
-	})
-	t.Run("a protocol registered with an *http.Transport proves nothing once it has read the body", func(t *testing.T) {
-		alt := newTransport(t, nil)
-		alt.RegisterProtocol("http", roundTripper(func(r *http.Request) (*http.Response, error) {
-			io.Copy(io.Discard, r.Body)
-			return nil, io.EOF
-		}))
-		r := do(t, alt, nowhere, mutates)
-		assert.ErrorIs(t, r.Err, io.EOF)
-		assert.True(t, r.Sent)
-		assert.Equal(t, 1, r.Attempts)
-	})
-	t.Run("untrusted certificate, which will not change", func(t *testing.T) {
-		ts := httptest.NewUnstartedServer(nil)
-		ts.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-		ts.StartTLS()
-		defer ts.Close()
-		r := do(t, newTransport(t, nil), ts.URL, mutates)
-		assert.False(t, r.Sent)
-		assert.Equal(t, 1, r.Attempts)
-	})
-}
-
-func TestWaitForAConnectionSendsNothing(t *testing.T) {
-	held, release := make(chan struct{}), make(chan struct{})
-	var whole atomic.Int64
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		whole.Add(1)
-		io.Copy(io.Discard, r.Body)
-		close(held)
-		<-release
-	}))
-	defer ts.Close()
-	tr := newTransport(t, nil)
-	tr.MaxConnsPerHost = 1
-	first := make(chan Result)
-	go func() { first <- do(t, tr, ts.URL, mutates) }()
-	<-held
-
-	ctx, cancel := context.WithCancel(t.Context())
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { cancel() }})
-	c := newCall(tr, ts.URL)
-	c.Mutates = true
-	r := Send(ctx, c)
-	assert.ErrorIs(t, r.Err, context.Canceled)
-	assert.False(t, r.Sent)
-	close(release)
-	<-first
-	assert.EqualValues(t, 1, whole.Load())
-}
 
 // Only the trace events prove that a request never left: WroteHeaders is the border, and
 // a connection alone proves nothing, because a request may wait on it for a stream.
@@ -273,15 +178,4 @@ func TestNothingIsSentAfterDone(t *testing.T) {
 	}), nowhere, func(c *Call) { c.RateLimiter, c.Policy.MaxAttempts = limit, 1 })
 	wrote()
 	assert.Equal(t, [2]int64{0, 1}, limit.settled())
-}
-
-func TestCallersTraceFires(t *testing.T) {
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
-	defer ts.Close()
-	var wrote atomic.Bool
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	r := Send(ctx, newCall(newTransport(t, nil), ts.URL))
-	require.NoError(t, r.Err)
-	r.Answer.Release()
-	assert.True(t, wrote.Load())
 }
