@@ -260,8 +260,8 @@ func (r *TicketRequest) parts() parts {
 	return parts{body: body, secrets: []types.Secret{r.AppSecret}}
 }
 
-func (*TicketRequest) check(resp *TicketResponse, a *callAnswer) error {
-	a.secrets = append(a.secrets, resp.Ticket.Reveal())
+func (*TicketRequest) check(resp *TicketResponse, x *exchange) error {
+	x.secrets = append(x.secrets, resp.Ticket.Reveal())
 	return checkToken("data.ticket", resp.Ticket)
 }
 
@@ -319,12 +319,12 @@ func (r *OAuthTokenRequest) parts() parts {
 	return parts{body: body, secrets: []types.Secret{r.ClientSecret}}
 }
 
-func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, a *callAnswer) error {
+func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, x *exchange) error {
 	var bare OAuthTokenResponse // beside the envelope's data
-	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(&bare)); err != nil {
+	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&bare)); err != nil {
 		bare = OAuthTokenResponse{}
 	}
-	a.secrets = append(a.secrets, bare.AccessToken.Reveal(), resp.AccessToken.Reveal())
+	x.secrets = append(x.secrets, bare.AccessToken.Reveal(), resp.AccessToken.Reveal())
 	if !resp.AccessToken.IsZero() && !bare.AccessToken.IsZero() && !resp.AccessToken.Equal(bare.AccessToken) {
 		return errTwoTokens
 	}

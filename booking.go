@@ -26,7 +26,7 @@ func (r *CheckAvailRequest) parts() parts {
 	return parts{body: &body, session: r.SessionID}
 }
 
-func (*CheckAvailRequest) check(*CheckAvailResponse, *callAnswer) error { return nil }
+func (*CheckAvailRequest) check(*CheckAvailResponse, *exchange) error { return nil }
 
 func (r *CheckAvailRequest) validate(v *validation) {
 	v.session(r.SessionID, true)
@@ -182,7 +182,7 @@ type BookResponse struct {
 	Meta    ResponseMeta `json:"-"`
 }
 
-func (r *BookRequest) check(resp *BookResponse, _ *callAnswer) error {
+func (r *BookRequest) check(resp *BookResponse, _ *exchange) error {
 	switch o := resp.HotelOrder; {
 	case o == nil:
 		return missing("data.hotelOrder")

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -15,11 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // anyRequest is what every *XRequest implements.
@@ -33,15 +30,7 @@ type anyRequest interface {
 type requestFor[P any] interface {
 	anyRequest
 	// check looks at the decoded answer. Its error says why a success cannot be used.
-	check(P, *callAnswer) error
-}
-
-type parts struct {
-	body      any            // sent as JSON
-	session   string         // sent as Session-Id
-	reference string         // names the order when the outcome is unknown
-	secrets   []types.Secret // kept out of logs and errors
-	guests    []string       // words that are kept out of what the service wrote
+	check(P, *exchange) error
 }
 
 // responseTo is what every *XResponse implements.
@@ -74,17 +63,17 @@ func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Ope
 func complete[R any, P responseTo[R]](x *exchange, req requestFor[P]) (P, error) {
 	defer x.end()
 	resp := P(new(R))
-	x.answer.into, x.decoder = resp, &x.answer
-	a := x.execute()
-	x.err = a.read(resp, resp.meta(), func() error { return req.check(resp, a) })
-	if x.err != nil {
-		return nil, x.err
+	x.into, x.decoder = resp, x
+	x.execute()
+	x.outcome = x.read(resp, resp.meta(), func() error { return req.check(resp, x) })
+	if x.outcome != nil {
+		return nil, x.outcome
 	}
 	return resp, nil
 }
 
 func begin(ctx context.Context, c *Client, op Operation, row *operation, req anyRequest, set settings) (*exchange, error) {
-	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, err: errPanicked}
+	x := &exchange{client: c, ctx: ctx, op: op, row: row, set: set, outcome: errPanicked}
 	if err := x.check(req); err != nil {
 		return nil, err
 	}
@@ -109,29 +98,6 @@ func (x *exchange) check(req anyRequest) error {
 	return x.input.err(x.op)
 }
 
-// exchange is one call, from its request to its answer.
-type exchange struct {
-	client         *Client
-	ctx            context.Context // until the end, which cancels it
-	cancel         context.CancelFunc
-	op             Operation
-	row            *operation
-	set            settings
-	input          validation
-	session        string
-	body           []byte
-	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
-	queued         bool          // see invokeQueued
-	attemptTimeout time.Duration // of a queued call
-	watch          *observation
-	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
-	streams        bool              // see transport.Call
-	sending        transport.Call
-	limiter        callLimiter
-	answer         callAnswer
-	err            error // how the call ended; errPanicked until it has
-}
-
 // prepare builds what is sent from a valid request, the call's options and the client's.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.body, err = wire.Encode(p.body); err != nil {
@@ -147,11 +113,9 @@ func (x *exchange) prepare(p parts) (err error) {
 			*trace = uuid.NewString()
 		}
 	}
-	x.session = p.session
-	x.answer = callAnswer{tokens: x.client.tokens, facts: x.set.ServiceFacts, traceID: x.set.TraceID, reference: p.reference,
-		guests: p.guests, keepRaw: x.set.RawData, maxBytes: x.client.policy.MaxBody, log: x.client.log}
+	x.parts, x.maxBytes = p, x.client.policy.MaxBody
 	if x.row.noAuth {
-		x.answer.maxBytes = min(x.answer.maxBytes, maxTokenBody)
+		x.maxBytes = min(x.maxBytes, maxTokenBody)
 	}
 	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's and the token
 	for _, secret := range p.secrets {
@@ -162,26 +126,23 @@ func (x *exchange) prepare(p parts) (err error) {
 			secrets = append(secrets, values[0])
 		}
 	}
-	x.answer.secrets = secrets
+	x.secrets = secrets
 	return nil
 }
 
-// execute sends the request and returns the answer, which is valid until end.
-func (x *exchange) execute() *callAnswer {
+// execute sends the request and receives the answer.
+func (x *exchange) execute() {
 	x.limitTime()
-	a := &x.answer
-	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, a.traceID, Observer.call)
-	a.ctx, a.op, a.row = x.ctx, x.op, x.row
-	a.received(transport.Send(x.ctx, x.call()))
-	x.watch.received(a.result.Answer, a.arriving, a.requestID(), a.trace())
-	return a
+	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.set.TraceID, Observer.call)
+	x.received(transport.Send(x.ctx, x.call()))
+	x.watch.received(x.Answer, x.arriving, x.requestID(), x.trace())
 }
 
-// end reports x.err to the observers, and releases what the call holds.
+// end reports the outcome to the observers, and releases what the call holds.
 func (x *exchange) end() {
 	defer x.cancel()
-	x.answer.result.Answer.Release()
-	x.watch.end(x.err)
+	x.Answer.Release()
+	x.watch.end(x.outcome)
 }
 
 // errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
@@ -218,12 +179,12 @@ func (x *exchange) call() *transport.Call {
 	if x.attemptTimeout > 0 { // others wait for this token
 		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
-	x.limiter = callLimiter{c, x.op, x.set.Priority}
-	x.watch.asks(x.limiter.request())
+	x.limiter = callLimiter{c.limiter, RateLimitRequest{RateLimitKey{c.baseURL, x.op}, c.fingerprint, x.set.Priority}}
+	x.watch.asks(x.limiter.request)
 	x.sending = transport.Call{
 		Operation:      string(x.op),
 		URL:            c.baseURL + x.row.path,
-		Header:         x.header(),
+		Header:         x.requestHeader(),
 		Body:           x.body,
 		Mutates:        x.row.mutates,
 		SendTimeout:    x.row.bookingFlow,
@@ -235,7 +196,7 @@ func (x *exchange) call() *transport.Call {
 		Policy:         policy,
 		Quota:          c.quota,
 		Log:            c.log,
-		Scrub:          x.answer.scrubAttempt,
+		Scrub:          x.scrubAttempt,
 		Timeline:       x.watch.timeline(),
 		Decoder:        x.decoder,
 		Streams:        x.streams,
@@ -252,11 +213,11 @@ func (x *exchange) call() *transport.Call {
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens
 	}
-	x.sending.Policy.MaxBody = x.answer.maxBytes
+	x.sending.Policy.MaxBody = x.maxBytes
 	return &x.sending
 }
 
-func (x *exchange) header() http.Header {
+func (x *exchange) requestHeader() http.Header {
 	h := make(http.Header)
 	values := make([]string, 0, 4+len(headerRows)) // one allocation for all of them
 	put := func(name, value string) {
@@ -271,36 +232,9 @@ func (x *exchange) header() http.Header {
 			put(o.header, value)
 		}
 	}
-	if x.session != "" {
-		put("Session-Id", x.session)
+	if x.parts.session != "" {
+		put("Session-Id", x.parts.session)
 	}
 	maps.Copy(h, x.set.Header)
 	return h
 }
-
-// callLimiter is the rate limit of one call.
-type callLimiter struct {
-	client   *Client
-	op       Operation
-	priority Priority
-}
-
-func (l callLimiter) request() RateLimitRequest {
-	return RateLimitRequest{Key: RateLimitKey{l.client.baseURL, l.op}, Account: l.client.fingerprint, Priority: l.priority}
-}
-
-func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := l.client.limiter.Acquire(ctx, l.request())
-	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
-		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
-	case err != nil:
-		return nil, err
-	}
-	if isNil(permit) {
-		permit = unlimited{}
-	}
-	return permit, nil
-}
-
-func (l callLimiter) Pause(until time.Time) { l.client.limiter.Pause(l.request().Key, until) }

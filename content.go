@@ -35,8 +35,8 @@ func (r *DestinationsRequest) validate(v *validation) {
 	}
 }
 
-func (r *DestinationsRequest) parts() parts                                 { return parts{body: r} }
-func (*DestinationsRequest) check(*DestinationsResponse, *callAnswer) error { return nil }
+func (r *DestinationsRequest) parts() parts                               { return parts{body: r} }
+func (*DestinationsRequest) check(*DestinationsResponse, *exchange) error { return nil }
 
 // DestinationsResponse holds places. There are no pages.
 type DestinationsResponse struct {
@@ -107,8 +107,8 @@ func (r *HotelsMetadataRequest) validate(v *validation) {
 	}
 }
 
-func (r *HotelsMetadataRequest) parts() parts                                   { return parts{body: r} }
-func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *callAnswer) error { return nil }
+func (r *HotelsMetadataRequest) parts() parts                                 { return parts{body: r} }
+func (*HotelsMetadataRequest) check(*HotelsMetadataResponse, *exchange) error { return nil }
 
 // HotelsMetadataResponse holds a page of hotels.
 type HotelsMetadataResponse struct {
@@ -229,8 +229,8 @@ type HotelStaticDetailRequest struct {
 
 func (r *HotelStaticDetailRequest) validate(v *validation) { v.required("hotelId", r.HotelID) }
 
-func (r *HotelStaticDetailRequest) parts() parts                                      { return parts{body: r} }
-func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *callAnswer) error { return nil }
+func (r *HotelStaticDetailRequest) parts() parts                                    { return parts{body: r} }
+func (*HotelStaticDetailRequest) check(*HotelStaticDetailResponse, *exchange) error { return nil }
 
 // HotelStaticDetailResponse holds a hotel. The fields of its facilities, images and contacts are
 // undocumented.
@@ -259,8 +259,8 @@ type HotelIDListRequest struct {
 
 func (r *HotelIDListRequest) validate(*validation) {}
 
-func (r *HotelIDListRequest) parts() parts                                { return parts{body: r} }
-func (*HotelIDListRequest) check(*HotelIDListResponse, *callAnswer) error { return nil }
+func (r *HotelIDListRequest) parts() parts                              { return parts{body: r} }
+func (*HotelIDListRequest) check(*HotelIDListResponse, *exchange) error { return nil }
 
 // HotelIDListResponse holds hotel ids.
 //

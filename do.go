@@ -74,18 +74,19 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	}
 	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
 	defer x.end()
-	resp, data, a := new(DoResponse), rawData(nil), x.execute()
-	x.err = a.read(&data, &resp.Meta, func() error {
+	resp, data := new(DoResponse), rawData(nil)
+	x.execute()
+	x.outcome = x.read(&data, &resp.Meta, func() error {
 		if req.Into == nil || data == nil {
 			return nil
 		}
 		if err := json.Unmarshal(data, req.Into); err != nil {
-			return a.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
+			return x.scrubError(fmt.Errorf("data does not fit DoRequest.Into: %w", err))
 		}
 		return nil
 	})
-	if x.err != nil {
-		return nil, x.err
+	if x.outcome != nil {
+		return nil, x.outcome
 	}
 	return resp, nil
 }

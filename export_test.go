@@ -46,10 +46,10 @@ func OptionNames() (names []string) {
 // ReadKeepingData reads an answer to QueryOrders as a call with WithRawData does.
 func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) {
 	var meta ResponseMeta
-	a := callAnswer{ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], keepRaw: true, tokens: new(token.Cache),
-		secrets: redact.Set{""}}
-	a.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
-	if _, err := a.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
+	x := exchange{client: &Client{tokens: new(token.Cache)}, ctx: ctx, op: OpQueryOrders, row: operations[OpQueryOrders], secrets: redact.Set{""}}
+	x.set.RawData = true
+	x.received(transport.Result{Answer: &transport.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body}})
+	if _, err := x.decode(new(QueryOrdersResponse), &meta, func() error { return nil }); err != nil {
 		return nil, err
 	}
 	return meta.RawData, nil

@@ -58,10 +58,10 @@ func (r *QueryOrdersResponse) Complete() bool { return r.more == "" }
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
 // check requires a list of orders: an answer without one does not prove that there are none.
-func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error {
+func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 	if resp.Orders == nil {
-		switch null := a.hasNullOrders(); {
-		case null && !a.facts.NullOrders:
+		switch null := x.hasNullOrders(); {
+		case null && !x.set.ServiceFacts.NullOrders:
 			return errNullOrders
 		case !null:
 			return missing("data.orders")
@@ -69,7 +69,7 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, a *callAnswer) error
 		resp.Orders = []types.Order{}
 	}
 	if len(resp.Orders) == 0 {
-		resp.more = a.signOfMore()
+		resp.more = x.signOfMore()
 	}
 	return nil
 }
@@ -79,9 +79,9 @@ func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 // hasNullOrders reports whether the answer's list of orders is null, in an answer of a credible
 // size with nothing else in data, such as orders under another name. Duplicate names and other
 // spellings were refused before.
-func (a *callAnswer) hasNullOrders() bool {
+func (x *exchange) hasNullOrders() bool {
 	var env struct{ Data map[string]json.RawMessage }
-	body := a.result.Answer.Body
+	body := x.Answer.Body
 	if len(body) > maxNoOrders || json.Unmarshal(body, &env) != nil || string(env.Data["orders"]) != "null" {
 		return false
 	}
@@ -98,14 +98,14 @@ func isNothing(value json.RawMessage) bool {
 }
 
 // signOfMore returns why an answer without orders may be incomplete, or an empty string.
-func (a *callAnswer) signOfMore() string {
+func (x *exchange) signOfMore() string {
 	switch {
-	case a.result.Answer.Status != http.StatusOK: // such as 206 Partial Content
-		return fmt.Sprintf("HTTP %d", a.result.Answer.Status)
-	case len(a.result.Answer.Body) > maxNoOrders:
-		return fmt.Sprintf("an answer of %d bytes", len(a.result.Answer.Body))
+	case x.Answer.Status != http.StatusOK: // such as 206 Partial Content
+		return fmt.Sprintf("HTTP %d", x.Answer.Status)
+	case len(x.Answer.Body) > maxNoOrders:
+		return fmt.Sprintf("an answer of %d bytes", len(x.Answer.Body))
 	}
-	return signOfMore(a.result.Answer.Body, "data", "page")
+	return signOfMore(x.Answer.Body, "data", "page")
 }
 
 const maxNoOrders = 64 << 10 // bytes; a credible answer without orders has no more

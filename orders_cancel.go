@@ -27,7 +27,7 @@ func (r *CancelRequest) parts() parts {
 	return parts{body: &body, session: r.SessionID, reference: r.CustomerReferenceNo}
 }
 
-func (*CancelRequest) check(*CancelResponse, *callAnswer) error { return nil }
+func (*CancelRequest) check(*CancelResponse, *exchange) error { return nil }
 
 func (r *CancelRequest) validate(v *validation) {
 	v.session(r.SessionID, true)

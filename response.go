@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
-	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -63,120 +62,140 @@ type Mismatch struct {
 // String is "path: want type, got type".
 func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 
-// callAnswer is the result of a call, and what is needed to read it.
-type callAnswer struct {
-	ctx       context.Context
-	op        Operation
-	row       *operation
-	traceID   string // as it was sent
-	reference string
-	facts     *ServiceFacts
-	tokens    *token.Cache
-	secrets   redact.Set   // the credential's, those of the request, and at last the token
-	guests    redact.Words // what the request says about them
-	keepRaw   bool
-	maxBytes  int64
-	log       *slog.Logger
-	result    transport.Result
+// exchange is one call, from its request to its answer.
+type exchange struct {
+	client *Client
+	ctx    context.Context // until the end, which cancels it
+	cancel context.CancelFunc
+	op     Operation
+	row    *operation
+	set    settings
+	input  validation
+	parts  parts
+	body   []byte
+
+	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
+	queued         bool          // see invokeQueued
+	attemptTimeout time.Duration // of a queued call
+	maxBytes       int64
+	watch          *observation
+	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
+	streams        bool              // see transport.Call
+	sending        transport.Call
+	limiter        callLimiter
+
+	transport.Result            // valid until the end
+	secrets          redact.Set // the credential's, those of the request, and at last the token
 
 	into     decodable         // what the answer is decoded into while it arrives
 	decoded  *transport.Answer // the one that was
 	arriving time.Duration     // how long that took, without the waits
 	env      wire.Envelope
 	fault    error
+
+	outcome error // of the call; errPanicked until there is one
+}
+
+// parts is what a call needs of its request.
+type parts struct {
+	body      any            // sent as JSON
+	session   string         // sent as Session-Id
+	reference string         // names the order when the outcome is unknown
+	secrets   []types.Secret // kept out of logs and errors
+	guests    redact.Words   // kept out of what the service wrote
 }
 
 // decodable is what the generated code decodes.
 type decodable interface{ decode(l *wire.Lexer) }
 
 // DecodeFeed decodes an answer while it arrives.
-func (a *callAnswer) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
-	a.decodeFeed(begun, body, a.target(a.into))
+func (x *exchange) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
+	x.decodeFeed(begun, body, x.target(x.into))
 	return true, nil
 }
 
-func (a *callAnswer) decodeFeed(begun transport.Result, body *wire.Feed, target wire.Target) {
+func (x *exchange) decodeFeed(begun transport.Result, body *wire.Feed, target wire.Target) {
 	start := time.Now()
-	a.env, a.fault = wire.DecodeFeed(a.ctx, body, target)
-	a.decoded = begun.Answer
-	a.arriving = time.Since(start) - body.Waited()
+	x.env, x.fault = wire.DecodeFeed(x.ctx, body, target)
+	x.decoded = begun.Answer
+	x.arriving = time.Since(start) - body.Waited()
 }
 
-func (a *callAnswer) target(into decodable) wire.Target {
+func (x *exchange) target(into decodable) wire.Target {
 	t := decodeTarget(into)
-	t.InternStrings, t.Lenient = a.row.internStrings, a.row.lenient
+	t.InternStrings, t.Lenient = x.row.internStrings, x.row.lenient
 	return t
 }
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
 // received stores the result; its token is a secret of the call from then on.
-func (a *callAnswer) received(r transport.Result) {
-	a.result = r
-	a.secrets[0] = a.credential()
-	a.secrets = append(a.secrets, r.Authorization.Token.Reveal())
+func (x *exchange) received(r transport.Result) {
+	x.Result = r
+	x.secrets[0] = x.credential()
+	x.secrets = append(x.secrets, r.Authorization.Token.Reveal())
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
 // unless the answer is definite or nothing was sent.
-func (a *callAnswer) read(into decodable, meta *ResponseMeta, check func() error) error {
-	definite, err := a.decode(into, meta, check)
+func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) error {
+	definite, err := x.decode(into, meta, check)
 	if err == nil {
 		return nil
 	}
-	if definite || !a.row.mutates {
+	if definite || !x.row.mutates {
 		return err
 	}
 	err.markUnknown()
-	unknown := &OutcomeUnknownError{Operation: a.op, CustomerReferenceNo: a.reference,
-		RequestID: a.requestID(), TraceID: a.trace(), Err: err}
-	a.log.LogAttrs(a.ctx, slog.LevelWarn, "outcome unknown", logAttrs(unknown)...)
+	unknown := &OutcomeUnknownError{Operation: x.op, CustomerReferenceNo: x.parts.reference,
+		RequestID: x.requestID(), TraceID: x.trace(), Err: err}
+	x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "outcome unknown", logAttrs(unknown)...)
 	return unknown
 }
 
 // decode returns the error of the call, and whether there is no doubt about what the service did.
-func (a *callAnswer) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
-	if a.result.Answer == nil || a.result.Err != nil {
-		return a.noAnswer()
+func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
+	if x.Answer == nil || x.Err != nil {
+		return x.noAnswer()
 	}
-	env, fault := a.decodeBody(into)
-	success := a.result.Answer.Status >= 200 && a.result.Answer.Status < 300
+	env, fault := x.decodeBody(into)
+	success := x.Answer.Status >= 200 && x.Answer.Status < 300
 	unusable := check()
-	if a.row.bare && unusable != nil && !errors.Is(unusable, errTwoTokens) && env.Code == 0 {
-		if a.decodeBare(into, &env) && check() == nil {
+	if x.row.bare && unusable != nil && !errors.Is(unusable, errTwoTokens) && env.Code == 0 {
+		if x.decodeBare(into, &env) && check() == nil {
 			fault, unusable = nil, nil
 			env.HasCode, env.HasData = true, true
 		}
 		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
 	}
 	switch {
-	case fault != nil && errors.Is(fault, a.ctx.Err()):
-		return false, a.unread(fault)
+	case fault != nil && errors.Is(fault, x.ctx.Err()):
+		return false, x.unread(fault)
 	case !success || env.HasCode && env.Code != 0:
-		refusal := a.apiError(env)
+		refusal := x.apiError(env)
 		return refusal.refuses(), refusal
 	case fault != nil:
-		return false, a.decodeError(fault)
+		return false, x.decodeError(fault)
 	case !env.HasCode:
-		return false, a.decodeError(errors.New("it has no code, so it is not known to be a success"))
-	case !env.HasData && !a.row.noData:
-		return false, a.decodeError(errors.New("it reports success and has no data"))
+		return false, x.decodeError(errors.New("it has no code, so it is not known to be a success"))
+	case !env.HasData && !x.row.noData:
+		return false, x.decodeError(errors.New("it reports success and has no data"))
 	}
-	*meta = a.meta(env)
+	*meta = x.meta(env)
 	switch {
-	case a.keepRaw && meta.RawData == nil: // ctx ended while it was copied
-		return false, a.unread(a.ctx.Err())
+	case x.set.RawData && meta.RawData == nil: // ctx ended while it was copied
+		return false, x.unread(x.ctx.Err())
 	case unusable != nil:
-		return false, a.decodeError(unusable)
+		return false, x.decodeError(unusable)
 	}
 	return true, nil
 }
 
-func (a *callAnswer) decodeBody(into decodable) (wire.Envelope, error) {
-	if a.decoded == a.result.Answer {
-		return a.env, a.fault
+func (x *exchange) decodeBody(into decodable) (wire.Envelope, error) {
+	if x.decoded == x.Answer {
+		return x.env, x.fault
 	}
-	return wire.Decode(a.ctx, a.result.Answer.Body, a.target(into))
+	return wire.Decode(x.ctx, x.Answer.Body, x.target(into))
 }
 
 var errTwoTokens = errors.New("data.access_token and access_token are two different tokens")
@@ -192,9 +211,9 @@ func sameReference(asked, answered string) bool {
 
 // decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports whether
 // it is no error. An error's text becomes env's message.
-func (a *callAnswer) decodeBare(into decodable, env *wire.Envelope) bool {
+func (x *exchange) decodeBare(into decodable, env *wire.Envelope) bool {
 	var refusal oauthRefusal
-	if _, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(&refusal)); err != nil {
+	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&refusal)); err != nil {
 		return false
 	}
 	var text string
@@ -202,7 +221,7 @@ func (a *callAnswer) decodeBare(into decodable, env *wire.Envelope) bool {
 		env.Msg = cmp.Or(env.Msg, strings.TrimSuffix(text+": "+refusal.description, ": "))
 		return false
 	}
-	_, err := wire.DecodeBare(a.ctx, a.result.Answer.Body, a.target(into))
+	_, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(into))
 	return err == nil
 }
 
@@ -220,80 +239,80 @@ var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
 func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
 // noAnswer is the error of a call without an answer. Its request may have arrived.
-func (a *callAnswer) noAnswer() (definite bool, err failure) {
-	if a.result.Answer != nil && errors.Is(a.result.Err, transport.ErrBodyTooLarge) {
-		return false, a.decodeError(fmt.Errorf("%w of %d bytes", a.result.Err, a.maxBytes))
+func (x *exchange) noAnswer() (definite bool, err failure) {
+	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {
+		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.maxBytes))
 	}
-	cause := a.scrubError(a.result.Err)
+	cause := x.scrubError(x.Err)
 	_, explained := cause.(failure)
 	switch {
-	case a.result.Answer != nil: // the ctx ended before the next attempt
-		env, _, _ := wire.Peek(a.ctx, a.result.Answer.Body)
-		cause = &afterRefusal{cause, a.apiError(env)}
-	case a.result.EarlierStatus != 0 && !explained:
-		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, a.result.EarlierStatus)
+	case x.Answer != nil: // the ctx ended before the next attempt
+		env, _, _ := wire.Peek(x.ctx, x.Answer.Body)
+		cause = &afterRefusal{cause, x.apiError(env)}
+	case x.EarlierStatus != 0 && !explained:
+		cause = fmt.Errorf("%w (an earlier attempt was answered with HTTP %d)", cause, x.EarlierStatus)
 	}
-	sent := a.result.Sent && a.result.Answer == nil
-	return !sent, a.transportError(sent, cause)
+	sent := x.Sent && x.Answer == nil
+	return !sent, x.transportError(sent, cause)
 }
 
-func (a *callAnswer) unread(err error) *TransportError {
-	return a.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", a.result.Answer.Status, err))
+func (x *exchange) unread(err error) *TransportError {
+	return x.transportError(true, fmt.Errorf("the answer (HTTP %d) was not read to its end: %w", x.Answer.Status, err))
 }
 
-func (a *callAnswer) transportError(sent bool, cause error) *TransportError {
-	return &TransportError{Operation: a.op, Sent: sent, NoToken: a.result.NoToken, Attempts: a.result.Attempts,
-		RequestID: a.requestID(), TraceID: a.trace(), Err: cause, outcome: outcome{noQuota: a.result.QuotaSpent}}
+func (x *exchange) transportError(sent bool, cause error) *TransportError {
+	return &TransportError{Operation: x.op, Sent: sent, NoToken: x.NoToken, Attempts: x.Attempts,
+		RequestID: x.requestID(), TraceID: x.trace(), Err: cause, outcome: outcome{noQuota: x.QuotaSpent}}
 }
 
-func (a *callAnswer) apiError(env wire.Envelope) *APIError {
+func (x *exchange) apiError(env wire.Envelope) *APIError {
 	e := &APIError{
-		Operation:  a.op,
-		HTTPStatus: a.result.Answer.Status,
+		Operation:  x.op,
+		HTTPStatus: x.Answer.Status,
 		Code:       env.Code,
-		Msg:        a.message(env.Msg),
-		RequestID:  a.requestID(),
-		TraceID:    a.trace(),
-		RateLimit:  rateLimit(a.result.Answer.Header),
-		Header:     a.header(),
+		Msg:        x.message(env.Msg),
+		RequestID:  x.requestID(),
+		TraceID:    x.trace(),
+		RateLimit:  rateLimit(x.Answer.Header),
+		Header:     x.header(),
 
-		outcome:     outcome{noQuota: a.result.QuotaSpent},
-		ownRefusal:  a.facts.refuses(a.op, env.Code),
-		tokenAdvice: a.result.TokenAdvice,
+		outcome:     outcome{noQuota: x.QuotaSpent},
+		ownRefusal:  x.set.ServiceFacts.refuses(x.op, env.Code),
+		tokenAdvice: x.TokenAdvice,
 	}
-	e.RetryAfter, _ = transport.RetryAfter(a.result.Answer.Header)
+	e.RetryAfter, _ = transport.RetryAfter(x.Answer.Header)
 	switch {
 	case env.HasCode:
-	case !a.row.noAuth:
-		e.Excerpt = a.excerpt()
-	case e.Msg == "" && len(a.result.Answer.Body) > 0:
+	case !x.row.noAuth:
+		e.Excerpt = x.excerpt()
+	case e.Msg == "" && len(x.Answer.Body) > 0:
 		e.Excerpt = redact.Marker // shows that there was a body
 	}
 	return e
 }
 
-func (a *callAnswer) decodeError(err error) *DecodeError {
-	e := &DecodeError{Operation: a.op, RequestID: a.requestID(), TraceID: a.trace(), Err: err}
-	if a.result.Answer != nil {
-		e.HTTPStatus = a.result.Answer.Status
-		e.Excerpt = a.excerpt()
+func (x *exchange) decodeError(err error) *DecodeError {
+	e := &DecodeError{Operation: x.op, RequestID: x.requestID(), TraceID: x.trace(), Err: err}
+	if x.Answer != nil {
+		e.HTTPStatus = x.Answer.Status
+		e.Excerpt = x.excerpt()
 	}
 	return e
 }
 
-func (a *callAnswer) meta(env wire.Envelope) ResponseMeta {
+func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	m := ResponseMeta{
-		HTTPStatus:    a.result.Answer.Status,
-		Msg:           a.message(env.Msg),
-		RequestID:     a.requestID(),
-		TraceID:       a.trace(),
-		SessionID:     a.sessionID(),
-		RateLimit:     rateLimit(a.result.Answer.Header),
-		Header:        a.header(),
-		Attempts:      a.result.Attempts,
+		HTTPStatus:    x.Answer.Status,
+		Msg:           x.message(env.Msg),
+		RequestID:     x.requestID(),
+		TraceID:       x.trace(),
+		SessionID:     x.sessionID(),
+		RateLimit:     rateLimit(x.Answer.Header),
+		Header:        x.header(),
+		Attempts:      x.Attempts,
 		MismatchCount: env.Count,
 	}
-	if ms, ok := figure(a.result.Answer.Header, "Server-Cost-Milliseconds"); ok {
+	if ms, ok := figure(x.Answer.Header, "Server-Cost-Milliseconds"); ok {
 		m.ServerCost = time.Duration(ms) * time.Millisecond
 	}
 	var texts []string
@@ -302,36 +321,36 @@ func (a *callAnswer) meta(env wire.Envelope) ResponseMeta {
 		texts = append(texts, mismatch.String())
 	}
 	if m.MismatchCount > 0 {
-		a.log.LogAttrs(a.ctx, slog.LevelWarn, "the answer does not match the documentation",
-			slog.String(transport.LogOperation, string(a.op)), slog.String(transport.LogRequestID, m.RequestID),
+		x.client.log.LogAttrs(x.ctx, slog.LevelWarn, "the answer does not match the documentation",
+			slog.String(transport.LogOperation, string(x.op)), slog.String(transport.LogRequestID, m.RequestID),
 			slog.Any("mismatches", texts), slog.Int("mismatch_count", m.MismatchCount))
 	}
-	if a.keepRaw {
-		m.RawData = a.rawData()
+	if x.set.RawData {
+		m.RawData = x.rawData()
 	}
 	return m
 }
 
 // rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
-func (a *callAnswer) rawData() json.RawMessage {
-	_, data, _ := wire.Peek(a.ctx, a.result.Answer.Body)
+func (x *exchange) rawData() json.RawMessage {
+	_, data, _ := wire.Peek(x.ctx, x.Answer.Body)
 	switch {
-	case !a.row.noAuth, data == nil && a.ctx.Err() != nil:
+	case !x.row.noAuth, data == nil && x.ctx.Err() != nil:
 		return slices.Clone(json.RawMessage(data))
 	case data == nil:
-		data = a.result.Answer.Body
+		data = x.Answer.Body
 	}
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
 // requestID and trace prefer the ids that the service answered with: its logs hold them.
-func (a *callAnswer) requestID() string { return a.echoed("Request-Id", a.result.RequestID) }
-func (a *callAnswer) trace() string     { return a.echoed("Trace-Id", a.traceID) }
+func (x *exchange) requestID() string { return x.echoed("Request-Id", x.RequestID) }
+func (x *exchange) trace() string     { return x.echoed("Trace-Id", x.set.TraceID) }
 
-func (a *callAnswer) echoed(header, sent string) string {
-	if a.result.Answer != nil {
-		if id := a.result.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
-			return a.scrub(id)
+func (x *exchange) echoed(header, sent string) string {
+	if x.Answer != nil {
+		if id := x.Answer.Header.Get(header); id != sent && id != "" && len(id) <= 128 && !strings.ContainsFunc(id, isUnprintable) {
+			return x.scrub(id)
 		}
 	}
 	return sent
@@ -367,20 +386,20 @@ const (
 
 // excerpt is the beginning of an answer: of JSON names and types alone, because values are about
 // guests. Operations that fetch tokens have none.
-func (a *callAnswer) excerpt() string {
-	if a.row.noAuth {
+func (x *exchange) excerpt() string {
+	if x.row.noAuth {
 		return ""
 	}
-	body := a.result.Answer.Body
+	body := x.Answer.Body
 	text := strings.TrimSpace(wire.Outline(body[:min(len(body), redact.MaxText)]))
-	return redact.Shorten(strings.ToValidUTF8(redact.Keys(a.scrubQuoted(text)), "?"), maxExcerpt)
+	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrubQuoted(text)), "?"), maxExcerpt)
 }
 
 // message is the envelope's msg. For operations that fetch tokens it ends before the first text that
 // looks like one, and is empty if it is JSON.
-func (a *callAnswer) message(msg string) string {
-	text := a.scrubQuoted(msg)
-	if a.row.noAuth {
+func (x *exchange) message(msg string) string {
+	text := x.scrubQuoted(msg)
+	if x.row.noAuth {
 		if json.Valid([]byte(msg)) {
 			return ""
 		}
@@ -390,10 +409,10 @@ func (a *callAnswer) message(msg string) string {
 }
 
 // header returns the answer's headers without those that are secret. Only then are they copied.
-func (a *callAnswer) header() http.Header {
-	h := a.result.Answer.Header
+func (x *exchange) header() http.Header {
+	h := x.Answer.Header
 	isSecret := func(name string, values []string) bool {
-		return name == "Set-Cookie" || slices.ContainsFunc(values, a.secrets.In)
+		return name == "Set-Cookie" || slices.ContainsFunc(values, x.secrets.In)
 	}
 	for name, values := range h {
 		if isSecret(name, values) {
@@ -407,31 +426,31 @@ func (a *callAnswer) header() http.Header {
 
 // sessionID is the answer's Session-Id. Later calls send it, so that only a whole credential or token
 // in it is redacted.
-func (a *callAnswer) sessionID() string {
-	id := a.result.Answer.Header.Get("Session-Id")
-	if own := (redact.Set{a.secrets[0], a.secrets[len(a.secrets)-1]}); own.In(id) {
+func (x *exchange) sessionID() string {
+	id := x.Answer.Header.Get("Session-Id")
+	if own := (redact.Set{x.secrets[0], x.secrets[len(x.secrets)-1]}); own.In(id) {
 		return own.Text(id)
 	}
 	return id
 }
 
-func (a *callAnswer) scrub(text string) string { return a.secrets.Text(text) }
+func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 
 // scrubQuoted is scrub for what the service wrote, which may repeat the request's guests. In errors of
 // this machine a name is only a word.
-func (a *callAnswer) scrubQuoted(text string) string { return a.guests.Text(a.scrub(text)) }
+func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
-func (a *callAnswer) scrubAttempt(text string, token types.Secret) string {
-	return redact.Set{token.Reveal(), a.credential()}.Text(a.scrub(text))
+func (x *exchange) scrubAttempt(text string, token types.Secret) string {
+	return redact.Set{token.Reveal(), x.credential()}.Text(x.scrub(text))
 }
 
 // credential is the secret that the token was fetched with.
-func (a *callAnswer) credential() string { return a.tokens.LastSecret().Reveal() }
+func (x *exchange) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
 // scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
-func (a *callAnswer) scrubError(err error) error {
-	if text := err.Error(); a.scrub(text) != text {
-		return transport.WithoutCause(a.ctx, errors.New(redact.Shorten(a.scrub(text), maxMsg)))
+func (x *exchange) scrubError(err error) error {
+	if text := err.Error(); x.scrub(text) != text {
+		return transport.WithoutCause(x.ctx, errors.New(redact.Shorten(x.scrub(text), maxMsg)))
 	}
 	return err
 }

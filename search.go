@@ -85,8 +85,8 @@ type HotelListResponse struct {
 	Meta    ResponseMeta `json:"-"`
 }
 
-func (*HotelListRequest) check(resp *HotelListResponse, a *callAnswer) error {
-	header := a.sessionID()
+func (*HotelListRequest) check(resp *HotelListResponse, x *exchange) error {
+	header := x.sessionID()
 	switch {
 	case resp.List == nil:
 		return missing("data.list")
@@ -177,7 +177,7 @@ func (r *HotelRatesRequest) parts() parts {
 	return parts{body: &body, session: r.SessionID}
 }
 
-func (*HotelRatesRequest) check(*HotelRatesResponse, *callAnswer) error { return nil }
+func (*HotelRatesRequest) check(*HotelRatesResponse, *exchange) error { return nil }
 
 func (r *HotelRatesRequest) validate(v *validation) {
 	v.session(r.SessionID, true)

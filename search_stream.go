@@ -81,13 +81,13 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 	r := &hotelReader{exchange: x, search: s, yield: yield}
 	x.decoder, x.streams = r, true
 	defer x.end()
-	a := x.execute()
+	x.execute()
 	if r.stopped {
-		x.err = nil
+		x.outcome = nil
 		return nil
 	}
-	x.err = s.finish(a, r)
-	return x.err
+	x.outcome = s.finish(r)
+	return x.outcome
 }
 
 func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
@@ -105,9 +105,9 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 }
 
 // finish reads what came beside the hotels.
-func (s *HotelListStream) finish(a *callAnswer, r *hotelReader) error {
+func (s *HotelListStream) finish(r *hotelReader) error {
 	resp := &r.page
-	if err := a.read(resp, &resp.Meta, func() error { return s.req.check(resp, a) }); err != nil {
+	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, r.exchange) }); err != nil {
 		return err
 	}
 	resp.List = nil
@@ -140,19 +140,19 @@ func (r *hotelReader) handOut(h *types.Hotel) error {
 
 // DecodeFeed hands out what arrives.
 func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
-	s, a := r.search, &r.answer
-	a.received(begun)
-	s.resp = &HotelListResponse{Meta: a.meta(wire.Envelope{})}
+	s := r.search
+	r.received(begun)
+	s.resp = &HotelListResponse{Meta: r.meta(wire.Envelope{})}
 	s.resp.Basic.SessionID = s.resp.Meta.SessionID
-	target := a.target(&r.page)
+	target := r.target(&r.page)
 	target.Take = r.handOut
-	a.decodeFeed(begun, body, target)
+	r.decodeFeed(begun, body, target)
 	if r.stopped {
 		body.Stop()
 		return false, nil
 	}
-	if err = r.ctx.Err(); err != nil && errors.Is(a.fault, err) {
-		err = a.fault
+	if err = r.ctx.Err(); err != nil && errors.Is(r.fault, err) {
+		err = r.fault
 	} else {
 		_, err = body.Rest()
 	}

@@ -50,7 +50,7 @@ type OrderVoucherResponse struct {
 
 func (r *OrderVoucherRequest) parts() parts { return parts{body: r} }
 
-func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *callAnswer) error {
+func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *exchange) error {
 	switch {
 	case resp.Status == "":
 		return missing("data.status")
