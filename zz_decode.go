@@ -22,6 +22,15 @@ var readBookResponse = wire.Struct([]wire.Field[BookResponse]{
 
 func (v *BookResponse) decode(l *wire.Lexer) { readBookResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		HotelOrder *types.Order
+		Changes    OfferDiff
+		Meta       ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(BookResponse{})
+}
+
 var readCancelResponse = wire.Struct([]wire.Field[CancelResponse]{
 	{Name: "serviceFee", Read: func(l *wire.Lexer, v *CancelResponse) { v.ServiceFee = wire.Pointer(l, wire.ReadMoney) }},
 	{Name: "status", Read: func(l *wire.Lexer, v *CancelResponse) {
@@ -30,6 +39,15 @@ var readCancelResponse = wire.Struct([]wire.Field[CancelResponse]{
 })
 
 func (v *CancelResponse) decode(l *wire.Lexer) { readCancelResponse(l, v) }
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		ServiceFee *types.Money
+		Status     *types.OrderStatus
+		Meta       ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(CancelResponse{})
+}
 
 var readCheckAvailResponse = wire.Struct([]wire.Field[CheckAvailResponse]{
 	{Name: "status", Read: func(l *wire.Lexer, v *CheckAvailResponse) { v.Status = types.AvailabilityStatus(l.Int()) }},
@@ -41,6 +59,16 @@ var readCheckAvailResponse = wire.Struct([]wire.Field[CheckAvailResponse]{
 
 func (v *CheckAvailResponse) decode(l *wire.Lexer) { readCheckAvailResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Status               types.AvailabilityStatus
+		RoomRatePkg          *types.RoomRatePkg
+		ExchangeRateSnapshot *types.ExchangeRateSnapshot
+		Meta                 ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(CheckAvailResponse{})
+}
+
 var readDestinationsResponse = wire.Struct([]wire.Field[DestinationsResponse]{
 	{Name: "destinations", Essential: true, Read: func(l *wire.Lexer, v *DestinationsResponse) {
 		v.Destinations = destinationList.Read(l, wire.ReadDestination)
@@ -49,6 +77,14 @@ var readDestinationsResponse = wire.Struct([]wire.Field[DestinationsResponse]{
 
 func (v *DestinationsResponse) decode(l *wire.Lexer) { readDestinationsResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Destinations []types.Destination
+		Meta         ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(DestinationsResponse{})
+}
+
 var readHotelIDListResponse = wire.Struct([]wire.Field[HotelIDListResponse]{
 	{Name: "hotelIdList", Essential: true, Read: func(l *wire.Lexer, v *HotelIDListResponse) {
 		v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
@@ -56,6 +92,14 @@ var readHotelIDListResponse = wire.Struct([]wire.Field[HotelIDListResponse]{
 })
 
 func (v *HotelIDListResponse) decode(l *wire.Lexer) { readHotelIDListResponse(l, v) }
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		HotelIDList []types.HotelIDListItem
+		Meta        ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(HotelIDListResponse{})
+}
 
 var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
 	{Name: "list", Essential: true, Read: func(l *wire.Lexer, v *HotelListResponse) { v.List = hotelList.Read(l, wire.ReadHotel) }},
@@ -68,17 +112,44 @@ var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
 
 func (v *HotelListResponse) decode(l *wire.Lexer) { readHotelListResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		List    []types.Hotel
+		Basic   types.SearchBasic
+		Total   int
+		HasMore *bool
+		Meta    ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(HotelListResponse{})
+}
+
 var readHotelRatesResponse = wire.Struct([]wire.Field[HotelRatesResponse]{
 	{Name: "rooms", Essential: true, Read: func(l *wire.Lexer, v *HotelRatesResponse) { v.Rooms = roomList.Read(l, wire.ReadRoom) }},
 })
 
 func (v *HotelRatesResponse) decode(l *wire.Lexer) { readHotelRatesResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Rooms []types.Room
+		Meta  ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(HotelRatesResponse{})
+}
+
 var readHotelStaticDetailResponse = wire.Struct([]wire.Field[HotelStaticDetailResponse]{
 	{Name: "hotel", Essential: true, Read: func(l *wire.Lexer, v *HotelStaticDetailResponse) { v.Hotel = wire.Pointer(l, wire.ReadHotel) }},
 })
 
 func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) { readHotelStaticDetailResponse(l, v) }
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Hotel *types.Hotel
+		Meta  ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(HotelStaticDetailResponse{})
+}
 
 var readHotelsMetadataResponse = wire.Struct([]wire.Field[HotelsMetadataResponse]{
 	{Name: "hotelsMetadata", Essential: true, Read: func(l *wire.Lexer, v *HotelsMetadataResponse) {
@@ -89,11 +160,28 @@ var readHotelsMetadataResponse = wire.Struct([]wire.Field[HotelsMetadataResponse
 
 func (v *HotelsMetadataResponse) decode(l *wire.Lexer) { readHotelsMetadataResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		HotelsMetadata []types.HotelMetadata
+		Page           types.PageResp
+		Meta           ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(HotelsMetadataResponse{})
+}
+
 var readOAuthTokenResponse = wire.Struct([]wire.Field[OAuthTokenResponse]{
 	{Name: "access_token", Read: func(l *wire.Lexer, v *OAuthTokenResponse) { v.AccessToken = types.NewSecret(l.Secret()) }},
 })
 
 func (v *OAuthTokenResponse) decode(l *wire.Lexer) { readOAuthTokenResponse(l, v) }
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		AccessToken types.Secret
+		Meta        ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(OAuthTokenResponse{})
+}
 
 var readOrderVoucherResponse = wire.Struct([]wire.Field[OrderVoucherResponse]{
 	{Name: "customerReferenceNo", Read: func(l *wire.Lexer, v *OrderVoucherResponse) { v.CustomerReferenceNo = l.String() }},
@@ -105,14 +193,43 @@ var readOrderVoucherResponse = wire.Struct([]wire.Field[OrderVoucherResponse]{
 
 func (v *OrderVoucherResponse) decode(l *wire.Lexer) { readOrderVoucherResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		CustomerReferenceNo string
+		PlatformReferenceNo string
+		SupplierReferenceNo string
+		Status              types.VoucherStatus
+		Voucher             *types.Voucher
+		Meta                ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(OrderVoucherResponse{})
+}
+
 var readQueryOrdersResponse = wire.Struct([]wire.Field[QueryOrdersResponse]{
 	{Name: "orders", Exact: true, Read: func(l *wire.Lexer, v *QueryOrdersResponse) { v.Orders = wholeOrderList.Read(l, wire.ReadOrder) }},
 })
 
 func (v *QueryOrdersResponse) decode(l *wire.Lexer) { readQueryOrdersResponse(l, v) }
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Orders []types.Order
+		Meta   ResponseMeta
+		more   string
+	}
+	_ = run_go_generate_internal_wire(QueryOrdersResponse{})
+}
+
 var readTicketResponse = wire.Struct([]wire.Field[TicketResponse]{
 	{Name: "ticket", Read: func(l *wire.Lexer, v *TicketResponse) { v.Ticket = types.NewSecret(l.Secret()) }},
 })
 
 func (v *TicketResponse) decode(l *wire.Lexer) { readTicketResponse(l, v) }
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Ticket types.Secret
+		Meta   ResponseMeta
+	}
+	_ = run_go_generate_internal_wire(TicketResponse{})
+}

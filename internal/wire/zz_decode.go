@@ -27,12 +27,31 @@ var ReadPhone = Struct([]Field[types.Phone]{
 	{Name: "number", Read: func(l *Lexer, v *types.Phone) { v.Number = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		CountryCode   string
+		CountryNumber int
+		Number        string
+	}
+	_ = run_go_generate_internal_wire(types.Phone{})
+}
+
 var ReadHolder = Struct([]Field[types.Holder]{
 	{Name: "firstName", Read: func(l *Lexer, v *types.Holder) { v.FirstName = l.String() }},
 	{Name: "lastName", Read: func(l *Lexer, v *types.Holder) { v.LastName = l.String() }},
 	{Name: "email", Read: func(l *Lexer, v *types.Holder) { v.Email = l.String() }},
 	{Name: "phone", Read: func(l *Lexer, v *types.Holder) { v.Phone = Pointer(l, ReadPhone) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		FirstName string
+		LastName  string
+		Email     string
+		Phone     *types.Phone
+	}
+	_ = run_go_generate_internal_wire(types.Holder{})
+}
 
 var ReadMoney = Struct([]Field[types.Money]{
 	{Name: "currency", Read: func(l *Lexer, v *types.Money) { v.Currency = l.String() }},
@@ -45,15 +64,40 @@ var ReadI18N = Struct([]Field[types.I18N]{
 	{Name: "ar", Read: func(l *Lexer, v *types.I18N) { v.AR = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		EN string
+		ZH string
+		AR string
+	}
+	_ = run_go_generate_internal_wire(types.I18N{})
+}
+
 var ReadLatlng = Struct([]Field[types.Latlng]{
 	{Name: "lat", Read: func(l *Lexer, v *types.Latlng) { v.Lat = l.Float64() }},
 	{Name: "lng", Read: func(l *Lexer, v *types.Latlng) { v.Lng = l.Float64() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Lat float64
+		Lng float64
+	}
+	_ = run_go_generate_internal_wire(types.Latlng{})
+}
+
 var ReadLatlngCoordinator = Struct([]Field[types.LatlngCoordinator]{
 	{Name: "google", Read: func(l *Lexer, v *types.LatlngCoordinator) { ReadLatlng(l, &v.Google) }},
 	{Name: "gaode", Read: func(l *Lexer, v *types.LatlngCoordinator) { v.Gaode = Pointer(l, ReadLatlng) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Google types.Latlng
+		Gaode  *types.Latlng
+	}
+	_ = run_go_generate_internal_wire(types.LatlngCoordinator{})
+}
 
 var ReadOrderHotelInfo = Struct([]Field[types.OrderHotelInfo]{
 	{Name: "hotelId", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.HotelID = l.String() }},
@@ -67,16 +111,46 @@ var ReadOrderHotelInfo = Struct([]Field[types.OrderHotelInfo]{
 	{Name: "logoURL", Read: func(l *Lexer, v *types.OrderHotelInfo) { v.LogoURL = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		HotelID           string
+		DestinationID     string
+		Name              *types.I18N
+		Rating            *float64
+		Address           *types.I18N
+		LatlngCoordinator *types.LatlngCoordinator
+		LogoURL           string
+	}
+	_ = run_go_generate_internal_wire(types.OrderHotelInfo{})
+}
+
 var ReadCancelFee = Struct([]Field[types.CancelFee]{
 	{Name: "until", Read: func(l *Lexer, v *types.CancelFee) { v.Until = types.Timestamp(l.String()) }},
 	{Name: "fee", Read: func(l *Lexer, v *types.CancelFee) { ReadMoney(l, &v.Fee) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Until types.Timestamp
+		Fee   types.Money
+	}
+	_ = run_go_generate_internal_wire(types.CancelFee{})
+}
 
 var ReadOriginalRoomNaming = Struct([]Field[types.OriginalRoomNaming]{
 	{Name: "id", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.ID = l.String() }},
 	{Name: "name", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.Name = l.String() }},
 	{Name: "supplier", Read: func(l *Lexer, v *types.OriginalRoomNaming) { v.Supplier = l.Int() }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		ID       string
+		Name     string
+		Supplier int
+	}
+	_ = run_go_generate_internal_wire(types.OriginalRoomNaming{})
+}
 
 var ReadRate = Struct([]Field[types.Rate]{
 	{Name: "commissionableRate", Read: func(l *Lexer, v *types.Rate) { v.CommissionableRate = Pointer(l, ReadMoney) }},
@@ -85,11 +159,30 @@ var ReadRate = Struct([]Field[types.Rate]{
 	{Name: "respectGrossRate", Read: func(l *Lexer, v *types.Rate) { v.RespectGrossRate = l.Bool() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		CommissionableRate *types.Money
+		NetRate            types.Money
+		GrossRate          *types.Money
+		RespectGrossRate   bool
+	}
+	_ = run_go_generate_internal_wire(types.Rate{})
+}
+
 var ReadBoard = Struct([]Field[types.Board]{
 	{Name: "boardId", Read: func(l *Lexer, v *types.Board) { v.BoardID = types.BoardID(l.String()) }},
 	{Name: "boardName", Read: func(l *Lexer, v *types.Board) { v.BoardName = Pointer(l, ReadI18N) }},
 	{Name: "boardDesc", Read: func(l *Lexer, v *types.Board) { v.BoardDesc = Pointer(l, ReadI18N) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		BoardID   types.BoardID
+		BoardName *types.I18N
+		BoardDesc *types.I18N
+	}
+	_ = run_go_generate_internal_wire(types.Board{})
+}
 
 var ReadTaxItem = Struct([]Field[types.TaxItem]{
 	{Name: "taxType", Read: func(l *Lexer, v *types.TaxItem) { v.TaxType = l.String() }},
@@ -98,10 +191,28 @@ var ReadTaxItem = Struct([]Field[types.TaxItem]{
 	{Name: "desc", Read: func(l *Lexer, v *types.TaxItem) { v.Desc = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		TaxType string
+		TaxName string
+		Amount  *types.Money
+		Desc    string
+	}
+	_ = run_go_generate_internal_wire(types.TaxItem{})
+}
+
 var ReadTax = Struct([]Field[types.Tax]{
 	{Name: "total", Read: func(l *Lexer, v *types.Tax) { v.Total = Pointer(l, ReadMoney) }},
 	{Name: "items", Read: func(l *Lexer, v *types.Tax) { v.Items = taxItemList.Read(l, ReadTaxItem) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Total *types.Money
+		Items []types.TaxItem
+	}
+	_ = run_go_generate_internal_wire(types.Tax{})
+}
 
 var ReadRoomRatePkg = Struct([]Field[types.RoomRatePkg]{
 	{Name: "ratePkgId", Essential: true, Read: func(l *Lexer, v *types.RoomRatePkg) { v.RatePkgID = l.String() }},
@@ -118,6 +229,25 @@ var ReadRoomRatePkg = Struct([]Field[types.RoomRatePkg]{
 	{Name: "board", Read: func(l *Lexer, v *types.RoomRatePkg) { v.Board = Pointer(l, ReadBoard) }},
 	{Name: "tax", Essential: true, Read: func(l *Lexer, v *types.RoomRatePkg) { v.Tax = Pointer(l, ReadTax) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		RatePkgID          string
+		RefundableMode     types.RefundableMode
+		RefundableUntil    types.Timestamp
+		CancelFees         []types.CancelFee
+		OriginalRoomNaming *types.OriginalRoomNaming
+		Rate               types.Rate
+		TotalRate          types.Rate
+		RateComment        string
+		IncludesPackaging  bool
+		CheckIn            types.Date
+		CheckOut           types.Date
+		Board              *types.Board
+		Tax                *types.Tax
+	}
+	_ = run_go_generate_internal_wire(types.RoomRatePkg{})
+}
 
 var ReadOrderRoom = Struct([]Field[types.OrderRoom]{
 	{Name: "roomTypeId", Read: func(l *Lexer, v *types.OrderRoom) { v.RoomTypeID = l.String() }},
@@ -146,6 +276,32 @@ var ReadOrderRoom = Struct([]Field[types.OrderRoom]{
 	}},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		RoomTypeID         string
+		RoomTypeName       types.I18N
+		HotelID            string
+		Rates              []types.RoomRatePkg
+		RatePkgID          string
+		RefundableMode     types.RefundableMode
+		RefundableUntil    types.Timestamp
+		CancelFees         []types.CancelFee
+		OriginalRoomNaming *types.OriginalRoomNaming
+		Rate               types.Rate
+		TotalRate          types.Rate
+		RateComment        string
+		IncludesPackaging  bool
+		CheckIn            types.Date
+		CheckOut           types.Date
+		Board              *types.Board
+		Tax                *types.Tax
+		RoomIndex          int
+		Guests             []types.OrderGuest
+		RefundInfo         []types.RefundItem
+	}
+	_ = run_go_generate_internal_wire(types.OrderRoom{})
+}
+
 var ReadOrder = Struct([]Field[types.Order]{
 	{Name: "status", Read: func(l *Lexer, v *types.Order) { v.Status = l.OrderStatus() }},
 	{Name: "statusRemark", Read: func(l *Lexer, v *types.Order) { v.StatusRemark = l.String() }},
@@ -171,6 +327,34 @@ var ReadOrder = Struct([]Field[types.Order]{
 	{Name: "rooms", Read: func(l *Lexer, v *types.Order) { v.Rooms = orderRoomList.Read(l, ReadOrderRoom) }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Status              types.OrderStatus
+		StatusRemark        string
+		CheckIn             types.Date
+		CheckOut            types.Date
+		NightCount          int
+		RoomCount           int
+		BookingTime         types.Timestamp
+		HotelConfirmNo      string
+		Holder              types.Holder
+		PlatformReferenceNo string
+		CustomerReferenceNo string
+		CommissionableRate  *types.Money
+		NetRate             types.Money
+		GrossRate           *types.Money
+		RespectGrossRate    bool
+		CancelTime          types.Timestamp
+		CancelReason        string
+		RefundedPrice       *types.Money
+		Supplier            int
+		SupplierReferenceNo string
+		Hotel               *types.OrderHotelInfo
+		Rooms               []types.OrderRoom
+	}
+	_ = run_go_generate_internal_wire(types.Order{})
+}
+
 var ReadExchangeRateSnapshot = Struct([]Field[types.ExchangeRateSnapshot]{
 	{Name: "date", Read: func(l *Lexer, v *types.ExchangeRateSnapshot) { v.Date = types.Date(l.String()) }},
 	{Name: "usd", Read: func(l *Lexer, v *types.ExchangeRateSnapshot) {
@@ -178,16 +362,41 @@ var ReadExchangeRateSnapshot = Struct([]Field[types.ExchangeRateSnapshot]{
 	}},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Date types.Date
+		USD  map[string]json.Number
+	}
+	_ = run_go_generate_internal_wire(types.ExchangeRateSnapshot{})
+}
+
 var ReadBoundingPolygon = Struct([]Field[types.BoundingPolygon]{
 	{Name: "type", Read: func(l *Lexer, v *types.BoundingPolygon) { v.Type = l.String() }},
 	{Name: "coordinates", Read: func(l *Lexer, v *types.BoundingPolygon) { v.Coordinates = l.Raw() }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Type        string
+		Coordinates json.RawMessage
+	}
+	_ = run_go_generate_internal_wire(types.BoundingPolygon{})
+}
 
 var ReadDestinationCoordinates = Struct([]Field[types.DestinationCoordinates]{
 	{Name: "centerLat", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.CenterLat = l.Float64() }},
 	{Name: "centerLng", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.CenterLng = l.Float64() }},
 	{Name: "boundingPolygon", Read: func(l *Lexer, v *types.DestinationCoordinates) { v.BoundingPolygon = Pointer(l, ReadBoundingPolygon) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		CenterLat       float64
+		CenterLng       float64
+		BoundingPolygon *types.BoundingPolygon
+	}
+	_ = run_go_generate_internal_wire(types.DestinationCoordinates{})
+}
 
 var ReadDestinationExtra = Struct([]Field[types.DestinationExtra]{
 	{Name: "cityName", Read: func(l *Lexer, v *types.DestinationExtra) { v.CityName = Pointer(l, ReadI18N) }},
@@ -197,6 +406,16 @@ var ReadDestinationExtra = Struct([]Field[types.DestinationExtra]{
 		v.HotelCount = Pointer(l, func(l *Lexer, v *int) { *v = l.Int() })
 	}},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		CityName      *types.I18N
+		ProvinceName  *types.I18N
+		ContinentName *types.I18N
+		HotelCount    *int
+	}
+	_ = run_go_generate_internal_wire(types.DestinationExtra{})
+}
 
 var ReadDestination = Struct([]Field[types.Destination]{
 	{Name: "id", Essential: true, Read: func(l *Lexer, v *types.Destination) { v.ID = l.String() }},
@@ -212,9 +431,31 @@ var ReadDestination = Struct([]Field[types.Destination]{
 	{Name: "parentDestinationId", Read: func(l *Lexer, v *types.Destination) { v.ParentDestinationID = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		ID                    string
+		Type                  types.DestinationType
+		Name                  *types.I18N
+		NameFull              *types.I18N
+		CountryCode           string
+		Coordinates           *types.DestinationCoordinates
+		Extra                 *types.DestinationExtra
+		CountryName           *types.I18N
+		DestinationName       *types.I18N
+		ParentDestinationName *types.I18N
+		ParentDestinationID   string
+	}
+	_ = run_go_generate_internal_wire(types.Destination{})
+}
+
 var ReadHotelIDListItem = Struct([]Field[types.HotelIDListItem]{
 	{Name: "hotelId", Essential: true, Read: func(l *Lexer, v *types.HotelIDListItem) { v.HotelID = l.String() }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct{ HotelID string }
+	_ = run_go_generate_internal_wire(types.HotelIDListItem{})
+}
 
 var ReadRoom = Struct([]Field[types.Room]{
 	{Name: "roomTypeId", Read: func(l *Lexer, v *types.Room) { v.RoomTypeID = l.String() }},
@@ -222,6 +463,16 @@ var ReadRoom = Struct([]Field[types.Room]{
 	{Name: "hotelId", Read: func(l *Lexer, v *types.Room) { v.HotelID = l.String() }},
 	{Name: "rates", Essential: true, Read: func(l *Lexer, v *types.Room) { v.Rates = roomRatePkgList.Read(l, ReadRoomRatePkg) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		RoomTypeID   string
+		RoomTypeName types.I18N
+		HotelID      string
+		Rates        []types.RoomRatePkg
+	}
+	_ = run_go_generate_internal_wire(types.Room{})
+}
 
 var ReadHotel = Struct([]Field[types.Hotel]{
 	{Name: "id", Essential: true, Read: func(l *Lexer, v *types.Hotel) { v.ID = l.String() }},
@@ -238,10 +489,36 @@ var ReadHotel = Struct([]Field[types.Hotel]{
 	{Name: "rooms", Read: func(l *Lexer, v *types.Hotel) { v.Rooms = roomList.Read(l, ReadRoom) }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		ID                  string
+		PlatformHotelID     string
+		DestinationID       string
+		Name                *types.I18N
+		Rating              *float64
+		Address             *types.I18N
+		LatlngCoordinator   *types.LatlngCoordinator
+		LogoURL             string
+		MinPrice            *types.Money
+		MinPricesByCurrency []types.Money
+		IsAvailable         *bool
+		Rooms               []types.Room
+	}
+	_ = run_go_generate_internal_wire(types.Hotel{})
+}
+
 var ReadEmptyReasonSupplier = Struct([]Field[types.EmptyReasonSupplier]{
 	{Name: "supplierCode", Read: func(l *Lexer, v *types.EmptyReasonSupplier) { v.SupplierCode = l.String() }},
 	{Name: "reason", Read: func(l *Lexer, v *types.EmptyReasonSupplier) { v.Reason = l.String() }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		SupplierCode string
+		Reason       string
+	}
+	_ = run_go_generate_internal_wire(types.EmptyReasonSupplier{})
+}
 
 var ReadEmptyReason = Struct([]Field[types.EmptyReason]{
 	{Name: "code", Read: func(l *Lexer, v *types.EmptyReason) { v.Code = types.EmptyReasonCode(l.String()) }},
@@ -249,6 +526,14 @@ var ReadEmptyReason = Struct([]Field[types.EmptyReason]{
 		v.Suppliers = emptyReasonSupplierList.Read(l, ReadEmptyReasonSupplier)
 	}},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Code      types.EmptyReasonCode
+		Suppliers []types.EmptyReasonSupplier
+	}
+	_ = run_go_generate_internal_wire(types.EmptyReason{})
+}
 
 var ReadSearchBasic = Struct([]Field[types.SearchBasic]{
 	{Name: "destination", Read: func(l *Lexer, v *types.SearchBasic) { v.Destination = Pointer(l, ReadDestination) }},
@@ -259,6 +544,17 @@ var ReadSearchBasic = Struct([]Field[types.SearchBasic]{
 	}},
 	{Name: "emptyReason", Read: func(l *Lexer, v *types.SearchBasic) { v.EmptyReason = Pointer(l, ReadEmptyReason) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Destination  *types.Destination
+		SessionID    string
+		StatusRemark string
+		Notices      []string
+		EmptyReason  *types.EmptyReason
+	}
+	_ = run_go_generate_internal_wire(types.SearchBasic{})
+}
 
 var ReadHotelMetadata = Struct([]Field[types.HotelMetadata]{
 	{Name: "hotelId", Essential: true, Read: func(l *Lexer, v *types.HotelMetadata) { v.HotelID = l.String() }},
@@ -273,10 +569,32 @@ var ReadHotelMetadata = Struct([]Field[types.HotelMetadata]{
 	{Name: "logoURL", Read: func(l *Lexer, v *types.HotelMetadata) { v.LogoURL = l.String() }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		HotelID           string
+		PlatformHotelID   string
+		DestinationID     string
+		Name              *types.I18N
+		Rating            *float64
+		Address           *types.I18N
+		LatlngCoordinator *types.LatlngCoordinator
+		LogoURL           string
+	}
+	_ = run_go_generate_internal_wire(types.HotelMetadata{})
+}
+
 var ReadPageResp = Struct([]Field[types.PageResp]{
 	{Name: "total", Read: func(l *Lexer, v *types.PageResp) { v.Total = l.Int() }},
 	{Name: "hasMore", Essential: true, Read: func(l *Lexer, v *types.PageResp) { v.HasMore = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		Total   int
+		HasMore *bool
+	}
+	_ = run_go_generate_internal_wire(types.PageResp{})
+}
 
 var ReadVoucherSignature = Struct([]Field[types.VoucherSignature]{
 	{Name: "alg", Read: func(l *Lexer, v *types.VoucherSignature) { v.Alg = l.String() }},
@@ -286,11 +604,31 @@ var ReadVoucherSignature = Struct([]Field[types.VoucherSignature]{
 	{Name: "signedAt", Read: func(l *Lexer, v *types.VoucherSignature) { v.SignedAt = types.Timestamp(l.String()) }},
 })
 
+func _() {
+	type run_go_generate_internal_wire struct {
+		Alg       string
+		KeyID     string
+		Digest    string
+		Signature string
+		SignedAt  types.Timestamp
+	}
+	_ = run_go_generate_internal_wire(types.VoucherSignature{})
+}
+
 var ReadVoucherContent = Struct([]Field[types.VoucherContent]{
 	{Name: "contentType", Read: func(l *Lexer, v *types.VoucherContent) { v.ContentType = l.String() }},
 	{Name: "byteSize", Read: func(l *Lexer, v *types.VoucherContent) { v.ByteSize = l.Int64() }},
 	{Name: "base64", Read: func(l *Lexer, v *types.VoucherContent) { v.Base64 = l.String() }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		ContentType string
+		ByteSize    int64
+		Base64      string
+	}
+	_ = run_go_generate_internal_wire(types.VoucherContent{})
+}
 
 var ReadVoucher = Struct([]Field[types.Voucher]{
 	{Name: "voucherNumber", Read: func(l *Lexer, v *types.Voucher) { v.VoucherNumber = l.String() }},
@@ -304,3 +642,19 @@ var ReadVoucher = Struct([]Field[types.Voucher]{
 	{Name: "signature", Read: func(l *Lexer, v *types.Voucher) { v.Signature = Pointer(l, ReadVoucherSignature) }},
 	{Name: "content", Read: func(l *Lexer, v *types.Voucher) { v.Content = Pointer(l, ReadVoucherContent) }},
 })
+
+func _() {
+	type run_go_generate_internal_wire struct {
+		VoucherNumber string
+		Version       int
+		IssuedAt      types.Timestamp
+		ContentType   string
+		ByteSize      int64
+		VerifyURL     string
+		DownloadURL   string
+		ExpiresIn     int64
+		Signature     *types.VoucherSignature
+		Content       *types.VoucherContent
+	}
+	_ = run_go_generate_internal_wire(types.Voucher{})
+}

@@ -133,8 +133,22 @@ func (g *generator) structVar(named *types.Named) (string, error) {
 	if isResponse(name) && out == g.root {
 		fmt.Fprintf(&out.body, "\nfunc (v *%s) decode(l *wire.Lexer) { %s(l, v) }\n", name, variable)
 	}
+	out.guard(named)
 	g.done[named] = true
 	return variable, nil
+}
+
+// stale is in the error of the compiler after a change of a struct, which names the command to run.
+const stale = "run_go_generate_internal_wire"
+
+// guard writes code that does not compile once the struct has other fields.
+func (f *file) guard(named *types.Named) {
+	shape := named.Underlying().(*types.Struct)
+	fields := slices.Collect(shape.Fields())
+	if f.wire == "" && slices.ContainsFunc(fields, func(v *types.Var) bool { return !v.Exported() }) {
+		return // another package cannot name them
+	}
+	fmt.Fprintf(&f.body, "\nfunc _() {\ntype %s %s\n_ = %[1]s(%[3]s{})\n}\n", stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
 }
 
 // function returns a function literal that reads a value of type t into what v points at.
