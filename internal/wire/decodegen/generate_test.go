@@ -124,12 +124,13 @@ func TestGenerate(t *testing.T) {
 		"v.A = wire.Pointer(l, func(l *wire.Lexer, v *int) { *v = l.Int() })", "readInner(l, &v.D)",
 		"v.F = innerList.Read(l, readInner)",
 		"v.E = Amount(l.Number())", "v.G = Open{Raw: l.Raw()}", "var readEmptyResponse = wire.Struct([]wire.Field[EmptyResponse]{})",
+		"func _() {\n\ttype run_go_generate_internal_wire struct {\n\t\tE      Amount\n", "_ = run_go_generate_internal_wire(AnyResponse{})",
 	} {
 		assert.Contains(t, text, want)
 	}
 	assert.NotContains(t, text, "Essential")
 	assert.NotContains(t, text, "Whole")
-	for _, not := range []string{"Other", "lossy", "hidden", "Left", "Meta"} {
+	for _, not := range []string{"Other", "lossy", `"hidden"`, `"Left"`, "v.hidden", "v.Left", "Meta"} {
 		assert.NotContains(t, text, not)
 	}
 }
