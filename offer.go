@@ -19,9 +19,8 @@ type OfferChange struct {
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
-	onlyAmounts bool          // all differences are amounts in the same currencies
-	rises       []types.Money // the amounts that rose, by how much
-	seenNet     types.Money   // the net total of the offer that was seen
+	seen, now []sum       // empty unless both have a price
+	seenNet   types.Money // the net total of the offer that was seen
 }
 
 // OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for
@@ -139,7 +138,8 @@ func (d OfferDiff) Within(t Tolerance) bool {
 				return err != nil || order > 0
 			})
 		}
-		return (!c.onlyAmounts || slices.ContainsFunc(c.rises, tooHigh)) && !slices.Contains(t.Accept, c.Field)
+		rises, onlyAmounts := c.rises()
+		return (!onlyAmounts || slices.ContainsFunc(rises, tooHigh)) && !slices.Contains(t.Accept, c.Field)
 	})
 }
 
@@ -202,25 +202,33 @@ func (s sum) String() string { return strings.TrimSpace(s.label + " " + s.amount
 func (s sum) equal(other sum) bool { return s.label == other.label && s.amount.Equal(other.amount) }
 
 func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
-	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now), onlyAmounts: len(seen) == len(now)}
 	noPrice := field == types.OfferNetTotal && !(hasPrice(seen) && hasPrice(now)) // always a change
 	if slices.EqualFunc(seen, now, sum.equal) && !noPrice {
 		return
 	}
-	change.onlyAmounts = change.onlyAmounts && !noPrice
-	for i := range min(len(seen), len(now)) {
-		was, wasErr := seen[i].amount.Decimal()
-		is, isErr := now[i].amount.Decimal()
-		currency := now[i].amount.Currency
-		if wasErr != nil || isErr != nil || seen[i].label != now[i].label || seen[i].amount.Currency != currency {
-			change.onlyAmounts = false
-			break
-		}
-		if is.GreaterThan(was) {
-			change.rises = append(change.rises, types.NewMoney(currency, is.Sub(was)))
-		}
+	change := OfferChange{Field: field, Seen: sumsText(seen), Now: sumsText(now)}
+	if !noPrice {
+		change.seen, change.now = seen, now
 	}
 	d.Changes = append(d.Changes, change)
+}
+
+// rises returns by how much amounts rose, and whether all differences are amounts in the same currencies.
+func (c OfferChange) rises() (all []types.Money, onlyAmounts bool) {
+	if len(c.seen) != len(c.now) || len(c.now) == 0 {
+		return nil, false
+	}
+	for i, now := range c.now {
+		was, wasErr := c.seen[i].amount.Decimal()
+		is, isErr := now.amount.Decimal()
+		if wasErr != nil || isErr != nil || c.seen[i].label != now.label || c.seen[i].amount.Currency != now.amount.Currency {
+			return nil, false
+		}
+		if is.GreaterThan(was) {
+			all = append(all, types.NewMoney(now.amount.Currency, is.Sub(was)))
+		}
+	}
+	return all, true
 }
 
 func hasPrice(total []sum) bool {
