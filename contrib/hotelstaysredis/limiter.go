@@ -77,8 +77,8 @@ type RateLimiter struct {
 	pauses   hotelstays.RateLimiter // of operations without a rate limit, in this process
 	checked  atomic.Bool            // maxmemory-policy
 
-	mu    sync.Mutex
-	lines map[hotelstays.RateLimitKey]*line
+	mu   sync.Mutex
+	keys map[hotelstays.RateLimitKey]*keyLimiter
 }
 
 var _ hotelstays.RateLimiter = (*RateLimiter)(nil)
@@ -115,7 +115,7 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	r := &RateLimiter{client: client, opts: opts, id: newID(), pauses: hotelstays.NewRateLimiter(nil),
-		lines: make(map[hotelstays.RateLimitKey]*line)}
+		keys: make(map[hotelstays.RateLimitKey]*keyLimiter)}
 	if opts.FallbackProcesses > 0 {
 		r.fallback = hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Margin: opts.Margin, Processes: opts.FallbackProcesses,
 			Weight: opts.Weight})
@@ -126,7 +126,7 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 // Acquire waits for a slot that no process of the fleet uses. While Redis is
 // unavailable, FallbackProcesses decides.
 func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	l := r.line(req.Key)
+	l := r.ofKey(req.Key)
 	if l == nil {
 		return r.pauses.Acquire(ctx, req)
 	}
@@ -145,25 +145,25 @@ func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 // Pause grants nothing to key before until: in this process at once, in the others as soon
 // as Redis knows. An operation without a rate limit is paused in this process alone.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
-	if l := r.line(key); l != nil {
+	if l := r.ofKey(key); l != nil {
 		l.pause(until)
 	} else {
 		r.pauses.Pause(key, until)
 	}
 }
 
-// line returns the line of a key, or nil if its operation has no rate limit.
-func (r *RateLimiter) line(key hotelstays.RateLimitKey) *line {
+// ofKey returns the limiter of a key, or nil if its operation has no rate limit.
+func (r *RateLimiter) ofKey(key hotelstays.RateLimitKey) *keyLimiter {
 	limit := key.Operation.RateLimit()
 	if limit == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.lines[key]
+	l := r.keys[key]
 	if l == nil {
-		l = newLine(r, key, limit)
-		r.lines[key] = l
+		l = newKeyLimiter(r, key, limit)
+		r.keys[key] = l
 	}
 	return l
 }

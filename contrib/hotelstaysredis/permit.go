@@ -14,7 +14,7 @@ import (
 // free no later for that.
 const reportPause = 20 * time.Millisecond
 
-// slots are guarded by the mutex of their line.
+// slots are guarded by the mutex of their keyLimiter.
 type slots struct {
 	pending  map[int64]*permit // by number: granted, and neither done nor reported as sent
 	next     int64             // number of the next permit
@@ -40,24 +40,24 @@ type arrival struct {
 
 // permit is a slot that this process was granted.
 type permit struct {
-	line   *line
-	number int64
-	sent   time.Time // zero: its request has not left
+	limiter *keyLimiter
+	number  int64
+	sent    time.Time // zero: its request has not left
 }
 
 // Sent notes the time. Redis learns of it with the answer, or half a second later.
 func (p *permit) Sent() {
-	p.line.mu.Lock()
-	defer p.line.mu.Unlock()
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
 	p.sent = time.Now()
 }
 
 // Done reports the slot to Redis: as unused, or as free one window after the arrival.
 func (p *permit) Done(r hotelstays.PermitResult) {
-	p.line.mu.Lock()
-	defer p.line.mu.Unlock()
-	p.line.end(p, r, time.Now())
-	p.line.schedule()
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	p.limiter.end(p, r, time.Now())
+	p.limiter.schedule()
 }
 
 // end adds a permit to the report.

@@ -132,7 +132,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 				time.Sleep(2 * time.Second)
 			}
 			for _, p := range []*process{a, b} {
-				l := p.line(key)
+				l := p.ofKey(key)
 				l.mu.Lock()
 				assert.Equal(t, window>>minutes, l.transit.Longest(time.Now()), "after %s", time.Since(start))
 				l.mu.Unlock()
@@ -142,7 +142,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 		answer(b, true) // a later one counts, also for the other process
 		time.Sleep(5 * time.Second)
 		answer(a, false)
-		l := a.line(key)
+		l := a.ofKey(key)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		assert.Equal(t, window, l.transit.Longest(time.Now()))
@@ -170,7 +170,7 @@ func TestReportsOfAnOutage(t *testing.T) {
 			}
 			a.take(t, key, 1)
 			b.take(t, key, 1)
-			l := b.line(key)
+			l := b.ofKey(key)
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			assert.WithinDuration(t, refused, l.transit.Last429, 10*ms)

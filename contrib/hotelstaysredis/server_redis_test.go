@@ -50,7 +50,7 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, a)
 	own.stop()
 	own.start(t)
-	require.Equal(t, int64(1), disk.Exists(t.Context(), a.line(key).keys[0]).Val(), "there is a memory")
+	require.Equal(t, int64(1), disk.Exists(t.Context(), a.ofKey(key).keys[0]).Val(), "there is a memory")
 	b.take(t, key, 1)
 	assert.GreaterOrEqual(t, time.Since(sent), window)
 }

@@ -36,7 +36,7 @@ type reply struct {
 }
 
 // exchange calls turn.lua. A reply after Timeout is an error.
-func (l *line) exchange(t turn) (reply, error) {
+func (l *keyLimiter) exchange(t turn) (reply, error) {
 	opts := l.limiter.opts
 	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
 	defer cancel()

@@ -75,7 +75,7 @@ func TestTurnThatArrivesLate(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
-				_, err = a.line(key).exchange(turn{}) // an early one
+				_, err = a.ofKey(key).exchange(turn{}) // an early one
 				assert.ErrorContains(t, err, "unexpected answer")
 			})
 		})
@@ -111,7 +111,7 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 // found late.
 func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-		l := a.line(key)
+		l := a.ofKey(key)
 		l.mu.Lock()
 		next := turn{number: l.turns + 1, want: [3]int{1: limit}, first: l.next}
 		l.mu.Unlock()

@@ -1,4 +1,4 @@
-// The line of one rate limit: the callers of this process that wait for a slot, and the calls
+// The limiter of one key: the callers of this process that wait for a slot, and the calls
 // of Redis, its turns, that get slots for them.
 
 package hotelstaysredis
@@ -25,10 +25,10 @@ const (
 	renewPause = window / 2
 )
 
-// line takes a turn whenever there is something to report or to wait for. schedule decides when, begin
+// keyLimiter takes a turn whenever there is something to report or to wait for. schedule decides when, begin
 // collects what to report, exchange calls Redis, and apply or turnFailed uses the answer. Callers never
 // call Redis themselves, because Sent and Done are called while a request is being written.
-type line struct {
+type keyLimiter struct {
 	limiter *RateLimiter
 	key     hotelstays.RateLimitKey
 	name    string // in Redis
@@ -67,10 +67,10 @@ type outage struct {
 	giveUpAt time.Time
 }
 
-func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
+func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyLimiter {
 	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
-	l := &line{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
+	l := &keyLimiter{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{pending: make(map[int64]*permit), transit: pacing.Transit{Window: window, Margin: r.opts.Margin}}}
 	for _, part := range []string{"memory", "slots:" + name, "alive:" + name, "turn:" + name + ":" + r.id,
 		"line:1:" + name, "line:0:" + name, "line:-1:" + name} {
@@ -85,11 +85,11 @@ func newLine(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *line {
 	return l
 }
 
-func (l *line) window() time.Duration { return window + l.limiter.opts.Margin }
+func (l *keyLimiter) window() time.Duration { return window + l.limiter.opts.Margin }
 
 // acquire waits for a slot. While Redis is unavailable it takes one of the fallback, until Redis is
 // tried again.
-func (l *line) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	for {
 		p, err := l.wait(ctx, req)
 		if l.limiter.fallback == nil || !errors.Is(err, ErrUnavailable) {
@@ -115,7 +115,7 @@ func (l *line) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (ho
 }
 
 // wait waits in line for a slot.
-func (l *line) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (l *line) wait(ctx context.Context, req hotelstays.RateLimitRequest) (hotel
 }
 
 // refusal returns why a caller need not wait, or nil. l.mu is held.
-func (l *line) refusal(ctx context.Context) error {
+func (l *keyLimiter) refusal(ctx context.Context) error {
 	switch end, ok := ctx.Deadline(); {
 	case ok && end.Before(l.paused):
 		return fmt.Errorf("%w until %s, and the call's limit ends before that", hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
@@ -160,7 +160,7 @@ func (l *line) refusal(ctx context.Context) error {
 	return nil
 }
 
-func (l *line) pause(until time.Time) {
+func (l *keyLimiter) pause(until time.Time) {
 	now := time.Now()
 	until = now.Add(until.Sub(now)) // without the wall clock
 	if l.limiter.fallback != nil {
@@ -176,7 +176,7 @@ func (l *line) pause(until time.Time) {
 }
 
 // schedule begins the next turn, or sets the timer for it. l.mu is held.
-func (l *line) schedule() {
+func (l *keyLimiter) schedule() {
 	now := time.Now()
 	at := l.due(now)
 	switch {
@@ -192,7 +192,7 @@ func (l *line) schedule() {
 }
 
 // due returns when the next turn is, or the zero time if none is needed. l.mu is held.
-func (l *line) due(now time.Time) time.Time {
+func (l *keyLimiter) due(now time.Time) time.Time {
 	at := l.reportAt
 	if len(l.pending) > 0 {
 		at = sooner(at, l.renewAt)
@@ -228,7 +228,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // takeTurn takes the turn that schedule has begun.
-func (l *line) takeTurn() {
+func (l *keyLimiter) takeTurn() {
 	l.mu.Lock()
 	t := l.begin(time.Now())
 	l.mu.Unlock()
@@ -248,7 +248,7 @@ func (l *line) takeTurn() {
 }
 
 // begin collects what the next turn reports and asks for. l.mu is held.
-func (l *line) begin(now time.Time) turn {
+func (l *keyLimiter) begin(now time.Time) turn {
 	l.turns++
 	t := turn{report: l.collect(now), number: l.turns, began: now, first: l.next, rest: max(0, l.paused.Sub(now))}
 	if !now.Before(l.paused) {
@@ -263,12 +263,12 @@ func (l *line) begin(now time.Time) turn {
 
 // restAfterOutage is how long after Redis is back, with its memory or without, requests that
 // Redis does not know of may still be sent, and one window more.
-func (l *line) restAfterOutage() time.Duration {
+func (l *keyLimiter) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
 // apply uses a reply: it grants slots to those who wait. l.mu is held.
-func (l *line) apply(r reply) {
+func (l *keyLimiter) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
 	l.place = place{r.tickets, r.maxTickets, now.Add(r.wait)}
@@ -280,7 +280,7 @@ func (l *line) apply(r reply) {
 		l.renewAt = now.Add(renewPause)
 	}
 	for range r.granted {
-		p := &permit{line: l, number: l.next}
+		p := &permit{limiter: l, number: l.next}
 		l.pending[p.number] = p
 		l.next++
 		if l.waiters.Len() == 0 || now.Before(l.paused) {
@@ -292,7 +292,7 @@ func (l *line) apply(r reply) {
 }
 
 // turnFailed keeps what was not reported, and ends the waits with an error. l.mu is held.
-func (l *line) turnFailed(t turn, err error) {
+func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // what the fleet has just sent still counts
@@ -315,6 +315,6 @@ func (l *line) turnFailed(t turn, err error) {
 }
 
 // answerFirst ends the wait of the caller in front. l.mu is held.
-func (l *line) answerFirst(g grant) {
+func (l *keyLimiter) answerFirst(g grant) {
 	l.waiters.Pop() <- g
 }

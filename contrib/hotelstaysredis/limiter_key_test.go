@@ -100,7 +100,7 @@ func took(t *testing.T, p *process, n int) time.Duration {
 func (p *process) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lines {
+	for _, l := range p.keys {
 		l.mu.Lock()
 		busy := l.taking || !l.due(time.Now()).IsZero()
 		l.mu.Unlock()
@@ -194,7 +194,7 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 func TestGrantAtTheEndOfAContext(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(10 * ms))
-		l := a.line(key)
+		l := a.ofKey(key)
 		for range 50 {
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
