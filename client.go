@@ -249,7 +249,11 @@ func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// LogValue names the environment, and the account by the Fingerprint of its recoveries.
+// Account names the environment and the account, in every process alike, and holds no secret. It is the
+// Fingerprint of a BookingRecovery, and the Account of a RateLimitRequest.
+func (c *Client) Account() string { return c.fingerprint }
+
+// LogValue names the environment and the account.
 func (c Client) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("base_url", c.baseURL), slog.String("account", c.fingerprint))
 }

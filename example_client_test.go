@@ -106,6 +106,18 @@ func ExampleClient_OAuthToken() {
 	// Output: a token of fewer scopes: <nil>
 }
 
+// A platform finds the client of an account by its name.
+func ExampleClient_Account() {
+	srv := hotelstaystest.NewServer(nil)
+	defer srv.Close()
+	client := clientOf(srv)
+	clients := map[string]*hotelstays.Client{client.Account(): client}
+
+	recovery := client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: "ref-1"})
+	fmt.Println(clients[recovery.Fingerprint] == client)
+	// Output: true
+}
+
 // NewTransport returns the transport of New, to be changed and passed to WithHTTPClient. Here it
 // trusts a certificate that the machine does not know.
 func ExampleNewTransport() {

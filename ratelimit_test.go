@@ -99,7 +99,7 @@ func TestPriorityOfACall(t *testing.T) {
 				last := log.ends[len(log.ends)-1]
 				assert.Equal(t, c.want, limiter.priority)
 				assert.Equal(t, c.want, last.Priority)
-				assert.Equal(t, client.NewBookingRecovery(nil).Fingerprint, last.Account)
+				assert.Equal(t, client.Account(), last.Account)
 			})
 		})
 	}
@@ -183,7 +183,7 @@ func TestSpellingsOfABaseURLShareABudget(t *testing.T) {
 			client, err := hotelstays.New(base, bearerToken([]string{"one", "one", "two"}[i]),
 				hotelstays.WithHTTPClient(hc), hotelstays.WithRateLimiter(limiter))
 			require.NoError(t, err)
-			fingerprints[client.NewBookingRecovery(nil).Fingerprint] += 50
+			fingerprints[client.Account()] += 50
 			for range 50 {
 				wg.Go(func() { assert.NoError(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), client)) })
 			}

@@ -64,6 +64,9 @@ type Booking struct {
 	Due time.Time `json:"-"`
 }
 
+// Account returns the account of the booking, as hotelstays.Client.Account does.
+func (b Booking) Account() string { return b.Recovery.Fingerprint }
+
 // Phase returns the phase at a time.
 func (b Booking) Phase(now time.Time) Phase {
 	switch {

@@ -33,6 +33,7 @@ const (
 
 // BookingClient is what an Engine needs of a *hotelstays.Client.
 type BookingClient interface {
+	Account() string
 	ValidateBook(*hotelstays.BookRequest, ...hotelstays.CallOption) error
 	NewBookingRecovery(*hotelstays.BookRequest, ...hotelstays.CallOption) *hotelstays.BookingRecovery
 	BookAndRecover(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
@@ -71,13 +72,12 @@ type Options[Tx any] struct {
 	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
 	// It is called once for each change that a read shows, such as of the status or a HotelConfirmNo
 	// that comes later, in the transaction that stores the change. It is like OnOutcome otherwise.
-	// before is the order of OnOutcome, or of the last call. It is nil if no key of Keys decrypts it any
-	// more. OnOutcome may receive an order that is confirmed or cancelled already, and OnOrder does not
+	// OnOutcome may receive an order that is confirmed or cancelled already, and OnOrder does not
 	// receive that again: let both store an order by the same function.
 	//
 	// An order is read after a quarter of the time since its last change or Wake, but at least a
 	// minute and at most twelve hours later.
-	OnOrder func(ctx context.Context, tx Tx, before, after *types.Order) error
+	OnOrder func(ctx context.Context, tx Tx, change *OrderChange) error
 	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
 	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
 	// decrypt.
@@ -103,17 +103,11 @@ type Engine[Tx any] struct {
 	opts     Options[Tx]
 	store    Store[Tx]
 	keys     *keyring.Ring
-	account  string // the fingerprint of the client's recoveries
+	account  string // of the client
 	watchers hotelstays.WakeHub
-	working  sync.Map      // of rowID: a worker of this process has the row
+	working  sync.Map      // of ID: a worker of this process has the row
 	calls    sync.Map      // of *handlerCall: functions of the caller that hang
 	woken    chan struct{} // ends a pause of Run
-}
-
-// rowID is what identifies a row.
-type rowID struct {
-	kind      Kind
-	reference string
 }
 
 // NewEngine returns an Engine. It uses no connection. The error names every invalid option.
@@ -147,11 +141,14 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 			"its cancellation can stay open until the stay is over")
 	}
 	return &Engine[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1),
-		account: opts.Client.NewBookingRecovery(nil).Fingerprint}, nil
+		account: opts.Client.Account()}, nil
 }
 
-// Account returns the fingerprint of the client's environment and account, which a Store serves.
-func (e *Engine[Tx]) Account() string { return e.account }
+// id identifies a row of the account.
+func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, kind, reference} }
+
+// watched is the key of those who watch a reference of an account.
+func (e *Engine[Tx]) watched(reference string) string { return e.account + " " + reference }
 
 // delivery calls a function of the caller in the transaction that has stored its row.
 type delivery[Tx any] func(context.Context, Tx) error
@@ -163,14 +160,14 @@ type pointer[S any] interface {
 }
 
 // read reads the state of a row.
-func read[S any, P pointer[S]](row *Row, account string) (s S, err error) {
-	err = readState(row, account, P(&s))
+func read[S any, P pointer[S]](row *Row) (s S, err error) {
+	err = readState(row, P(&s))
 	return s, err
 }
 
 // change locks a row, stores what next makes of its state, and calls then in the same transaction. next
 // returns errKeep to leave the row as it is. The error is ErrNotBegun if there is no row.
-func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id rowID, guarded bool,
+func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	err := e.store.InTx(ctx, guarded, func(ctx context.Context, tx Tx) error { return changeTx[S, P](ctx, e, tx, id, next) })
 	if errors.Is(err, errKeep) {
@@ -179,16 +176,16 @@ func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id 
 	return err
 }
 
-func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, id rowID,
+func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, id ID,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
-	row, err := e.store.Lock(ctx, tx, id.kind, id.reference)
+	row, err := e.store.Lock(ctx, tx, id)
 	if err != nil {
 		return err
 	}
 	if row == nil {
 		return ErrNotBegun
 	}
-	before, err := read[S, P](row, e.account)
+	before, err := read[S, P](row)
 	if err != nil {
 		return err
 	}
@@ -231,7 +228,7 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 
 // command changes a row for a webhook or a person. While a scheduler's worker has the row, it may have
 // asked the service too early, and command waits.
-func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id rowID, next func(*S) error) error {
+func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	for {
@@ -261,7 +258,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 // are one. Watch first, then look at your own row, and look again after each value. Another process
 // may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
 func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
-	return e.watchers.Watch(customerReferenceNo)
+	return e.watchers.Watch(e.watched(customerReferenceNo))
 }
 
 // List returns the open bookings of the client's account, in the order of their references. It reads
@@ -286,16 +283,18 @@ func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx
 	public func(S) Public) iter.Seq2[Public, error] {
 	return func(yield func(Public, error) bool) {
 		var none Public
-		for after := ""; ; {
-			page, err := e.store.List(ctx, kind, after, listPage)
+		for after := e.id(kind, ""); ; {
+			page, err := e.store.List(ctx, after, listPage)
 			if err != nil {
 				yield(none, e.store.Failed(of, err))
 				return
 			}
 			for i := range page {
-				after = page[i].Reference
+				if after = page[i].ID; after.Account != e.account {
+					return
+				}
 				entry := none
-				s, err := read[S, P](&page[i], e.account)
+				s, err := read[S, P](&page[i])
 				if err == nil {
 					entry = public(s)
 				} else {
@@ -332,7 +331,7 @@ func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error
 // while the booking waits for Send. The error is ErrNotBegun if the booking has an outcome or is unknown.
 func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
-	err := command(ctx, e, rowID{KindBooking, customerReferenceNo}, func(b *booking) (err error) {
+	err := command(ctx, e, e.id(KindBooking, customerReferenceNo), func(b *booking) (err error) {
 		*b, err = b.retry(time.Now())
 		return err
 	})
@@ -343,7 +342,7 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 // not called. Ask the service first whether there is an order. Abandon is refused while Book may be under
 // way. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
-	err := change(ctx, e, rowID{KindBooking, customerReferenceNo}, false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
+	err := change(ctx, e, e.id(KindBooking, customerReferenceNo), false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
 		*b, err = b.abandon(time.Now())
 		return nil, err
 	})
@@ -360,12 +359,12 @@ func (e *Engine[Tx]) failed(err error, call string, args ...any) error {
 
 // handlerCall is a call of a function of the caller.
 type handlerCall struct {
-	rowID
+	ID
 	name string
 }
 
 // handle calls a function of the caller for a row, inside the transaction that ctx ends.
-func (e *Engine[Tx]) handle(ctx context.Context, id rowID, name string, call func() error) error {
+func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
 	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
@@ -404,21 +403,21 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 		}
 		e.calls.Store(c, nil)
 		e.opts.Logger.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
-			slog.String("reference", c.reference))
-		err := e.hold(ctx, c.rowID)
+			slog.String("reference", c.Reference))
+		err := e.hold(ctx, c.ID)
 		if err != nil && !errors.Is(err, ErrNotBegun) {
 			e.opts.Logger.WarnContext(ctx, "another process may call "+c.name+" as well",
-				slog.String("reference", c.reference), slog.String("error", err.Error()))
+				slog.String("reference", c.Reference), slog.String("error", err.Error()))
 		}
 	}
 }
 
 // hold makes an open row due later.
-func (e *Engine[Tx]) hold(ctx context.Context, id rowID) error {
+func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	err := e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
-		row, err := e.store.Lock(ctx, tx, id.kind, id.reference)
+		row, err := e.store.Lock(ctx, tx, id)
 		if err != nil || row == nil || row.Life != Open {
 			return cmp.Or(err, errKeep)
 		}
@@ -436,7 +435,7 @@ func (e *Engine[Tx]) hold(ctx context.Context, id rowID) error {
 func (e *Engine[Tx]) Hanging() (calls []string) {
 	e.calls.Range(func(key, _ any) bool {
 		c, _ := key.(*handlerCall)
-		calls = append(calls, c.name+" "+c.reference)
+		calls = append(calls, c.name+" "+c.Reference)
 		return true
 	})
 	return calls

@@ -46,10 +46,10 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 
 // begin stores a new booking, or the next round after one that has ended without an order.
 func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte) (booking, error) {
-	row := &Row{Kind: KindBooking, Reference: b.Recovery.CustomerReferenceNo, Sealed: sealed}
+	row := &Row{ID: e.id(KindBooking, b.Recovery.CustomerReferenceNo), Sealed: sealed}
 	again := false
 	err := insert(ctx, e, tx, row, b, func(before *Row) (_ booking, err error) {
-		was, err := read[booking](before, e.account)
+		was, err := read[booking](before)
 		if err == nil {
 			b, err = b.after(was)
 		}
@@ -57,7 +57,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 		return b, err
 	})
 	if err == nil && again {
-		err = changeTx(ctx, e, tx, rowID{KindCancel, row.Reference}, func(row *Row, c *cancellation) (_ delivery[Tx], err error) {
+		err = changeTx(ctx, e, tx, e.id(KindCancel, row.Reference), func(row *Row, c *cancellation) (_ delivery[Tx], err error) {
 			if c.Delivered {
 				return nil, errKeep
 			}
@@ -115,7 +115,7 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 // options, with opts behind.
 func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
-	err = change(ctx, e, rowID{KindBooking, reference}, false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
+	err = change(ctx, e, e.id(KindBooking, reference), false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
 		sealed := row.Sealed
 		if marked, err = b.start(bookBy, opts...); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	id, ended := rowID{KindBooking, marked.Recovery.CustomerReferenceNo}, sent{marked, time.Now(), outcome, bookErr}
+	id, ended := e.id(KindBooking, marked.Recovery.CustomerReferenceNo), sent{marked, time.Now(), outcome, bookErr}
 	_, is := ended.settle(marked) // unless the row says more
 	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
@@ -156,21 +156,21 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	case is.outcome == nil:
 		if err != nil {
 			e.opts.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
-				slog.String("reference", id.reference), slog.String("error", err.Error()))
+				slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		}
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
 	case err == nil && is.deliver:
-		e.watchers.Wake(id.reference)
+		e.watchers.Wake(e.watched(id.Reference))
 	}
 	if err = cmp.Or(err, is.err); err != nil {
-		err = e.failed(err, "reference %q is %s, but that was not stored", id.reference, EndingOf(is.outcome))
+		err = e.failed(err, "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
 	}
 	return is.outcome, err
 }
 
 // outcomeTo passes an outcome to the caller, and follows its order.
-func (e *Engine[Tx]) outcomeTo(id rowID, outcome *hotelstays.BookingOutcome) delivery[Tx] {
+func (e *Engine[Tx]) outcomeTo(id ID, outcome *hotelstays.BookingOutcome) delivery[Tx] {
 	return func(ctx context.Context, tx Tx) error {
 		if err := e.follow(ctx, tx, outcome); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (e *Engine[Tx]) outcomeTo(id rowID, outcome *hotelstays.BookingOutcome) del
 // workBooking sends a booking that waits for Send, or polls for its order. It returns when the next step is
 // due.
 func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, err error) {
-	b, err := read[booking](row, e.account)
+	b, err := read[booking](row)
 	if err != nil || b.Ending != "" {
 		return due, err
 	}
@@ -209,7 +209,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		e.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", row.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
-	return next.Due, change(ctx, e, rowID{KindBooking, row.Reference}, false, func(locked *Row, b *booking) (delivery[Tx], error) {
+	return next.Due, change(ctx, e, e.id(KindBooking, row.Reference), false, func(locked *Row, b *booking) (delivery[Tx], error) {
 		if locked.Version != row.Version {
 			return nil, errMoved
 		}
@@ -221,7 +221,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 // storeFinal ends a booking as a poll has found it. A worker that has lost the booking meanwhile stores
 // nothing but an order.
 func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
-	id, delivered := rowID{KindBooking, row.Reference}, false
+	id, delivered := e.id(KindBooking, row.Reference), false
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
 		order := final.State == hotelstays.BookingFound && sameRound(*b, polled)
 		if !order && locked.Version != row.Version {
@@ -237,17 +237,17 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	switch {
 	case isOfHandler(err):
 	case errors.Is(err, ErrConflictingOutcome): // it has ended before
-		e.opts.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.reference), slog.String("error", err.Error()))
+		e.opts.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		err = nil
 	case err == nil && delivered:
-		e.watchers.Wake(id.reference)
+		e.watchers.Wake(e.watched(id.Reference))
 	}
 	return err
 }
 
 // wakeBooking makes a booking due now.
 func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindBooking, reference}, func(b *booking) error {
+	err := command(ctx, e, e.id(KindBooking, reference), func(b *booking) error {
 		next, ok := b.wake(time.Now())
 		if !ok {
 			return errKeep

@@ -22,8 +22,9 @@ const readTimeout = 20 * time.Second
 type Cancellation struct {
 	// CancelOrder has the PlatformReferenceNo if it is known.
 	CancelOrder
-	Begun  time.Time // when CancelTx has stored it
-	Ending CancelEnding
+	Account string    // hotelstays.Client.Account
+	Begun   time.Time // when CancelTx has stored it
+	Ending  CancelEnding
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
 	// order leaves that open.
 	Cost *types.Money
@@ -61,13 +62,13 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 	if e.opts.OnCancel == nil {
 		return errors.New("OnCancel is required")
 	}
-	row, err := e.store.Look(ctx, tx, KindBooking, req.CustomerReferenceNo)
+	row, err := e.store.Look(ctx, tx, e.id(KindBooking, req.CustomerReferenceNo))
 	if err != nil {
 		return err
 	}
 	var latest *booking
 	if row != nil {
-		b, err := read[booking](row, e.account)
+		b, err := read[booking](row)
 		if err != nil {
 			return err
 		}
@@ -77,8 +78,8 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 	if err != nil {
 		return err
 	}
-	return insert(ctx, e, tx, &Row{Kind: KindCancel, Reference: req.CustomerReferenceNo}, c, func(before *Row) (cancellation, error) {
-		was, err := read[cancellation](before, e.account)
+	return insert(ctx, e, tx, &Row{ID: e.id(KindCancel, req.CustomerReferenceNo)}, c, func(before *Row) (cancellation, error) {
+		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
 		case was.again() != nil:
@@ -92,7 +93,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 
 // workCancel does the next step of a cancellation, and returns when the one after that is due.
 func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, err error) {
-	c, err := read[cancellation](row, e.account)
+	c, err := read[cancellation](row)
 	if err != nil || c.Delivered {
 		return due, err
 	}
@@ -138,12 +139,12 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 	if c.named() {
 		return c, false, nil
 	}
-	row, err := e.store.Read(ctx, KindBooking, c.CustomerReferenceNo)
+	row, err := e.store.Read(ctx, e.id(KindBooking, c.CustomerReferenceNo))
 	if err != nil || row == nil {
 		c, _ = c.bind(at, nil)
 		return c, false, err
 	}
-	b, err := read[booking](row, e.account)
+	b, err := read[booking](row)
 	if err != nil {
 		return c, false, err
 	}
@@ -199,7 +200,7 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 
 // sendCancel marks a cancellation, and sends Cancel until ctx ends. Only who has committed the mark sends it.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
-	now, id := time.Now(), rowID{KindCancel, row.Reference}
+	now, id := time.Now(), e.id(KindCancel, row.Reference)
 	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
 	sendCtx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
@@ -239,7 +240,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 // storeCancel stores the next state of a cancellation. If its row has changed since a worker has read it, as
 // by Wake, storeCancel stores nothing but an ending.
 func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
-	return change(ctx, e, rowID{KindCancel, row.Reference}, false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
+	return change(ctx, e, e.id(KindCancel, row.Reference), false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
 		ends := n.Ending != "" && c.Ending == "" && c.same(n) && c.SendBy.Equal(n.SendBy)
 		if c.Delivered || locked.Version != row.Version && !ends {
@@ -275,7 +276,7 @@ func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation,
 func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	id, done := rowID{KindCancel, reference}, false
+	id, done := e.id(KindCancel, reference), false
 	err := change(ctx, e, id, true, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if c.Ending == "" || c.Delivered {
 			return nil, errKeep
@@ -289,7 +290,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	if err != nil {
 		return err
 	}
-	e.watchers.Wake(reference)
+	e.watchers.Wake(e.watched(reference))
 	if done && e.opts.OnOrder != nil {
 		if err := e.wakeOrder(ctx, reference); err != nil {
 			e.opts.Logger.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
@@ -300,7 +301,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 
 // wakeCancel makes the cancellation of a reference due, if there is one.
 func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindCancel, reference}, func(c *cancellation) error {
+	err := command(ctx, e, e.id(KindCancel, reference), func(c *cancellation) error {
 		next, ok := c.wake(time.Now())
 		if !ok || c.Delivered {
 			return errKeep

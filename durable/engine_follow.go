@@ -14,6 +14,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+// OrderChange is a change of an order that is followed.
+type OrderChange struct {
+	Account string // hotelstays.Client.Account
+	// Before is the order of OnOutcome, or of the last call of OnOrder. It is nil if no key of Options.Keys
+	// decrypts it any more.
+	Before *types.Order
+	After  *types.Order
+}
+
 // follow begins to follow the order that a booking has found.
 func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	if e.opts.OnOrder == nil || EndingOf(outcome) != EndingFound {
@@ -23,14 +32,14 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 	if err != nil {
 		return err
 	}
-	row := &Row{Kind: KindOrder, Reference: f.CustomerReferenceNo}
+	row := &Row{ID: e.id(KindOrder, f.CustomerReferenceNo)}
 	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // an earlier row is of an earlier round
 }
 
 // workOrder reads a followed order, and returns when the next read is due.
 func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, err error) {
 	at := time.Now()
-	f, err := read[followed](row, e.account)
+	f, err := read[followed](row)
 	if err != nil || f.Settled {
 		return due, err
 	}
@@ -44,7 +53,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 	if of.err != nil && ctx.Err() != nil {
 		return due, of.err
 	}
-	f, err := read[followed](row, e.account)
+	f, err := read[followed](row)
 	if err != nil {
 		return due, err
 	}
@@ -52,20 +61,20 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 	if err != nil {
 		return due, err
 	}
-	id := rowID{KindOrder, row.Reference}
+	id := e.id(KindOrder, row.Reference)
 	err = change(ctx, e, id, order != nil, func(locked *Row, stored *followed) (then delivery[Tx], err error) {
 		if stored.Settled || !bytes.Equal(stored.Seen, f.Seen) || order == nil && locked.Version != row.Version {
 			return nil, errMoved
 		}
 		if *stored = next; order != nil {
 			then = func(ctx context.Context, tx Tx) error {
-				return e.handle(ctx, id, "OnOrder", func() error { return e.opts.OnOrder(ctx, tx, before, order) })
+				return e.handle(ctx, id, "OnOrder", func() error { return e.opts.OnOrder(ctx, tx, &OrderChange{e.account, before, order}) })
 			}
 		}
 		return then, nil
 	})
 	if err == nil && order != nil {
-		e.watchers.Wake(row.Reference)
+		e.watchers.Wake(e.watched(row.Reference))
 	}
 	if err != nil || next.Settled {
 		return due, err
@@ -114,7 +123,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 // quiet reports that only the next read of an order is to be stored, and when that is: the order has not
 // changed, or the read failed.
 func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, is bool) {
-	f, err := read[followed](row, e.account)
+	f, err := read[followed](row)
 	if err != nil || of.err != nil {
 		return f.failed(at).Due, err == nil
 	}
@@ -128,7 +137,7 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 
 // wakeOrder makes a followed order due, if there is one.
 func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
-	err := command(ctx, e, rowID{KindOrder, reference}, func(f *followed) error {
+	err := command(ctx, e, e.id(KindOrder, reference), func(f *followed) error {
 		next, ok := f.wake(time.Now())
 		if !ok {
 			return errKeep
@@ -144,7 +153,7 @@ func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
 
 // Unfollow ends the reads of an order, because the caller knows enough. OnOrder may be under way.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
-	err := change(ctx, e, rowID{KindOrder, customerReferenceNo}, false, func(_ *Row, f *followed) (delivery[Tx], error) {
+	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		if f.Settled {
 			return nil, errKeep
 		}

@@ -80,7 +80,7 @@ func TestOrderOfABookingBegunAnew(t *testing.T) {
 		e.begin("ref-1")
 		e.send()
 		require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
-		e.store.Delete(durable.KindBooking, "ref-1")
+		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.begin("ref-1")
 		e.send()
 		assert.Equal(t, durable.Open, e.row(durable.KindOrder, "ref-1").Life)

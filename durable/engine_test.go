@@ -98,9 +98,9 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 			e.note(func() { e.cancelled = append(e.cancelled, c.Ending) })
 			return nil
 		},
-		OnOrder: func(_ context.Context, tx *memstore.Tx, _, order *types.Order) error {
+		OnOrder: func(_ context.Context, tx *memstore.Tx, change *durable.OrderChange) error {
 			assert.True(t, tx.Guarded)
-			e.note(func() { e.changes = append(e.changes, order.HotelConfirmNo) })
+			e.note(func() { e.changes = append(e.changes, change.After.HotelConfirmNo) })
 			return nil
 		}}
 	var err error
@@ -192,8 +192,12 @@ func textOf(t *testing.T, state any) []byte {
 	return text
 }
 
+func (e *engine) id(kind durable.Kind, reference string) durable.ID {
+	return durable.ID{Account: e.Account(), Kind: kind, Reference: reference}
+}
+
 func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
-	row, err := e.store.Read(e.t.Context(), kind, reference)
+	row, err := e.store.Read(e.t.Context(), e.id(kind, reference))
 	require.NoError(e.t, err)
 	return row
 }

@@ -42,7 +42,7 @@ func (e *Engine[Tx]) Work(ctx context.Context, row *Row) (due time.Time, err err
 // guarded does a step, unless a worker of this process has the row. A panic is an error.
 func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
-	id := rowID{row.Kind, row.Reference}
+	id := row.ID
 	if _, held := e.working.LoadOrStore(id, nil); held { // a function that hangs keeps one worker, not all
 		return due, errMoved
 	}
@@ -80,11 +80,11 @@ var ErrMoved = errMoved
 func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	switch row.Kind {
 	case KindBooking:
-		if b, err := read[booking](row, e.account); err == nil && b.Phase(time.Now()) == PhaseWaiting {
+		if b, err := read[booking](row); err == nil && b.Phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
-		if c, err := read[cancellation](row, e.account); err == nil && c.phase(time.Now()) == PhaseWaiting {
+		if c, err := read[cancellation](row); err == nil && c.phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	}
@@ -107,7 +107,7 @@ func (e *Engine[Tx]) kinds() []Kind {
 type run[Tx any] struct {
 	*Engine[Tx]
 	queue   Queue
-	locked  map[rowID]time.Time // rows that others have locked, as a frozen process does; left out until then
+	locked  map[ID]time.Time // rows that others have locked, as a frozen process does; left out until then
 	workers shares
 	ended   sync.WaitGroup
 }
@@ -121,7 +121,7 @@ type run[Tx any] struct {
 // is an error, which names it.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
-	r := &run[Tx]{Engine: e, queue: queue, locked: map[rowID]time.Time{}, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
+	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
 		freed: make(chan struct{}, 1)}}
 	for turn := 0; ; turn++ {
 		started := false
@@ -200,15 +200,15 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := time.Now()
-	due, err := r.queue.Due(ctx, kind, now, together+r.opts.MaxWorkers+len(r.locked))
+	due, err := r.queue.Due(ctx, DueLook{Kind: kind, Account: r.account, At: now, Limit: together + r.opts.MaxWorkers + len(r.locked)})
 	if err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(r.locked, func(_ rowID, until time.Time) bool { return !now.Before(until) })
-	due = slices.DeleteFunc(due, func(row Row) bool { return !r.locked[rowID{row.Kind, row.Reference}].IsZero() })
+	maps.DeleteFunc(r.locked, func(_ ID, until time.Time) bool { return !now.Before(until) })
+	due = slices.DeleteFunc(due, func(row Row) bool { return !r.locked[row.ID].IsZero() })
 	var bad []Row
 	due = slices.DeleteFunc(due, func(row Row) bool {
-		_, held := r.working.Load(rowID{row.Kind, row.Reference})
+		_, held := r.working.Load(row.ID)
 		if !held && r.unreadable(ctx, &row) {
 			bad = append(bad, row)
 			return true
@@ -228,10 +228,10 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	for i := range jobs {
 		var mine []Row
 		for _, row := range jobs[i] {
-			if j := slices.IndexFunc(leased, func(l Row) bool { return l.Reference == row.Reference }); j >= 0 {
+			if j := slices.IndexFunc(leased, func(l Row) bool { return l.ID == row.ID }); j >= 0 {
 				mine = append(mine, leased[j])
 			} else {
-				r.locked[rowID{row.Kind, row.Reference}] = now.Add(lockedPause)
+				r.locked[row.ID] = now.Add(lockedPause)
 			}
 		}
 		jobs[i] = mine
@@ -244,11 +244,11 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	var err error
 	switch row.Kind {
 	case KindCancel:
-		_, err = read[cancellation](row, r.account)
+		_, err = read[cancellation](row)
 	case KindOrder:
-		_, err = read[followed](row, r.account)
+		_, err = read[followed](row)
 	default:
-		_, err = read[booking](row, r.account)
+		_, err = read[booking](row)
 	}
 	if err != nil {
 		r.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
@@ -257,17 +257,17 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 }
 
 // shared is what rows have in common that one request asks for.
-type shared struct{ market, userRef string }
+type shared struct{ account, market, userRef string }
 
 // sharing returns what the request for a row needs. alone reports that the row needs one of its own.
 func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
-		b, _ := read[booking](row, r.account)
-		return shared{b.Recovery.Market, b.Recovery.UserRef}, !b.pollTogether(now)
+		b, _ := read[booking](row)
+		return shared{row.Account, b.Recovery.Market, b.Recovery.UserRef}, !b.pollTogether(now)
 	case KindOrder:
-		f, _ := read[followed](row, r.account)
-		return shared{f.Market, f.UserRef}, false
+		f, _ := read[followed](row)
+		return shared{row.Account, f.Market, f.UserRef}, false
 	}
 	return with, true
 }

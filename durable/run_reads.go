@@ -48,7 +48,7 @@ func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (a
 		}
 	}
 	r.postpone(ctx, missed, func(row Row) time.Time {
-		b, _ := read[booking](&row, r.account)
+		b, _ := read[booking](&row)
 		return b.missed(at).Due
 	})
 	return alone
@@ -86,10 +86,10 @@ func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]readi
 
 func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
 	if row.Kind == KindOrder {
-		f, _ := read[followed](row, r.account)
+		f, _ := read[followed](row)
 		return f.options()
 	}
-	b, _ := read[booking](row, r.account)
+	b, _ := read[booking](row)
 	return append(b.options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
 }
 

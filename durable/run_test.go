@@ -330,7 +330,7 @@ func TestStepsOfABooking(t *testing.T) {
 		e.begin("ref-1")
 	}
 	anew := func(e *engine) { // a person has deleted the row
-		e.store.Delete(durable.KindBooking, "ref-1")
+		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.begin("ref-1")
 	}
 	for name, tc := range map[string]struct {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Kind names what a row of a Store is about. A row is found by its kind and its reference. The zero value
-// is not set: no row has it.
+// Kind names what a row of a Store is about. The zero value is not set: no row has it.
 type Kind string
 
 // The kinds.
@@ -33,11 +32,17 @@ const (
 	Over                 // nothing is left to do, and Insert may replace the row
 )
 
-// Row is what a Store keeps about a reference of an account.
-type Row struct {
+// ID identifies a row. Two accounts may use the same reference.
+type ID struct {
+	Account   string // hotelstays.Client.Account
 	Kind      Kind
 	Reference string
-	Life      Life
+}
+
+// Row is what a Store keeps about a reference of an account.
+type Row struct {
+	ID
+	Life Life
 	// Due is when a worker must act, or until when a worker has the row.
 	Due time.Time
 	// State is a JSON object.
@@ -54,7 +59,7 @@ type Row struct {
 	Unreadable error
 }
 
-// Store is the database of an Engine, for one account. Its methods are safe for concurrent use.
+// Store is the database of an Engine, for all accounts. Its methods are safe for concurrent use.
 // Tx is a transaction: of the caller in Insert, Lock, Look and Save, or one of InTx.
 //
 // A Store decides nothing: what a row says, and whether it may change, is up to the Engine.
@@ -68,16 +73,17 @@ type Store[Tx any] interface {
 	// returns it. Where that row is Over, Save of row then replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
 	// Lock locks the latest row and returns it, or nil if there is none.
-	Lock(ctx context.Context, tx Tx, kind Kind, reference string) (*Row, error)
+	Lock(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Look returns the latest row as the transaction sees it, or nil if there is none. It waits for no lock: a
 	// process that is frozen may have one.
-	Look(ctx context.Context, tx Tx, kind Kind, reference string) (*Row, error)
+	Look(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Save stores a row that this transaction has inserted or locked.
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is Look without a transaction.
-	Read(ctx context.Context, kind Kind, reference string) (*Row, error)
-	// List returns open rows whose reference is greater, in the order of their references.
-	List(ctx context.Context, kind Kind, after string, limit int) ([]Row, error)
+	Read(ctx context.Context, id ID) (*Row, error)
+	// List returns open rows of the kind of after that come behind it, in the order of their accounts and
+	// references.
+	List(ctx context.Context, after ID, limit int) ([]Row, error)
 	// Failed returns the error of a call of the Engine, with the name of the Store's package before it,
 	// and with what to do about it where the database says why.
 	Failed(call string, err error) error
@@ -85,11 +91,19 @@ type Store[Tx any] interface {
 
 // Queue finds the rows that are due, in a database that has no scheduler of its own.
 type Queue interface {
-	// Due returns open rows that are due at a time, those that are due longest first.
-	Due(ctx context.Context, kind Kind, at time.Time, limit int) ([]Row, error)
+	// Due returns open rows that are due, those that are due longest first.
+	Due(ctx context.Context, look DueLook) ([]Row, error)
 	// Postpone sets when rows of one kind are due. It leaves out rows that have changed since they were
 	// read, or that another transaction has locked, and returns the others as they are stored then.
 	Postpone(ctx context.Context, rows []Row, due func(Row) time.Time) ([]Row, error)
+}
+
+// DueLook is what Run asks a Queue for.
+type DueLook struct {
+	Kind    Kind
+	Account string // the only account to look at
+	At      time.Time
+	Limit   int // of rows
 }
 
 // errMoved: the row has changed since it was read, so that what a worker has found out is not stored.
@@ -108,7 +122,7 @@ type state interface {
 }
 
 // readState reads the state of a row. The state must be of the row's reference and account.
-func readState(row *Row, account string, known state) error {
+func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && (row.Life < Open || row.Life > Over) {
 		err = fmt.Errorf("its life is %d, which is none of %d (open), %d (kept) and %d (over)", row.Life, Open, Kept, Over)
@@ -116,7 +130,7 @@ func readState(row *Row, account string, known state) error {
 	if err == nil {
 		err = json.Unmarshal(row.State, known)
 	}
-	if reference, fingerprint := known.identity(); err == nil && (reference != row.Reference || fingerprint != account) {
+	if reference, fingerprint := known.identity(); err == nil && (reference != row.Reference || fingerprint != row.Account) {
 		err = fmt.Errorf("its state is of the reference %q, or of another account", reference)
 	}
 	if err == nil {

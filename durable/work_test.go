@@ -110,7 +110,7 @@ func TestWorkOnRowsThatHaveEnded(t *testing.T) {
 		e.begin("ref-1")
 		e.send()
 		require.NoError(t, e.cancel(toCancel))
-		e.store.Delete(durable.KindBooking, "ref-1")
+		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.lose()
 		e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 			assert.Fail(t, "it is polled for")

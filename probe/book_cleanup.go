@@ -46,7 +46,7 @@ func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 
 // cleanup ends all that is unfinished, and then what turned up late.
 func (s *session) cleanup(ctx context.Context, j *journal) error {
-	own := s.client.NewBookingRecovery(nil).Fingerprint
+	own := s.client.Account()
 	for _, e := range j.entries {
 		if e.Recovery.Fingerprint != own {
 			return fmt.Errorf("%w: booking %s of the journal is of another environment or account, which needs its own", ErrConfig, e.reference())

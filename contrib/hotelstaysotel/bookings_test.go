@@ -60,7 +60,8 @@ func TestObserveBookings(t *testing.T) {
 			}))
 		}
 		change := func(reference, old, with string) {
-			row, err := store.Read(t.Context(), durable.KindBooking, reference)
+			row, err := store.Read(t.Context(),
+				durable.ID{Account: r.client.Account(), Kind: durable.KindBooking, Reference: reference})
 			require.NoError(t, err)
 			row.State = []byte(strings.Replace(string(row.State), old, with, 1))
 			store.Put(*row)

@@ -96,17 +96,17 @@ type version struct {
 }
 
 // rowOf returns a job as a row. The engine finds out by its state whether an ended one may be replaced.
-func rowOf(kind durable.Kind, job *rivertype.JobRow) (row *durable.Row, account string) {
+func rowOf(kind durable.Kind, job *rivertype.JobRow) *durable.Row {
 	v := version{id: job.ID, running: job.State == rivertype.JobStateRunning, args: string(job.EncodedArgs)}
 	if job.AttemptedAt != nil {
 		v.taken = job.AttemptedAt.UnixMicro()
 	}
 	a := args{state: []byte("{}")}
 	err := json.Unmarshal(job.EncodedArgs, &a)
-	row = &durable.Row{Kind: kind, Reference: a.Reference, Due: job.ScheduledAt.UTC().Round(0), State: a.state,
+	row := &durable.Row{ID: durable.ID{Account: a.Account, Kind: kind, Reference: a.Reference}, Due: job.ScheduledAt.UTC().Round(0), State: a.state,
 		Sealed: a.Request, Version: v, Busy: v.running, Unreadable: err, Life: durable.Open}
 	if job.FinalizedAt != nil {
 		row.Life = durable.Over
 	}
-	return row, a.Account
+	return row
 }

@@ -95,10 +95,10 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 			require.NoError(t, err)
 			text, err := json.Marshal(order)
 			require.NoError(t, err)
-			seen, err = keys.Seal("followed order "+w.Account()+" "+job.reference, text)
+			seen, err = keys.Seal("followed order "+w.cfg.Client.Account()+" "+job.reference, text)
 			require.NoError(t, err)
 		}
-		text := strings.NewReplacer("ACCOUNT", w.Account(), "SESSION", w.Offer.SessionID, "REQUEST", base64.StdEncoding.EncodeToString(request),
+		text := strings.NewReplacer("ACCOUNT", w.cfg.Client.Account(), "SESSION", w.Offer.SessionID, "REQUEST", base64.StdEncoding.EncodeToString(request),
 			"SEEN", base64.StdEncoding.EncodeToString(seen)).Replace(job.args)
 		w.storeOlder(job.kind, job.state, job.metadata, regexp.MustCompile(`ago\(([^)]*)\)`).ReplaceAllStringFunc(text, func(ago string) string {
 			d, err := time.ParseDuration(strings.Trim(ago, "ago()"))

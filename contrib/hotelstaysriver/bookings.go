@@ -86,7 +86,6 @@ func New(cfg Options) (*Bookings, error) {
 	if err = errors.Join(append(problems, err)...); err != nil {
 		return nil, fmt.Errorf("hotelstaysriver: invalid Options: %w", err)
 	}
-	s.account = engine.Account()
 	s.river, err = river.NewClient(riverpgxv5.New(cfg.Pool), &river.Config{Schema: cfg.Schema, Logger: cfg.Logger,
 		Hooks: cfg.Hooks, Middleware: cfg.Middleware, Plugins: cfg.Plugins})
 	if err != nil {

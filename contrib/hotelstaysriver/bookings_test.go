@@ -61,7 +61,8 @@ func argsOf(t *testing.T, b *Bookings, booking durable.Booking) args {
 	t.Helper()
 	state, err := json.Marshal(booking)
 	require.NoError(t, err)
-	return b.store.args(&durable.Row{Kind: durable.KindBooking, Reference: booking.Recovery.CustomerReferenceNo, State: state})
+	return b.store.args(&durable.Row{State: state,
+		ID: durable.ID{Account: booking.Account(), Kind: durable.KindBooking, Reference: booking.Recovery.CustomerReferenceNo}})
 }
 
 func TestNewNamesEveryInvalidField(t *testing.T) {
@@ -85,7 +86,7 @@ func TestConfigure(t *testing.T) {
 
 	all := unconnectedConfig(t)
 	all.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
-	all.OnOrder = func(context.Context, pgx.Tx, *types.Order, *types.Order) error { return nil }
+	all.OnOrder = func(context.Context, pgx.Tx, *durable.OrderChange) error { return nil }
 	for maxWorkers, want := range map[int]struct{ total, least int }{0: {defaultMaxWorkers, 2}, 100: {100, 20}, 2: {6, 2}, 1: {3, 1}} {
 		all.MaxWorkers = maxWorkers
 		b, err := New(all)
@@ -156,14 +157,14 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	engine, err := durable.NewEngine(memstore.New(), durable.Options[*memstore.Tx]{Client: b.cfg.Client, Keys: testKeys,
 		OnOutcome: func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error { return nil }})
 	require.NoError(t, err)
-	rows := map[memstore.ID]durable.Row{}
+	rows := map[durable.ID]durable.Row{}
 	require.NoError(t, engine.BeginTx(t.Context(), memstore.Begin(rows), request("ref-1")))
-	row := rows[memstore.ID{Kind: durable.KindBooking, Reference: "ref-1"}]
+	row := rows[durable.ID{Account: b.cfg.Client.Account(), Kind: durable.KindBooking, Reference: "ref-1"}]
 	text, err := json.Marshal(b.store.args(&row))
 	require.NoError(t, err)
 	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,"round":1,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,
-		b.Account(), base64.StdEncoding.EncodeToString(row.Sealed)), string(text))
+		b.cfg.Client.Account(), base64.StdEncoding.EncodeToString(row.Sealed)), string(text))
 	for _, private := range []string{"P1234567", "Family", "token"} {
 		assert.NotContains(t, string(text)+string(row.Sealed), private)
 	}

@@ -209,11 +209,15 @@ func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRe
 	return recovery
 }
 
+func (w *world) id(kind durable.Kind, reference string) durable.ID {
+	return durable.ID{Account: w.cfg.Client.Account(), Kind: kind, Reference: reference}
+}
+
 // change stores the next state of a booking.
 func (w *world) change(reference string, next func(bookingstest.Booking) bookingstest.Booking) {
 	w.Helper()
 	require.NoError(w, w.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
-		row, err := w.store.Lock(ctx, tx, durable.KindBooking, reference)
+		row, err := w.store.Lock(ctx, tx, w.id(durable.KindBooking, reference))
 		require.NoError(w, err)
 		booking := bookingstest.Booking{Booking: durable.Booking{Due: row.Due}}
 		require.NoError(w, json.Unmarshal(row.State, &booking))

@@ -100,7 +100,7 @@ func TestPostgreSQLCrashes(t *testing.T) {
 			w.marked("ref-1")
 			require.NoError(w, w.CancelAlone("ref-1", nil))
 			require.NoError(w, other.store.InTx(w.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
-				row, err := other.store.Lock(ctx, tx, durable.KindCancel, "ref-1")
+				row, err := other.store.Lock(ctx, tx, other.id(durable.KindCancel, "ref-1"))
 				require.NoError(w, err)
 				var cancellation map[string]any
 				require.NoError(w, json.Unmarshal(row.State, &cancellation))

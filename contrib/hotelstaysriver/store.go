@@ -31,7 +31,6 @@ type store struct {
 	river            *river.Client[pgx.Tx] // only inserts
 	queue            string
 	table, stateType string
-	account          string
 	idle             time.Duration // how long a transaction may be idle
 }
 
@@ -91,17 +90,17 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 		return nil, err
 	}
 	if inserted.UniqueSkippedAsDuplicate {
-		return s.Lock(ctx, tx, row.Kind, row.Reference)
+		return s.Lock(ctx, tx, row.ID)
 	}
 	row.Version = version{id: inserted.Job.ID}
-	if before, err = s.latest(ctx, tx, row.Kind, row.Reference, inserted.Job.ID, ""); before != nil {
+	if before, err = s.latest(ctx, tx, row.ID, inserted.Job.ID, ""); before != nil {
 		before.Life = durable.Over // also if it has ended since the snapshot of tx
 	}
 	return before, err
 }
 
 func (s *store) args(row *durable.Row) args {
-	return args{row.Reference, s.account, row.Sealed, row.Kind, row.State}
+	return args{row.Reference, row.Account, row.Sealed, row.Kind, row.State}
 }
 
 func check(tx pgx.Tx, reference string) error {
@@ -115,12 +114,12 @@ func check(tx pgx.Tx, reference string) error {
 }
 
 // Lock locks the live job of a reference, or else the last one.
-func (s *store) Lock(ctx context.Context, tx pgx.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	if err := check(tx, reference); err != nil {
+func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
+	if err := check(tx, id.Reference); err != nil {
 		return nil, err
 	}
 	for ended := any(nil); ; {
-		row, err := s.latest(ctx, tx, kind, reference, 0, "FOR UPDATE")
+		row, err := s.latest(ctx, tx, id, 0, "FOR UPDATE")
 		if err != nil || row == nil || row.Life == durable.Open || row.Version == ended {
 			return row, err
 		}
@@ -129,16 +128,16 @@ func (s *store) Lock(ctx context.Context, tx pgx.Tx, kind durable.Kind, referenc
 }
 
 // Look returns the live job of a reference, or else the last one.
-func (s *store) Look(ctx context.Context, tx pgx.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	if err := check(tx, reference); err != nil {
+func (s *store) Look(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
+	if err := check(tx, id.Reference); err != nil {
 		return nil, err
 	}
-	return s.latest(ctx, tx, kind, reference, 0, "")
+	return s.latest(ctx, tx, id, 0, "")
 }
 
 // Read is Look without a transaction.
-func (s *store) Read(ctx context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
-	return s.latest(ctx, s.pool, kind, reference, 0, "")
+func (s *store) Read(ctx context.Context, id durable.ID) (*durable.Row, error) {
+	return s.latest(ctx, s.pool, id, 0, "")
 }
 
 // querier is a pool or a transaction.
@@ -151,25 +150,20 @@ type querier interface {
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
 
-// find returns jobs of a kind whose arguments contain others. The condition may use $3.
-func (s *store) find(ctx context.Context, q querier, kind durable.Kind, contained map[string]string,
-	condition string, arg any) ([]durable.Row, error) {
-	contained["account"] = s.account
-	wanted, err := json.Marshal(contained)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := q.Query(ctx, `SELECT id, state::text, attempted_at, scheduled_at, finalized_at, args || `+endingOf+`, args ->> 'reference'
-		FROM `+s.table+` WHERE args @> $1::jsonb AND kind = $2 AND `+condition, string(wanted), args{kind: kind}.Kind(), arg)
+// find returns jobs of a kind. The condition may use $2 and so on.
+func (s *store) find(ctx context.Context, q querier, kind durable.Kind, condition string, params ...any) ([]durable.Row, error) {
+	rows, err := q.Query(ctx, `SELECT id, state::text, attempted_at, scheduled_at, finalized_at, args || `+endingOf+`,
+		args ->> 'account', args ->> 'reference' FROM `+s.table+` WHERE kind = $1 AND `+condition,
+		append([]any{args{kind: kind}.Kind()}, params...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading jobs: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, func(of pgx.CollectableRow) (durable.Row, error) {
 		var job rivertype.JobRow
-		var reference string
-		err := of.Scan(&job.ID, &job.State, &job.AttemptedAt, &job.ScheduledAt, &job.FinalizedAt, &job.EncodedArgs, &reference)
-		row, _ := rowOf(kind, &job)
-		row.Reference = reference
+		var account, reference string
+		err := of.Scan(&job.ID, &job.State, &job.AttemptedAt, &job.ScheduledAt, &job.FinalizedAt, &job.EncodedArgs, &account, &reference)
+		row := rowOf(kind, &job)
+		row.Account, row.Reference = account, reference
 		return *row, err
 	})
 	if err != nil {
@@ -180,10 +174,13 @@ func (s *store) find(ctx context.Context, q querier, kind durable.Kind, containe
 
 // latest returns the live job of a reference, or else the last one, but not the job with the id except. lock
 // ends the statement.
-func (s *store) latest(ctx context.Context, q querier, kind durable.Kind, reference string, except int64,
-	lock string) (*durable.Row, error) {
-	rows, err := s.find(ctx, q, kind, map[string]string{"reference": reference},
-		`id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock, except)
+func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int64, lock string) (*durable.Row, error) {
+	wanted, err := json.Marshal(map[string]string{"account": id.Account, "reference": id.Reference})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.find(ctx, q, id.Kind, `args @> $2::jsonb AND id <> $3 ORDER BY finalized_at IS NULL DESC, id DESC LIMIT 1 `+lock,
+		string(wanted), except)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -191,9 +188,10 @@ func (s *store) latest(ctx context.Context, q querier, kind durable.Kind, refere
 }
 
 // List returns live jobs.
-func (s *store) List(ctx context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
-	return s.find(ctx, s.pool, kind, map[string]string{}, `finalized_at IS NULL AND (args ->> 'reference') COLLATE "C" > $3
-		ORDER BY (args ->> 'reference') COLLATE "C" LIMIT `+fmt.Sprint(limit), after)
+func (s *store) List(ctx context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+	const account, reference = `(args ->> 'account') COLLATE "C"`, `(args ->> 'reference') COLLATE "C"`
+	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND (`+account+`, `+reference+`) > ($2, $3)
+		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference)
 }
 
 // Save stores a row in its job. A live job that nobody runs is available when it is due; one that was

@@ -36,7 +36,7 @@ type worker[A river.JobArgs] struct {
 
 // Timeout bounds a step, with the caller's function. River does not rescue a job before.
 func (w *worker[A]) Timeout(job *river.Job[A]) time.Duration {
-	row, _ := rowOf(w.kind, job.JobRow)
+	row := rowOf(w.kind, job.JobRow)
 	return w.b.Engine.Timeout(row)
 }
 
@@ -55,8 +55,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	if w.others {
 		return river.JobSnooze(othersPause)
 	}
-	row, account := rowOf(w.kind, job.JobRow)
-	if row.Unreadable == nil && account != w.b.Account() {
+	row := rowOf(w.kind, job.JobRow)
+	if row.Unreadable == nil && row.Account != w.b.cfg.Client.Account() {
 		return w.b.failed(ctx, job.JobRow, row,
 			errors.New("hotelstaysriver: the job is of another account or environment; use one Options.Queue for each"))
 	}

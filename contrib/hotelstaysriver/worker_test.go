@@ -412,12 +412,12 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 // An OnOrder that is slow has one worker.
 func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
-		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, before, after *types.Order) error {
-			if after.CustomerReferenceNo == "a-slow" {
+		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, change *durable.OrderChange) error {
+			if change.After.CustomerReferenceNo == "a-slow" {
 				<-ctx.Done()
 				return ctx.Err()
 			}
-			return caller(cfg.Pool).StoreOrder(ctx, tx, before, after)
+			return caller(cfg.Pool).StoreOrder(ctx, tx, change)
 		}
 	})
 	references := []string{"a-slow", "b-1", "b-2", "b-3"}
@@ -477,7 +477,7 @@ func TestLockFindsTheNextRound(t *testing.T) {
 		done <- err
 	}()
 	require.NoError(t, w.store.InTx(t.Context(), false, func(ctx context.Context, tx pgx.Tx) error {
-		row, err := w.store.Lock(ctx, tx, durable.KindBooking, "ref-1")
+		row, err := w.store.Lock(ctx, tx, w.id(durable.KindBooking, "ref-1"))
 		require.NoError(t, err)
 		close(locked)
 		for waiting := 0; waiting == 0 && ctx.Err() == nil; {

@@ -85,7 +85,8 @@ func ExampleJournal() {
 				order.Status, order.HotelConfirmNo, order.CustomerReferenceNo)
 			return err
 		}
-		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, client, hotelstayssql.JournalOptions{
+		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, hotelstayssql.JournalOptions{
+			Client: client,
 			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
 					outcome.State, outcome.Recovery.CustomerReferenceNo)
@@ -99,8 +100,8 @@ func ExampleJournal() {
 					c.Ending, c.CustomerReferenceNo)
 				return err
 			},
-			OnOrder: func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error { // if orders are to be followed
-				return mirror(ctx, tx, after)
+			OnOrder: func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error { // if orders are to be followed
+				return mirror(ctx, tx, change.After)
 			},
 			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		})

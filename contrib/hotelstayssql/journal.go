@@ -3,7 +3,6 @@
 package hotelstayssql
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,11 +11,10 @@ import (
 	"sync"
 	"time"
 
-	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// JournalOptions configure a Journal. NewJournal sets Client.
+// JournalOptions configure a Journal.
 type JournalOptions = durable.Options[*sql.Tx]
 
 // Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
@@ -28,20 +26,20 @@ type JournalOptions = durable.Options[*sql.Tx]
 type Journal struct {
 	*durable.Engine[*sql.Tx]
 
-	store *journalStore
-	log   *slog.Logger
-	pause time.Duration
+	store   *journalStore
+	account string
+	log     *slog.Logger
+	pause   time.Duration
 }
 
 var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
 
 // NewJournal returns a Journal. It opens no connection: create the tables with Migrate, and
 // look at the database with Check. The error names every invalid argument.
-func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts JournalOptions) (*Journal, error) {
+func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, error) {
 	var p problems
 	p.checkDatabase(db, dialect)
 	store := &journalStore{db: database{db, dialect}}
-	opts.Client = client
 	engine, err := durable.NewEngine[*sql.Tx](store, opts)
 	if err != nil {
 		p = append(p, err)
@@ -49,8 +47,7 @@ func NewJournal(db *sql.DB, dialect Dialect, client *hotelstays.Client, opts Jou
 	if err := p.err("NewJournal"); err != nil {
 		return nil, err
 	}
-	store.account = []byte(engine.Account())
-	j := &Journal{Engine: engine, store: store, log: opts.Logger, pause: opts.PollInterval}
+	j := &Journal{Engine: engine, store: store, account: opts.Client.Account(), log: opts.Logger, pause: opts.PollInterval}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
@@ -99,7 +96,7 @@ func (j *Journal) Run(ctx context.Context) error {
 func (j *Journal) lookForOthers(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
-	n, err := j.store.countOthers(limited)
+	n, err := j.countOthers(limited)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -111,20 +108,21 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 }
 
 // countOthers goes from account to account, because an index finds each at once.
-func (s *journalStore) countOthers(ctx context.Context) (n int, err error) {
+func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
+	db := j.store.db
 	for account := []byte{}; ; {
-		err := s.db.QueryRowContext(ctx, s.db.dialect.sql(
+		err := db.QueryRowContext(ctx, db.dialect.sql(
 			`SELECT account FROM hotelstays_journal WHERE account > ? ORDER BY account LIMIT 1`), account).Scan(&account)
 		if errors.Is(err, sql.ErrNoRows) {
 			return n, nil
 		} else if err != nil {
 			return n, err
 		}
-		if bytes.Equal(account, s.account) {
+		if string(account) == j.account {
 			continue
 		}
 		var open int
-		err = s.db.QueryRowContext(ctx, s.db.dialect.sql(
+		err = db.QueryRowContext(ctx, db.dialect.sql(
 			`SELECT COUNT(*) FROM hotelstays_journal WHERE account = ? AND live = 1`), account).Scan(&open)
 		if err != nil {
 			return n, err

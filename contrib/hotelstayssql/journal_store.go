@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,9 +19,8 @@ import (
 
 // journalStore is the database of an Engine, and its Queue.
 type journalStore struct {
-	db      database
-	account []byte
-	fits    atomic.Bool // the tables were seen to fit this program
+	db   database
+	fits atomic.Bool // the tables were seen to fit this program
 }
 
 var (
@@ -39,19 +39,19 @@ var tables = map[durable.Kind]table{
 
 // query returns a SELECT of rows. The fence of a row changes with every write.
 func (t table) query(where string) string {
-	return `SELECT reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name + ` WHERE account = ? AND ` + where
+	return `SELECT account, reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name + ` WHERE ` + where
 }
 
 // scan reads a row, or returns nil if there is none.
 func scan(kind durable.Kind, scan func(...any) error) (*durable.Row, error) {
-	row := durable.Row{Kind: kind}
-	var reference []byte
+	row := durable.Row{ID: durable.ID{Kind: kind}}
+	var account, reference []byte
 	var fence, due int64
-	err := scan(&reference, &fence, &row.Life, &due, &row.State, &row.Sealed)
+	err := scan(&account, &reference, &fence, &row.Life, &due, &row.State, &row.Sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	row.Reference, row.Version, row.Due = string(reference), fence, time.UnixMicro(due).UTC()
+	row.Account, row.Reference, row.Version, row.Due = string(account), string(reference), fence, time.UnixMicro(due).UTC()
 	return &row, err
 }
 
@@ -84,7 +84,7 @@ func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, saved []dur
 	for _, row := range saved {
 		var fence int64
 		err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT fence FROM `+tables[row.Kind].name+` WHERE account = ? AND reference = ?`),
-			s.account, []byte(row.Reference)).Scan(&fence)
+			[]byte(row.Account), []byte(row.Reference)).Scan(&fence)
 		if err == nil && fence != row.Version {
 			err = errUndone
 		}
@@ -119,7 +119,7 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 	}
 	t, fence := tables[row.Kind], newID()
 	columns := `account, reference, fence, live, due, ` + t.state
-	values := []any{s.account, []byte(row.Reference), fence, row.Life, micros(row.Due), row.State}
+	values := []any{[]byte(row.Account), []byte(row.Reference), fence, row.Life, micros(row.Due), row.State}
 	if row.Kind == durable.KindBooking {
 		columns, values = columns+`, `+t.sealed, append(values, row.Sealed)
 	}
@@ -129,7 +129,7 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 		return nil, err
 	}
 	// How many rows an upsert reports depends on the driver's settings.
-	stored, err := s.find(ctx, tx, row.Kind, row.Reference)
+	stored, err := s.find(ctx, tx, row.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -151,45 +151,46 @@ func (s *journalStore) check(tx *sql.Tx, reference string) error {
 }
 
 // Lock locks a row. On SQLite a write locks all: a transaction that begins with a read cannot always write.
-func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	if err := s.check(tx, reference); err != nil {
+func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
+	if err := s.check(tx, id.Reference); err != nil {
 		return nil, err
 	}
 	if grammars[s.db.dialect].lock == "" {
-		_, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[kind].name+` SET fence = fence WHERE account = ? AND reference = ?`,
-			s.account, []byte(reference))
+		_, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[id.Kind].name+` SET fence = fence WHERE account = ? AND reference = ?`,
+			[]byte(id.Account), []byte(id.Reference))
 		if err != nil {
 			return nil, err
 		}
 	}
-	return s.find(ctx, tx, kind, reference)
+	return s.find(ctx, tx, id)
 }
 
 // find returns a row, and locks it where locks are those of rows.
-func (s *journalStore) find(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	return s.findIn(ctx, tx, kind, reference, grammars[s.db.dialect].lock)
+func (s *journalStore) find(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
+	return s.findIn(ctx, tx, id, grammars[s.db.dialect].lock)
 }
 
 // Look returns a row. On SQLite it is Lock, because the caller's transaction has to write before it reads.
-func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, kind durable.Kind, reference string) (*durable.Row, error) {
+func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if grammars[s.db.dialect].lock == "" {
-		return s.Lock(ctx, tx, kind, reference)
+		return s.Lock(ctx, tx, id)
 	}
-	if err := s.check(tx, reference); err != nil {
+	if err := s.check(tx, id.Reference); err != nil {
 		return nil, err
 	}
-	return s.findIn(ctx, tx, kind, reference, "")
+	return s.findIn(ctx, tx, id, "")
 }
 
 // Read returns a row.
-func (s *journalStore) Read(ctx context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
-	return s.findIn(ctx, s.db, kind, reference, "")
+func (s *journalStore) Read(ctx context.Context, id durable.ID) (*durable.Row, error) {
+	return s.findIn(ctx, s.db, id, "")
 }
 
 func (s *journalStore) findIn(ctx context.Context, in interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
-}, kind durable.Kind, reference, lock string) (*durable.Row, error) {
-	return scan(kind, in.QueryRowContext(ctx, s.db.dialect.sql(tables[kind].query(`reference = ? `+lock)), s.account, []byte(reference)).Scan)
+}, id durable.ID, lock string) (*durable.Row, error) {
+	return scan(id.Kind, in.QueryRowContext(ctx, s.db.dialect.sql(tables[id.Kind].query(`account = ? AND reference = ? `+lock)),
+		[]byte(id.Account), []byte(id.Reference)).Scan)
 }
 
 // Save stores a row.
@@ -203,7 +204,7 @@ func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) e
 		return err
 	}
 	if saved, ok := ctx.Value(savedKey{}).(*[]durable.Row); ok {
-		*saved = append(slices.DeleteFunc(*saved, func(r durable.Row) bool { return r.Kind == row.Kind && r.Reference == row.Reference }), *row)
+		*saved = append(slices.DeleteFunc(*saved, func(r durable.Row) bool { return r.ID == row.ID }), *row)
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ var errChanged = errors.New("the row has changed since it was read")
 func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row, assignments string, values ...any) error {
 	fence, _ := row.Version.(int64)
 	done, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[row.Kind].name+` SET fence = fence + 1, `+assignments+
-		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, s.account, []byte(row.Reference), fence)...)
+		` WHERE account = ? AND reference = ? AND fence = ?`, append(values, []byte(row.Account), []byte(row.Reference), fence)...)
 	if err != nil {
 		return err
 	}
@@ -226,20 +227,27 @@ func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row,
 	return nil
 }
 
-// List returns open rows in the order of their references.
-func (s *journalStore) List(ctx context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
-	return s.page(ctx, kind, `reference > ? ORDER BY reference`, []byte(after), limit)
+// List returns open rows in the order of their accounts and references. An index finds those of one account, and
+// those of the accounts behind it.
+func (s *journalStore) List(ctx context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+	account := []byte(after.Account)
+	page, err := s.page(ctx, after.Kind, `account = ? AND reference > ? ORDER BY reference`, limit, account, []byte(after.Reference))
+	if err != nil || len(page) == limit {
+		return page, err
+	}
+	behind, err := s.page(ctx, after.Kind, `account > ? ORDER BY account, reference`, limit-len(page), account)
+	return append(page, behind...), err
 }
 
 // Due returns open rows in the order in which they are due.
-func (s *journalStore) Due(ctx context.Context, kind durable.Kind, at time.Time, limit int) ([]durable.Row, error) {
-	return s.page(ctx, kind, `due <= ? ORDER BY due`, micros(at), limit)
+func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	return s.page(ctx, look.Kind, `account = ? AND due <= ? ORDER BY due`, look.Limit, []byte(look.Account), micros(look.At))
 }
 
-func (s *journalStore) page(ctx context.Context, kind durable.Kind, condition string, value any,
-	limit int) (page []durable.Row, err error) {
+func (s *journalStore) page(ctx context.Context, kind durable.Kind, condition string, limit int,
+	values ...any) (page []durable.Row, err error) {
 	query := tables[kind].query(`live = 1 AND ` + condition + ` LIMIT ` + fmt.Sprint(limit))
-	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(query), s.account, value)
+	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(query), values...)
 	if err != nil {
 		return nil, err
 	}
@@ -287,22 +295,24 @@ func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.
 	if lock == "" {
 		return rows, nil
 	}
-	args := []any{s.account}
+	var ids []any
 	for _, row := range rows {
-		args = append(args, []byte(row.Reference))
+		ids = append(ids, []byte(row.Account), []byte(row.Reference))
 	}
-	found, err := tx.QueryContext(ctx, s.db.dialect.sql(`SELECT reference FROM `+tables[rows[0].Kind].name+
-		` WHERE account = ? AND reference IN (`+list("?", len(rows))+`) `+lock+` SKIP LOCKED`), args...)
+	either := strings.Repeat(` OR account = ? AND reference = ?`, len(rows))[len(` OR `):]
+	found, err := tx.QueryContext(ctx, s.db.dialect.sql(`SELECT account, reference FROM `+tables[rows[0].Kind].name+
+		` WHERE `+either+` `+lock+` SKIP LOCKED`), ids...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = found.Close() }()
 	for found.Next() {
-		var reference string
-		if err := found.Scan(&reference); err != nil {
+		var id durable.ID
+		if err := found.Scan(&id.Account, &id.Reference); err != nil {
 			return nil, err
 		}
-		free = append(free, rows[slices.IndexFunc(rows, func(row durable.Row) bool { return row.Reference == reference })])
+		id.Kind = rows[0].Kind
+		free = append(free, rows[slices.IndexFunc(rows, func(row durable.Row) bool { return row.ID == id })])
 	}
 	return free, found.Err()
 }

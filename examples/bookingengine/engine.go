@@ -57,8 +57,8 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	if err != nil {
 		return nil, err
 	}
-	e.journal, err = hotelstayssql.NewJournal(db, hotelstayssql.SQLite, e.client, hotelstayssql.JournalOptions{
-		OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled,
+	e.journal, err = hotelstayssql.NewJournal(db, hotelstayssql.SQLite, hotelstayssql.JournalOptions{
+		Client: e.client, OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled,
 		Keys: svc.journalKeys, PollInterval: svc.pause, Logger: log,
 	})
 	if err != nil {
@@ -100,8 +100,8 @@ func (e *engine) booked(ctx context.Context, tx *sql.Tx, outcome *hotelstays.Boo
 }
 
 // changed stores a change of an order.
-func (e *engine) changed(ctx context.Context, tx *sql.Tx, _, after *types.Order) error {
-	return change(ctx, tx, after.CustomerReferenceNo, func(o *order) { o.read(after, e.client.StatusMeanings()) })
+func (e *engine) changed(ctx context.Context, tx *sql.Tx, c *durable.OrderChange) error {
+	return change(ctx, tx, c.After.CustomerReferenceNo, func(o *order) { o.read(c.After, e.client.StatusMeanings()) })
 }
 
 // cancelled stores how a cancellation has ended.

@@ -98,8 +98,8 @@ func newWorker(cfg config) (w *worker, err error) {
 	if w.events, err = hotelstayssql.NewEventStore(w.db, cfg.Dialect, nil); err != nil {
 		return nil, err
 	}
-	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, w.client, hotelstayssql.JournalOptions{
-		OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
+	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
+		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
 		PollInterval: 100 * time.Millisecond, // a minute takes a second here
 	})
 	return w, err

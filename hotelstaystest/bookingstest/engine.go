@@ -307,8 +307,8 @@ func byChance(err error) error {
 	return err
 }
 
-func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, before, after *types.Order) error {
-	return byChance(e.StoreOrder(ctx, tx, before, after))
+func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
+	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
 // onCancel stores how a cancellation has ended. If it did nothing, another one begins. But half of those whose

@@ -300,7 +300,7 @@ func onCancelFails[Tx any](w *World[Tx]) {
 }
 
 // following opens another process, which follows the orders that it books.
-func (w *World[Tx]) following(onOrder func(context.Context, Tx, *types.Order, *types.Order) error) *World[Tx] {
+func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderChange) error) *World[Tx] {
 	return w.Another(func(o *Options[Tx]) { o.OnOrder = onOrder })
 }
 
@@ -351,9 +351,9 @@ func followed[Tx any](w *World[Tx]) {
 
 func onOrderFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{errors.New("OnOrder failed")}}
-	w = w.following(func(ctx context.Context, tx Tx, before, after *types.Order) error {
-		assert.EqualValues(w, 1, before.Status)
-		return calls.after(w.Fleet.StoreOrder(ctx, tx, before, after))
+	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {
+		assert.EqualValues(w, 1, change.Before.Status)
+		return calls.after(w.Fleet.StoreOrder(ctx, tx, change))
 	})
 	w.Booked("ref-1")
 	w.ConfirmOrder("ref-1")

@@ -47,7 +47,7 @@ type Options[Tx any] struct {
 	Client      *hotelstays.Client
 	OnOutcome   func(context.Context, Tx, *hotelstays.BookingOutcome) error
 	OnCancel    func(context.Context, Tx, *durable.Cancellation) error
-	OnOrder     func(ctx context.Context, tx Tx, before, after *types.Order) error
+	OnOrder     func(context.Context, Tx, *durable.OrderChange) error
 	Keys        []types.Secret
 	BookTimeout time.Duration
 }
@@ -332,9 +332,9 @@ func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancell
 }
 
 // StoreOrder is the caller's OnOrder. It refuses a change of another order than the one it has.
-func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, before, after *types.Order) error {
+func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
 	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
-		mirrorOf(after), mirrorOf(before), after.CustomerReferenceNo)
+		mirrorOf(change.After), mirrorOf(change.Before), change.After.CustomerReferenceNo)
 }
 
 // update changes the row of the reference that is the last of args.

@@ -132,7 +132,8 @@ func unlimited(p bookingstest.Plan) (*hotelstays.Client, error) {
 
 // waysOf returns the ways to book: without and with a journal.
 func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
-	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, client, hotelstayssql.JournalOptions{
+	journal, err := hotelstayssql.NewJournal(db.DB, db.dialect, hotelstayssql.JournalOptions{
+		Client:    client,
 		Keys:      []types.Secret{bookingstest.Key},
 		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
 	})
@@ -245,7 +246,7 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 	require.NoError(b, err)
 	ring, err := keyring.New([]types.Secret{bookingstest.Key})
 	require.NoError(b, err)
-	account := p.Options.Client.NewBookingRecovery(nil).Fingerprint
+	account := p.Options.Client.Account()
 	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
 	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
 		for i := range orders {

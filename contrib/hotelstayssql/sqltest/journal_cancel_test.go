@@ -162,11 +162,11 @@ func TestPanicStarvesNoOther(t *testing.T) {
 			}
 			return p.Fleet.StoreRow(ctx, tx, outcome)
 		}
-		o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
-			if after.CustomerReferenceNo == "poisoned" {
+		o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
+			if change.After.CustomerReferenceNo == "poisoned" {
 				panic("OnOrder panicked")
 			}
-			return p.Fleet.StoreOrder(ctx, tx, before, after)
+			return p.Fleet.StoreOrder(ctx, tx, change)
 		}
 	})
 	p.Booked("unchanged", "poisoned", "ref-1")
@@ -327,12 +327,12 @@ func TestHangingOnOrderKeepsOneProcess(t *testing.T) {
 		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time
 		hangs := func(o *hotelstayssql.JournalOptions) {
 			o.PollInterval = time.Second
-			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
-				if after.CustomerReferenceNo == "hangs" {
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
+				if change.After.CustomerReferenceNo == "hangs" {
 					calls.Add(1)
 					<-end
 				}
-				return p.Fleet.StoreOrder(ctx, tx, before, after)
+				return p.Fleet.StoreOrder(ctx, tx, change)
 			}
 		}
 		one := p.through(p.db.DB, hangs)

@@ -55,12 +55,12 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 
 // journal opens the journal of a process.
 func (d *database) journal(pool *sql.DB, o bookingstest.Options[*sql.Tx], change journalOptions) (*hotelstayssql.Journal, error) {
-	opts := hotelstayssql.JournalOptions{OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
+	opts := hotelstayssql.JournalOptions{Client: o.Client, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
 		Keys: o.Keys, BookTimeout: o.BookTimeout, PollInterval: 20 * time.Millisecond}
 	if change != nil {
 		change(&opts)
 	}
-	return hotelstayssql.NewJournal(pool, d.dialect, o.Client, opts)
+	return hotelstayssql.NewJournal(pool, d.dialect, opts)
 }
 
 // fleet starts processes with journals. Each opens a pool of its own.

@@ -367,11 +367,11 @@ func TestOnCancelAndOnOrderThatHang(t *testing.T) {
 				}
 				return p.Fleet.StoreCancel(ctx, tx, c)
 			}
-			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
-				if lasts(ctx); after.CustomerReferenceNo == "hangs" {
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
+				if lasts(ctx); change.After.CustomerReferenceNo == "hangs" {
 					<-ctx.Done()
 				}
-				return p.Fleet.StoreOrder(ctx, tx, before, after)
+				return p.Fleet.StoreOrder(ctx, tx, change)
 			}
 		})
 		p.Booked("hangs", "the next")

@@ -38,7 +38,7 @@ func TestJournal(t *testing.T) {
 }
 
 func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
-	_, err := hotelstayssql.NewJournal(nil, "oracle", nil, hotelstayssql.JournalOptions{BookTimeout: -1})
+	_, err := hotelstayssql.NewJournal(nil, "oracle", hotelstayssql.JournalOptions{BookTimeout: -1})
 	for _, what := range []string{"NewJournal: ", "database is nil", `"oracle"`, "keys is empty", "client is nil", "OnOutcome", "negative"} {
 		assert.ErrorContains(t, err, what)
 	}

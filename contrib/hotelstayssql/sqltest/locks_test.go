@@ -18,7 +18,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // servers lock rows, and not the whole database.
@@ -308,11 +307,11 @@ func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
 		end := make(chan struct{})
 		p = p.another(func(o *hotelstayssql.JournalOptions) {
 			o.MaxWorkers = 2
-			o.OnOrder = func(ctx context.Context, tx *sql.Tx, before, after *types.Order) error {
-				if after.CustomerReferenceNo == many(1) {
+			o.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
+				if change.After.CustomerReferenceNo == many(1) {
 					<-end
 				}
-				return p.Fleet.StoreOrder(ctx, tx, before, after)
+				return p.Fleet.StoreOrder(ctx, tx, change)
 			}
 		})
 		const orders = 6

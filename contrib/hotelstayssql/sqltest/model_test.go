@@ -183,7 +183,7 @@ func (d *following) open(pool *sql.DB, transport http.RoundTripper) *hotelstayss
 		return err
 	}
 	look := func(o *types.Order) string { return fmt.Sprint(o.HotelConfirmNo, " ", o.Status) }
-	opts := hotelstayssql.JournalOptions{BookTimeout: modelTimeout, PollInterval: 1e6 * time.Hour, MaxWorkers: 1,
+	opts := hotelstayssql.JournalOptions{Client: model.Client(transport), BookTimeout: modelTimeout, PollInterval: 1e6 * time.Hour, MaxWorkers: 1,
 		Keys: []types.Secret{bookingstest.Key},
 		OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 			if durable.EndingOf(outcome) == durable.EndingFound {
@@ -197,11 +197,11 @@ func (d *following) open(pool *sql.DB, transport http.RoundTripper) *hotelstayss
 		}
 	}
 	if d.world.Follows {
-		opts.OnOrder = func(ctx context.Context, tx *sql.Tx, _, after *types.Order) error {
-			return set(ctx, tx, `mirror = ?`, look(after))
+		opts.OnOrder = func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error {
+			return set(ctx, tx, `mirror = ?`, look(change.After))
 		}
 	}
-	journal, err := hotelstayssql.NewJournal(pool, d.db.dialect, model.Client(transport), opts)
+	journal, err := hotelstayssql.NewJournal(pool, d.db.dialect, opts)
 	require.NoError(d.t, err)
 	return journal
 }

@@ -98,12 +98,12 @@ func (m *model) handlers(o *durable.Options[*memstore.Tx]) {
 		}
 	}
 	if m.Follows {
-		o.OnOrder = func(_ context.Context, _ *memstore.Tx, before, after *types.Order) error {
+		o.OnOrder = func(_ context.Context, _ *memstore.Tx, change *durable.OrderChange) error {
 			t := &m.script.result.told
-			slot, look := looks(after)
+			slot, look := looks(change.After)
 			t.slot, t.look = int8(slot), look
-			if t.changed = true; before != nil {
-				_, t.before = looks(before)
+			if t.changed = true; change.Before != nil {
+				_, t.before = looks(change.Before)
 			}
 			return nil
 		}

@@ -234,10 +234,11 @@ var errLost = errors.New("the database is lost")
 // InTx is a transaction at one moment. A reply that fails is that of its commit.
 func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memstore.Tx) error) error {
 	r, s := m.take(ctx, asked{what: transacts}), m.script
-	rows := map[memstore.ID]durable.Row{}
+	rows := map[durable.ID]durable.Row{}
 	for k, n := range r.rows {
 		if n != 0 {
-			rows[memstore.ID{Kind: kindOf[k], Reference: reference}] = m.row(r, k)
+			row := m.row(r, k)
+			rows[row.ID] = row
 		}
 	}
 	tx := memstore.Begin(rows)
@@ -267,7 +268,7 @@ func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) err
 }
 
 // Read looks at the booking.
-func (m *model) Read(ctx context.Context, _ durable.Kind, _ string) (*durable.Row, error) {
+func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
 	r := m.take(ctx, asked{what: reads})
 	if m.script.result.looked[booking] = true; r.rows[booking] == 0 {
 		return nil, nil
@@ -277,16 +278,16 @@ func (m *model) Read(ctx context.Context, _ durable.Kind, _ string) (*durable.Ro
 }
 
 // List is not called.
-func (m *model) List(context.Context, durable.Kind, string, int) ([]durable.Row, error) {
+func (m *model) List(context.Context, durable.ID, int) ([]durable.Row, error) {
 	return nil, nil
 }
 
 // Due returns the row of the script's kind, and another one if many are due. The next look for work is the end
 // of the turn.
-func (m *model) Due(ctx context.Context, kind durable.Kind, at time.Time, _ int) ([]durable.Row, error) {
+func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	s := m.script
 	k, many, _ := s.call.runs()
-	if s.claimed == 0 && indexOf(kind) != k {
+	if s.claimed == 0 && indexOf(look.Kind) != k {
 		return nil, nil
 	}
 	if s.claimed > 0 {
@@ -297,7 +298,7 @@ func (m *model) Due(ctx context.Context, kind durable.Kind, at time.Time, _ int)
 	s.result.looked[k] = true
 	rows := []durable.Row{m.row(r, k)}
 	if many {
-		rows = append(rows, m.another(k, at))
+		rows = append(rows, m.another(k, look.At))
 	}
 	return rows, nil
 }
@@ -305,7 +306,7 @@ func (m *model) Due(ctx context.Context, kind durable.Kind, at time.Time, _ int)
 // another is a row that is always due, and that nobody looks at.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
-	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.engine.Account(),
+	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.service.Account(),
 		EndedAt: ended, Polls: 3, NextPoll: at}
 	var state any = bookingFacts{Booking: durable.Booking{Recovery: recovery, BookBy: ended}, Round: 1}
 	if kind == followed {
@@ -315,18 +316,18 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 		if err != nil {
 			panic(err)
 		}
-		seen, err := m.ring.Seal("followed order "+m.engine.Account()+" "+another, text)
+		seen, err := m.ring.Seal("followed order "+m.service.Account()+" "+another, text)
 		if err != nil {
 			panic(err)
 		}
 		state = map[string]any{"customerReferenceNo": another, "platformReferenceNo": o.PlatformReferenceNo,
-			"fingerprint": m.engine.Account(), "checkOut": o.CheckOut, "since": ended, "seen": seen}
+			"fingerprint": m.service.Account(), "checkOut": o.CheckOut, "since": ended, "seen": seen}
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
 		panic(err)
 	}
-	return durable.Row{Kind: kindOf[kind], Reference: another, Life: durable.Open, Due: at, State: text, Version: int8(0)}
+	return durable.Row{ID: durable.ID{Account: m.service.Account(), Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
 // Postpone makes rows due, unless they have changed. The rows of a claim have not.

@@ -67,6 +67,7 @@ type cancellation struct {
 
 // table numbers rows.
 type table struct {
+	account string
 	rows    []row
 	facts   []facts
 	numbers map[row]int32
@@ -80,8 +81,8 @@ type moved struct {
 	by  int16
 }
 
-func newTable() table {
-	return table{rows: make([]row, 1), facts: make([]facts, 1), numbers: map[row]int32{}, moved: map[moved]int32{}, seen: map[string]string{}}
+func newTable(account string) table {
+	return table{account: account, rows: make([]row, 1), facts: make([]facts, 1), numbers: map[row]int32{}, moved: map[moved]int32{}, seen: map[string]string{}}
 }
 
 var (
@@ -136,7 +137,8 @@ func mapped(text string, to func(seconds int64) string) string {
 // stored returns a row as a Store does.
 func (t *table) stored(n int32, from time.Time) durable.Row {
 	r := t.rows[n]
-	stored := durable.Row{Kind: kindOf[r.kind], Reference: reference, Life: r.life, Due: from.Add(time.Duration(r.due) * second)}
+	stored := durable.Row{ID: durable.ID{Account: t.account, Kind: kindOf[r.kind], Reference: reference}, Life: r.life,
+		Due: from.Add(time.Duration(r.due) * second)}
 	stored.State = []byte(mapped(r.text, func(seconds int64) string {
 		return from.Add(time.Duration(seconds) * second).Format(time.RFC3339Nano)
 	}))

@@ -195,7 +195,8 @@ type model struct {
 }
 
 func (w World) model() *model {
-	m := &model{World: w, table: newTable(), service: newService(), histories: map[node]int32{}, stales: map[stale]int32{},
+	service := newService()
+	m := &model{World: w, table: newTable(service.Account()), service: service, histories: map[node]int32{}, stales: map[stale]int32{},
 		looks: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 is none
 	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
 	opts := durable.Options[*memstore.Tx]{Client: client{m.service, m}, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,

@@ -14,38 +14,31 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// ID is what identifies a row.
-type ID struct {
-	Kind      durable.Kind
-	Reference string
-}
-
 // Tx is a transaction: what it sees, and what it has looked at, locked and saved.
 type Tx struct {
 	Guarded bool // as in durable.Store
-	Rows    map[ID]durable.Row
-	Seen    map[ID]bool
-	Locked  map[ID]bool
-	Saved   map[ID]bool
+	Rows    map[durable.ID]durable.Row
+	Seen    map[durable.ID]bool
+	Locked  map[durable.ID]bool
+	Saved   map[durable.ID]bool
 }
 
 // Begin returns a transaction that sees rows.
-func Begin(rows map[ID]durable.Row) *Tx {
-	return &Tx{Rows: rows, Seen: map[ID]bool{}, Locked: map[ID]bool{}, Saved: map[ID]bool{}}
+func Begin(rows map[durable.ID]durable.Row) *Tx {
+	return &Tx{Rows: rows, Seen: map[durable.ID]bool{}, Locked: map[durable.ID]bool{}, Saved: map[durable.ID]bool{}}
 }
 
 // Rows has the methods of a Store that a transaction decides alone.
 type Rows struct{}
 
 // Lock is that of a durable.Store.
-func (r Rows) Lock(ctx context.Context, tx *Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	tx.Locked[ID{kind, reference}] = true
-	return r.Look(ctx, tx, kind, reference)
+func (r Rows) Lock(ctx context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
+	tx.Locked[id] = true
+	return r.Look(ctx, tx, id)
 }
 
 // Look is that of a durable.Store.
-func (Rows) Look(_ context.Context, tx *Tx, kind durable.Kind, reference string) (*durable.Row, error) {
-	id := ID{kind, reference}
+func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
 	tx.Seen[id] = true
 	row, found := tx.Rows[id]
 	if !found {
@@ -56,7 +49,7 @@ func (Rows) Look(_ context.Context, tx *Tx, kind durable.Kind, reference string)
 
 // Insert is that of a durable.Store.
 func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *durable.Row, err error) {
-	before, err = r.Lock(ctx, tx, row.Kind, row.Reference)
+	before, err = r.Lock(ctx, tx, row.ID)
 	if err == nil && before == nil {
 		err = r.Save(ctx, tx, row)
 	}
@@ -65,11 +58,10 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 
 // Save is that of a durable.Store. A row that is neither locked nor inserted is an error.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
-	id := ID{row.Kind, row.Reference}
-	if !tx.Locked[id] {
-		return fmt.Errorf("%v is saved without a lock", id)
+	if !tx.Locked[row.ID] {
+		return fmt.Errorf("%v is saved without a lock", row.ID)
 	}
-	tx.Rows[id], tx.Saved[id] = *row, true
+	tx.Rows[row.ID], tx.Saved[row.ID] = *row, true
 	return nil
 }
 
@@ -83,12 +75,12 @@ type Store struct {
 
 	busy    chan struct{}
 	mu      sync.Mutex
-	rows    map[ID]durable.Row
+	rows    map[durable.ID]durable.Row
 	version int
 }
 
 // New returns a Store without rows.
-func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[ID]durable.Row{}} }
+func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}} }
 
 // InTx is that of a durable.Store.
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
@@ -116,7 +108,7 @@ func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, 
 func (s *Store) set(row durable.Row) durable.Row {
 	s.version++
 	row.Version = s.version
-	s.rows[ID{row.Kind, row.Reference}] = row
+	s.rows[row.ID] = row
 	return row
 }
 
@@ -128,17 +120,17 @@ func (s *Store) Put(row durable.Row) {
 }
 
 // Delete removes a row, as by hand.
-func (s *Store) Delete(kind durable.Kind, reference string) {
+func (s *Store) Delete(id durable.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.rows, ID{kind, reference})
+	delete(s.rows, id)
 }
 
 // Read is that of a durable.Store.
-func (s *Store) Read(_ context.Context, kind durable.Kind, reference string) (*durable.Row, error) {
+func (s *Store) Read(_ context.Context, id durable.ID) (*durable.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if row, found := s.rows[ID{kind, reference}]; found {
+	if row, found := s.rows[id]; found {
 		return &row, nil
 	}
 	return nil, nil
@@ -158,17 +150,19 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 }
 
 // List is that of a durable.Store.
-func (s *Store) List(_ context.Context, kind durable.Kind, after string, limit int) ([]durable.Row, error) {
-	return s.open(kind, limit, func(row durable.Row) bool { return row.Reference > after },
-		func(a, b durable.Row) int { return strings.Compare(a.Reference, b.Reference) }), nil
+func (s *Store) List(_ context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+	return s.open(after.Kind, limit, func(row durable.Row) bool { return byName(row.ID, after) > 0 },
+		func(a, b durable.Row) int { return byName(a.ID, b.ID) }), nil
+}
+
+func byName(a, b durable.ID) int {
+	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(a.Reference, b.Reference))
 }
 
 // Due is that of a durable.Queue.
-func (s *Store) Due(_ context.Context, kind durable.Kind, at time.Time, limit int) ([]durable.Row, error) {
-	return s.open(kind, limit, func(row durable.Row) bool { return !row.Due.After(at) },
-		func(a, b durable.Row) int {
-			return cmp.Or(a.Due.Compare(b.Due), strings.Compare(a.Reference, b.Reference))
-		}), nil
+func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, error) {
+	return s.open(look.Kind, look.Limit, func(row durable.Row) bool { return row.Account == look.Account && !row.Due.After(look.At) },
+		func(a, b durable.Row) int { return cmp.Or(a.Due.Compare(b.Due), byName(a.ID, b.ID)) }), nil
 }
 
 // Postpone is that of a durable.Queue.
@@ -176,7 +170,7 @@ func (s *Store) Postpone(_ context.Context, rows []durable.Row, due func(durable
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, row := range rows {
-		if stored, found := s.rows[ID{row.Kind, row.Reference}]; found && stored.Version == row.Version {
+		if stored, found := s.rows[row.ID]; found && stored.Version == row.Version {
 			stored.Due = due(row)
 			postponed = append(postponed, s.set(stored))
 		}
