@@ -1,7 +1,7 @@
 // Compare measures the SDK side by side with other clients of the same API, and prints the
 // tables of RESULTS.md.
 //
-//	bench/run [-quick] [-rounds N]
+//	bench/run [-quick] [-rounds N] [-charts FOLDER]
 //
 // The server is a separate process, so the measured costs are those of the clients. They take
 // turns, and costs of the same round are compared: on a busy machine ratios are stable, and times
@@ -30,18 +30,19 @@ func main() {
 	testing.Init()               // for the benchmarks
 	quick := flag.Bool("quick", false, "a short look, of some five minutes")
 	rounds := flag.Int("rounds", 7, "of each cell; less takes less time, and spreads wider")
+	charts := flag.String("charts", "", "a folder for three charts of the results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *quick, *rounds); err != nil {
+	if err := run(ctx, *quick, *rounds, *charts); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, quick bool, rounds int) error {
+func run(ctx context.Context, quick bool, rounds int, charts string) error {
 	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N]", flag.Arg(0))
+		return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N] [-charts FOLDER]", flag.Arg(0))
 	}
 	slice, benchtime := 250*time.Millisecond, 100*time.Millisecond
 	if quick {
@@ -72,15 +73,20 @@ func run(ctx context.Context, quick bool, rounds int) error {
 	if r.body, r.value, err = sizeOfPage(ctx); err != nil {
 		return err
 	}
-	printTargets(r)
+	printPromises(r)
 	printTables(r)
+	if charts != "" {
+		if err := drawAll(charts, r); err != nil {
+			return err
+		}
+	}
 	progress("done")
 	return nil
 }
 
 // results are all measurements.
 type results struct {
-	pages, manyCallers, lines, rates, memory, calls, streams []row
+	pages, manyCallers, lines, rates, memory, calls, streams, slow []row
 
 	body  float64 // bytes of a page
 	value float64 // bytes in memory once encoding/json has decoded it

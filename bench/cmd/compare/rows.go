@@ -21,10 +21,22 @@ import (
 type cell struct {
 	name      string
 	op        hotelstays.Operation
-	transport string
-	prefix    string // of the paths: a rate, compression
+	transport string // as in origin.Addresses
+	prefix    string // of the paths: a smaller page, compression
 	load      measure.Load
+	before    connection
 }
+
+// connection is the state of the connection before a call.
+type connection string
+
+const (
+	warm connection = "warm"
+	idle connection = "after a pause" // of 600 ms, so that TCP starts slowly again
+	cold connection = "cold"          // a new connection
+)
+
+var connections = []connection{warm, idle, cold}
 
 var transports = []string{origin.HTTP1, origin.TLSHTTP1, origin.TLSHTTP2}
 
@@ -36,27 +48,66 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 		if callers > 1 {
 			name = fmt.Sprintf("%s, %d callers", transport, callers)
 		}
-		all = append(all, cell{name, op, transport, "", load}, cell{name + gzipped, op, transport, origin.GzipPrefix, load})
+		all = append(all, cell{name, op, transport, "", load, warm}, cell{name + gzipped, op, transport, origin.GzipPrefix, load, warm})
 	}
 	return all
 }
 
 const gzipped = ", gzip"
 
-// lineCells are pages over lines of two rates.
-var lineCells = []cell{onLine("1,000 Mbit/s", "1000", 1), onLine("200 Mbit/s", "200", 1)}
+// middle is the line on which everything is measured, and on the other lines compressed pages alone.
+var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
 
-// memoryCells are single calls with empty pools.
-var memoryCells = []cell{{origin.HTTP1, hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1}}}
-
-// streamCells are pages over lines of several rates.
-var streamCells = []cell{
-	onLine("no limit", "0", 1), onLine("1,000 Mbit/s", "1000", 1), onLine("200 Mbit/s", "200", 1),
-	onLine("50 Mbit/s, gzip", "50"+origin.GzipPrefix, 1), onLine("200 Mbit/s, 64 callers", "200", 64),
+// onLine are calls over a line with HTTP/2, for each state of the connection.
+func onLine(name string, op hotelstays.Operation, line origin.Line, prefix string) (all []cell) {
+	for _, before := range connections {
+		all = append(all, cell{fmt.Sprintf("%s, %s, %s", name, before, line), op, origin.Over(origin.TLSHTTP2, line), prefix,
+			measure.Load{Callers: 1, Warm: true}, before})
+	}
+	return all
 }
 
-func onLine(name, line string, callers int) cell {
-	return cell{name, hotelstays.OpHotelList, origin.HTTP1, origin.LinePrefix + line, measure.Load{Callers: callers, Warm: true}}
+func lineCells() (all []cell) {
+	for _, answer := range []struct {
+		name   string
+		op     hotelstays.Operation
+		prefix string
+	}{
+		{"20 hotels", hotelstays.OpHotelList, origin.PagePrefix + "20"}, {"50 hotels", hotelstays.OpHotelList, origin.PagePrefix + "50"},
+		{"200 hotels", hotelstays.OpHotelList, ""}, {"HotelRates", hotelstays.OpHotelRates, ""}, {"CheckAvail", hotelstays.OpCheckAvail, ""},
+	} {
+		all = append(all, onLine(answer.name, answer.op, middle, answer.prefix)...)
+		all = append(all, onLine(answer.name+gzipped, answer.op, middle, answer.prefix+origin.GzipPrefix)...)
+	}
+	for _, line := range origin.Lines {
+		if line != middle && line.RoundTrip > 0 {
+			all = append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, line, origin.GzipPrefix)...)
+		}
+	}
+	return all
+}
+
+// memoryCells are single calls with empty pools.
+var memoryCells = []cell{{origin.HTTP1, hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1}, warm}}
+
+// streamCells are pages that are read as they arrive.
+func streamCells() []cell {
+	many := origin.Line{Rate: 1000}
+	all := []cell{
+		{"no limit", hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1, Warm: true}, warm},
+		{"64 callers", hotelstays.OpHotelList, origin.Over(origin.TLSHTTP2, many), "", measure.Load{Callers: 64, Warm: true}, warm},
+	}
+	for _, line := range []origin.Line{middle, {RoundTrip: 50 * time.Millisecond, Rate: 1000}} {
+		all = append(all, onLine("200 hotels", hotelstays.OpHotelList, line, "")...)
+		all = append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, line, origin.GzipPrefix)...)
+	}
+	return all
+}
+
+// slowCells are 32 streams whose loops are slow.
+var slowCells = []cell{
+	{origin.TLSHTTP1, hotelstays.OpHotelList, origin.TLSHTTP1, "", measure.Load{Callers: 32}, warm},
+	{origin.TLSHTTP2, hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
 }
 
 // row has a sample of each client for each round.
@@ -71,6 +122,7 @@ type figure func(measure.Sample) float64
 func cpu(s measure.Sample) float64    { return s.CPU }
 func wall(s measure.Sample) float64   { return s.Wall }
 func first(s measure.Sample) float64  { return s.First }
+func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the first hotel, in the time of the first byte
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
@@ -122,11 +174,12 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 	}{
 		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
 		{&r.manyCallers, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
-		{&r.lines, peers.HandWritten(), rounds, lineCells},
+		{&r.lines, peers.HandWritten(), few, lineCells()},
 		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
 		{&r.memory, peers.All(), rounds, memoryCells},
 		{&r.calls, peers.All(), rounds, cells(hotelstays.OpCheckAvail, 1, slice)},
-		{&r.streams, peers.Streams(), rounds, streamCells},
+		{&r.streams, peers.Streams(), few, streamCells()},
+		{&r.slow, []peers.Kind{peers.SlowLoop}, few, slowCells},
 	} {
 		for _, c := range part.cells {
 			measured, err := measureCell(ctx, part.kinds, c, addresses, part.rounds)
@@ -155,7 +208,14 @@ func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses orig
 	for round := range rounds {
 		for i := range kinds {
 			i = (i + round) % len(kinds)
-			s, err := measure.Take(ctx, clients[i].Calls[c.op], c.load)
+			load := c.load
+			switch c.before {
+			case idle:
+				load.Before = func() { time.Sleep(600 * time.Millisecond) }
+			case cold:
+				load.Before = clients[i].Close
+			}
+			s, err := measure.Take(ctx, clients[i].Calls[c.op], load)
 			if err != nil {
 				return r, fmt.Errorf("%s: %w", kinds[i].Name, err)
 			}
@@ -168,7 +228,7 @@ func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses orig
 // sizeOfPage returns the size of a page, and the memory that it takes once encoding/json has
 // decoded it.
 func sizeOfPage(ctx context.Context) (body, value float64, err error) {
-	page := answers.HotelList()
+	page := answers.HotelList(answers.Page)
 	s, err := measure.Take(ctx, func(context.Context) (any, error) {
 		var answer struct{ Data *hotelstays.HotelListResponse }
 		err := json.Unmarshal(page, &answer)

@@ -28,7 +28,7 @@ func printTables(r results) {
 	for _, t := range []struct {
 		title string
 		rows  []row
-	}{{"A page of HotelList, many callers", r.manyCallers}, {"A page of HotelList over a line", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
+	}{{"A page of HotelList, many callers", r.manyCallers}, {"Answers over a line, HTTP/2", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
 		printRows(t.title, peers.HandWritten(), t.rows, ratioTo("Wall per call", peers.Ours, wall, duration),
 			ratioTo("CPU per call", peers.Ours, cpu, duration))
 	}
@@ -39,6 +39,7 @@ func printTables(r results) {
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
 		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),
 		ratioTo("CPU", peers.OurStream, cpu, duration), ratioTo("Peak heap, all callers together", peers.OurStream, peak, size))
+	printRows("32 streams with slow loops", []peers.Kind{peers.SlowLoop}, r.slow, medianOf("Peak heap, all callers together", peak, size))
 	printRows("CheckAvail", peers.All(), r.calls,
 		ratioTo("CPU per call", peers.Ours, cpu, duration), meanOf("Allocations per call", allocs, count))
 	printSmall(r.small)

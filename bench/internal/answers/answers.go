@@ -15,11 +15,13 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
+// Page is the number of hotels of the largest page.
+const Page = 200
+
 // The size of the answers.
 const (
-	hotels      = 200 // of a page: the maximum
-	roomsAround = 5   // of each hotel
-	ratesAround = 4   // of each room
+	roomsAround = 5 // of each hotel
+	ratesAround = 4 // of each room
 )
 
 // Session and RatePkgID are also in the requests, because a client may compare them.
@@ -41,14 +43,14 @@ func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG
 // All returns the answers by operation.
 func All() map[hotelstays.Operation][]byte {
 	return map[hotelstays.Operation][]byte{
-		hotelstays.OpHotelList:  HotelList(),
+		hotelstays.OpHotelList:  HotelList(Page),
 		hotelstays.OpHotelRates: HotelRates(),
 		hotelstays.OpCheckAvail: CheckAvail(),
 	}
 }
 
-// HotelList is a page of 200 hotels with prices, about 5 MB.
-func HotelList() []byte {
+// HotelList is a page of hotels with prices, about 25 KB a hotel.
+func HotelList(hotels int) []byte {
 	g := newGenerator(1)
 	var page list
 	for i := range hotels {
@@ -233,7 +235,7 @@ func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
 
 // HotelIDs are the ids of the page's hotels.
 func HotelIDs() []string {
-	ids := make([]string, hotels)
+	ids := make([]string, Page)
 	for i := range ids {
 		ids[i] = platformID(i)
 	}

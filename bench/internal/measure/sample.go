@@ -16,7 +16,8 @@ import (
 type Sample struct {
 	CPU    float64 // seconds, user and system, with the garbage collector
 	Wall   float64 // seconds that the caller waits
-	First  float64 // the mean of what the calls returned, in seconds; see First
+	Byte   float64 // seconds until the first byte of the answer; see Arrival
+	First  float64 // seconds until the first hotel; see Arrival
 	Allocs float64
 	Bytes  float64 // allocated
 	Peak   float64 // maximum heap, of all callers together
@@ -24,15 +25,17 @@ type Sample struct {
 	Calls  int     // of all callers together
 }
 
-// First is the result of a call that hands out what it reads: the time until the first part.
-type First time.Duration
+// Arrival is the result of a call that yields what it reads: when the answer began, and its first hotel.
+type Arrival struct{ Byte, Hotel time.Duration }
 
 // Load is how much is called: all Callers at the same time, for at least a time and at least
-// once each. Warm ones call once before, unmeasured, to fill connections and pools.
+// once each. Warm ones call once before, unmeasured, to fill connections and pools. Before, if set, is called
+// before each call, unmeasured.
 type Load struct {
 	Callers int
 	AtLeast time.Duration
 	Warm    bool
+	Before  func()
 }
 
 // Take makes the calls. It collects the heap before and after.
@@ -60,7 +63,8 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	return Sample{
 		CPU:    (after.cpu - before.cpu).Seconds() / n,
 		Wall:   made.waited.Seconds() / n,
-		First:  made.first.Seconds() / n,
+		Byte:   made.arrived.Byte.Seconds() / n,
+		First:  made.arrived.Hotel.Seconds() / n,
 		Allocs: float64(after.allocs-before.allocs) / n,
 		Bytes:  float64(after.bytes-before.bytes) / n,
 		Peak:   max(0, float64(most)-float64(base)),
@@ -71,10 +75,11 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 
 // run is the result of the calls.
 type run struct {
-	results       []any
-	calls         int
-	waited, first time.Duration
-	err           error
+	results []any
+	calls   int
+	waited  time.Duration
+	arrived Arrival
+	err     error
 }
 
 func (l Load) run(ctx context.Context, call func(context.Context) (any, error), atLeast time.Duration) run {
@@ -86,12 +91,15 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 			r := &each[i]
 			r.results = make([]any, 1)
 			for {
+				if l.Before != nil {
+					l.Before()
+				}
 				begun := time.Now()
 				r.results[0], r.err = call(ctx)
 				r.waited += time.Since(begun)
 				r.calls++
-				if first, ok := r.results[0].(First); ok {
-					r.first += time.Duration(first)
+				if at, ok := r.results[0].(Arrival); ok {
+					r.arrived.add(at)
 				}
 				if r.err != nil || time.Since(start) >= atLeast {
 					return
@@ -105,11 +113,13 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 		all.results = append(all.results, r.results...)
 		all.calls += r.calls
 		all.waited += r.waited
-		all.first += r.first
+		all.arrived.add(r.arrived)
 		all.err = errors.Join(all.err, r.err)
 	}
 	return all
 }
+
+func (a *Arrival) add(b Arrival) { a.Byte, a.Hotel = a.Byte+b.Byte, a.Hotel+b.Hotel }
 
 // counters are the costs of this process so far.
 type counters struct {

@@ -32,7 +32,9 @@ func TestTakeCountsWhatACallAllocatesAndKeeps(t *testing.T) {
 
 func TestTakeDoesNotCountTheWarmUp(t *testing.T) {
 	var calls atomic.Int32
-	call := func(context.Context) (any, error) { return First(time.Duration(calls.Add(1)) * time.Second), nil }
+	call := func(context.Context) (any, error) {
+		return Arrival{Hotel: time.Duration(calls.Add(1)) * time.Second}, nil
+	}
 	s, err := Take(t.Context(), call, Load{Callers: 3, Warm: true})
 	require.NoError(t, err)
 	assert.Equal(t, 3, s.Calls)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
@@ -16,55 +15,24 @@ import (
 // GzipPrefix before an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// LinePrefix before that requests a rate, in Mbit/s: /line/200/gzip/api/search/hotelList.
-const LinePrefix = "/line/"
+// PagePrefix before that requests a smaller page: /hotels/20/gzip/api/search/hotelList.
+const PagePrefix = "/hotels/"
 
 // Handler serves the compared operations. Observe, if not nil, is called with each request and
 // its body.
 func Handler(observe func(*http.Request, []byte)) http.Handler {
 	mux := http.NewServeMux()
-	for path, answer := range map[string][]byte{
-		"/api/search/hotelList":  answers.HotelList(),
-		"/api/search/hotelRates": answers.HotelRates(),
-		"/api/search/checkAvail": answers.CheckAvail(),
-	} {
-		mux.Handle("POST "+path, ready{body: answer, observe: observe})
-		mux.Handle("POST "+GzipPrefix+path, ready{body: compress(answer), encoding: "gzip", observe: observe})
+	serve := func(prefix, path string, answer []byte) {
+		mux.Handle("POST "+prefix+path, ready{body: answer, observe: observe})
+		mux.Handle("POST "+prefix+GzipPrefix+path, ready{body: compress(answer), encoding: "gzip", observe: observe})
 	}
-	mux.HandleFunc(LinePrefix+"{rate}/{rest...}", func(w http.ResponseWriter, r *http.Request) {
-		rate, _ := strconv.ParseFloat(r.PathValue("rate"), 64) // without one: no limit
-		r.URL.Path = "/" + r.PathValue("rest")
-		mux.ServeHTTP(&line{w, rate * 1e6 / 8, time.Now(), 0}, r)
-	})
+	const list = "/api/search/hotelList"
+	serve("", list, answers.HotelList(answers.Page))
+	serve(PagePrefix+"50", list, answers.HotelList(50))
+	serve(PagePrefix+"20", list, answers.HotelList(20))
+	serve("", "/api/search/hotelRates", answers.HotelRates())
+	serve("", "/api/search/checkAvail", answers.CheckAvail())
 	return mux
-}
-
-// line writes an answer at a rate.
-type line struct {
-	http.ResponseWriter
-	rate  float64 // bytes a second
-	begun time.Time
-	sent  int
-}
-
-// mtu is how much a line writes at once, in bytes.
-const mtu = 16 << 10
-
-func (l *line) Write(b []byte) (int, error) {
-	for n := 0; n < len(b); {
-		end := min(n+mtu, len(b))
-		wrote, err := l.ResponseWriter.Write(b[n:end])
-		if err != nil {
-			return n, err
-		}
-		n += wrote
-		l.sent += wrote
-		if l.rate > 0 {
-			_ = http.NewResponseController(l.ResponseWriter).Flush()
-			time.Sleep(time.Until(l.begun.Add(time.Duration(float64(l.sent) / l.rate * float64(time.Second)))))
-		}
-	}
-	return len(b), nil
 }
 
 // ready answers with prepared bytes.

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// Each address uses its protocol with a default client.
+// Each address uses its protocol with a default client, and a line changes nothing of an answer.
 func TestTransports(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()
@@ -22,7 +22,8 @@ func TestTransports(t *testing.T) {
 	defer untrust()
 	transport := &http.Transport{ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	for name, proto := range map[string]string{origin.HTTP1: "HTTP/1.1", origin.TLSHTTP1: "HTTP/1.1", origin.TLSHTTP2: "HTTP/2.0"} {
+	for name, proto := range map[string]string{origin.HTTP1: "HTTP/1.1", origin.TLSHTTP1: "HTTP/1.1", origin.TLSHTTP2: "HTTP/2.0",
+		origin.Over(origin.TLSHTTP1, origin.Lines[1]): "HTTP/1.1", origin.Over(origin.TLSHTTP2, origin.Lines[1]): "HTTP/2.0"} {
 		for _, prefix := range []string{"", origin.GzipPrefix} {
 			url := addresses.BaseURLs[name] + prefix + "/api/search/checkAvail"
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))

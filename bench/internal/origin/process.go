@@ -24,22 +24,40 @@ const (
 
 // Addresses are where a server answers.
 type Addresses struct {
-	BaseURLs    map[string]string // by transport
+	BaseURLs    map[string]string // by transport, and by Over
 	Certificate []byte            // of both TLS servers, in PEM
 }
 
-// Listen serves on three ports of loopback until it is closed.
+// Listen serves on three ports of loopback, and over each line to the TLS servers, until it is closed.
 func Listen(h http.Handler) (Addresses, func()) {
-	plain := httptest.NewServer(h)
-	one := httptest.NewUnstartedServer(h)
-	one.TLS = &tls.Config{NextProtos: []string{"http/1.1"}}
-	one.StartTLS()
-	two := httptest.NewUnstartedServer(h)
-	two.EnableHTTP2 = true
-	two.StartTLS()
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: two.Certificate().Raw})
-	return Addresses{map[string]string{HTTP1: plain.URL, TLSHTTP1: one.URL, TLSHTTP2: two.URL}, certificate},
-		func() { plain.Close(); one.Close(); two.Close() }
+	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
+	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
+		s := httptest.NewUnstartedServer(h)
+		s.TLS = &tls.Config{NextProtos: []string{protocol}}
+		s.EnableHTTP2 = name == TLSHTTP2
+		s.StartTLS()
+		servers[name] = s
+	}
+	addresses := Addresses{map[string]string{}, pem.EncodeToMemory(&pem.Block{
+		Type: "CERTIFICATE", Bytes: servers[TLSHTTP2].Certificate().Raw})}
+	var stops []func()
+	for name, s := range servers {
+		addresses.BaseURLs[name] = s.URL
+		stops = append(stops, s.Close)
+		if s.TLS == nil {
+			continue
+		}
+		for _, line := range Lines {
+			address, stop := line.through(s.Listener.Addr().String())
+			addresses.BaseURLs[Over(name, line)] = "https://" + address
+			stops = append(stops, stop)
+		}
+	}
+	return addresses, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
 }
 
 // Serve runs the process of Start: it prints its Addresses to standard output, and ends with its

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	goccy "github.com/goccy/go-json"
@@ -24,8 +26,30 @@ const (
 	OurList   = "HotelList"
 )
 
+// SlowLoop is the SDK's stream with a loop that takes 10 ms for each of the first 150 hotels.
+var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
+	client, err := ourClient(baseURL)
+	if err != nil {
+		return Peer{}, err
+	}
+	return streaming(client.CloseIdleConnections, func(ctx context.Context, arrived func(int)) error {
+		n := 0
+		for _, err := range client.HotelListStream(ctx, ourHotelList()).Hotels() {
+			if err != nil {
+				return err
+			}
+			if arrived(1); n < 150 {
+				time.Sleep(10 * time.Millisecond)
+			}
+			n++
+		}
+		return nil
+	}), nil
+}}
+
 // Streams returns the SDK's stream and its buffered call, and the same with the decoders of two
-// JSON packages. Their HotelList drops each hotel, and returns a [measure.First].
+// JSON packages. Their HotelList drops each hotel, and returns a
+// [measure.Arrival].
 func Streams() []Kind {
 	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
 		return func(baseURL string) (Peer, error) {
@@ -67,17 +91,23 @@ func Streams() []Kind {
 // streaming returns a client whose HotelList reads the hotels, and reports them as they arrive.
 func streaming(closeClient func(), read func(ctx context.Context, arrived func(hotels int)) error) Peer {
 	call := func(ctx context.Context) (any, error) {
-		begun, first, hotels := time.Now(), time.Duration(0), 0
+		var at measure.Arrival
+		var firstByte atomic.Int64
+		begun, hotels := time.Now(), 0
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotFirstResponseByte: func() { firstByte.Store(int64(time.Since(begun))) },
+		})
 		err := read(ctx, func(n int) {
 			if hotels == 0 {
-				first = time.Since(begun)
+				at.Hotel = time.Since(begun)
 			}
 			hotels += n
 		})
 		if err == nil && hotels != len(hotelList.HotelIDs) {
 			err = fmt.Errorf("%d hotels", hotels)
 		}
-		return measure.First(first), err
+		at.Byte = time.Duration(firstByte.Load())
+		return at, err
 	}
 	return Peer{Calls: map[hotelstays.Operation]Call{hotelstays.OpHotelList: call}, Close: closeClient}
 }

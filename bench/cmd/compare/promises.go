@@ -1,0 +1,97 @@
+// The promises.
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// promise is a line of the table.
+type promise struct {
+	what, bound, measured string
+	kept                  bool
+}
+
+func printPromises(r results) {
+	section("Promises")
+	header("promise", []string{"bound", runtime.Version()})
+	for _, p := range promises(r) {
+		fell := ""
+		if !p.kept {
+			fell = " (falls short)"
+		}
+		fmt.Printf("| %s | %s | %s%s |\n", p.what, p.bound, p.measured, fell)
+	}
+}
+
+func promises(r results) []promise {
+	theirs := func(of figure, client string) func(row) float64 { return ratioOf(of, client, peers.Ours) }
+	zipped := func(one row) bool { return strings.HasSuffix(one.name, gzipped) }
+	plainPages := slices.DeleteFunc(slices.Clone(r.pages), zipped)
+	zippedPages := slices.DeleteFunc(slices.Clone(r.pages), func(one row) bool { return !zipped(one) })
+	streams := func(what string) []row {
+		return slices.DeleteFunc(slices.Clone(r.streams), func(one row) bool { return !strings.Contains(one.name, what) })
+	}
+	all := []promise{
+		atLeast(2, "a page of 200 hotels: encoding/json's CPU", plainPages, theirs(cpu, peers.EncodingJSON)),
+		atLeast(1.8, "a page of 200 hotels, gzip: encoding/json's CPU", zippedPages, theirs(cpu, peers.EncodingJSON)),
+		atLeast(1, "a page of 200 hotels: goccy's CPU", plainPages, theirs(cpu, peers.Goccy)),
+		atLeast(1.05, "a page of 200 hotels, gzip: goccy's CPU", zippedPages, theirs(cpu, peers.Goccy)),
+		atMost(0.65, "a page of 200 hotels: our bytes, as a share of goccy's", r.pages, func(r row) float64 {
+			return r.mean(bytes, peers.Ours) / r.mean(bytes, peers.Goccy)
+		}),
+	}
+	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // behind resty, which is on encoding/json
+		all = append(all, atLeast([]float64{1.25, 2}[i], "a page of 200 hotels: "+kind.Name+"'s time", r.pages, theirs(wall, kind.Name)))
+	}
+	onMiddle := streams(fmt.Sprintf("%s, %s", warm, middle))
+	return append(all,
+		atLeast(1, "a page of 200 hotels, 8 and 64 callers: goccy's time", r.manyCallers, theirs(wall, peers.Goccy)),
+		atLeast(0.92, "CheckAvail: the CPU of a client by hand on encoding/json", r.calls, theirs(cpu, peers.EncodingJSON)),
+		atLeast(0.85, "CheckAvail: the CPU of a client by hand on goccy", r.calls, theirs(cpu, peers.Goccy)),
+		atMost(1.3, "the first hotel of a stream, "+middle.String()+": in the time of the answer's first byte", onMiddle,
+			func(r row) float64 { return r.median(toByte, peers.OurStream) }),
+		atLeast(5, "the same: HotelList's time, in the stream's", onMiddle, ratioOf(first, peers.OurList, peers.OurStream)),
+		atMost(0.05, "peak heap of 64 callers: the stream's, as a share of HotelList's", streams("64 callers"),
+			ratioOf(peak, peers.OurStream, peers.OurList)),
+		atMost(60, "peak heap of 32 streams with slow loops, in MB", r.slow,
+			func(r row) float64 { return r.median(peak, peers.SlowLoop.Name) / 1e6 }))
+}
+
+// ratioOf compares two clients in each row.
+func ratioOf(of figure, client, to string) func(row) float64 {
+	return func(r row) float64 { return r.ratio(of, client, to).Median }
+}
+
+func atMost(most float64, what string, rows []row, value func(row) float64) promise {
+	return inAll(what, fmt.Sprintf("at most %g", most), rows, value, func(v float64) bool { return v <= most })
+}
+
+func atLeast(least float64, what string, rows []row, value func(row) float64) promise {
+	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
+}
+
+// inAll is a promise that each row must keep. It shows the least value and the greatest.
+func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
+	t := promise{what, bound, "nothing", len(rows) > 0}
+	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })
+	for i, r := range sorted {
+		text := fmt.Sprintf("%.2f (%s)", value(r), r.name)
+		t.kept = t.kept && meets(value(r))
+		switch {
+		case len(rows) == 1:
+			t.measured = fmt.Sprintf("%.2f", value(r))
+		case i == 0:
+			t.measured = text
+		case i == len(rows)-1:
+			t.measured += " to " + text
+		}
+	}
+	return t
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/xml"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
+	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
+	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
+)
+
+// justKept are results that just keep all promises.
+func justKept() results {
+	rows := func(name, base string, ours, others measure.Sample) []row {
+		r := row{cell{name: name}, map[string][]measure.Sample{}}
+		for _, kind := range append(append(peers.All(), peers.Streams()...), peers.SlowLoop) {
+			s := others
+			if kind.Name == base {
+				s = ours
+			}
+			s.Calls = 1
+			r.samples[kind.Name] = []measure.Sample{s, s}
+		}
+		return []row{r}
+	}
+	page := func(name string) []row {
+		return rows(name, peers.Ours, measure.Sample{Wall: 1, CPU: 1, Bytes: 65}, measure.Sample{Wall: 2, CPU: 2, Bytes: 100})
+	}
+	streams := append(rows("200 hotels, "+string(warm)+", "+middle.String(), peers.OurStream, measure.Sample{First: 1.3, Byte: 1},
+		measure.Sample{First: 6.5, Byte: 1}), rows("64 callers", peers.OurStream, measure.Sample{Peak: 5}, measure.Sample{Peak: 100})...)
+	return results{
+		pages: append(page("plain"), page("x"+gzipped)...), manyCallers: page("many"), streams: streams,
+		calls: rows("call", peers.Ours, measure.Sample{CPU: 1}, measure.Sample{CPU: 0.92}),
+		slow:  rows("slow", "", measure.Sample{}, measure.Sample{Peak: 60e6}),
+	}
+}
+
+func broken(r results) (names []string) {
+	for _, p := range promises(r) {
+		if !p.kept {
+			names = append(names, p.what)
+		}
+	}
+	return names
+}
+
+// A promise is broken, and no other one, if its figure is a little worse.
+func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
+	for promise, c := range map[string]struct {
+		rows   func(*results) []row
+		client string
+		change func(*measure.Sample)
+	}{
+		"a page of 200 hotels: encoding/json's CPU": {func(r *results) []row { return r.pages[:1] }, peers.EncodingJSON,
+			func(s *measure.Sample) { s.CPU = 1.9 }},
+		"a page of 200 hotels, gzip: encoding/json's CPU": {func(r *results) []row { return r.pages[1:] }, peers.EncodingJSON,
+			func(s *measure.Sample) { s.CPU = 1.7 }},
+		"a page of 200 hotels: goccy's CPU": {func(r *results) []row { return r.pages[:1] }, peers.Goccy,
+			func(s *measure.Sample) { s.CPU = 0.9 }},
+		"a page of 200 hotels: our bytes, as a share of goccy's": {func(r *results) []row { return r.pages }, peers.Goccy,
+			func(s *measure.Sample) { s.Bytes = 98 }},
+		"a page of 200 hotels, 8 and 64 callers: goccy's time": {func(r *results) []row { return r.manyCallers }, peers.Goccy,
+			func(s *measure.Sample) { s.Wall = 0.9 }},
+		"CheckAvail: the CPU of a client by hand on encoding/json": {func(r *results) []row { return r.calls }, peers.EncodingJSON,
+			func(s *measure.Sample) { s.CPU = 0.7 }},
+		"CheckAvail: the CPU of a client by hand on goccy": {func(r *results) []row { return r.calls }, peers.Goccy,
+			func(s *measure.Sample) { s.CPU = 0.7 }},
+		"the first hotel of a stream, 50 ms, 200 Mbit/s: in the time of the answer's first byte": {
+			func(r *results) []row { return r.streams[:1] }, peers.OurStream, func(s *measure.Sample) { s.Byte = 0.9 }},
+		"the same: HotelList's time, in the stream's": {func(r *results) []row { return r.streams[:1] }, peers.OurList,
+			func(s *measure.Sample) { s.First = 6 }},
+		"peak heap of 64 callers: the stream's, as a share of HotelList's": {
+			func(r *results) []row { return r.streams[1:] }, peers.OurStream, func(s *measure.Sample) { s.Peak = 6 }},
+		"peak heap of 32 streams with slow loops, in MB": {func(r *results) []row { return r.slow }, peers.SlowLoop.Name,
+			func(s *measure.Sample) { s.Peak = 61e6 }},
+	} {
+		r := justKept()
+		require.Empty(t, broken(r))
+		for _, one := range c.rows(&r) {
+			for i := range one.samples[c.client] {
+				c.change(&one.samples[c.client][i])
+			}
+		}
+		assert.Equal(t, []string{promise}, broken(r))
+	}
+}
+
+// Each chart has a bar for what it is about, and is XML.
+func TestChartsAreDrawn(t *testing.T) {
+	r := justKept()
+	r.pages[0].name = origin.TLSHTTP2
+	for _, before := range connections {
+		for name, rows := range map[string]*[]row{"200 hotels": &r.streams, "20 hotels": &r.lines} {
+			one := r.pages[0]
+			one.name = name + gzipped + ", " + string(before) + ", " + middle.String()
+			one.samples = r.streams[0].samples
+			*rows = append(*rows, one)
+		}
+	}
+	folder := t.TempDir()
+	require.NoError(t, drawAll(folder, r))
+	for file, has := range map[string]string{"cpu.svg": "encoding/json", "wait.svg": "first hotel of a stream", "memory.svg": "slow"} {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), has)
+		assert.NoError(t, xml.Unmarshal(text, new(struct{})), file)
+	}
+}
+
+// Each benchmark of the table runs.
+func TestSmallThingsRun(t *testing.T) {
+	before := flag.Lookup("test.benchtime").Value.String()
+	defer flag.Set("test.benchtime", before)
+	all, err := measureSmall(1, time.Microsecond)
+	require.NoError(t, err)
+	for _, c := range all {
+		assert.Positive(t, c.ratio(), c.what)
+	}
+}
+
+func TestFormsHaveThreeDigits(t *testing.T) {
+	for seconds, text := range map[float64]string{0.0456789: "45.7ms", 0.000123456: "123µs", 2: "2s", 0: "0s", 9.9e-8: "99ns"} {
+		assert.Equal(t, text, duration(seconds))
+	}
+	for n, text := range map[float64]string{5039123: "5.04 MB", 20_807: "20.8 KB", 97: "97 B"} {
+		assert.Equal(t, text, size(n))
+	}
+}

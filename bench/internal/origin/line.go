@@ -1,0 +1,161 @@
+// A network between the clients and the server.
+
+package origin
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Line is a network with a round trip, a rate that its connections share, and the slow start of TCP. It loses
+// nothing.
+type Line struct {
+	RoundTrip time.Duration
+	Rate      int // Mbit/s
+}
+
+// Lines are the networks that Start offers.
+var Lines = []Line{
+	{0, 1000}, {20 * time.Millisecond, 200}, {50 * time.Millisecond, 200}, {80 * time.Millisecond, 200},
+	{20 * time.Millisecond, 1000}, {50 * time.Millisecond, 1000}, {80 * time.Millisecond, 1000},
+}
+
+func (l Line) String() string {
+	return fmt.Sprintf("%d ms, %d Mbit/s", l.RoundTrip.Milliseconds(), l.Rate)
+}
+
+const (
+	segment       = 8 << 10       // is sent at once, in bytes
+	initialWindow = 10 * 1460     // of a connection, in bytes
+	largestWindow = 32 << 20      // as large as a receiver allows
+	idleTimeout   = 200e6         // after a round trip and this time without data a connection starts slowly again
+	shortQueue    = 2 * 1_000_000 // a sender waits while the line is busy for longer
+)
+
+// shared is a line that several connections use.
+type shared struct {
+	Line
+	mu   sync.Mutex
+	free time.Time // when the line has sent what it was given
+}
+
+// through serves a line to the server at an address, and returns the address of its other end. Like httptest it
+// panics if there is no port.
+func (l Line) through(target string) (address string, stop func()) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	line := &shared{Line: l}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go line.connect(client, target)
+		}
+	}()
+	return listener.Addr().String(), func() { listener.Close() }
+}
+
+func (l *shared) connect(client net.Conn, target string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	time.Sleep(l.RoundTrip) // the handshake of TCP
+	go func() {
+		requests := later(server, func(int) {})
+		defer close(requests)
+		_ = chunks(client, func(b []byte) { requests <- packet{b, time.Now().Add(l.RoundTrip / 2)} })
+	}()
+	l.answer(client, server)
+}
+
+// answer sends what the server writes, as fast as the line and the window of the connection allow.
+func (l *shared) answer(client, server net.Conn) {
+	var mu sync.Mutex
+	acknowledged := sync.NewCond(&mu)
+	window, flight, last := initialWindow, 0, time.Now()
+	answers := later(client, func(n int) {
+		time.AfterFunc(l.RoundTrip/2, func() {
+			mu.Lock()
+			flight -= n
+			window = min(window+n, largestWindow)
+			mu.Unlock()
+			acknowledged.Signal()
+		})
+	})
+	defer close(answers)
+	_ = chunks(server, func(b []byte) {
+		mu.Lock()
+		if flight == 0 && time.Since(last) > l.RoundTrip+idleTimeout {
+			window = initialWindow
+		}
+		for flight > 0 && flight+len(b) > window {
+			acknowledged.Wait()
+		}
+		flight += len(b)
+		last = time.Now()
+		mu.Unlock()
+		sent := l.send(len(b))
+		answers <- packet{b, sent.Add(l.RoundTrip / 2)}
+		if ahead := time.Until(sent); ahead > shortQueue {
+			time.Sleep(ahead)
+		}
+	})
+}
+
+// send gives the line so many bytes, and returns when it has sent them.
+func (l *shared) send(n int) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.free.Before(now) {
+		l.free = now
+	}
+	l.free = l.free.Add(time.Duration(n) * 8 * time.Microsecond / time.Duration(l.Rate))
+	return l.free
+}
+
+// packet arrives at a time.
+type packet struct {
+	bytes []byte
+	at    time.Time
+}
+
+// later writes packets when they arrive, and calls arrived with the length of each.
+func later(to net.Conn, arrived func(n int)) chan<- packet {
+	packets := make(chan packet, 1<<14)
+	go func() {
+		defer to.Close()
+		for p := range packets {
+			time.Sleep(time.Until(p.at))
+			_, _ = to.Write(p.bytes) // the other end may be gone: then the next read ends the connection
+			arrived(len(p.bytes))
+		}
+	}()
+	return packets
+}
+
+// chunks calls f with what arrives.
+func chunks(from io.Reader, f func([]byte)) error {
+	for {
+		b := make([]byte, segment)
+		n, err := from.Read(b)
+		if n > 0 {
+			f(b[:n])
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Over names a transport over a line, as in BaseURLs.
+func Over(transport string, line Line) string { return transport + ", " + line.String() }
