@@ -10,9 +10,11 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -175,6 +177,208 @@ func TestHotelsMetadataAll(t *testing.T) {
 	}
 }
 
+// metadataAhead lists twelve pages of one hotel each, which take a second each.
+func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[*types.HotelMetadata, error] {
+	for i := range 12 {
+		script.pages = append(script.pages, []string{fmt.Sprint(i)})
+	}
+	script.delay = time.Second
+	return clientThrough(t, script).HotelsMetadataAll(t.Context(), &hotelstays.HotelsMetadataRequest{DestinationID: "place",
+		Page: &types.PageReq{PageSize: 1}}, hotelstays.WithParallelism(parallelism))
+}
+
+// Pages are fetched early where the total shows them, in order, and at most so many.
+func TestMetadataPagesAhead(t *testing.T) {
+	for _, tc := range []struct {
+		total, parallelism int
+		took               time.Duration
+		most               int
+	}{
+		{12, 1, 12 * time.Second, 1},
+		{12, 4, 4 * time.Second, 4}, // the first alone, then 11 with 4 at once
+		{0, 4, 12 * time.Second, 1}, // no totals
+		{7, 4, 8 * time.Second, 4},  // too small a total: the others come one by one
+		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			script, start := &pageScript{total: tc.total}, time.Now()
+			hotels, errs := collect(metadataAhead(t, script, tc.parallelism))
+			assert.Empty(t, errs)
+			require.Len(t, hotels, 12)
+			for i, hotel := range hotels {
+				assert.Equal(t, fmt.Sprint(i), hotel.HotelID)
+			}
+			assert.Equal(t, tc.took, time.Since(start), "%+v", tc)
+			assert.Equal(t, tc.most, script.most, "%+v", tc)
+		})
+	}
+}
+
+// An error comes once, and after what came before it. Leaving the loop, or an error, ends every fetch
+// before the loop is over.
+func TestMetadataPagesAheadEnd(t *testing.T) {
+	for _, parallelism := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			script := &pageScript{total: 12, fails: 6}
+			hotels, errs := collect(metadataAhead(t, script, parallelism))
+			assert.Len(t, hotels, 5)
+			assert.Len(t, errs, 1)
+			assert.Zero(t, script.now)
+			assert.Less(t, slices.Max(script.asked), 6+parallelism)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			script, start := &pageScript{total: 12}, time.Now()
+			for _, err := range metadataAhead(t, script, parallelism) {
+				require.NoError(t, err)
+				if time.Since(start) >= 2*time.Second {
+					time.Sleep(time.Second / 2)
+					break
+				}
+			}
+			assert.Equal(t, 2500*time.Millisecond, time.Since(start), "no fetch is waited for")
+			assert.Zero(t, script.now)
+			asked := len(script.asked)
+			time.Sleep(time.Minute)
+			assert.Len(t, script.asked, asked)
+		})
+	}
+}
+
+// forest answers Destinations with the places below a place. A place named "-" has no id.
+type forest struct {
+	busy
+	below map[string][]string
+	delay func(call int) time.Duration
+	fails string
+	asked []string
+}
+
+func (f *forest) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer r.Body.Close()
+	var req struct{ ParentDestinationID string }
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	f.asked = append(f.asked, req.ParentDestinationID)
+	delay := f.delay(len(f.asked))
+	f.mu.Unlock()
+	if err := f.wait(r.Context(), delay); err != nil {
+		return nil, err
+	}
+	if f.fails != "" && req.ParentDestinationID == f.fails {
+		return reply(400, `{"code":7}`), nil
+	}
+	places := []map[string]string{}
+	for _, id := range f.below[req.ParentDestinationID] {
+		places = append(places, map[string]string{"id": strings.Trim(id, "-")})
+	}
+	body, err := json.Marshal(map[string]any{"code": 0, "data": map[string]any{"destinations": places}})
+	return reply(200, string(body)), err
+}
+
+func (f *forest) walk(t *testing.T, parallelism int) iter.Seq2[*types.Destination, error] {
+	return clientThrough(t, f, hotelstays.WithRateLimiter(noRateLimits{})).WalkDestinations(t.Context(), &hotelstays.DestinationsRequest{},
+		hotelstays.WithParallelism(parallelism))
+}
+
+func (f *forest) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
+}
+
+// wide has n places, and n below each.
+func wide(n int, delay func(call int) time.Duration) *forest {
+	f := &forest{below: map[string][]string{}, delay: delay}
+	for i := range n {
+		parent := fmt.Sprint(i)
+		f.below[""] = append(f.below[""], parent)
+		for j := range n {
+			f.below[parent] = append(f.below[parent], fmt.Sprint(i, ".", j))
+		}
+	}
+	return f
+}
+
+// A place that lies below several others, or below itself, comes once, and the walk ends. A place without an id
+// comes as often as it is there, and nothing is asked about it.
+func TestWalkOfNoTree(t *testing.T) {
+	for _, parallelism := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
+				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // a walk without end fails
+			var ids []string
+			for place, err := range f.walk(t, parallelism) {
+				if !assert.NoError(t, err) {
+					break
+				}
+				ids = append(ids, place.ID)
+			}
+			assert.ElementsMatch(t, []string{"a", "b", "c", "d", "", ""}, ids)
+			assert.ElementsMatch(t, []string{"", "a", "b", "c", "d"}, f.asked)
+		})
+	}
+}
+
+// Parents come before their children, whichever answer is first, and calls are bounded.
+func TestWalkOrder(t *testing.T) {
+	for _, parallelism := range []int{1, 2, 7} {
+		synctest.Test(t, func(t *testing.T) {
+			f := wide(9, func(call int) time.Duration { return time.Duration(1+7*call%5) * time.Second })
+			seen := map[string]bool{}
+			for place, err := range f.walk(t, parallelism) {
+				require.NoError(t, err)
+				if len(place.ID) > 1 {
+					assert.True(t, seen[place.ID[:1]], "the parent of %s", place.ID)
+				}
+				seen[place.ID] = true
+				time.Sleep(time.Second / 3)
+			}
+			assert.Len(t, seen, 9+81)
+			assert.Equal(t, parallelism, f.most)
+		})
+	}
+}
+
+// A busy loop holds the calls up. Leaving the loop stops them, and so does an error, which comes once.
+func TestWalkEnds(t *testing.T) {
+	second := func(int) time.Duration { return time.Second }
+	for _, parallelism := range []int{1, 4} {
+		for _, places := range []int{1, 61} {
+			synctest.Test(t, func(t *testing.T) {
+				f, n := wide(30, second), 0
+				var left time.Time
+				for range f.walk(t, parallelism) {
+					if n++; n == 20 {
+						time.Sleep(time.Hour)
+						assert.LessOrEqual(t, f.calls(), 1+2*parallelism)
+					}
+					if n == places {
+						time.Sleep(time.Second / 2)
+						left = time.Now()
+						break
+					}
+				}
+				assert.Zero(t, time.Since(left), "no call is waited for")
+				assert.Zero(t, f.now)
+				asked := len(f.asked)
+				time.Sleep(time.Minute)
+				assert.Len(t, f.asked, asked)
+			})
+		}
+		synctest.Test(t, func(t *testing.T) {
+			f := wide(30, second)
+			f.fails = "29"
+			places, errs := collect(f.walk(t, parallelism))
+			assert.NotEmpty(t, places)
+			assert.Len(t, errs, 1)
+			assert.Zero(t, f.now)
+			assert.LessOrEqual(t, len(f.asked), 1+parallelism+3)
+		})
+	}
+}
+
 func TestIteratorsRefuse(t *testing.T) {
 	client, ctx, cursor := clientThrough(t, noSend{t}), t.Context(), new(int64(7))
 	metadata := func(page types.PageReq, opts ...hotelstays.CallOption) iter.Seq2[any, error] {
@@ -215,13 +419,40 @@ func TestIteratorsRefuse(t *testing.T) {
 	}
 }
 
+// busy counts requests that are under way, and answers after a while.
+type busy struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+// wait lasts as long as an answer takes. It reports whether the answer is still wanted.
+func (b *busy) wait(ctx context.Context, delay time.Duration) error {
+	b.mu.Lock()
+	b.now++
+	b.most = max(b.most, b.now)
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.now--
+	}()
+	select {
+	case <-time.After(delay):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
-	pages  [][]string // the hotels of each, "id/platform id"; more is promised on all but the last
+	busy
+	pages  [][]string // the hotels of each, "id/platform id", or "!"; more is promised on all but the last
 	silent bool       // hasMore is left out
 	total  int        // left out if 0
+	delay  time.Duration
+	fails  int // the page that is refused
 
-	mu       sync.Mutex
 	asked    []int
 	sessions []string // that were sent; each answer has another one
 }
@@ -239,11 +470,20 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	s.asked, s.sessions = append(s.asked, num), append(s.sessions, r.Header.Get("Session-Id"))
 	s.mu.Unlock()
-	hotels := []map[string]string{}
+	if err := s.wait(r.Context(), s.delay); err != nil {
+		return nil, err
+	}
+	if num == s.fails {
+		return reply(400, `{"code":7}`), nil
+	}
+	hotels := []map[string]any{}
 	if num <= len(s.pages) {
 		for _, hotel := range s.pages[num-1] {
 			id, platform, _ := strings.Cut(hotel, "/")
-			hotels = append(hotels, map[string]string{"id": id, "hotelId": id, "platformHotelId": platform})
+			hotels = append(hotels, map[string]any{"id": id, "hotelId": id, "platformHotelId": platform})
+			if hotel == "!" { // which is left out
+				hotels[len(hotels)-1] = map[string]any{"id": []int{}, "hotelId": []int{}}
+			}
 		}
 	}
 	page := map[string]any{}

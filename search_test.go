@@ -89,22 +89,28 @@ func TestHotelListPages(t *testing.T) {
 	}
 }
 
-// A service that promises more and does not deliver it is an error, never an
-// end: a list that stops early would look complete.
+// A service that promises more and does not deliver it is an error, never an end: a list that stops early
+// would look complete. Where no page says whether another one follows, the total decides, and without one an
+// empty page or a page that repeats.
 func TestPagesThatLeadNowhere(t *testing.T) {
-	a, b, c := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}
-	listings := map[string]func(context.Context, *hotelstays.Client) iter.Seq2[any, error]{
-		"HotelsMetadataAll": func(ctx context.Context, client *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place"}))
-		},
-		"HotelListPages": func(ctx context.Context, client *hotelstays.Client) iter.Seq2[any, error] {
-			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{SessionID: "session-0", DestinationID: "place", CheckIn: checkIn,
-				CheckOut: checkOut, RoomOccupancies: twoAdults()}))
-		},
+	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)
+	metadata := func(parallelism int) func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error] {
+		return func(ctx context.Context, client *hotelstays.Client, first int) iter.Seq2[any, error] {
+			return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "place",
+				Page: &types.PageReq{PageNum: first, PageSize: 2}}, hotelstays.WithParallelism(parallelism)))
+		}
 	}
-	for listing, start := range listings {
+	const inSessions = "HotelListPages"
+	for listing, start := range map[string]func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error]{
+		"HotelsMetadataAll": metadata(1), "HotelsMetadataAll, three at a time": metadata(3),
+		inSessions: func(ctx context.Context, client *hotelstays.Client, first int) iter.Seq2[any, error] {
+			return untyped(client.HotelListPages(ctx, &hotelstays.HotelListRequest{SessionID: "session-0", DestinationID: "place", CheckIn: checkIn,
+				CheckOut: checkOut, RoomOccupancies: twoAdults(), PageNum: first, PageSize: 2}))
+		},
+	} {
 		for _, tc := range []struct {
 			name    string
+			first   int
 			pages   [][]string
 			calls   int
 			repeats bool
@@ -112,23 +118,40 @@ func TestPagesThatLeadNowhere(t *testing.T) {
 			silent  bool // no page has hasMore
 			total   int
 		}{
-			{"no hasMore, and a total", [][]string{a, b, c}, 3, false, false, true, 5},
-			{"no hasMore, and a total that is not reached", [][]string{a}, 12, false, true, true, 250},
-			{"neither hasMore nor a total", [][]string{a, b, c}, 4, false, false, true, 0},
-			{"hasMore is false, and a larger total", [][]string{a, b, c}, 3, false, false, false, 250},
-			{"an empty page in the middle", [][]string{a, {}, c}, 3, false, false, false, 0},
-			{"eleven empty pages", slices.Concat([][]string{a}, make([][]string, 11), [][]string{c}), 12, false, true, false, 0},
-			{"a page that repeats", [][]string{a, a, c}, 2, true, true, false, 0},
-			{"pages without platform ids, and with them alone", [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
-			{"items that read alike in a row", [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
+			{"no hasMore, and a total", 0, [][]string{a, b, c}, 3, false, false, true, 5},
+			{"a total, from the second page on", 2, [][]string{a, b, last, {}}, 2, false, false, true, 6},
+			{"a total, past the end", 9, [][]string{{}}, 1, false, false, true, 6},
+			{"a total, with an empty page", 0, [][]string{a, {}, b, c}, 4, false, false, true, 5},
+			{"a total, with smaller pages", 0, [][]string{{"1"}, {"2"}, {"3"}}, 3, false, false, true, 3},
+			{"no hasMore, and a total that is not reached", 0, [][]string{a}, 12, false, true, true, 250},
+			{"a total that is not reached, and a page that repeats", 0, [][]string{a, b, b}, 3, true, true, true, 250},
+			{"a total, with an item that was left out", 0, [][]string{a, {"3", "!"}, {}}, 3, false, false, true, 5},
+			{"a total that is reached without an item that was left out", 0, [][]string{a, {"3", "!"}, b}, 3, false, false, true, 5},
+			{"neither hasMore nor a total", 0, [][]string{a, b, c}, 4, false, false, true, 0},
+			{"neither, and one page for all numbers", 0, [][]string{a, a}, 2, false, false, true, 0},
+			{"neither, and no item", 0, [][]string{{}}, 1, false, false, true, 0},
+			{"hasMore is false, and a larger total", 0, [][]string{a, b, c}, 3, false, false, false, 250},
+			{"an empty page in the middle", 0, [][]string{a, {}, c}, 3, false, false, false, 0},
+			{"an empty last page", 0, [][]string{a, b, {}}, 3, false, false, false, 0},
+			{"a last page that repeats", 0, [][]string{a, b, a}, 3, false, false, false, 0},
+			{"ten empty pages, twice", 0, slices.Concat(none, [][]string{a}, none, [][]string{c}), 22, false, false, false, 0},
+			{"eleven empty pages", 0, slices.Concat([][]string{a, {}}, none, [][]string{c}), 12, false, true, false, 0},
+			{"eleven empty pages at the end", 0, slices.Concat([][]string{a}, none, [][]string{{}}), 12, false, false, false, 0},
+			{"a page that repeats", 0, [][]string{a, a, c}, 2, true, true, false, 0},
+			{"a circle", 0, [][]string{a, b, a, b, c}, 3, true, true, false, 0},
+			{"another order", 0, [][]string{a, {"2", "1"}, c}, 3, false, false, false, 0},
+			{"pages without platform ids, and with them alone", 0, [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
+			{"items that read alike in a row", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, silent: tc.silent, total: tc.total}
-				client := clientThrough(t, script)
-				_, errs := collect(start(t.Context(), client))
-				assert.Len(t, script.asked, tc.calls)
+				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
+				if !strings.Contains(listing, "three") { // which may ask for more
+					assert.Len(t, script.asked, tc.calls)
+				}
 				for i, session := range script.sessions {
-					assert.Equal(t, listing == "HotelListPages", session == fmt.Sprint("session-", i), "that of the answer before it")
+					assert.Equal(t, listing == inSessions, session == fmt.Sprint("session-", append([]int{0}, script.asked...)[i]),
+						"that of the answer before it")
 				}
 				if !tc.fails {
 					assert.Empty(t, errs)

@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -67,4 +68,29 @@ func TestQueueForgetsWhoLeft(t *testing.T) {
 	assert.Zero(t, q.Len())
 	assert.Empty(t, second.lane.accounts)
 	assert.Empty(t, third.lane.accounts)
+}
+
+// What an account costs while one call of it waits.
+func TestMemoryOfAnAccountThatWaits(t *testing.T) {
+	const accounts = 10_000
+	names := make([]string, accounts)
+	for i := range names {
+		names[i] = fmt.Sprint(i)
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var q Queue[chan int]
+	before := heap()
+	for _, name := range names {
+		q.Push(Caller{Account: name}, make(chan int, 1))
+	}
+	each := (heap() - before) / accounts
+	t.Logf("%d bytes an account", each)
+	assert.Less(t, each, uint64(1000))
+	runtime.KeepAlive(&q)
 }

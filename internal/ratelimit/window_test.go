@@ -102,21 +102,6 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 	})
 }
 
-func TestPauseAgainstADeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, start := NewWindow(2, time.Second, 0), time.Now()
-		w.Pause(start.Add(7 * time.Second))
-		assert.NoError(t, until(t, w, 7*time.Second+1))
-		assert.Equal(t, 7*time.Second, time.Since(start))
-		w.Pause(time.Unix(1<<55, 0))
-		err := until(t, w, 24*time.Hour)
-		assert.ErrorIs(t, err, ErrPaused)
-		assert.NotErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 7*time.Second, time.Since(start))
-		wantNoTimer(t, w)
-	})
-}
-
 // On the real clock: times in a bubble have no monotonic reading.
 func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 	w := NewWindow(1, time.Second, 0)

@@ -5,7 +5,6 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -81,68 +80,6 @@ func TestLongEscapesEndWithTheirCtx(t *testing.T) {
 
 func readCosts(l *Lexer, v *map[string]*money) {
 	*v = Map(l, func(l *Lexer, v **money) { *v = Pointer(l, readMoney) })
-}
-
-func TestReadsLikeEncodingJSON(t *testing.T) {
-	type row struct {
-		Count  int                    `json:"count"`
-		Cost   *money                 `json:"cost"`
-		Inner  inner                  `json:"inner"`
-		ByName map[string]json.Number `json:"byName"`
-		Flag   *bool                  `json:"flag"`
-		Rating float64                `json:"rating"`
-		Texts  []string               `json:"texts"`
-		Rows   []payload              `json:"rows"`
-		Maps   []map[string]*money    `json:"maps"`
-		Text   string                 `json:"text"`
-		Any    json.RawMessage        `json:"any"`
-	}
-	var (
-		rows List[payload]
-		maps List[map[string]*money]
-	)
-	readRow := Struct([]Field[row]{
-		{Name: "count", Read: func(l *Lexer, v *row) { v.Count = l.Int() }},
-		{Name: "cost", Read: func(l *Lexer, v *row) { v.Cost = Pointer(l, readMoney) }},
-		{Name: "inner", Read: func(l *Lexer, v *row) { readInner(l, &v.Inner) }},
-		{Name: "byName", Read: func(l *Lexer, v *row) { v.ByName = Map(l, readNumber) }},
-		{Name: "flag", Read: func(l *Lexer, v *row) { v.Flag = Pointer(l, func(l *Lexer, v *bool) { *v = l.Bool() }) }},
-		{Name: "rating", Read: func(l *Lexer, v *row) { v.Rating = l.Float64() }},
-		{Name: "texts", Read: func(l *Lexer, v *row) { v.Texts = strs.Read(l, readString) }},
-		{Name: "rows", Read: func(l *Lexer, v *row) { v.Rows = rows.Read(l, readPayload) }},
-		{Name: "maps", Read: func(l *Lexer, v *row) { v.Maps = maps.Read(l, readCosts) }},
-		{Name: "text", Read: func(l *Lexer, v *row) { v.Text = l.String() }},
-		{Name: "any", Read: func(l *Lexer, v *row) { v.Any = l.Raw() }},
-	})
-	for _, size := range []int{1, pollInterval + 1} {
-		fill := func(element string) string {
-			return strings.TrimSuffix(strings.Repeat(element+" , ", size/(len(element)+3)+1), " , ")
-		}
-		keys, numbers := &strings.Builder{}, &strings.Builder{}
-		for i := 0; keys.Len() < size; i++ {
-			fmt.Fprintf(numbers, `"%d":%d,`, i, i)
-			fmt.Fprintf(keys, `"k\u0041%d":{"amount":%d},`, i, i)
-		}
-		long := strings.Repeat("é", size/2)
-		for _, text := range []string{
-			`{"texts":[` + fill(`"a"`) + `]}`,
-			`{"texts":[` + fill(`"a"`) + `,"` + long + `",` + fill(`"b"`) + `,"` + long + `","` + long + `","c"]}`,
-			`{"texts":["` + long + `"]}`,
-			`{"rows":[` + fill(`{"count":1,"inner":{"raw":[1,{}]},"cost":{"amount":"5"}}`) + `,null,{"list":[` + fill(`{"count":2}`) +
-				`]},{}],"count":7,"unknown":[` + fill(`{}`) + `]}`,
-			`{"texts":["a",` + strings.Repeat(" ", size) + `"b","c" ` + strings.Repeat("\n", size) + `,"d"]}`,
-			`{"maps":[{` + keys.String() + `"":null},null,{}],"cost":{"x":"` + long + `","currency":"` + long + `"}}`,
-			`{"text":"` + long + `\n","any": [ ` + fill(`1`) + `] }`,
-			`{"text":"` + long + `\ud83d","any":"` + long + "\xff\"}",
-			`{"inner":{"unknown":"` + long + `","count":3},"flag":true,"rating":1.5,"byName":{` + numbers.String() + `"b":2}}`,
-		} {
-			var got, want row
-			require.NoError(t, json.Unmarshal([]byte(text), &want))
-			_, err := DecodeBare(t.Context(), []byte(text), Target{Into: &got, Read: func(l *Lexer) { readRow(l, &got) }})
-			require.NoError(t, err)
-			require.Equal(t, want, got, "%d %.100s", size, text)
-		}
-	}
 }
 
 func TestMalformedStringsAreReadAlike(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -17,7 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
+	"github.com/hotelstays/hotelstays-go/types"
 )
+
+func feedOf(r io.Reader) *Feed {
+	feed := new(Feed)
+	feed.Reset(r, 0, math.MaxInt32)
+	return feed
+}
 
 // parts returns at most so many bytes of a text at a time.
 type parts struct {
@@ -87,9 +95,12 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 // A page that arrives in parts is read as at once, and as encoding/json reads it.
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	whole, pages := answer(10, 2, 2), 300
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
+	whole, pages := answer(10, 2, 2), 100
+	switch {
+	case os.Getenv("HOTELSTAYS_LONG") != "":
 		pages = 20_000
+	case testing.Short():
+		pages = 30
 	}
 	t.Logf("%d pages", pages)
 	for range pages {
@@ -162,6 +173,17 @@ func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 		assert.Zero(t, got)
 		assert.Equal(t, ends+1, ctx.polls)
 	}
+}
+
+// ctx is asked as often in the last of several long hotels that are handed out as in the first one.
+func TestCtxIsAskedInEachHotel(t *testing.T) {
+	const hotels = 6
+	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
+	ctx, target := endless(t), new(page).target()
+	target.Take = func(*types.Hotel) error { return nil }
+	_, err := DecodeFeed(ctx, feedOf(strings.NewReader(`{"data":{"list":[`+hotel+strings.Repeat(","+hotel, hotels-1)+`]}}`)), target)
+	require.NoError(t, err)
+	assert.Greater(t, ctx.polls, hotels*(len(hotel)/pollInterval-1))
 }
 
 // Whether a list has too many elements for its answer is known at the end of the answer.

@@ -64,80 +64,6 @@ func (v *payload) target(lenient bool) Target {
 	return Target{Into: v, Read: func(l *Lexer) { readPayload(l, v) }, Lenient: lenient}
 }
 
-// All but the mismatches is decoded, to the byte.
-func TestDecodeAroundMismatches(t *testing.T) {
-	body := `{"code":0,"msg":"m","data":{"count":"x","cost":{"currency":"EUR","amount":"12.50"},
-		"inner":{"count":3,"raw":[{"z":"<b>","a":1.50},7]},
-		"list":[{"count":1},"text",{"count":2.5,"cost":{"amount":"abc","currency":"JPY"}}],
-		"byName":{"eur":1.25,"usd":true},"flag":"yes","rating":4.5,"-":"kept out","new":{"any":1}}}`
-	var got payload
-	env, err := Decode(t.Context(), []byte(body), got.target(true))
-	require.NoError(t, err)
-	assert.True(t, env.HasData)
-	var found []string
-	for _, m := range env.List {
-		found = append(found, m.String())
-	}
-	assert.Equal(t, []string{
-		"data.count: want integer, got string",
-		"data.list[1]: want object, got string",
-		"data.list[2].count: want integer, got number",
-		"data.list[2].cost.amount: want number, got string",
-		"data.byName.usd: want number, got boolean",
-		"data.flag: want boolean, got string",
-	}, found)
-	assert.Zero(t, got.Count)
-	assert.Equal(t, &money{"EUR", "12.50"}, got.Cost)
-	assert.Equal(t, 3, got.Inner.Count)
-	assert.Equal(t, `{"z":"<b>","a":1.50}`, string(got.Inner.Raw[0]))
-	require.Len(t, got.List, 3)
-	assert.Equal(t, 1, got.List[0].Count)
-	assert.Equal(t, inner{}, got.List[1])
-	assert.Equal(t, &money{"JPY", ""}, got.List[2].Cost)
-	assert.Equal(t, json.Number("1.25"), got.ByName["eur"])
-	assert.Nil(t, got.Flag)
-	assert.Equal(t, 4.5, got.Rating)
-	assert.Empty(t, got.Hidden)
-
-	_, err = Decode(t.Context(), []byte(body), new(payload).target(false))
-	var mismatch *MismatchError
-	require.ErrorAs(t, err, &mismatch)
-	assert.Len(t, mismatch.List, 6)
-}
-
-func TestEnvelope(t *testing.T) {
-	cases := []struct {
-		body          string
-		hasCode, data bool
-		code          int
-		failed        bool
-	}{
-		{`{"code":0,"data":{}}`, true, true, 0, false},
-		{`{"data":{"rating":1},"code":0}`, true, true, 0, false},
-		{`{"code":0}`, true, false, 0, false},
-		{`{"code":0,"data":null}`, true, false, 0, false},
-		{`{"code":0,"data":[]}`, true, false, 0, true},
-		{`{"code":7,"msg":5,"data":"whatever"}`, true, false, 7, false},
-		{`{"code":"0","data":{}}`, false, false, 0, true},
-		{`{"code":0.0,"data":{}}`, false, false, 0, true},
-		{`{"code":null,"data":{}}`, false, false, 0, false},
-		{`{}`, false, false, 0, false},
-		{`[]`, false, false, 0, false},
-		{`"text"`, false, false, 0, false},
-		{``, false, false, 0, true},
-		{`{"code":0,"data":{}`, false, false, 0, true},
-		{`{"code":0,"data":{}} trailing`, false, false, 0, true},
-		{`<html>`, false, false, 0, true},
-	}
-	for _, c := range cases {
-		env, err := Decode(t.Context(), []byte(c.body), new(payload).target(true))
-		assert.Equal(t, c.hasCode, env.HasCode, c.body)
-		assert.Equal(t, c.data, env.HasData, c.body)
-		assert.Equal(t, c.code, env.Code, c.body)
-		assert.Equal(t, c.failed, err != nil, "%s: %v", c.body, err)
-	}
-}
-
 // The list of mismatches is bounded, their count is not.
 func TestMismatchesAreCounted(t *testing.T) {
 	var got payload
@@ -159,12 +85,6 @@ func TestSyntaxErrorTruncated(t *testing.T) {
 		require.ErrorAs(t, err, &syntax, body)
 		assert.Equal(t, truncated, syntax.Truncated, body)
 	}
-}
-
-func TestEncodeLeavesTextAlone(t *testing.T) {
-	body, err := Encode(map[string]string{"name": "<Ü & O'>"})
-	require.NoError(t, err)
-	assert.Equal(t, `{"name":"<Ü & O'>"}`, string(body))
 }
 
 // endingCtx is a ctx that ends after so many polls.
