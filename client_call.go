@@ -5,7 +5,6 @@ package hotelstays
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"reflect"
@@ -144,9 +143,6 @@ func (x *exchange) end() {
 	x.Answer.Release()
 	x.watch.end(x.outcome)
 }
-
-// errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
-var errPanicked = errors.New("hotelstays: the call panicked")
 
 // maxTokenWait bounds the wait for a token's slot: enough for the first tickets of 1,500 accounts.
 const maxTokenWait = 5 * time.Minute

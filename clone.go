@@ -1,4 +1,4 @@
-// Copies of what the caller may change later.
+// Values of the caller: copies of what may change later, and what is nil.
 
 package hotelstays
 
@@ -40,4 +40,15 @@ func unshare(v reflect.Value) {
 		}
 		v.Set(c)
 	}
+}
+
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Chan:
+		return rv.IsNil()
+	}
+	return false
 }

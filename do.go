@@ -74,7 +74,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	}
 	x.op = cmp.Or(req.Operation, known, Operation(req.Path))
 	defer x.end()
-	resp, data := new(DoResponse), rawData(nil)
+	resp, data := new(DoResponse), laterData(nil)
 	x.execute()
 	x.outcome = x.read(&data, &resp.Meta, func() error {
 		if req.Into == nil || data == nil {
@@ -91,10 +91,10 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	return resp, nil
 }
 
-// rawData is data that encoding/json decodes later.
-type rawData json.RawMessage
+// laterData is data that encoding/json decodes later.
+type laterData json.RawMessage
 
-func (d *rawData) decode(l *wire.Lexer) { *d = l.Raw() }
+func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }
 
 // operation returns the operation with the path of r, if there is one, and the row of the call.
 func (r *DoRequest) operation() (Operation, *operation) {

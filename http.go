@@ -57,26 +57,6 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.DialContext(ctx, network, addr)
 }
 
-// WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout (of one
-// attempt, with its wait for the rate limit). Redirects are never followed. An *http.Transport that
-// allows TLS below 1.2 is a *ValidationError. A nil Transport is http.DefaultTransport, which mocks
-// such as gock replace, and which keeps only 2 idle connections to a host: for production start from
-// NewTransport.
-//
-// A RoundTripper must send a request at most once: one that retries by itself can book twice. One that
-// fires no net/http/httptrace events proves that a request never left only by an error that wraps
-// ErrNotSent, or by a dial error: other failures of Book and Cancel are unknown outcomes, and each request
-// holds its slot of the rate limit until it has an answer.
-// Its error is part of the call's error: one that keeps the request keeps the token in its header.
-func WithHTTPClient(hc *http.Client) Option {
-	return notNil("WithHTTPClient", hc, func(c *config) {
-		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
-			c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
-		}
-		c.httpClient = hc
-	})
-}
-
 func allowsOldTLS(rt http.RoundTripper) bool {
 	t, ok := rt.(*http.Transport)
 	return ok && t.TLSClientConfig != nil && t.TLSClientConfig.MinVersion != 0 && t.TLSClientConfig.MinVersion < minTLS

@@ -4,6 +4,7 @@ package hotelstays
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/transport"
@@ -168,3 +169,6 @@ func (o *observation) end(err error) {
 		}
 	}
 }
+
+// errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
+var errPanicked = errors.New("hotelstays: the call panicked")

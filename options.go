@@ -229,6 +229,26 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
+// WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout (of one
+// attempt, with its wait for the rate limit). Redirects are never followed. An *http.Transport that
+// allows TLS below 1.2 is a *ValidationError. A nil Transport is http.DefaultTransport, which mocks
+// such as gock replace, and which keeps only 2 idle connections to a host: for production start from
+// NewTransport.
+//
+// A RoundTripper must send a request at most once: one that retries by itself can book twice. One that
+// fires no net/http/httptrace events proves that a request never left only by an error that wraps
+// ErrNotSent, or by a dial error: other failures of Book and Cancel are unknown outcomes, and each request
+// holds its slot of the rate limit until it has an answer.
+// Its error is part of the call's error: one that keeps the request keeps the token in its header.
+func WithHTTPClient(hc *http.Client) Option {
+	return notNil("WithHTTPClient", hc, func(c *config) {
+		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
+			c.faults.add("WithHTTPClient", "its transport allows TLS below 1.2")
+		}
+		c.httpClient = hc
+	})
+}
+
 // WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has in
 // ctx, which is that of your call, before an observer adds the call's span to it. In the calls of a
 // helper it has the helper's span. The package docs of contrib/hotelstaysotel have the id of an OpenTelemetry

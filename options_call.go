@@ -56,7 +56,7 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 // optionRow is what the client knows of an option, besides its field in CallOptions.
 type optionRow struct {
 	name  string
-	scope scope
+	scope optionScope
 	given uint64 // its bit in settings.given
 	// inherit gives a call what it was not given and the client has; nil: an option of calls alone.
 	inherit func(call, client *settings)
@@ -84,15 +84,15 @@ func newRow(row optionRow) *optionRow {
 	return &row
 }
 
-func ofCalls(name string, scope scope) callRow {
+func ofCalls(name string, scope optionScope) callRow {
 	return callRow{newRow(optionRow{name: name, scope: scope})}
 }
 
-func ofClients(name string, scope scope, inherit func(call, client *settings)) sharedRow {
+func ofClients(name string, scope optionScope, inherit func(call, client *settings)) sharedRow {
 	return sharedRow{newRow(optionRow{name: name, scope: scope, inherit: inherit})}
 }
 
-func ofHeader(name string, scope scope, header string, value func(*settings) *string, fits func(string) bool, form string) textRow {
+func ofHeader(name string, scope optionScope, header string, value func(*settings) *string, fits func(string) bool, form string) textRow {
 	row := newRow(optionRow{name, scope, 0, orOfClient(value), header, value})
 	headerRows = append(headerRows, row)
 	return textRow{sharedRow{row}, fits, form}
@@ -144,8 +144,8 @@ var (
 	optMaxVoucherBytes  = ofCalls("WithMaxVoucherBytes", onlyMethods("SaveVoucher", "OpenVoucher", "DownloadVoucher"))
 )
 
-// scope is where an option has an effect.
-type scope struct {
+// optionScope is where an option has an effect.
+type optionScope struct {
 	methods string // for errors
 	// has reports whether a method takes the option. row is that of the operation whose options the
 	// method takes, or nil.
@@ -153,33 +153,33 @@ type scope struct {
 }
 
 var (
-	everyCall = scope{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
+	everyCall = optionScope{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
 	// everyCallAndDownload: a link of a document is no operation.
-	everyCallAndDownload = scope{everyCall.methods, func(method Operation, row *operation) bool {
+	everyCallAndDownload = optionScope{everyCall.methods, func(method Operation, row *operation) bool {
 		return row != nil || method == "DownloadVoucher"
 	}}
-	withToken = scope{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
+	withToken = optionScope{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
-	inBookingFlow = scope{onlyMethods(bookingFlow()...).methods, func(_ Operation, row *operation) bool {
+	inBookingFlow = optionScope{onlyMethods(flowOperations()...).methods, func(_ Operation, row *operation) bool {
 		return row != nil && row.bookingFlow
 	}}
-	withFacts = scope{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
+	withFacts = optionScope{"Book, Cancel, QueryOrders and Do", func(method Operation, row *operation) bool {
 		return method == "Do" || row != nil && oneOf(row, operations[OpBook], operations[OpCancel], operations[OpQueryOrders])
 	}}
-	withResponse = scope{"methods that return a response", func(method Operation, row *operation) bool {
+	withResponse = optionScope{"methods that return a response", func(method Operation, row *operation) bool {
 		return row != nil && !oneOf(method, "WalkDestinations", "HotelsMetadataAll", "HotelListStream", "FindOrder", "AwaitOrder",
 			"BookAndRecover", "RecoverBooking", "StepRecovery", "SaveVoucher", "OpenVoucher")
 	}}
 )
 
-func bookingFlow() []Operation {
+func flowOperations() []Operation {
 	flow := maps.Clone(operations)
 	maps.DeleteFunc(flow, func(_ Operation, row *operation) bool { return !row.bookingFlow })
 	return slices.Sorted(maps.Keys(flow))
 }
 
-func onlyMethods(methods ...Operation) scope {
+func onlyMethods(methods ...Operation) optionScope {
 	names := make([]string, len(methods))
 	for i, method := range methods {
 		names[i] = string(method)
@@ -188,7 +188,7 @@ func onlyMethods(methods ...Operation) scope {
 	if are != "" {
 		are += " and "
 	}
-	return scope{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
+	return optionScope{are + last, func(method Operation, _ *operation) bool { return slices.Contains(methods, method) }}
 }
 
 // settings are the options of a call, or of a client for all its calls.

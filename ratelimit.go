@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -185,6 +187,26 @@ type unlimited struct{}
 
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
+
+// rateLimit returns nil unless all three figures are there: a missing one is not 0.
+func rateLimit(h http.Header) *RateLimit {
+	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
+	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
+	reset, hasReset := figure(h, "X-Ratelimit-Reset")
+	if !hasLimit || !hasRemaining || !hasReset {
+		return nil
+	}
+	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
+}
+
+func figure(h http.Header, name string) (int, bool) {
+	value := h.Get(name)
+	if value == "" { // the error of the next line would be an allocation
+		return 0, false
+	}
+	n, err := strconv.ParseUint(value, 10, 31)
+	return int(n), err == nil
+}
 
 // callLimiter is the rate limit of one call.
 type callLimiter struct {

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -358,26 +357,6 @@ func (x *exchange) echoed(header, sent string) string {
 
 // isUnprintable reports characters that no id has: they would forge lines of a log.
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
-
-// rateLimit returns nil unless all three figures are there: a missing one is not 0.
-func rateLimit(h http.Header) *RateLimit {
-	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
-	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")
-	reset, hasReset := figure(h, "X-Ratelimit-Reset")
-	if !hasLimit || !hasRemaining || !hasReset {
-		return nil
-	}
-	return &RateLimit{Limit: limit, Remaining: remaining, Reset: time.Duration(reset) * time.Second}
-}
-
-func figure(h http.Header, name string) (int, bool) {
-	value := h.Get(name)
-	if value == "" { // the error of the next line would be an allocation
-		return 0, false
-	}
-	n, err := strconv.ParseUint(value, 10, 31)
-	return int(n), err == nil
-}
 
 const (
 	maxExcerpt = 256  // bytes of an answer that an error keeps

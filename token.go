@@ -47,10 +47,10 @@ type TokenLeaser interface {
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 
-// hashed returns a key for a store. Lengths separate the parts, so that no two lists have one key.
-func hashed(parts ...string) string {
+// hashed returns a key for a store. Lengths separate the texts, so that no two lists have one key.
+func hashed(texts ...string) string {
 	h := sha256.New()
-	for _, part := range parts {
+	for _, part := range texts {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -227,17 +226,6 @@ func isHeaderValue(s string) bool {
 		}
 	}
 	return strings.TrimSpace(s) == s
-}
-
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Chan:
-		return rv.IsNil()
-	}
-	return false
 }
 
 func nilRequest(op Operation) error {

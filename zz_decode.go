@@ -8,12 +8,12 @@ import (
 )
 
 var (
-	destinationList     = wire.List[types.Destination]{Essentials: true}
-	hotelIDListItemList = wire.List[types.HotelIDListItem]{Essentials: true}
-	hotelList           = wire.List[types.Hotel]{Essentials: true}
-	hotelMetadataList   = wire.List[types.HotelMetadata]{Essentials: true}
-	roomList            = wire.List[types.Room]{Essentials: true}
-	wholeOrderList      = wire.List[types.Order]{Whole: true}
+	listOfDestination     = wire.List[types.Destination]{Essentials: true}
+	listOfHotel           = wire.List[types.Hotel]{Essentials: true}
+	listOfHotelIDListItem = wire.List[types.HotelIDListItem]{Essentials: true}
+	listOfHotelMetadata   = wire.List[types.HotelMetadata]{Essentials: true}
+	listOfRoom            = wire.List[types.Room]{Essentials: true}
+	wholeListOfOrder      = wire.List[types.Order]{Whole: true}
 )
 
 var readBookResponse = wire.Struct([]wire.Field[BookResponse]{
@@ -22,7 +22,7 @@ var readBookResponse = wire.Struct([]wire.Field[BookResponse]{
 
 func (v *BookResponse) decode(l *wire.Lexer) { readBookResponse(l, v) }
 
-func _() {
+func staleBookResponse() {
 	type run_go_generate_internal_wire struct {
 		HotelOrder *types.Order
 		Changes    OfferDiff
@@ -40,7 +40,7 @@ var readCancelResponse = wire.Struct([]wire.Field[CancelResponse]{
 
 func (v *CancelResponse) decode(l *wire.Lexer) { readCancelResponse(l, v) }
 
-func _() {
+func staleCancelResponse() {
 	type run_go_generate_internal_wire struct {
 		ServiceFee *types.Money
 		Status     *types.OrderStatus
@@ -59,7 +59,7 @@ var readCheckAvailResponse = wire.Struct([]wire.Field[CheckAvailResponse]{
 
 func (v *CheckAvailResponse) decode(l *wire.Lexer) { readCheckAvailResponse(l, v) }
 
-func _() {
+func staleCheckAvailResponse() {
 	type run_go_generate_internal_wire struct {
 		Status               types.AvailabilityStatus
 		RoomRatePkg          *types.RoomRatePkg
@@ -71,13 +71,13 @@ func _() {
 
 var readDestinationsResponse = wire.Struct([]wire.Field[DestinationsResponse]{
 	{Name: "destinations", Essential: true, Read: func(l *wire.Lexer, v *DestinationsResponse) {
-		v.Destinations = destinationList.Read(l, wire.ReadDestination)
+		v.Destinations = listOfDestination.Read(l, wire.ReadDestination)
 	}},
 })
 
 func (v *DestinationsResponse) decode(l *wire.Lexer) { readDestinationsResponse(l, v) }
 
-func _() {
+func staleDestinationsResponse() {
 	type run_go_generate_internal_wire struct {
 		Destinations []types.Destination
 		Meta         ResponseMeta
@@ -87,13 +87,13 @@ func _() {
 
 var readHotelIDListResponse = wire.Struct([]wire.Field[HotelIDListResponse]{
 	{Name: "hotelIdList", Essential: true, Read: func(l *wire.Lexer, v *HotelIDListResponse) {
-		v.HotelIDList = hotelIDListItemList.Read(l, wire.ReadHotelIDListItem)
+		v.HotelIDList = listOfHotelIDListItem.Read(l, wire.ReadHotelIDListItem)
 	}},
 })
 
 func (v *HotelIDListResponse) decode(l *wire.Lexer) { readHotelIDListResponse(l, v) }
 
-func _() {
+func staleHotelIDListResponse() {
 	type run_go_generate_internal_wire struct {
 		HotelIDList []types.HotelIDListItem
 		Meta        ResponseMeta
@@ -102,7 +102,7 @@ func _() {
 }
 
 var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
-	{Name: "list", Essential: true, Read: func(l *wire.Lexer, v *HotelListResponse) { v.List = hotelList.Read(l, wire.ReadHotel) }},
+	{Name: "list", Essential: true, Read: func(l *wire.Lexer, v *HotelListResponse) { v.List = listOfHotel.Read(l, wire.ReadHotel) }},
 	{Name: "basic", Read: func(l *wire.Lexer, v *HotelListResponse) { wire.ReadSearchBasic(l, &v.Basic) }},
 	{Name: "total", Read: func(l *wire.Lexer, v *HotelListResponse) { v.Total = l.Int() }},
 	{Name: "hasMore", Essential: true, Read: func(l *wire.Lexer, v *HotelListResponse) {
@@ -112,7 +112,7 @@ var readHotelListResponse = wire.Struct([]wire.Field[HotelListResponse]{
 
 func (v *HotelListResponse) decode(l *wire.Lexer) { readHotelListResponse(l, v) }
 
-func _() {
+func staleHotelListResponse() {
 	type run_go_generate_internal_wire struct {
 		List    []types.Hotel
 		Basic   types.SearchBasic
@@ -124,12 +124,12 @@ func _() {
 }
 
 var readHotelRatesResponse = wire.Struct([]wire.Field[HotelRatesResponse]{
-	{Name: "rooms", Essential: true, Read: func(l *wire.Lexer, v *HotelRatesResponse) { v.Rooms = roomList.Read(l, wire.ReadRoom) }},
+	{Name: "rooms", Essential: true, Read: func(l *wire.Lexer, v *HotelRatesResponse) { v.Rooms = listOfRoom.Read(l, wire.ReadRoom) }},
 })
 
 func (v *HotelRatesResponse) decode(l *wire.Lexer) { readHotelRatesResponse(l, v) }
 
-func _() {
+func staleHotelRatesResponse() {
 	type run_go_generate_internal_wire struct {
 		Rooms []types.Room
 		Meta  ResponseMeta
@@ -143,7 +143,7 @@ var readHotelStaticDetailResponse = wire.Struct([]wire.Field[HotelStaticDetailRe
 
 func (v *HotelStaticDetailResponse) decode(l *wire.Lexer) { readHotelStaticDetailResponse(l, v) }
 
-func _() {
+func staleHotelStaticDetailResponse() {
 	type run_go_generate_internal_wire struct {
 		Hotel *types.Hotel
 		Meta  ResponseMeta
@@ -153,14 +153,14 @@ func _() {
 
 var readHotelsMetadataResponse = wire.Struct([]wire.Field[HotelsMetadataResponse]{
 	{Name: "hotelsMetadata", Essential: true, Read: func(l *wire.Lexer, v *HotelsMetadataResponse) {
-		v.HotelsMetadata = hotelMetadataList.Read(l, wire.ReadHotelMetadata)
+		v.HotelsMetadata = listOfHotelMetadata.Read(l, wire.ReadHotelMetadata)
 	}},
 	{Name: "page", Essential: true, Read: func(l *wire.Lexer, v *HotelsMetadataResponse) { wire.ReadPageResp(l, &v.Page) }},
 })
 
 func (v *HotelsMetadataResponse) decode(l *wire.Lexer) { readHotelsMetadataResponse(l, v) }
 
-func _() {
+func staleHotelsMetadataResponse() {
 	type run_go_generate_internal_wire struct {
 		HotelsMetadata []types.HotelMetadata
 		Page           types.PageResp
@@ -175,7 +175,7 @@ var readOAuthTokenResponse = wire.Struct([]wire.Field[OAuthTokenResponse]{
 
 func (v *OAuthTokenResponse) decode(l *wire.Lexer) { readOAuthTokenResponse(l, v) }
 
-func _() {
+func staleOAuthTokenResponse() {
 	type run_go_generate_internal_wire struct {
 		AccessToken types.Secret
 		Meta        ResponseMeta
@@ -193,7 +193,7 @@ var readOrderVoucherResponse = wire.Struct([]wire.Field[OrderVoucherResponse]{
 
 func (v *OrderVoucherResponse) decode(l *wire.Lexer) { readOrderVoucherResponse(l, v) }
 
-func _() {
+func staleOrderVoucherResponse() {
 	type run_go_generate_internal_wire struct {
 		CustomerReferenceNo string
 		PlatformReferenceNo string
@@ -206,12 +206,12 @@ func _() {
 }
 
 var readQueryOrdersResponse = wire.Struct([]wire.Field[QueryOrdersResponse]{
-	{Name: "orders", Exact: true, Read: func(l *wire.Lexer, v *QueryOrdersResponse) { v.Orders = wholeOrderList.Read(l, wire.ReadOrder) }},
+	{Name: "orders", Exact: true, Read: func(l *wire.Lexer, v *QueryOrdersResponse) { v.Orders = wholeListOfOrder.Read(l, wire.ReadOrder) }},
 })
 
 func (v *QueryOrdersResponse) decode(l *wire.Lexer) { readQueryOrdersResponse(l, v) }
 
-func _() {
+func staleQueryOrdersResponse() {
 	type run_go_generate_internal_wire struct {
 		Orders []types.Order
 		Meta   ResponseMeta
@@ -226,7 +226,7 @@ var readTicketResponse = wire.Struct([]wire.Field[TicketResponse]{
 
 func (v *TicketResponse) decode(l *wire.Lexer) { readTicketResponse(l, v) }
 
-func _() {
+func staleTicketResponse() {
 	type run_go_generate_internal_wire struct {
 		Ticket types.Secret
 		Meta   ResponseMeta

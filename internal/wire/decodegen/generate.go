@@ -148,7 +148,8 @@ func (f *file) guard(named *types.Named) {
 	if f.wire == "" && slices.ContainsFunc(fields, func(v *types.Var) bool { return !v.Exported() }) {
 		return // another package cannot name them
 	}
-	fmt.Fprintf(&f.body, "\nfunc _() {\ntype %s %s\n_ = %[1]s(%[3]s{})\n}\n", stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
+	fmt.Fprintf(&f.body, "\nfunc stale%s() {\ntype %s %s\n_ = %[2]s(%[4]s{})\n}\n",
+		named.Obj().Name(), stale, f.typeName(types.NewStruct(fields, nil)), f.typeName(named))
 }
 
 // function returns a function literal that reads a value of type t into what v points at.
@@ -227,10 +228,10 @@ func (f *file) list(t types.Type, whole bool) (string, error) {
 	if strings.ContainsAny(element, "[]*") {
 		return "", fmt.Errorf("a list of %s is not handled: give the element a type of its own", element)
 	}
-	name, options := strings.ToLower(bare[:1])+bare[1:]+"List", ""
+	name, options := "listOf"+strings.ToUpper(bare[:1])+bare[1:], ""
 	switch {
 	case whole:
-		name, options = "whole"+bare+"List", "Whole: true"
+		name, options = "wholeListOf"+bare, "Whole: true"
 	case essential[bare] != nil:
 		options = "Essentials: true"
 	}

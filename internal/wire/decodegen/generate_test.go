@@ -120,11 +120,11 @@ func TestGenerate(t *testing.T) {
 		"func (v *AnyResponse) decode(l *wire.Lexer) { readAnyResponse(l, v) }",
 		"var readInner = wire.Struct([]wire.Field[Inner]{\n\t" +
 			`{Name: "B", Read: func(l *wire.Lexer, v *Inner) { v.B = l.String() }},`, `{Name: "c", Read: func(`,
-		"v.C = rawMessageList.Read(l, func(l *wire.Lexer, v *json.RawMessage) { *v = l.Raw() })",
+		"v.C = listOfRawMessage.Read(l, func(l *wire.Lexer, v *json.RawMessage) { *v = l.Raw() })",
 		"v.A = wire.Pointer(l, func(l *wire.Lexer, v *int) { *v = l.Int() })", "readInner(l, &v.D)",
-		"v.F = innerList.Read(l, readInner)",
+		"v.F = listOfInner.Read(l, readInner)",
 		"v.E = Amount(l.Number())", "v.G = Open{Raw: l.Raw()}", "var readEmptyResponse = wire.Struct([]wire.Field[EmptyResponse]{})",
-		"func _() {\n\ttype run_go_generate_internal_wire struct {\n\t\tE      Amount\n", "_ = run_go_generate_internal_wire(AnyResponse{})",
+		"func staleAnyResponse() {\n\ttype run_go_generate_internal_wire struct {\n\t\tE      Amount\n", "_ = run_go_generate_internal_wire(AnyResponse{})",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -146,8 +146,8 @@ func TestTables(t *testing.T) {
 	text := string(files["zz_decode.go"])
 	for _, want := range []string{
 		`{Name: "Rates", Essential: true, Read: func(`, `{Name: "Rooms", Essential: true, Read: func(`, `{Name: "Orders", Exact: true, Read: func(`,
-		"v.Rooms = roomList.Read(", "= wire.List[Room]{Essentials: true}", "v.Orders = wholeOrderList.Read(",
-		"wholeOrderList = wire.List[Order]{Whole: true}", "v.Order = orderList.Read(",
+		"v.Rooms = listOfRoom.Read(", "= wire.List[Room]{Essentials: true}", "v.Orders = wholeListOfOrder.Read(",
+		"wholeListOfOrder = wire.List[Order]{Whole: true}", "v.Order = listOfOrder.Read(",
 	} {
 		assert.Contains(t, text, want)
 	}
