@@ -314,7 +314,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 			err := operationCalls[hotelstays.OpCheckAvail](t.Context(), client)
 			require.ErrorContains(t, err, row.text, name)
 			assert.Equal(t, !row.sent, strings.Contains(err.Error(), "check the base URL"), name)
-			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "WithHTTPClient"), name)
+			assert.Equal(t, name == "lookup", strings.Contains(err.Error(), "mocked http.Client"), name)
 		})
 	}
 }

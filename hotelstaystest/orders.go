@@ -196,6 +196,46 @@ func (st *orderStore) record(o *order) LedgerOrder {
 
 func moneyString(m money) string { return m.Amount.String() + " " + m.Currency }
 
+type orderGuest struct {
+	RoomIndex int `json:"roomIndex"`
+	guest
+}
+
+type refundItem struct {
+	RefundTime  string `json:"refundTime"`
+	RefundPrice money  `json:"refundPrice"`
+}
+
+type orderRoom struct {
+	roomKind
+	roomRatePkg
+	RoomIndex  int          `json:"roomIndex"`
+	Guests     []orderGuest `json:"guests"`
+	RefundInfo []refundItem `json:"refundInfo,omitempty"`
+}
+
+type orderBody struct {
+	Status              types.OrderStatus `json:"status"`
+	StatusRemark        string            `json:"statusRemark,omitempty"`
+	CheckIn             string            `json:"checkIn"`
+	CheckOut            string            `json:"checkOut"`
+	NightCount          int               `json:"nightCount"`
+	RoomCount           int               `json:"roomCount"`
+	BookingTime         string            `json:"bookingTime"`
+	HotelConfirmNo      string            `json:"hotelConfirmNo,omitempty"`
+	Holder              holder            `json:"holder"`
+	PlatformReferenceNo string            `json:"platformReferenceNo"`
+	CustomerReferenceNo string            `json:"customerReferenceNo"`
+	rate
+	CancelTime          string      `json:"cancelTime,omitempty"`
+	CancelReason        string      `json:"cancelReason,omitempty"`
+	RefundedPrice       *money      `json:"refundedPrice,omitempty"`
+	Supplier            int         `json:"supplier"`
+	SupplierReferenceNo string      `json:"supplierReferenceNo"`
+	Hotel               *orderHotel `json:"hotel,omitempty"`
+	Rooms               []orderRoom `json:"rooms,omitempty"`
+}
+
 func (s *Server) orderBody(o *order) *orderBody {
 	id := sourceID(o.offer.supplier, o.offer.hotel)
 	b := &orderBody{

@@ -3,8 +3,6 @@
 
 package hotelstaystest
 
-import "github.com/hotelstays/hotelstays-go/types"
-
 type pageRequest struct {
 	PageNum  *int `json:"pageNum"`
 	PageSize *int `json:"pageSize"`
@@ -194,44 +192,4 @@ type guest struct {
 	Gender          string `json:"gender,omitempty"`
 	DateOfBirth     string `json:"dateOfBirth,omitempty"`
 	PassportNumber  string `json:"passportNumber,omitempty"`
-}
-
-type orderGuest struct {
-	RoomIndex int `json:"roomIndex"`
-	guest
-}
-
-type refundItem struct {
-	RefundTime  string `json:"refundTime"`
-	RefundPrice money  `json:"refundPrice"`
-}
-
-type orderRoom struct {
-	roomKind
-	roomRatePkg
-	RoomIndex  int          `json:"roomIndex"`
-	Guests     []orderGuest `json:"guests"`
-	RefundInfo []refundItem `json:"refundInfo,omitempty"`
-}
-
-type orderBody struct {
-	Status              types.OrderStatus `json:"status"`
-	StatusRemark        string            `json:"statusRemark,omitempty"`
-	CheckIn             string            `json:"checkIn"`
-	CheckOut            string            `json:"checkOut"`
-	NightCount          int               `json:"nightCount"`
-	RoomCount           int               `json:"roomCount"`
-	BookingTime         string            `json:"bookingTime"`
-	HotelConfirmNo      string            `json:"hotelConfirmNo,omitempty"`
-	Holder              holder            `json:"holder"`
-	PlatformReferenceNo string            `json:"platformReferenceNo"`
-	CustomerReferenceNo string            `json:"customerReferenceNo"`
-	rate
-	CancelTime          string      `json:"cancelTime,omitempty"`
-	CancelReason        string      `json:"cancelReason,omitempty"`
-	RefundedPrice       *money      `json:"refundedPrice,omitempty"`
-	Supplier            int         `json:"supplier"`
-	SupplierReferenceNo string      `json:"supplierReferenceNo"`
-	Hotel               *orderHotel `json:"hotel,omitempty"`
-	Rooms               []orderRoom `json:"rooms,omitempty"`
 }
