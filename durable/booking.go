@@ -55,10 +55,14 @@ const (
 // Booking is an open booking. It holds no secret, and of the guests only the caller's WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
+	// Begun is when the booking was stored. It is zero in a row of an older version.
+	Begun time.Time `json:"begun,omitzero"`
 	// BookBy is when Book has certainly ended. It is zero until Book starts.
 	BookBy time.Time `json:"bookBy,omitzero"`
 	// Unverified counts the polls that ended as unverified.
 	Unverified int `json:"unverified,omitempty"`
+	// Problem is the kind of the error of the last poll. It is empty if the service answered.
+	Problem hotelstays.ErrorKind `json:"problem,omitempty"`
 	// Due is when a worker must poll, or send. Its JSON is left to the store, which
 	// searches by it.
 	Due time.Time `json:"-"`
@@ -261,7 +265,7 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 		b.Due = b.BookBy
 		return b, nil
 	}
-	b.Recovery, b.Due = *outcome.Recovery, outcome.Recovery.NextPoll
+	b.Recovery, b.Due, b.Problem = *outcome.Recovery, outcome.Recovery.NextPoll, hotelstays.KindOf(outcome.Err)
 	if ended := b.Recovery.EndedAt; !b.Due.Before(ended.Add(absenceAfter)) {
 		b.Due = later(b.Due, ended.Add(provenAfter))
 	}
@@ -313,7 +317,7 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 		return b, false
 	}
 	next = handedOver(recovery)
-	next.Round = b.Round
+	next.Round, next.Begun = b.Round, b.Begun
 	return next.earlierEnded(b.Earlier)
 }
 

@@ -60,6 +60,8 @@ type Bookings[Tx any] interface {
 	List(ctx context.Context) iter.Seq2[Booking, error]
 	// Cancellations returns the cancellations of the client's account that OnCancel has not received yet.
 	Cancellations(ctx context.Context) iter.Seq2[Cancellation, error]
+	// Orders returns the orders of the client's account that are followed.
+	Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
 	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that do not return.
 	Hanging() []string
 	// Retry makes a worker poll now, because a person asks for it.

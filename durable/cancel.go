@@ -445,7 +445,7 @@ func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 
 // result returns what callers know of a cancellation.
 func (c cancellation) result() Cancellation {
-	return Cancellation{c.CancelOrder, c.Fingerprint, c.Begun, c.Ending, c.Cost, c.ServiceFee, c.err()}
+	return Cancellation{c.CancelOrder, c.Fingerprint, c.Begun, c.SendBy, c.Accepted, c.Due, c.Ending, c.Cost, c.ServiceFee, c.err()}
 }
 
 // err returns the Err of a Cancellation.

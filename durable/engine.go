@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -27,8 +26,6 @@ const (
 	// between two looks.
 	busyTimeout = 5 * time.Second
 	busyPause   = 50 * time.Millisecond
-	// listPage bounds how many rows List has in memory at once.
-	listPage = 100
 )
 
 // BookingClient is what an Engine needs of a *hotelstays.Client.
@@ -259,56 +256,6 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 // may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
 func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
 	return e.watchers.Watch(e.watched(customerReferenceNo))
-}
-
-// List returns the open bookings of the client's account, in the order of their references. It reads
-// them in pages, without a transaction. Due is when a worker acts next, or until when a worker has the
-// booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person must look
-// at the booking.
-//
-// A row that somebody has changed by hand is an error that names its reference, and the list
-// continues. An error of the database ends it.
-func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
-	return list(ctx, e, KindBooking, "List", func(b booking) Booking { return b.Booking })
-}
-
-// Cancellations returns the cancellations of the client's account that OnCancel has not received yet. It is
-// like List otherwise. Ending is not set, and Err is nil, while nobody knows how a cancellation ends.
-func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
-	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
-}
-
-// list returns what public makes of the open rows of a kind. of is the caller's method.
-func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
-	public func(S) Public) iter.Seq2[Public, error] {
-	return func(yield func(Public, error) bool) {
-		var none Public
-		for after := e.id(kind, ""); ; {
-			page, err := e.store.List(ctx, after, listPage)
-			if err != nil {
-				yield(none, e.store.Failed(of, err))
-				return
-			}
-			for i := range page {
-				if after = page[i].ID; after.Account != e.account {
-					return
-				}
-				entry := none
-				s, err := read[S, P](&page[i])
-				if err == nil {
-					entry = public(s)
-				} else {
-					err = e.store.Failed(of, err)
-				}
-				if !yield(entry, err) {
-					return
-				}
-			}
-			if len(page) < listPage {
-				return
-			}
-		}
-	}
 }
 
 // Wake makes a worker read now what concerns a reference: the order of a booking, of a cancellation, and

@@ -46,6 +46,7 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 
 // begin stores a new booking, or the next round after one that has ended without an order.
 func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte) (booking, error) {
+	b.Begun = wallClock(time.Now())
 	row := &Row{ID: e.id(KindBooking, b.Recovery.CustomerReferenceNo), Sealed: sealed}
 	again := false
 	err := insert(ctx, e, tx, row, b, func(before *Row) (_ booking, err error) {

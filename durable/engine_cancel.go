@@ -24,7 +24,13 @@ type Cancellation struct {
 	CancelOrder
 	Account string    // hotelstays.Client.Account
 	Begun   time.Time // when CancelTx has stored it
-	Ending  CancelEnding
+	// SendBy is when Cancel has certainly ended. It is zero while no Cancel was sent.
+	SendBy time.Time
+	// Accepted: the service has accepted Cancel, and the order did not say yet that it is cancelled.
+	Accepted bool
+	// Due is when a worker acts next, or until when a worker has the cancellation.
+	Due    time.Time
+	Ending CancelEnding
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
 	// order leaves that open.
 	Cost *types.Money

@@ -95,50 +95,6 @@ func TestDefaultsOfAnEngine(t *testing.T) {
 	})
 }
 
-// List goes on behind more unreadable rows than a page has.
-func TestListOfManyRows(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *engine) {
-		for i := range 350 {
-			reference := fmt.Sprintf("%03d", i)
-			if e.begin(reference); i < 250 {
-				row := e.row(durable.KindBooking, reference)
-				row.State = []byte("{")
-				e.store.Put(*row)
-			}
-		}
-		var listed, unreadable []string
-		for b, err := range e.List(t.Context()) {
-			if err != nil {
-				unreadable = append(unreadable, err.Error())
-			} else {
-				listed = append(listed, b.Recovery.CustomerReferenceNo)
-			}
-			require.LessOrEqual(t, len(listed)+len(unreadable), 350)
-		}
-		assert.Len(t, unreadable, 250)
-		assert.Contains(t, unreadable[0], `"000" was changed by hand`)
-		assert.Len(t, listed, 100)
-	})
-}
-
-// A cancellation is listed until OnCancel has received it.
-func TestListOfCancellations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, e := twoProcesses(t)
-		begun := time.Now()
-		time.Sleep(time.Minute)
-		of := func() (of []any) {
-			for c, err := range e.Cancellations(t.Context()) {
-				of = append(of, c.CustomerReferenceNo, c.Begun.Equal(begun), c.Ending, c.Err, err)
-			}
-			return of
-		}
-		assert.Equal(t, []any{"ref-1", true, durable.CancelEnding(""), nil, nil}, of())
-		e.stepOf(durable.KindCancel)
-		assert.Empty(t, of())
-	})
-}
-
 // What ends the pause of Run, and which rows it makes due.
 func TestWhatMakesRowsDue(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
 //go:embed templates static
@@ -46,6 +48,7 @@ func newSite(ctx context.Context, e *engine) *site {
 	pages.Handle("GET /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("POST /orders/{reference}/cancel", s.page(s.ordered(s.cancel)))
 	pages.Handle("GET /static/", http.FileServerFS(files))
+	pages.Handle("/oncall/", http.StripPrefix("/oncall", oncall.Handler(e.journal, &oncall.Options{Logger: e.log}))) // a real engine requires a login
 	pages.Handle("/", s.refuse(errNoPage))
 
 	// Forms of other sites must not book here. Webhooks carry no origin and pass; they are signed.

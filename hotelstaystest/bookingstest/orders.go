@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -277,9 +278,20 @@ func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
 	slow.Work()
 	time.Sleep(100 * time.Millisecond)
 	assert.Empty(w, w.Fleet.Cancellation("ref-1").Ending)
+	assert.Len(w, listed(slow, slow.Cancellations(w.Context())), 1)
 	slow.MustSend("ref-1")
 	require.NoError(w, slow.Wake(w.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+	assert.Empty(w, listed(slow, slow.Cancellations(w.Context())))
+}
+
+// listed returns the items of a list that has no error.
+func listed[T, Tx any](w *World[Tx], list iter.Seq2[T, error]) (items []T) {
+	for item, err := range list {
+		require.NoError(w, err)
+		items = append(items, item)
+	}
+	return items
 }
 
 func onCancelFails[Tx any](w *World[Tx]) {
@@ -324,7 +336,10 @@ func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
 
 func followed[Tx any](w *World[Tx]) {
 	w = w.following(w.Fleet.StoreOrder)
-	w.Booked("ref-1", "ref-2")
+	w.Booked("ref-2", "ref-1")
+	orders := listed(w, w.Orders(w.Context()))
+	require.Len(w, orders, 2)
+	assert.Equal(w, []string{"ref-1", "ref-2"}, []string{orders[0].CustomerReferenceNo, orders[1].CustomerReferenceNo})
 	w.Work()
 	w.following(w.Fleet.StoreOrder).Work()
 	w.ConfirmOrder("ref-1")

@@ -86,10 +86,11 @@ func newTable(account string) table {
 }
 
 var (
-	epoch    = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	times    = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
-	offsets  = regexp.MustCompile(`"@-?\d+"`)
-	seenText = regexp.MustCompile(`"seen":"[^"]*"`)
+	epoch     = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	times     = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+	offsets   = regexp.MustCompile(`"@-?\d+"`)
+	seenText  = regexp.MustCompile(`"seen":"[^"]*"`)
+	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // of a booking; nothing depends on it
 )
 
 func (t *table) number(r row) int32 {
@@ -153,6 +154,9 @@ func (t *table) stored(n int32, from time.Time) durable.Row {
 func (t *table) numberOf(stored durable.Row, before int32, told string, from time.Time) int32 {
 	r := row{kind: indexOf(stored.Kind), life: stored.Life, due: int32(stored.Due.Sub(from) / second), sealed: stored.Sealed != nil}
 	r.text, r.seen = relative(stored.State, from), t.rows[before].seen
+	if r.kind == booking {
+		r.text = forPeople.ReplaceAllLiteralString(r.text, "")
+	}
 	if r.sealed && t.sealed == nil {
 		t.sealed = stored.Sealed
 	}

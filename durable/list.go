@@ -1,0 +1,88 @@
+// What is open, for people.
+
+package durable
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// listPage bounds how many rows a list has in memory at once.
+const listPage = 100
+
+// FollowedOrder is an order that workers read until it is settled. It holds no secret and no guest.
+type FollowedOrder struct {
+	CustomerReferenceNo string
+	PlatformReferenceNo string
+	Account             string // hotelstays.Client.Account
+	// Since is when the order was booked, has changed, or an event came.
+	Since time.Time
+	// MissingSince is when a complete answer lacked the order for the first time. It is zero if the last one
+	// had it.
+	MissingSince time.Time
+	// Other is the number of another order under the reference.
+	Other    string
+	CheckOut types.Date
+	// Due is when a worker reads the order next, or until when a worker has it.
+	Due time.Time
+}
+
+// List returns the open bookings of the client's account, in the order of their references. It reads
+// them in pages, without a transaction. Due is when a worker acts next, or until when a worker has the
+// booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person must look
+// at the booking.
+//
+// A row that somebody has changed by hand is an error that names its reference, and the list
+// continues. An error of the database ends it.
+func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
+	return list(ctx, e, KindBooking, "List", func(b booking) Booking { return b.Booking })
+}
+
+// Cancellations returns the cancellations of the client's account that OnCancel has not received yet. It is
+// like List otherwise. Ending is not set, and Err is nil, while nobody knows how a cancellation ends.
+func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
+	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
+}
+
+// Orders returns the orders of the client's account that are followed. It is like List otherwise.
+func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error] {
+	return list(ctx, e, KindOrder, "Orders", func(f followed) FollowedOrder {
+		return FollowedOrder{f.CustomerReferenceNo, f.PlatformReferenceNo, f.Fingerprint, f.Since, f.MissingSince, f.Other, f.CheckOut, f.Due}
+	})
+}
+
+// list returns what public makes of the open rows of a kind. of is the caller's method.
+func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx], kind Kind, of string,
+	public func(S) Public) iter.Seq2[Public, error] {
+	return func(yield func(Public, error) bool) {
+		var none Public
+		for after := e.id(kind, ""); ; {
+			page, err := e.store.List(ctx, after, listPage)
+			if err != nil {
+				yield(none, e.store.Failed(of, err))
+				return
+			}
+			for i := range page {
+				if after = page[i].ID; after.Account != e.account {
+					return
+				}
+				entry := none
+				s, err := read[S, P](&page[i])
+				if err == nil {
+					entry = public(s)
+				} else {
+					err = e.store.Failed(of, err)
+				}
+				if !yield(entry, err) {
+					return
+				}
+			}
+			if len(page) < listPage {
+				return
+			}
+		}
+	}
+}

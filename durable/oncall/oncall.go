@@ -1,0 +1,228 @@
+// Package oncall is a page for people on call: what is open in a durable.Bookings, since when, why, and what
+// happens next. A person can retry a booking there, or give it up.
+//
+// Who sees the page can give bookings up. It has no login of its own: mount it behind the authentication of
+// your service.
+//
+// The page shows references, order numbers and times. It shows no secret and no guest. It needs no script.
+package oncall
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"html/template"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// Bookings is what the page needs of a durable.Bookings: the Journal of contrib/hotelstayssql, or the Bookings
+// of contrib/hotelstaysriver.
+type Bookings interface {
+	List(ctx context.Context) iter.Seq2[durable.Booking, error]
+	Cancellations(ctx context.Context) iter.Seq2[durable.Cancellation, error]
+	Orders(ctx context.Context) iter.Seq2[durable.FollowedOrder, error]
+	Hanging() []string
+	Retry(ctx context.Context, customerReferenceNo string) error
+	Wake(ctx context.Context, customerReferenceNo string) error
+	Abandon(ctx context.Context, customerReferenceNo string) error
+}
+
+// Options are the settings of Handler.
+type Options struct {
+	// Logger receives each action with its reason, as a warning. Default: slog.Default().
+	Logger *slog.Logger
+	// User names the person of a request in the log. Default: no name.
+	User func(*http.Request) string
+}
+
+const (
+	// perPage is how many rows a page has.
+	perPage = 50
+	// maxReason bounds the reason of an action, in characters.
+	maxReason = 500
+	// maxForm bounds the bytes of a form.
+	maxForm = 16 << 10
+	// timeout bounds a request.
+	timeout = 30 * time.Second
+)
+
+//go:embed page.html
+var pageFile string
+
+//go:embed static
+var static embed.FS
+
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
+	"tab": func(kind durable.Kind) string { return titles[kind].tab },
+	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+}).Parse(pageFile))
+
+// Handler returns the page. Mount it behind your own authentication: who reaches it can give bookings up. nil
+// options are the defaults.
+//
+//	http.Handle("/oncall/", requireLogin(http.StripPrefix("/oncall", oncall.Handler(journal, nil))))
+//
+// All its links are relative. It refuses forms of other sites, and sets a strict Content-Security-Policy. Each
+// view reads all open rows of a kind.
+func Handler(bookings Bookings, opts *Options) http.Handler {
+	h := &handler{Bookings: bookings}
+	if opts != nil {
+		h.Options = *opts
+	}
+	h.Logger = cmp.Or(h.Logger, slog.Default())
+	if h.User == nil {
+		h.User = func(*http.Request) string { return "" }
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", h.list)
+	mux.HandleFunc("GET /act", h.ask)
+	mux.HandleFunc("POST /act", h.act)
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	return guarded(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// guarded sets security headers, and bounds requests.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "+
+			"base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+type handler struct {
+	Bookings
+	Options
+}
+
+// list shows the open rows of a kind.
+func (h *handler) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	v := h.view(r.Context(), kindOf(query.Get("kind")), query.Get("q"), query.Get("page"))
+	v.Done = done[query.Get("done")]
+	status := http.StatusOK
+	if len(v.Problems) > 0 {
+		h.Logger.ErrorContext(r.Context(), "the page for people on call is incomplete", slog.String("error", v.Problems[0]))
+		if v.All == 0 {
+			status = http.StatusInternalServerError
+		}
+	}
+	h.render(w, status, "list", v)
+}
+
+// question is an action that a person has to confirm.
+type question struct {
+	Kind      durable.Kind
+	Reference string
+	Abandons  bool
+	Row       *row   // nil if no row of the kind is open under the reference
+	Reason    string // as it was entered
+	Missing   bool   // the reason
+	Problem   string // why the action was refused
+	MaxReason int
+}
+
+// Title is the heading of the question, and the name of its button.
+func (q question) Title() string {
+	action := "Retry"
+	if q.Abandons {
+		action = "Abandon"
+	}
+	return action + " " + titles[q.Kind].one + " " + q.Reference
+}
+
+// ask asks for the reason of an action.
+func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	h.question(w, r, http.StatusOK, question{
+		Kind: kindOf(query.Get("kind")), Reference: query.Get("reference"), Abandons: query.Get("do") == "abandon"})
+}
+
+func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q question) {
+	if q.Reference == "" {
+		http.NotFound(w, r)
+		return
+	}
+	q.MaxReason = maxReason
+	rows, _ := h.rows(r.Context(), q.Kind)
+	for i := range rows {
+		if rows[i].Reference == q.Reference {
+			q.Row = &rows[i]
+		}
+	}
+	h.render(w, status, "question", q)
+}
+
+// act does what a person has confirmed, and logs the reason. What a booking allows is up to Bookings.
+func (h *handler) act(w http.ResponseWriter, r *http.Request) {
+	q := question{Kind: kindOf(r.PostFormValue("kind")), Reference: r.PostFormValue("reference"),
+		Abandons: r.PostFormValue("do") == "abandon", Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+	if q.Missing = q.Reason == "" || utf8.RuneCountInString(q.Reason) > maxReason; q.Missing || q.Reference == "" {
+		h.question(w, r, http.StatusUnprocessableEntity, q)
+		return
+	}
+	action, do := "retry", h.Retry
+	switch {
+	case q.Abandons:
+		q.Kind, action, do = durable.KindBooking, "abandon", h.Abandon
+	case q.Kind != durable.KindBooking:
+		action, do = "wake", h.Wake
+	}
+	err := do(r.Context(), q.Reference)
+	attrs := []slog.Attr{slog.String("action", action), slog.String("kind", string(q.Kind)), slog.String("reference", q.Reference),
+		slog.String("reason", q.Reason), slog.String("user", h.User(r))}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	h.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a person on call has acted", attrs...)
+	if err != nil {
+		q.Problem = err.Error()
+		h.question(w, r, http.StatusConflict, q)
+		return
+	}
+	w.Header().Set("Location", "./?"+url.Values{"kind": {string(q.Kind)}, "q": {q.Reference}, "done": {action}}.Encode())
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// done says what has happened.
+var done = map[string]string{
+	"retry":   "A worker polls for this booking now.",
+	"wake":    "A worker reads the order now.",
+	"abandon": "This booking is given up. It is neither sent nor polled for any more.",
+}
+
+// kindOf returns the kind of rows that a request asks for.
+func kindOf(text string) durable.Kind {
+	if kind := durable.Kind(text); kind == durable.KindCancel || kind == durable.KindOrder {
+		return kind
+	}
+	return durable.KindBooking
+}
+
+// render renders the whole page before it sends anything.
+func (h *handler) render(w http.ResponseWriter, status int, page string, data any) {
+	var body bytes.Buffer
+	if err := pages.ExecuteTemplate(&body, page, data); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w) // the browser may be gone
+}

@@ -1,0 +1,264 @@
+// What the page says of a row.
+
+package oncall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+const (
+	// overdueAfter is how late a worker may be: longer than workers have a row.
+	overdueAfter = 2 * time.Minute
+	// provenAfter is when a booking should have ended, at the latest, if polls are answered.
+	provenAfter = 15 * time.Minute
+	// stuckAfter is how old a cancellation that was not sent may be.
+	stuckAfter = 30 * time.Minute
+	// maxProblems bounds how many problems of a list the page shows.
+	maxProblems = 10
+)
+
+// row is an open row.
+type row struct {
+	Kind      durable.Kind
+	Reference string
+	Order     string // the number of the order, if it is known
+	Account   string
+	State     string
+	Bad       string // why a person should look at it, in a word or two
+	Since     time.Time
+	At, Age   string // of Since
+	Why, Next string
+	Abandons  bool // Abandon may be allowed
+	Retries   bool // Retry may be allowed
+}
+
+// rows returns the open rows of a kind: those that a person should look at first, then the oldest.
+func (h *handler) rows(ctx context.Context, kind durable.Kind) (rows []row, problems []string) {
+	now := time.Now()
+	switch kind {
+	case durable.KindBooking:
+		rows, problems = collect(h.List(ctx), now, ofBooking)
+	case durable.KindCancel:
+		rows, problems = collect(h.Cancellations(ctx), now, ofCancel)
+	default:
+		rows, problems = collect(h.Orders(ctx), now, ofOrder)
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		if (a.Bad == "") != (b.Bad == "") {
+			return strings.Compare(b.Bad, a.Bad)
+		}
+		return a.Since.Compare(b.Since)
+	})
+	return rows, problems
+}
+
+func collect[T any](listed iter.Seq2[T, error], now time.Time, of func(T, time.Time) row) (rows []row, problems []string) {
+	for item, err := range listed {
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		r := of(item, now)
+		if !r.Since.IsZero() {
+			r.At, r.Age = at(r.Since, now), age(now.Sub(r.Since))
+		}
+		rows = append(rows, r)
+	}
+	return rows, problems
+}
+
+// act says when a worker does something, and whether it is late.
+func (r *row) act(what string, due, now time.Time) {
+	r.Next = fmt.Sprintf("A worker %s at %s.", what, at(due, now))
+	if now.Sub(due) > overdueAfter {
+		r.Bad = cmp.Or(r.Bad, "overdue")
+		r.Next = fmt.Sprintf("A worker should have done the next step at %s. Is Run, or River, running for this account?", at(due, now))
+	}
+}
+
+func ofBooking(b durable.Booking, now time.Time) row {
+	r := row{Kind: durable.KindBooking, Reference: b.Recovery.CustomerReferenceNo, Account: b.Account(),
+		Since: b.Begun, State: string(b.Phase(now))}
+	ended := b.Recovery.EndedAt
+	if ended.IsZero() {
+		ended = b.BookBy
+	}
+	if r.Since.IsZero() {
+		r.Since = ended
+	}
+	switch b.Phase(now) {
+	case durable.PhaseWaiting:
+		r.Why, r.Abandons = "It is stored, and nothing was sent yet.", true
+		r.act("sends it, unless Send is called before,", b.Due, now)
+		return r
+	case durable.PhaseBooking:
+		r.Why, r.Retries = "Its process may still send Book, or poll for the order.", true
+		r.Next = fmt.Sprintf("Workers poll from %s, if nothing is known by then.", at(b.BookBy, now))
+		return r
+	}
+	r.Abandons, r.Retries = true, true
+	r.Why = fmt.Sprintf("Book had no answer by %s. Nobody knows yet whether there is an order.", at(ended, now))
+	switch {
+	case b.Unverified > 0:
+		r.Bad = fmt.Sprintf("unverified: %d", b.Unverified)
+		r.Why = fmt.Sprintf("Book had no answer by %s. %d polls could have ended the booking, and proved nothing.", at(ended, now), b.Unverified)
+	case now.Sub(ended) > provenAfter:
+		r.Bad = "late"
+		r.Why = fmt.Sprintf("Book had no answer by %s, and the booking should have ended ten minutes later. "+
+			"Look into the log: OnOutcome may fail.", at(ended, now))
+	}
+	if b.Problem != "" {
+		r.Why += fmt.Sprintf(" The last poll failed: %s.", b.Problem)
+	}
+	r.act("polls for the order", b.Due, now)
+	return r
+}
+
+func ofCancel(c durable.Cancellation, now time.Time) row {
+	r := row{Kind: durable.KindCancel, Reference: c.CustomerReferenceNo, Order: c.PlatformReferenceNo, Account: c.Account, Since: c.Begun,
+		Retries: true}
+	step := "reads the order"
+	switch {
+	case c.Ending != "":
+		r.State, step = "ended", "calls OnCancel again"
+		r.Why = fmt.Sprintf("It has ended as %s, and OnCancel has not accepted that.", c.Ending)
+		if now.Sub(c.Begun) > stuckAfter {
+			r.Bad = "not delivered"
+		}
+	case c.SendBy.IsZero():
+		r.State, step = "waiting", "tries again"
+		r.Why = "Nothing was sent yet: its booking is open, its order does not show, or Cancel did not reach the service."
+		if now.Sub(c.Begun) > stuckAfter {
+			r.Bad = "not sent"
+		}
+	case now.Before(c.SendBy):
+		r.State, r.Retries, r.Why = "sending", false, "Cancel may be under way."
+	case c.Accepted:
+		r.State, r.Why = "accepted", "The service has accepted Cancel. The order does not say yet that it is cancelled."
+	default:
+		r.State = "polling"
+		r.Why = fmt.Sprintf("Cancel had no answer by %s. Nobody knows yet whether the order is cancelled.", at(c.SendBy, now))
+		if now.Sub(c.SendBy) > stuckAfter {
+			r.Bad = "no answer"
+		}
+	}
+	r.act(step, c.Due, now)
+	return r
+}
+
+func ofOrder(o durable.FollowedOrder, now time.Time) row {
+	r := row{Kind: durable.KindOrder, Reference: o.CustomerReferenceNo, Order: o.PlatformReferenceNo, Account: o.Account, Since: o.Since,
+		State: "followed", Retries: true, Why: "Its last change, or event, was then."}
+	if o.CheckOut != "" {
+		r.Why += fmt.Sprintf(" The stay ends on %s.", o.CheckOut)
+	}
+	if !o.MissingSince.IsZero() {
+		r.Bad, r.Why = "missing", fmt.Sprintf("The service has not listed it since %s. Ask the service.", at(o.MissingSince, now))
+	}
+	if o.Other != "" {
+		r.Bad, r.Why = "another order", r.Why+fmt.Sprintf(" The reference has another order: %s.", o.Other)
+	}
+	r.act("reads the order", o.Due, now)
+	return r
+}
+
+// view is the data of a list.
+type view struct {
+	Kind       durable.Kind
+	Search     string
+	Now        string
+	All, Found int // rows
+	Bad        int // of those that were found
+	Rows       []row
+	Accounts   bool // there are several
+	From, To   int
+	Page, Last int
+	Hanging    []string
+	Problems   []string
+	More       int // problems
+	Done       string
+}
+
+// view returns a page of the rows whose reference, or order number, contains a text.
+func (h *handler) view(ctx context.Context, kind durable.Kind, search, page string) *view {
+	rows, problems := h.rows(ctx, kind)
+	v := &view{Kind: kind, Search: strings.TrimSpace(search), Now: at(time.Now(), time.Now()), All: len(rows), Hanging: h.Hanging()}
+	v.Problems = problems[:min(len(problems), maxProblems)]
+	v.More = len(problems) - len(v.Problems)
+	for _, r := range rows {
+		v.Accounts = v.Accounts || r.Account != rows[0].Account
+	}
+	wanted := strings.ToLower(v.Search)
+	rows = slices.DeleteFunc(rows, func(r row) bool {
+		return !strings.Contains(strings.ToLower(r.Reference), wanted) && !strings.Contains(strings.ToLower(r.Order), wanted)
+	})
+	for _, r := range rows {
+		if r.Bad != "" {
+			v.Bad++
+		}
+	}
+	v.Found, v.Last = len(rows), max(1, (len(rows)+perPage-1)/perPage)
+	v.Page, _ = strconv.Atoi(page)
+	v.Page = min(max(v.Page, 1), v.Last)
+	v.From, v.To = (v.Page-1)*perPage, min(v.Page*perPage, len(rows))
+	v.Rows = rows[v.From:v.To]
+	v.From++
+	return v
+}
+
+// Kinds are the lists that a page can show.
+func (v *view) Kinds() []durable.Kind {
+	return []durable.Kind{durable.KindBooking, durable.KindCancel, durable.KindOrder}
+}
+
+// Title is the heading of the list.
+func (v *view) Title() string { return titles[v.Kind].list }
+
+// titles are the headings of the kinds.
+var titles = map[durable.Kind]struct{ tab, list, one string }{
+	durable.KindBooking: {"Bookings", "Open bookings", "booking"},
+	durable.KindCancel:  {"Cancellations", "Open cancellations", "cancellation of"},
+	durable.KindOrder:   {"Orders", "Followed orders", "followed order"},
+}
+
+// Before and After are the numbers of the pages beside this one.
+func (v *view) Before() int { return v.Page - 1 }
+
+func (v *view) After() int { return v.Page + 1 }
+
+// Link returns the address of a page of the same list.
+func (v *view) Link(page int) string {
+	return "./?" + url.Values{"kind": {string(v.Kind)}, "q": {v.Search}, "page": {strconv.Itoa(page)}}.Encode()
+}
+
+// age writes how long something lasts.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// at writes a time, without its date if that is today's.
+func at(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
