@@ -209,7 +209,7 @@ func (e *PageError) details() details { return details{operation: e.Operation, r
 func (e *PageError) LogValue() slog.Value { return logValue(e) }
 
 func pageError(op Operation, err error) error {
-	if end, ok := err.(*paging.Error); ok {
+	if end, ok := err.(*paging.EndlessError); ok {
 		return &PageError{Operation: op, PageNum: end.Num, Repeats: end.Repeats, RequestID: end.RequestID}
 	}
 	return err

@@ -1,10 +1,13 @@
-// Helpers make several calls: how observers see them.
+// Helpers make several calls: how observers see them, and how they wait between polls.
 
 package hotelstays
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"time"
 )
 
 // helped runs a helper between the HelperStart and the HelperEnd of the client's observers.
@@ -40,4 +43,68 @@ func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Con
 		return ctx, nil
 	}
 	return observe(ctx, c.observers, CallStart{Operation: name, BaseURL: c.baseURL}, "", Observer.helper)
+}
+
+// awaitSchedule is when a wait polls again, from its start; after it, it polls every awaitPause. Suppliers
+// usually take 3 to 10 minutes.
+var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
+
+const awaitPause = 30 * time.Second
+
+// await polls until that is done or fails for good. If ctx ends before, the error has the progress.
+func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
+	start := time.Now()
+	for {
+		done, err := poll()
+		if done || err != nil && !transient(err) {
+			return err
+		}
+		if ended := waitUntil(ctx, awaitNext(start), wakeup); ended != nil {
+			hint := "call again to continue"
+			if err != nil {
+				hint = "the last poll failed: " + fact(err)
+			}
+			return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", progress(), ended, hint)
+		}
+	}
+}
+
+func awaitNext(start time.Time) time.Time {
+	elapsed := time.Since(start)
+	for _, at := range awaitSchedule {
+		if at > elapsed {
+			return start.Add(at)
+		}
+	}
+	last := awaitSchedule[len(awaitSchedule)-1]
+	return start.Add(last + ((elapsed-last)/awaitPause+1)*awaitPause)
+}
+
+func transient(err error) bool {
+	var api *APIError
+	if _, ok := errors.AsType[*ValidationError](err); ok {
+		return false
+	}
+	if errors.Is(err, ErrAmbiguousReference) {
+		return false
+	}
+	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
+}
+
+// waitUntil waits for a time or a wake-up. It returns the error of ctx.
+func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case _, open := <-wakeup:
+			if !open {
+				wakeup = nil
+				continue
+			}
+		}
+		return ctx.Err()
+	}
 }

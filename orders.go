@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -270,15 +269,8 @@ func (s StatusMeanings) decided(status types.OrderStatus) bool {
 	return state == OrderStateConfirmed || state == OrderStateCancelled || state == OrderStateUnknown && none
 }
 
-// awaitSchedule is when AwaitOrder polls again, from its start; after it, AwaitOrder polls every
-// awaitPause. Suppliers usually take 3 to 10 minutes.
-var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
-
-const (
-	awaitPause = 30 * time.Second
-	// awaitVisible is how long AwaitOrder polls for an order that it has not seen.
-	awaitVisible = 10 * time.Minute
-)
+// awaitVisible is how long AwaitOrder polls for an order that it has not seen.
+const awaitVisible = 10 * time.Minute
 
 // AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
 // undocumented; with ServiceFacts.StatusMeanings until it is confirmed or cancelled. It polls at once, 5,
@@ -317,24 +309,6 @@ func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opt
 	})
 }
 
-// await polls until that is done or fails for good. If ctx ends before, the error has the progress.
-func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
-	start := time.Now()
-	for {
-		done, err := poll()
-		if done || err != nil && !transient(err) {
-			return err
-		}
-		if ended := waitUntil(ctx, awaitNext(start), wakeup); ended != nil {
-			hint := "call again to continue"
-			if err != nil {
-				hint = "the last poll failed: " + fact(err)
-			}
-			return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", progress(), ended, hint)
-		}
-	}
-}
-
 func (s StatusMeanings) progress(reference string, seen *types.Order) string {
 	switch {
 	case seen == nil:
@@ -343,44 +317,4 @@ func (s StatusMeanings) progress(reference string, seen *types.Order) string {
 		return fmt.Sprintf("AwaitOrder: the order under reference %q has %s", reference, unknownStatus(seen.Status))
 	}
 	return fmt.Sprintf("AwaitOrder: the order under reference %q is still open (status %d)", reference, seen.Status)
-}
-
-func awaitNext(start time.Time) time.Time {
-	elapsed := time.Since(start)
-	for _, at := range awaitSchedule {
-		if at > elapsed {
-			return start.Add(at)
-		}
-	}
-	last := awaitSchedule[len(awaitSchedule)-1]
-	return start.Add(last + ((elapsed-last)/awaitPause+1)*awaitPause)
-}
-
-func transient(err error) bool {
-	var api *APIError
-	if _, ok := errors.AsType[*ValidationError](err); ok {
-		return false
-	}
-	if errors.Is(err, ErrAmbiguousReference) {
-		return false
-	}
-	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
-}
-
-// waitUntil waits for a time or a wake-up. It returns the error of ctx.
-func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		case _, open := <-wakeup:
-			if !open {
-				wakeup = nil
-				continue
-			}
-		}
-		return ctx.Err()
-	}
 }

@@ -170,7 +170,7 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 
 const maxSignatureHeader = 4096
 
-type digest [sha256.Size]byte
+type macSum [sha256.Size]byte
 
 // checkSignature returns the time of a valid signature, and the secret that made it.
 func checkSignature(body []byte, header string, secrets []string, tolerance time.Duration) (at time.Time, signer string, err error) {
@@ -184,7 +184,7 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 		mac := hmac.New(sha256.New, []byte(secret))
 		mac.Write(signed)
 		mac.Write(body)
-		var room digest
+		var room macSum
 		want := mac.Sum(room[:0])
 		for _, candidate := range candidates {
 			if hmac.Equal(want, candidate[:]) {
@@ -210,9 +210,9 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 
 // parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes, and
 // refuses a second t, because only one of them is signed.
-func parseSignature(header string) (stamp string, candidates []digest, err error) {
+func parseSignature(header string) (stamp string, candidates []macSum, err error) {
 	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
-	malformed := func(detail string) (string, []digest, error) {
+	malformed := func(detail string) (string, []macSum, error) {
 		return "", nil, &WebhookError{ErrWebhookSignature, detail}
 	}
 	if len(header) > maxSignatureHeader {
@@ -228,7 +228,7 @@ func parseSignature(header string) (stamp string, candidates []digest, err error
 		case key == "t":
 			stamp = value
 		case key == "v1":
-			var candidate digest
+			var candidate macSum
 			if len(value) != hex.EncodedLen(len(candidate)) {
 				return malformed(noDigest)
 			}

@@ -21,15 +21,15 @@ type Info struct {
 // maxEmpty is how many empty pages in a row are passed.
 const maxEmpty = 10
 
-// Error reports a page that repeats an earlier one, or that is one empty page too many, although
+// EndlessError reports a page that repeats an earlier one, or that is one empty page too many, although
 // another page should follow.
-type Error struct {
+type EndlessError struct {
 	Num       int
 	Repeats   bool // if false, the page is empty
 	RequestID string
 }
 
-func (e *Error) Error() string {
+func (e *EndlessError) Error() string {
 	return fmt.Sprintf("page %d leads nowhere (repeats: %t)", e.Num, e.Repeats)
 }
 
@@ -70,7 +70,7 @@ func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 				more = empty == 0
 			}
 			if err == nil && promised && (repeats || empty > maxEmpty) {
-				err = &Error{Num: num, Repeats: repeats, RequestID: info.RequestID}
+				err = &EndlessError{Num: num, Repeats: repeats, RequestID: info.RequestID}
 			}
 			if err != nil {
 				yield(none, err)
