@@ -104,7 +104,7 @@ type parts struct {
 	guests    redact.Words   // kept out of what the service wrote
 }
 
-// decodable is what the generated code decodes.
+// decodable is what the generated code decodes: of a new response, after go generate ./internal/wire.
 type decodable interface{ decode(l *wire.Lexer) }
 
 // DecodeFeed decodes an answer while it arrives.
