@@ -71,7 +71,7 @@ func sized(w model.World) model.World {
 			w.Wakes, w.Acts, w.Cancels = 0, 0, min(w.Cancels, 1)
 		}
 		if w.Cancels > 0 {
-			w.Faults = 0
+			w.Faults, w.ShowsWithin = 0, 2*time.Minute
 		}
 	default:
 		w.Faults, w.Acts = min(w.Faults, 1), min(w.Acts, 1)
@@ -83,7 +83,7 @@ func sized(w model.World) model.World {
 		case w.Follows:
 			w.Acts, w.Wakes = 0, 0
 		case w.Cancels > 0 && !w.Found:
-			w.Faults, w.Cancels = 0, 1
+			w.Faults, w.Cancels, w.ShowsWithin = 0, 1, 2*time.Minute
 		}
 	}
 	if w.Cancels > 0 && !w.Found && !w.Alone && !testkit.Long() && *more == 0 { // two workers

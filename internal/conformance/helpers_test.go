@@ -23,7 +23,7 @@ type (
 
 var (
 	bearerToken, clientThrough, clientWith = testkit.BearerToken, testkit.ClientThrough, testkit.ClientWith
-	reply, saying, twoAdults, members      = testkit.Reply, testkit.Saying, testkit.TwoAdults, testkit.Members
+	reply, saying, twoAdults               = testkit.Reply, testkit.Saying, testkit.TwoAdults
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

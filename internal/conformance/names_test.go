@@ -1,15 +1,10 @@
-// Which names in an answer count: the documented ones, in their exact letter case, each of
-// them once. And answers that prove nothing, because they are about another order.
+// Answers that prove nothing, because they contradict themselves or are about another order.
 
 package conformance_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
-	"reflect"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,54 +14,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
-	"github.com/hotelstays/hotelstays-go/types"
 )
-
-func TestNamesThatMakeAnAnswerUnreadable(t *testing.T) {
-	const orders, order = `"orders":[{"customerReferenceNo":"ref-1"}]`, `"hotelOrder":{"customerReferenceNo":"ref-1"}`
-	for _, row := range []struct {
-		op      hotelstays.Operation
-		body    string
-		problem string
-	}{
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orders":[]}}`, "data.orders comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"Orders":[]}}`, "data.orders comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orderſ":[]}}`, "data.orders comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"\u004frders":[]}}`, "data.orders comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"\u006frders":[]}}`, "data.orders comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{"Orders":[]}}`, "data.orders comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `,"orders":null}}`, "data.orders comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{"orders":[{"customerReferenceNo":"ref-1","customerReferenceNo":"ref-2"}]}}`,
-			"data.orders[0].customerReferenceNo comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"data":{"orders":[]}}`, "data comes twice"},
-		{hotelstays.OpQueryOrders, `{"code":0,"data":{` + orders + `},"Data":null}`, "data comes in another letter case"},
-		{hotelstays.OpQueryOrders, `{"code":0,"DATA":{` + orders + `}}`, "data comes in another letter case"},
-
-		{hotelstays.OpBook, `{"code":0,"code":7,"data":{` + order + `}}`, "code comes twice"},
-		{hotelstays.OpBook, `{"code":7,"msg":"m","Code":0}`, "code comes in another letter case"},
-		{hotelstays.OpBook, `{"code":0,"msg":"m","msg":"n","data":{` + order + `}}`, "msg comes twice"},
-		{hotelstays.OpBook, `{"code":7,"data":{},"data":{}}`, "data comes twice"},
-		{hotelstays.OpBook, `{"code":0,"data":{` + order + `,` + order + `}}`, "data.hotelOrder comes twice"},
-		{hotelstays.OpBook, `{"code":0,"data":{"hotelOrder":{"customerReferenceNo":"ref-1","hotel":{"hotelId":"1","hotelId":"2"}}}}`,
-			"data.hotelOrder.hotel.hotelId comes twice"},
-		{hotelstays.OpCancel, `{"code":0,"data":{"status":3,"status":1}}`, "data.status comes twice"},
-
-		{hotelstays.OpCheckAvail, `{"code":0,"data":{"roomRatePkg":{"rate":{"netRate":{"amount":1,"amount":2}}}}}`,
-			"data.roomRatePkg.rate.netRate.amount comes twice"},
-		{hotelstays.OpCheckAvail, `{"code":0,"data":{"exchangeRateSnapshot":{"usd":{"eur":1,"eur":2}}}}`,
-			"data.exchangeRateSnapshot.usd.eur comes twice"},
-	} {
-		err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: 200, Body: row.body}))
-		var unknown *hotelstays.OutcomeUnknownError
-		assert.Equal(t, mutating[row.op], errors.As(err, &unknown), row.body)
-		if unknown != nil {
-			err = unknown.Err
-		}
-		var unreadable *hotelstays.DecodeError
-		require.ErrorAs(t, err, &unreadable, row.body)
-		assert.EqualError(t, unreadable.Err, row.problem, row.body)
-	}
-}
 
 // Whatever status it has, a refusal that contradicts itself proves nothing.
 func TestAmbiguousRefusalsProveNothing(t *testing.T) {
@@ -81,39 +29,6 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Elsewhere a name in another letter case is one that is not documented: it is neither
-// read nor missed.
-func TestNamesInAnotherLetterCaseAreIgnored(t *testing.T) {
-	answer := &fixedAnswer{Status: 200}
-	client := clientThrough(t, answer, hotelstays.WithRateLimiter(noLimits{}))
-	for _, op := range operations() {
-		want := op.want(t)
-		for _, m := range members(t, []byte(op.data)) {
-			name := op.data[m.Key+1 : m.Value-2]
-			if slices.Contains([]string{"orders", "eur", "kwd", "passportNumber", "any"}, name) {
-				continue // a name that is exact, keys of a map, and members of what stays JSON
-			}
-			for _, other := range []string{strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
-				if other != name {
-					body := op.data[:m.Key] + `"` + other + `":{"a":[1]},` + op.data[m.Key:m.End] + `,"` + other + `":null` + op.data[m.End:]
-					answer.Body = `{"code":0,"data":` + body + `}`
-					got, err := op.minimal.send(t.Context(), client)
-					require.NoError(t, err, body)
-					reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
-					require.Equal(t, want, got, body)
-				}
-			}
-		}
-	}
-	answer.Body = `{"Msg":"n","code":0,"msg":"m","MSG":7,"data":{"HotelOrder":null,` +
-		`"hotelOrder":{"customerReferenceNo":"ref-1","Status":"x","STATUS":5}}}`
-	resp, err := client.Book(t.Context(), bookWithPassport())
-	require.NoError(t, err)
-	assert.Equal(t, &types.Order{CustomerReferenceNo: "ref-1"}, resp.HotelOrder)
-	assert.Equal(t, "m", resp.Meta.Msg)
-	assert.Zero(t, resp.Meta.MismatchCount)
 }
 
 // The voucher of another order is refused, by whichever of its references it shows.
