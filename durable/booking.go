@@ -292,7 +292,7 @@ func pauseAfter(unverified int) time.Duration {
 // proves it.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
-	return b.Phase(at) == PhasePolling && !ended.IsZero() && !at.Before(ended) && at.Before(ended.Add(provenAfter))
+	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
 // missed returns the booking after a poll for many references that began at a time and did not

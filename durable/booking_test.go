@@ -198,6 +198,7 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Len(t, invalid.Fields, 3)
+	assert.Equal(t, "Send", invalid.Func)
 	for i, option := range []string{"WithMarket", "WithUserRef", "WithHeader"} {
 		assert.Equal(t, option, invalid.Fields[i].Path)
 	}
@@ -243,6 +244,10 @@ func TestPolled(t *testing.T) {
 		assert.Nil(t, final, name)
 		assert.Equal(t, tc.want, next, name)
 	}
+	later := open
+	later.NextPoll = after(7 * time.Minute)
+	next, _ := polling.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &later}, nil)
+	assert.Equal(t, after(7*time.Minute), next.Due, "the schedule polls after the pause")
 	next, final := polling.polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
 	assert.Nil(t, final, "a recovery of others")
 	assert.Equal(t, polling, next)
@@ -274,6 +279,10 @@ func TestPolledProvesAbsenceByAnyClock(t *testing.T) {
 	b, final := polling.polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
 	assert.Nil(t, final)
 	assert.Equal(t, after(proven), b.Due)
+	late := last
+	late.NextPoll = after(20 * time.Minute)
+	next, _ := polling.polled(after(12*time.Minute), &hotelstays.BookingOutcome{Recovery: &late}, nil)
+	assert.Equal(t, after(20*time.Minute), next.Due)
 	absent := &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: &last}
 	_, final = b.polled(after(proven-1), absent, nil)
 	assert.Nil(t, final)
@@ -402,6 +411,7 @@ func TestOutcomes(t *testing.T) {
 	found := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Changes: dearer, Recovery: polled}
 	absent := &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Recovery: polled}
 	another := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Changes: dearer, Err: reused, Recovery: polled}
+	alone := &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Err: reused, Recovery: &stored.Recovery}
 	failed := func(err error) *hotelstays.BookingOutcome {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent, Err: err, Recovery: &stored.Recovery}
 	}
@@ -417,6 +427,7 @@ func TestOutcomes(t *testing.T) {
 		"refused":                 {nil, refused, failed(refused), nil, EndingFailed},
 		"bad input":               {nil, invalid, failed(invalid), nil, EndingFailed},
 		"another order":           {found, reused, another, another, EndingReused},
+		"another, no outcome":     {nil, reused, alone, alone, EndingReused},
 		"unknown":                 {in(hotelstays.BookingOpen), unknown, nil, nil, ""},
 		"unknown, no outcome":     {nil, unknown, nil, nil, ""},
 		"unknown, wrapped":        {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},

@@ -256,7 +256,7 @@ func (c cancellation) again() error {
 	case c.Ending == CancelDone:
 		return ErrAlreadyCancelled
 	case c.Ending == CancelRefused, c.Ending == CancelStanding,
-		c.Delivered && c.Ending == "" && c.SendBy.IsZero(): // a person has ended its row before anything was sent
+		c.Ending == "" && c.SendBy.IsZero(): // nothing was sent
 		return nil
 	}
 	return ErrAlreadyCancelling
@@ -395,7 +395,7 @@ func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays
 		return c
 	}
 	since := at.Sub(c.SendBy)
-	c.Due = wallClock(at.Add(min(max(since, unverifiedPause), maxUnverifiedPause)))
+	c.Due = wallClock(at.Add(min(since, maxUnverifiedPause)))
 	if since < provenAfter {
 		c.Due = wallClock(c.SendBy.Add(min(2*since+firstPause, provenAfter)))
 	}
@@ -421,7 +421,7 @@ func (c cancellation) polled(at time.Time, order *types.Order, states hotelstays
 // readFailed returns a polling cancellation after a poll that began at a time, and failed.
 func (c cancellation) readFailed(at time.Time) cancellation {
 	next := c.polled(at, nil, hotelstays.StatusMeanings{})
-	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) && c.phase(at) == PhasePolling {
+	if soon := wallClock(at.Add(failedPause)); next.Due.After(soon) {
 		next.Due = soon
 	}
 	return next

@@ -123,6 +123,15 @@ func TestStartOfACancellation(t *testing.T) {
 }
 
 func TestCostOfACancellation(t *testing.T) {
+	dearer := orderIn(2, 1)
+	dearer.CheckIn, dearer.NetRate = "2026-06-30", types.Money{Currency: "EUR", Amount: "2"}
+	given := waitingCancel(t, "")
+	given.PlatformReferenceNo = "" // as of a booking that was given up
+	given.expect = &types.RoomRatePkg{CheckIn: "2026-06-30", CheckOut: "2026-07-01",
+		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "1"}}}
+	c, err := given.start(start, after(time.Minute), dearer, states)
+	require.NoError(t, err)
+	assert.Equal(t, phaseSending, c.phase(start), "the price of a stay makes it no other stay")
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
 		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
 		require.NoError(t, err)
@@ -150,7 +159,7 @@ func TestCancelStartsOnce(t *testing.T) {
 
 func TestAnswersToCancel(t *testing.T) {
 	answer := func(op hotelstays.Operation, status, code int) *hotelstays.APIError {
-		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "why"}
+		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "why", RequestID: "request", TraceID: "trace"}
 	}
 	lost := &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpCancel, Err: answer(hotelstays.OpCancel, 504, 0)}
 	fee := &types.Money{Currency: "EUR", Amount: "10"}
@@ -187,17 +196,19 @@ func TestAnswersToCancel(t *testing.T) {
 				assert.EqualValues(t, tc.want, c.Ending)
 				assert.Equal(t, tc.want == refused, c.err() != nil)
 			}
+			assert.NotErrorIs(t, c.err(), ErrCancelCost)
 			if _, refusal := tc.err.(*hotelstays.APIError); tc.want == refused && refusal {
 				assert.Equal(t, tc.err, c.err())
 			}
 			if tc.resp != nil {
-				assert.Equal(t, fee, c.ServiceFee)
+				assert.Equal(t, []*types.Money{{Currency: "EUR", Amount: "0"}, fee}, []*types.Money{c.result().Cost, c.result().ServiceFee})
 			}
 			switch tc.want {
 			case poll:
 				assert.Equal(t, at, c.Due)
 			case wait:
 				assert.Equal(t, at.Add(5*time.Second), c.Due)
+				assert.Equal(t, at.Add(10*time.Second), c.inVain(at).Due)
 				assert.Equal(t, at.Add(30*time.Second), c.inVain(at).inVain(at).inVain(at).inVain(at).Due, "the pauses double")
 				assert.Nil(t, c.Cost, "it is asked for again")
 			}
@@ -205,6 +216,9 @@ func TestAnswersToCancel(t *testing.T) {
 			assert.Equal(t, hotelstays.KindOf(c.err()), hotelstays.KindOf(stored.err()))
 		})
 	}
+	confirmed := hotelstays.StatusMeanings{Confirmed: states.Confirmed} // no status is known to be cancelled
+	assert.Equal(t, poll, sendingCancel(t).answered(at, status(2), nil, confirmed).phase(at))
+	assert.Equal(t, CancelDone, sendingCancel(t).answered(at, status(5), nil, confirmed).Ending)
 	for _, c := range []cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {
 		assert.Equal(t, c, c.answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
 	}
@@ -257,6 +271,9 @@ func TestReadsAfterCancel(t *testing.T) {
 	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "it has the status of before")
 	c := sendingCancel(t)
 	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
+	for since, due := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Hour: time.Hour + 5*time.Minute} {
+		assert.Equal(t, after(cancelBy+due), c.readFailed(after(cancelBy+since)).Due)
+	}
 }
 
 // The service has accepted Cancel, and the order says for a day that it is not cancelled.
@@ -307,6 +324,8 @@ func TestCancellationsAreOfARound(t *testing.T) {
 		"reused":                          {in(1, EndingReused), none, toCancel, false, "", false, ""},
 		"found":                           {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
 		"abandoned, there may be one":     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
+		"found, and its row is deleted":   {foundIn(1), none, toCancel, true, "", false, "order-1"},
+		"open, and its row is deleted":    {&open, none, toCancel, true, refused, false, ""},
 		"open":                            {&open, &open, toCancel, true, "", true, ""},
 		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
 		"open, absent then":               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},

@@ -229,7 +229,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 			return nil, errMoved
 		}
 		ended, first, err := b.end(final)
-		if err != nil || !first {
+		if !first {
 			return nil, cmp.Or(err, errKeep)
 		}
 		*b, delivered = ended, true

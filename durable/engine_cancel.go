@@ -55,7 +55,8 @@ type Cancellation struct {
 // The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
 // ErrAlreadyCancelled if one has cancelled the order. Roll tx back then. After a cancellation that was
-// refused, or that left the order standing, another one begins.
+// refused, or that left the order standing, another one begins. After one that has cancelled its order, a request
+// begins that names another order under the reference.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)
 	if err != nil {
@@ -88,6 +89,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
+		case was.Delivered && was.Ending == CancelDone && c.named() && c.PlatformReferenceNo != was.PlatformReferenceNo: // another order
 		case was.again() != nil:
 			err = was.again()
 		case !was.Delivered:
@@ -216,7 +218,6 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
 			return nil, errMoved
 		}
-		marked = bound
 		if bound.Ending == "" {
 			marked, err = bound.start(now, limit, order, e.opts.Client.StatusMeanings())
 		}

@@ -202,6 +202,11 @@ func TestCancelOfANamedOrder(t *testing.T) {
 		assert.Equal(t, []string{"supplier-order-2"}, e.cancels)
 		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
 		assert.Contains(t, e.log.String(), "several orders are under the reference of a cancellation")
+		require.ErrorIs(t, e.cancel(named), durable.ErrAlreadyCancelled)
+		named.PlatformReferenceNo = "order-1"
+		require.NoError(t, e.cancel(named))
+		e.runFor(time.Minute)
+		assert.Equal(t, []string{"supplier-order-2", "supplier-order-1"}, e.cancels)
 	})
 }
 
@@ -236,19 +241,28 @@ func (e *engine) abandoned(req *hotelstays.BookRequest) {
 
 // A cancellation of a booking that was abandoned never meets an order of somebody else, nor of the next round.
 func TestCancellationOfAnAbandonedBooking(t *testing.T) {
-	for name, prepare := range map[string]func(t *testing.T, e *engine){
-		"nothing was sent": func(t *testing.T, e *engine) {
+	refused := []durable.CancelEnding{durable.CancelRefused}
+	for name, tc := range map[string]struct {
+		ends    []durable.CancelEnding
+		prepare func(t *testing.T, e *engine)
+	}{
+		"nothing was sent": {nil, func(t *testing.T, e *engine) {
 			e.begin("ref-1")
 			require.NoError(t, e.Abandon(t.Context(), "ref-1"))
 			assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel)
-		},
-		"the order has other dates": func(t *testing.T, e *engine) {
+		}},
+		"a person has deleted the booking's row": {refused, func(t *testing.T, e *engine) {
+			e.abandoned(requestOf("ref-1"))
+			require.NoError(t, e.cancel(toCancel))
+			e.store.Delete(e.id(durable.KindBooking, "ref-1"))
+		}},
+		"the order has other dates": {refused, func(t *testing.T, e *engine) {
 			req := requestOf("ref-1")
 			req.Expect = &types.RoomRatePkg{CheckIn: "2099-05-01", CheckOut: "2099-05-02"}
 			e.abandoned(req)
 			require.NoError(t, e.cancel(toCancel))
-		},
-		"its order is named, and is that of the next round": func(t *testing.T, e *engine) {
+		}},
+		"its order is named, and is that of the next round": {refused, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			named := toCancel
 			named.PlatformReferenceNo = "order-1"
@@ -256,16 +270,16 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 			e.book = found
 			e.begin("ref-1")
 			e.send()
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newEngine(t)
 				e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
-				prepare(t, e)
+				tc.prepare(t, e)
 				e.runFor(time.Minute)
 				assert.Empty(t, e.cancels)
-				assert.NotContains(t, e.cancelled, durable.CancelDone)
+				assert.Equal(t, tc.ends, e.cancelled)
 			})
 		})
 	}
@@ -348,12 +362,13 @@ func TestOrderOfACancellationIsNotShown(t *testing.T) {
 type lockedRows struct {
 	*memstore.Store
 	locked map[string]bool
+	until  time.Time
 }
 
 func (q lockedRows) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
 	var free []durable.Row
 	for _, row := range rows {
-		if !q.locked[row.Reference] {
+		if !q.locked[row.Reference] || !time.Now().Before(q.until) {
 			free = append(free, row)
 		}
 	}
@@ -363,7 +378,14 @@ func (q lockedRows) Postpone(ctx context.Context, rows []durable.Row, due func(d
 func TestLockedPageHoldsUpNoOtherRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
-		q := lockedRows{e.store, map[string]bool{}}
+		q := lockedRows{e.store, map[string]bool{}, time.Now().Add(3 * time.Minute)}
+		e.step = polled(hotelstays.BookingFound, nil)
+		e.orders = func(of []string) (orders []types.Order, _ error) {
+			for _, reference := range of {
+				orders = append(orders, orderUnder(reference, "order-1"))
+			}
+			return orders, nil
+		}
 		e.book = lostAnswer
 		for i := range 120 {
 			reference := fmt.Sprintf("a-%03d", i)
@@ -375,9 +397,11 @@ func TestLockedPageHoldsUpNoOtherRow(t *testing.T) {
 		time.Sleep(time.Second)
 		e.begin("ref-1")
 		e.book = found
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		require.NoError(t, e.Run(ctx, q))
-		assert.Equal(t, []durable.Ending{durable.EndingFound}, e.outcomes)
+		for within, found := range []int{1, 121} {
+			ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
+			require.NoError(t, e.Run(ctx, q))
+			cancel()
+			assert.Len(t, e.outcomes, found, within)
+		}
 	})
 }

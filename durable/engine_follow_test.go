@@ -71,6 +71,13 @@ func TestOrderOfSomebodyElse(t *testing.T) {
 		require.Equal(t, durable.EndingReused, e.booking().Ending)
 		assert.Nil(t, e.row(durable.KindOrder, "ref-1"))
 	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.OnOrder = nil })
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		assert.Nil(t, e.row(durable.KindOrder, "ref-1"), "nobody would read it")
+	})
 }
 
 // A person has deleted the row of a booking, and the reference is used again.
@@ -101,7 +108,11 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
 		time.Sleep(5 * time.Minute)
+		e.orders = func([]string) ([]types.Order, error) {
+			return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
+		}
 		e.runFor(time.Minute) // with Run
+		assert.Contains(t, e.log.String(), "orders cannot be read")
 		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
 	})
 }
@@ -178,6 +189,10 @@ func TestReadThatEndsWithItsCtx(t *testing.T) {
 		_, err := e.Work(ctx, row)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, row, e.row(durable.KindOrder, "ref-1"))
+		ctx, cancel = context.WithCancel(t.Context())
+		e.orders = func(of []string) ([]types.Order, error) { cancel(); return orderOne(of) }
+		due, err := e.Work(ctx, row)
+		assert.True(t, err != nil || !due.IsZero(), "it has not ended")
 		e.orders = func(of []string) ([]types.Order, error) {
 			orders, err := orderOne(of)
 			orders[0].HotelConfirmNo = "H-1"

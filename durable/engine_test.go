@@ -90,6 +90,7 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 		Logger: slog.New(slog.NewTextHandler(&e.log, nil)),
 		OnOutcome: func(_ context.Context, tx *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			assert.True(t, tx.Guarded)
+			assert.NotEmpty(t, outcome.Recovery.CustomerReferenceNo)
 			e.note(func() { e.outcomes = append(e.outcomes, durable.EndingOf(outcome)) })
 			return nil
 		},
@@ -125,6 +126,7 @@ func (e *engine) called(ctx context.Context, opts []hotelstays.CallOption) {
 
 func (e *engine) StepRecovery(ctx context.Context, recovery *hotelstays.BookingRecovery,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	e.called(ctx, opts)
 	if e.step == nil {
 		return e.Client.StepRecovery(ctx, recovery, opts...)
 	}
@@ -136,7 +138,7 @@ func (e *engine) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	e.called(ctx, opts)
 	outcome, err := e.book()
 	if outcome != nil {
-		recovery := *e.NewBookingRecovery(req)
+		recovery := *e.NewBookingRecovery(req, opts...)
 		recovery.EndedAt = time.Now()
 		recovery.NextPoll = time.Now()
 		outcome.Recovery = &recovery
@@ -308,6 +310,7 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 		"its life is 0":                         func(row *durable.Row) { row.Life = 0 },
 		`its state is of the reference "ref-2"`: replace("ref-1", "ref-2"),
 		"or of another account":                 replace(`"fingerprint":"`, `"fingerprint":"other`),
+		`its ending is "found"`:                 replace(`"round":1`, `"round":1,"ending":"found"`),
 		"a column is NULL":                      func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
 	} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -318,11 +321,14 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 			_, err := e.Send(t.Context(), "ref-1")
 			require.ErrorContains(t, err, why)
 			require.NotErrorIs(t, err, durable.ErrNotBegun)
+			require.ErrorContains(t, e.beginTx(requestOf("ref-1")), why)
+			require.ErrorContains(t, e.cancel(toCancel), why)
 			assert.NotEmpty(t, e.row(durable.KindBooking, "ref-1").Sealed, "the request is kept")
 			if row.Life == durable.Open { // Run finds it
 				time.Sleep(3 * time.Minute)
 				e.runFor(6 * time.Minute)
 				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "each five minutes")
+				assert.NotContains(t, e.log.String(), "continues later")
 			}
 		})
 	}
@@ -358,6 +364,15 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 		assert.Contains(t, state, `"inner":[1]`)
 		assert.Contains(t, state, `"ending":"found"`)
 	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.lose()
+		row := e.row(durable.KindBooking, "ref-1")
+		row.State = []byte(strings.Replace(string(row.State), `{`, `{"newer":1,`, 1))
+		e.store.Put(*row)
+		require.NoError(t, e.Abandon(t.Context(), "ref-1"))
+		require.NoError(t, e.Retry(t.Context(), "ref-1"))
+		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "ending", "what this version removes is gone")
+	})
 }
 
 // A booking, its order, its changes, and its cancellation. Somebody else has an order under the reference.
@@ -369,8 +384,17 @@ func TestRunFromBookToCancel(t *testing.T) {
 		e.book = found
 		assert.ErrorIs(t, e.cancel(toCancel), durable.ErrNothingToCancel, "nothing was booked")
 		e.begin("ref-1")
+		assert.ErrorIs(t, e.beginTx(requestOf("ref-1")), durable.ErrAlreadyBegun)
+		assert.ErrorContains(t, e.Retry(t.Context(), "ref-1"), "nothing was sent yet")
+		assert.ErrorIs(t, e.Retry(t.Context(), "ref-9"), durable.ErrNotBegun)
+		keys := e.options.Keys
+		e.reopen(func(o *options) { o.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")} })
 		_, err := e.Send(t.Context(), "ref-1")
+		assert.ErrorContains(t, err, "its stored request")
+		e.reopen(func(o *options) { o.Keys = keys })
+		_, err = e.Send(t.Context(), "ref-1")
 		require.NoError(t, err)
+		assert.ErrorIs(t, e.beginTx(requestOf("ref-1")), durable.ErrAlreadyBooked)
 		e.runFor(10 * time.Minute)
 		assert.Empty(t, e.changes)
 		assert.Equal(t, 1, strings.Count(e.log.String(), "another order is under the reference"))
@@ -425,10 +449,14 @@ func TestPollsForManyBookings(t *testing.T) {
 			}
 			return nil, nil
 		}
+		require.NoError(t, e.beginTx(requestOf("ref-5"), hotelstays.WithUserRef("user")))
+		_, err := e.Send(t.Context(), "ref-5")
+		require.Error(t, err)
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
-		assert.Equal(t, [][]string{references, {"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}}, e.asked)
+		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 is of another user
+		assert.ElementsMatch(t, append(alone, references), e.asked)
 		for _, reference := range references {
 			due := e.row(durable.KindBooking, reference).Due
 			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll of its own")

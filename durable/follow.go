@@ -143,7 +143,7 @@ func (f followed) lost(at time.Time) followed {
 func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)
-	if changed = before == nil || differs(plain, before, order); changed {
+	if changed = differs(plain, before, order); changed {
 		if f, err = f.keep(ring, order); err != nil {
 			return f, nil, false, err
 		}

@@ -80,10 +80,13 @@ func TestChangesOfAFollowedOrder(t *testing.T) {
 	at := after(time.Hour)
 	confirmed := stayOf(1)
 	confirmed.HotelConfirmNo = "H-1"
+	dearer := stayOf(1)
+	dearer.NetRate = types.Money{Currency: "EUR", Amount: "1"}
 	for name, tc := range map[string]struct {
 		order   *types.Order
 		changed bool
 	}{
+		"the price":                       {dearer, true},
 		"nothing":                         {stayOf(1), false},
 		"the status":                      {stayOf(2), true},
 		"a confirmation that comes later": {confirmed, true},

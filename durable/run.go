@@ -33,8 +33,8 @@ const (
 )
 
 // Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step
-// after that is due, or the zero time if the row has ended. ErrMoved means that another process has changed
-// the row, or has it: look at it again in a second.
+// after that is due, or the zero time if the row has ended. ErrMoved itself means that another process has changed
+// the row, or has it: look at it again in a second. An error of the caller's function may match it.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row) (due time.Time, err error) {
 	return e.guarded(ctx, row, e.next)
 }

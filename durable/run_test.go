@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,7 @@ func TestOptionsOfAnEngine(t *testing.T) {
 // Without options a booking waits two minutes for Send, Run looks each second, and has ten workers.
 func TestDefaultsOfAnEngine(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.Logger = nil })
 		working, most := 0, 0
 		e.book = func() (*hotelstays.BookingOutcome, error) {
 			e.note(func() { working++; most = max(most, working) })
@@ -126,7 +128,11 @@ func TestWhatMakesRowsDue(t *testing.T) {
 				row.Due = time.Now().Add(time.Hour)
 				e.store.Put(*row)
 				e.orders = func([]string) ([]types.Order, error) { return nil, nil }
-				e.reopen(func(o *options) { o.PollInterval = time.Hour })
+				e.reopen(func(o *options) {
+					if o.PollInterval = time.Hour; tc.kind == durable.KindCancel {
+						o.OnOrder = nil
+					}
+				})
 				polls := 0
 				e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 					e.note(func() { polls++ })
@@ -222,7 +228,9 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []any{"fr", "EUR", 2 * time.Minute}, []any{got.Language, got.Currency, e.limit})
 
-		require.NoError(t, e.cancel(toCancel))
+		require.NoError(t, e.store.InTx(t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error {
+			return e.CancelTx(ctx, tx, toCancel, hotelstays.WithLanguage("it"))
+		}))
 		e.orders = func(of []string) ([]types.Order, error) {
 			go func() { // the database is slow
 				_ = e.store.InTx(t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(10 * time.Second); return nil })
@@ -235,12 +243,15 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		began := time.Now()
 		e.stepOf(durable.KindCancel)
 		assert.Equal(t, []string{"supplier-order-1"}, e.cancels)
+		got, err = hotelstays.CallOptionsOf(e.given...)
+		require.NoError(t, err)
+		assert.Equal(t, "it", got.Language)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
 		assert.Equal(t, 110*time.Second, e.limit, "it ends two minutes after the order was read")
 		assert.Equal(t, 2*time.Minute+durable.ClockMargin, sendBy.Sub(began))
 
 		e.limit = 0
-		_, err = e.Engine.Book(t.Context(), requestOf("ref-2"))
+		_, err = e.Engine.Book(t.Context(), requestOf("ref-2"), hotelstays.WithMarket("FR"), hotelstays.WithUserRef("user"))
 		require.NoError(t, err)
 		assert.Equal(t, 2*time.Minute, e.limit)
 		assert.ErrorAs(t, e.beginTx(&hotelstays.BookRequest{CustomerReferenceNo: "ref-3"}), &invalid)
@@ -383,21 +394,29 @@ func TestWorkersOfEachKind(t *testing.T) {
 					time.Sleep(10 * time.Second)
 					return nil, refused
 				}
-				e.orders = orderOne
+				e.orders = func(of []string) ([]types.Order, error) {
+					return []types.Order{orderUnder(of[0], strings.Replace(of[0], "ref", "order", 1))}, nil
+				}
 				e.answer = func() {
 					cancels.Add(1)
 					time.Sleep(10 * time.Second)
 				}
 				named := toCancel
-				named.PlatformReferenceNo = "order-1"
+				named.CustomerReferenceNo, named.PlatformReferenceNo = "ref-2", "order-2"
 				require.NoError(t, e.cancel(named))
+				book := e.book
+				e.book = found
+				e.begin("ref-1") // its order is read
+				e.send()
+				e.book = book
 				for i := range 4 {
 					e.begin(fmt.Sprint("booking-", i))
 				}
 				time.Sleep(3 * time.Minute)
 				time.AfterFunc(5*time.Second, func() { assert.Equal(t, want, []int{int(bookings.Load()), int(cancels.Load())}) })
 				e.runFor(time.Minute)
-				assert.Equal(t, []int{4, 1}, []int{len(e.outcomes), len(e.cancelled)})
+				assert.Equal(t, []int{5, 1}, []int{len(e.outcomes), len(e.cancelled)})
+				assert.NotContains(t, e.log.String(), "level=ERROR")
 			})
 		})
 	}
@@ -423,5 +442,38 @@ func TestBookThatIsUnknown(t *testing.T) {
 		time.AfterFunc(time.Minute, e.lose)
 		e.runFor(2 * time.Minute)
 		assert.Equal(t, durable.EndingFound, e.booking().Ending)
+		assert.Equal(t, 55*time.Second, e.limit, "of the poll, so that its result is stored within the lease")
 	})
+}
+
+// A poll that fails is repeated a lease later, and at once by another process if its own ends.
+func TestPollThatFails(t *testing.T) {
+	for name, ends := range map[string]bool{"it fails": false, "its process ends": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.lose()
+				time.Sleep(time.Second)
+				ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+				defer stop()
+				polls, failed := 0, time.Now()
+				e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+					time.Sleep(time.Second)
+					polls++
+					if failed = time.Now(); ends {
+						stop()
+					}
+					return nil, errFailed
+				}
+				require.NoError(t, e.Run(ctx, e.store))
+				wait := time.Minute
+				if ends {
+					wait = 0
+				}
+				assert.Equal(t, []any{1, wait}, []any{polls, e.row(durable.KindBooking, "ref-1").Due.Sub(failed)})
+				assert.Equal(t, !ends, strings.Contains(e.log.String(), "level=ERROR msg=\"a booking continues later\""))
+				_, err := e.work(durable.KindBooking)
+				assert.ErrorIs(t, err, errFailed)
+			})
+		})
+	}
 }

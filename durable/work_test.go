@@ -100,6 +100,12 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		e.stepOf(durable.KindCancel)
 		assert.False(t, e.row(durable.KindBooking, "ref-1").Due.After(time.Now()))
 		assert.Empty(t, e.asked, "the order is read when the booking has ended")
+		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+			e.stepOf(durable.KindCancel) // also while a worker polls for the booking
+			return polled(hotelstays.BookingOpen, nil)(r)
+		}
+		_, err := e.work(durable.KindBooking)
+		assert.ErrorIs(t, err, durable.ErrMoved)
 	})
 }
 

@@ -66,7 +66,7 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return nil
 	case err == nil:
 		return river.JobSnooze(max(time.Until(due), 0))
-	case errors.Is(err, durable.ErrMoved):
+	case err == durable.ErrMoved: //nolint:errorlint // an error of the caller's function may match it, and is a failure
 		return river.JobSnooze(movedPause)
 	}
 	return w.b.failed(ctx, job.JobRow, row, err)

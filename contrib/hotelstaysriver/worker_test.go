@@ -4,7 +4,6 @@ package hotelstaysriver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -133,10 +132,13 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 	}
 }
 
-// River uses NextRetry, and not its own policy, whose ninth pause is two hours.
+// River uses NextRetry, and not its own policy, whose ninth pause is two hours. An error of OnOutcome is a failure,
+// whatever it matches.
 func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
-		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error { return errors.New("OnOutcome failed") }
+		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error {
+			return fmt.Errorf("failed: %w", durable.ErrMoved)
+		}
 	})
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET attempt = 8,
