@@ -84,8 +84,8 @@ func (p price) tax() *tax {
 	return &tax{
 		Total: p.currency.money(vat + levy),
 		Items: []taxItem{
-			{TaxType: "VAT", TaxName: "Value added tax", Amount: p.currency.money(vat), Desc: "Included in the net rate"},
-			{TaxType: "CITY_TAX", TaxName: "City tax", Amount: p.currency.money(levy), Desc: "Per room and night"},
+			{TaxType: "VAT", TaxName: "Value added tax", Amount: p.currency.money(vat), Desc: "Included in the price"},
+			{TaxType: "CITY_TAX", TaxName: "City tax", Amount: p.currency.money(levy), Desc: "Per room and night, to be paid at the hotel"},
 		},
 	}
 }

@@ -28,6 +28,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,17 +50,31 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.Is(err, errUsage), errors.Is(err, hotelstaystest.ErrInvalidConfig):
-		fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
+		text := err.Error()
+		if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "config") }) {
+			text = inFlags.Replace(text)
+		}
+		fmt.Fprintln(stderr, "hotelstays-sandbox:", text)
 		return 2
 	}
 	fmt.Fprintln(stderr, "hotelstays-sandbox:", err)
 	return 1
 }
 
+// inFlags replaces the names that a file of -config has by those of the flags.
+var inFlags = strings.NewReplacer("hotelstaystest: invalid configuration", "wrong usage", "allowRemote", "-allow-remote",
+	"addr ", "-listen ", "tlsNames", "-tls-name", "needs tls", "needs -tls", "control.token", "the token of -control-token-file",
+	"control.hosts", "-control-host", "webhooks.callbackHosts", "-allow-callback", "confirmAfter", "-confirm-after")
+
 func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	set, err := parse(args, stderr)
 	if err != nil {
 		return err
+	}
+	if set.version {
+		info, _ := debug.ReadBuildInfo() // every program of a module has it
+		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
+		return nil
 	}
 	handler, err := logHandler(set.logForm, stderr)
 	if err != nil {
@@ -105,6 +121,7 @@ type settings struct {
 	noControl  bool
 	ca         string
 	logForm    string
+	version    bool
 }
 
 const defaultAddr = "127.0.0.1:8080"
@@ -189,6 +206,7 @@ func (set *settings) flags() *flag.FlagSet {
 	repeated("tls-name", &c.TLSNames, "host `name` or IP address of the certificate, at which the sandbox answers too")
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM, for clients to trust")
 	repeated("allow-callback", &c.Webhooks.CallbackHosts, "`host` that webhooks go to, beside loopback and with -allow-remote instead of it")
+	flags.BoolVar(&set.version, "version", false, "print the version, and serve nothing")
 	flags.StringVar(&set.logForm, "log", "text", "log on stderr, one line for each request to the API: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON, as hotelstaystest.Config documents it")
 	flags.Uint64Var(&c.Seed, "seed", cmp.Or(c.Seed, 1), "seed of the generated catalogue")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -41,15 +42,15 @@ func TestWrongUsageIsRefused(t *testing.T) {
 		"unknown flag":    {[]string{"-port", "80"}, "-port"},
 		"stray arguments": {[]string{"serve"}, `"serve"`},
 		"time":            {[]string{"-confirm-after", "20"}, "missing unit"},
-		"negative time":   {[]string{"-confirm-after", "-1s"}, "confirmAfter"},
+		"negative time":   {[]string{"-confirm-after", "-1s"}, "-confirm-after"},
 		"log form":        {[]string{"-log", "xml"}, `"xml"`},
 		"certificate":     {[]string{"-tls-ca", "ca.pem"}, "needs -tls"},
-		"name":            {[]string{"-tls-name", "sandbox"}, "tlsNames"},
+		"name":            {[]string{"-tls-name", "sandbox"}, "-tls-name needs -tls"},
 		"no file":         {[]string{"-config", "/nowhere/config.json"}, "/nowhere"},
 		"bad file":        {[]string{"-config", bad}, "seed"},
 		"no token":        {[]string{"-control-token-file", "/nowhere/token"}, "/nowhere"},
 		"blank token":     {[]string{"-control-token-file", blank}, "is empty"},
-		"callback":        {[]string{"-allow-callback", "http://engine"}, "callbackHosts"},
+		"callback":        {[]string{"-allow-callback", "http://engine"}, "-allow-callback"},
 	} {
 		var stderr strings.Builder
 		assert.Equal(t, 2, run(t.Context(), tc.args, io.Discard, &stderr), name)
@@ -58,6 +59,12 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	var help strings.Builder
 	assert.Zero(t, run(t.Context(), []string{"-h"}, io.Discard, &help))
 	assert.Contains(t, help.String(), "-listen")
+	var version, remote bytes.Buffer
+	assert.Zero(t, run(t.Context(), []string{"-version"}, &version, io.Discard))
+	assert.Contains(t, version.String(), "hotelstays-sandbox ")
+	assert.Equal(t, 2, run(t.Context(), []string{"-listen", "0.0.0.0:1"}, io.Discard, &remote))
+	assert.Contains(t, remote.String(), "-allow-remote")
+	assert.NotContains(t, remote.String(), "allowRemote", "a name of the file")
 	args := []string{"-listen", "127.0.0.1:0", "-tls", "-tls-ca", "/nowhere/ca.pem"}
 	assert.Equal(t, 1, run(t.Context(), args, io.Discard, io.Discard), "a certificate that cannot be written")
 }

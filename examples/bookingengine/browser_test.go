@@ -107,7 +107,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			p.WaitFor("h1", "Who is travelling?")
 			p.check("guests")
 			p.Click("main button") // the form is empty
-			p.WaitFor("[role=alert]", "enter the first name")
+			p.WaitFor("[role=alert]", "Room 1, adult 1: Enter the first name")
 			p.check("errors")
 			p.fillGuests()
 			p.site.srv.MoveRate(p.site.checkoutAt(p.address()).Offer.RatePkgID, 12)

@@ -71,8 +71,9 @@ func (co checkout) Travellers() (all []traveller) {
 // number: no page shows it again.
 func (f *form) guests(travellers []traveller) (holder types.Holder, guests []types.Guest) {
 	for i, t := range travellers {
-		t.FirstName = f.required(t.Field+"_first", "%s: enter the first name.", t.Label)
-		t.LastName = f.required(t.Field+"_last", "%s: enter the last name.", t.Label)
+		before := len(f.Errors)
+		t.FirstName = f.required(t.Field+"_first", "Enter the first name.")
+		t.LastName = f.required(t.Field+"_last", "Enter the last name.")
 		if i == 0 {
 			holder = types.Holder{FirstName: t.FirstName, LastName: t.LastName, Email: f.text("email")}
 			address, err := mail.ParseAddress(holder.Email)
@@ -81,7 +82,10 @@ func (f *form) guests(travellers []traveller) (holder types.Holder, guests []typ
 		passport := f.text(t.Field + "_passport")
 		f.Del(t.Field + "_passport")
 		f.check(utf8.RuneCountInString(passport) <= types.MaxPassportNumber, t.Field+"_passport",
-			"%s: a passport number has at most %d characters.", t.Label, types.MaxPassportNumber)
+			"A passport number has at most %d characters.", types.MaxPassportNumber)
+		for j := range f.Errors[before:] {
+			f.Errors[before+j].Place = t.Label
+		}
 		t.PassportNumber = types.NewSecret(passport)
 		guests = append(guests, t.Guest)
 	}
@@ -232,7 +236,7 @@ func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guest
 	if err == nil {
 		s.work.Go(func() { // it must not end with the page
 			if _, err := s.journal.Send(s.sends, co.Reference); err != nil {
-				s.log.Error("booking", "reference", co.Reference, "error", err)
+				s.log.Warn("the journal continues this booking", "reference", co.Reference, "error", err)
 			}
 		})
 	}

@@ -37,7 +37,8 @@ type form struct {
 	Errors []formError
 }
 
-type formError struct{ Field, Text string }
+// formError is a problem of a field. Place is where the field stands, for the list at the top of the page.
+type formError struct{ Field, Place, Text string }
 
 // Error returns the error of a field, or nil.
 func (f form) Error(field string) *formError {
@@ -51,7 +52,7 @@ func (f form) Error(field string) *formError {
 // check adds the problem of a field that is not right.
 func (f *form) check(right bool, field, problem string, args ...any) {
 	if !right {
-		f.Errors = append(f.Errors, formError{field, fmt.Sprintf(problem, args...)})
+		f.Errors = append(f.Errors, formError{Field: field, Text: fmt.Sprintf(problem, args...)})
 	}
 }
 
@@ -63,6 +64,39 @@ func (f *form) required(field, problem string, args ...any) string {
 	value := f.text(field)
 	f.check(value != "" && utf8.RuneCountInString(value) <= maxTextInput, field, problem, args...)
 	return value
+}
+
+// checkCity adds the problem of a city that is none of those that are known, if any are, with the nearest names.
+func (f *form) checkCity(field string, cities []string) {
+	name := f.text(field)
+	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
+		return
+	}
+	near := slices.Clone(cities)
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	problem := formError{Field: field, Text: fmt.Sprintf("We know no city %q. The nearest names: %s.", name, strings.Join(near[:min(3, len(near))], ", "))}
+	f.Errors = slices.Insert(f.Errors, 0, problem) // it is the first field
+}
+
+// distance returns how many letters have to be changed, added or left out to make one name of another.
+func distance(a, b string) int {
+	from, to := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, letter := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range to {
+			changed := diagonal
+			if letter != to[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }
 
 // number returns a field that is a number from 1.
@@ -129,6 +163,7 @@ type search struct {
 // so it can be bookmarked.
 func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 	form, req := readSearch(r.URL.Query())
+	form.checkCity("destination", s.service.Cities)
 	if len(form.Errors) > 0 {
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}

@@ -40,6 +40,7 @@ func TestSearchFormSaysWhatIsWrong(t *testing.T) {
 			{"children", "18", "Enter the age of each child"},
 			{"children", "-1", "Enter the age of each child"},
 			{"children", "1 2 3 4 5", "up to 4 children"},
+			{"destination", s.srv.CityName(1) + "x", s.srv.CityName(1)},
 		} {
 			address, err := url.Parse(s.searchAddress(60))
 			require.NoError(t, err)
@@ -121,7 +122,7 @@ func TestGuestFormSaysWhatIsWrong(t *testing.T) {
 			assert.Regexp(t, `id="`+field+`"[^>]* aria-invalid="true" aria-describedby="`+field+`-error"`, w.Body)
 		}
 		page := w.Body.String()
-		assert.Contains(t, page, "Room 2, adult 1: enter the last name.")
+		assert.Contains(t, page, "Room 2, adult 1: Enter the last name.")
 		assert.Contains(t, page, "Room 2, child aged 5")
 		assert.Contains(t, page, `value="guest2"`, "what was right is kept")
 		assert.NotContains(t, page, "P1234567", "but no passport number")

@@ -92,16 +92,22 @@ func run(ctx context.Context, file string) error {
 // fetch walks the tree and reads the hotels of each missing city. The walk waits while atOnce
 // cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
+	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
+	top, err := client.Destinations(ctx, everywhere) // the walk reaches the last country when most hotels are read
+	if err != nil {
+		return err
+	}
+	for _, place := range top.Destinations {
+		if place.Extra != nil && place.Extra.HotelCount != nil {
+			c.expected += *place.Extra.HotelCount
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	group.Go(func() error {
-		everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
 		for place, err := range client.WalkDestinations(ctx, everywhere, hotelstays.WithParallelism(atOnce)) {
 			if err != nil {
 				return err
-			}
-			if place.Type == types.DestinationCountry && place.Extra != nil && place.Extra.HotelCount != nil {
-				c.expect(*place.Extra.HotelCount)
 			}
 			if place.Type == types.DestinationCity && !c.done[place.ID] {
 				group.Go(func() error { return fetchCity(ctx, client, c, place.ID) })
@@ -232,14 +238,6 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	c.hotels += len(hotels)
 	c.show()
 	return nil
-}
-
-// expect raises the expected number of hotels.
-func (c *catalogue) expect(hotels int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.expected += hotels
-	c.show()
 }
 
 // show prints a line every two seconds. Hotels of an earlier run are there before they are expected.

@@ -51,8 +51,9 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	defer drop()
 
-	started := 0
-	fleet := chaostest.Fleet{
+	started, said := 0, time.Now()
+	var fleet chaostest.Fleet
+	fleet = chaostest.Fleet{
 		Bookings: o.bookings, Processes: o.workers, Kills: o.kills, Seed: seed, Grace: 2 * grace,
 		Start: func(i int) (*chaostest.Process, error) {
 			started++
@@ -64,6 +65,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
 			if events < 3*len(srv.Ledger().Orders()) { // created, paid, modified
 				ended-- // the last one, until its webhooks have come
+			}
+			if err == nil && time.Since(said) >= 5*time.Second {
+				said = time.Now()
+				fleet.Logf("%d of %d bookings have ended, with %d events", ended, o.bookings, events)
 			}
 			return ended, err
 		},

@@ -17,6 +17,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,6 +53,9 @@ func run(ctx context.Context, city string) error {
 		os.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
 		os.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
 		city, mayBook = cmp.Or(city, srv.CityName(0)), true
+		if !slices.ContainsFunc(cities(srv), func(name string) bool { return strings.EqualFold(name, city) }) {
+			return fmt.Errorf("the sandbox has no city %q; some that it has: %s", city, strings.Join(cities(srv)[:3], ", "))
+		}
 	}
 	if city == "" {
 		return errors.New("set -destination to the name of a city")
@@ -74,7 +79,7 @@ func run(ctx context.Context, city string) error {
 		return err
 	}
 	if len(list.List) == 0 {
-		return fmt.Errorf("no hotel found in %q: %s", city, list.Basic.StatusRemark)
+		return fmt.Errorf("no hotel was found: perhaps no city is called %q; the service says %q", city, list.Basic.StatusRemark)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
@@ -95,6 +100,14 @@ func run(ctx context.Context, city string) error {
 		}
 	}
 	return errors.New("no hotel has a fully refundable offer")
+}
+
+// cities returns the names of the sandbox's cities.
+func cities(srv *hotelstaystest.Server) (names []string) {
+	for i := range srv.CityCount() {
+		names = append(names, srv.CityName(i))
+	}
+	return names
 }
 
 // findOffer returns an offer of a hotel as it is now, or nil if none can be cancelled free of charge

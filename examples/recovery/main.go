@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -25,14 +26,17 @@ import (
 )
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	var err error
 	switch args := os.Args[1:]; {
 	case len(args) == 0:
-		err = direct()
+		err = direct(ctx)
 	case len(args) == 3 && args[0] == "engine":
-		err = engine(context.Background(), args[1], args[2])
+		err = engine(ctx, args[1], args[2])
 	default:
-		err = fmt.Errorf("unexpected argument %q: it takes none", args[0])
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: recovery takes none\n", args[0])
+		os.Exit(2)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stopped:", err)
@@ -42,7 +46,7 @@ func main() {
 
 // direct starts the sandbox and the engine, kills the engine and starts it again. The first Book is
 // refused, the second is answered a minute late, and the first poll fails.
-func direct() error {
+func direct(ctx context.Context) error {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "1"})
@@ -60,7 +64,7 @@ func direct() error {
 		return err
 	}
 	start := func() (*exec.Cmd, error) {
-		cmd := exec.Command(self, "engine", filepath.Join(dir, "recovery.json"), srv.CityName(0))
+		cmd := exec.CommandContext(ctx, self, "engine", filepath.Join(dir, "recovery.json"), srv.CityName(0))
 		cmd.Env = append(os.Environ(),
 			"HOTELSTAYS_BASE_URL="+srv.URL, "HOTELSTAYS_APP_KEY="+srv.AppKey, "HOTELSTAYS_APP_SECRET="+srv.AppSecret)
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -122,6 +122,14 @@ func TestSettledBookingsFold(t *testing.T) {
 	e.poll("trip-a")
 	p.WaitFor("#booking-1", "made the order", "found the order")
 	p.Check("folded")
+
+	p.Fill("#find-reference", "TRIP-B\n")
+	p.WaitFor("#bookings article", "trip-b", "confirmed")
+	assert.NotContains(t, p.Text("#bookings"), "trip-a")
+	assert.NotContains(t, p.Text("#journal-list"), "trip-a")
+	checkScreens(p, "found")
+	p.Fill("#find-reference", "nowhere\n")
+	p.WaitFor("#bookings", "No booking matches")
 }
 
 // A browser that opened the page with the control token may use its buttons and its events. A
@@ -144,7 +152,7 @@ func TestFaultByClick(t *testing.T) {
 	p.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("[name=percent]").form.noValidate = true`),
 		chromedp.Evaluate[chromedp.Void](`document.querySelector("[name=percent]").value = -100`))
 	p.Click("form[data-path$=price] button")
-	p.WaitFor("#message.bad", "Move: ", "percent")
+	p.WaitFor("#message.bad", "Move the price: ", "percent")
 	p.Click(".journal li:has(.ref) summary")
 	p.WaitFor(".journal details[open]", "Trace-Id")
 	p.Check("clicks")

@@ -64,8 +64,8 @@ type attempt struct {
 	Fault       hotelstaystest.FaultKind
 }
 
-// bookings returns the newest bookings, the newest first, and how many more there are.
-func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (newest []*booking, more int) {
+// bookings returns a page of the bookings that a filter lets pass, the newest first.
+func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f filter) (shown []*booking, page pages) {
 	all, byReference := []*booking{}, map[string]*booking{}
 	at := func(reference string, t time.Time) *booking {
 		b := byReference[reference]
@@ -102,19 +102,21 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request) (ne
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *booking) int { return b.first.Compare(a.first) })
-	more = max(0, len(all)-maxBookings)
-	newest = all[:len(all)-more]
+	for i, b := range all {
+		b.ID = len(all) - i // stays when newer ones come
+	}
+	matching := slices.DeleteFunc(slices.Clone(all), func(b *booking) bool { return !f.passes(b) })
+	shown, page = pageOf(matching, f.Bookings, maxBookings)
 	hooks := map[string][]hotelstaystest.Webhook{}
 	for _, w := range srv.Ledger().Webhooks() {
 		hooks[w.CustomerReferenceNo] = append(hooks[w.CustomerReferenceNo], w)
 	}
 	numbers := srv.Config().Variants.OrderStatusNumbers
-	for i, b := range newest {
-		b.ID = len(all) - i // stays when newer ones come
+	for i, b := range shown {
 		b.addSteps(numbers, hooks[b.Reference])
 		b.Open = i == 0 || !b.settled()
 	}
-	return newest, more
+	return shown, page
 }
 
 // addSteps makes the story of a booking.

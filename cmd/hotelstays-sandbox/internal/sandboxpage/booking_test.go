@@ -5,6 +5,7 @@ package sandboxpage
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -77,9 +78,9 @@ func TestStory(t *testing.T) {
 		_, err := e.client.Book(t.Context(), e.book)
 		require.NoError(t, err)
 		time.Sleep(5 * time.Minute)
-		v := newView(srv)
+		v := newView(srv, nil)
 		require.Len(t, v.Bookings, 1)
-		assert.Zero(t, v.MoreBookings)
+		assert.Equal(t, pages{Page: 1, Last: 1, All: 1}, v.BookingPages)
 		b := v.Bookings[0]
 		assert.Equal(t, []string{
 			"+0.0 s|bad|Book|was cut off. Nothing was done.|cut",
@@ -100,7 +101,7 @@ func TestStory(t *testing.T) {
 			assert.True(t, strings.HasSuffix(b.Webhooks[0].Attempts[i].Text, text), "%+v", b.Webhooks[0].Attempts)
 		}
 		e.poll("trip-2")
-		assert.False(t, newView(srv).Bookings[1].Open, "a settled booking beside a newer one")
+		assert.False(t, newView(srv, nil).Bookings[1].Open, "a settled booking beside a newer one")
 	})
 }
 
@@ -121,7 +122,7 @@ func TestWrongSignatures(t *testing.T) {
 			_, err := e.client.Book(t.Context(), e.book)
 			require.NoError(t, err)
 			synctest.Wait()
-			got := newView(srv).Bookings[0].Webhooks[0].Attempts[0].Text
+			got := newView(srv, nil).Bookings[0].Webhooks[0].Attempts[0].Text
 			assert.True(t, strings.HasSuffix(got, want), "%s: %q, want %q", kind, got, want)
 		})
 	}
@@ -138,14 +139,30 @@ func TestOnlyTheNewestBookings(t *testing.T) {
 		for range maxSteps {
 			e.poll("trip-c")
 		}
-		v := newView(srv)
+		v := newView(srv, nil)
 		require.Len(t, v.Bookings, maxBookings)
-		assert.Equal(t, 2, v.MoreBookings)
+		assert.Equal(t, pages{Page: 1, Last: 2, All: maxBookings + 2}, v.BookingPages)
 		assert.Equal(t, "trip-v", v.Bookings[0].Reference)
 		assert.Nil(t, v.Bookings[0].Order)
 		last := v.Bookings[maxBookings-1]
 		assert.Equal(t, "trip-c 3 1", fmt.Sprint(last.Reference, " ", last.ID, " ", last.Earlier))
 		assert.Len(t, last.Steps, maxSteps)
+
+		for query, want := range map[string]string{ // the first reference, and how many
+			"bookings=2": "trip-b 2", "bookings=9": "trip-b 2", "reference=+TRIP-C+": "trip-c 1", "state=no+order": "trip-v 20",
+			"state=confirmed": " 0", "operation=QueryOrders": "trip-v 20", "operation=Book": " 0", "reference=trip-&bookings=2": "trip-b 2",
+		} {
+			parsed, err := url.ParseQuery(query)
+			require.NoError(t, err)
+			shown, first := newView(srv, parsed).Bookings, ""
+			if len(shown) > 0 {
+				first = shown[0].Reference
+			}
+			assert.Equal(t, want, fmt.Sprint(first, " ", len(shown)), query)
+		}
+		found := newView(srv, url.Values{"reference": {"trip-a"}, "operation": {"QueryOrders"}})
+		assert.Equal(t, pages{Page: 1, Last: 1, All: 1}, found.JournalPages)
+		assert.Equal(t, "trip-a", found.Journal[0].Reference)
 	})
 }
 

@@ -3,6 +3,8 @@
 package sandboxpage
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,21 +25,31 @@ type entry struct {
 	Fault          hotelstaystest.FaultKind
 	Reference      string
 	Details        []detail
+	Took           string
 	Body, Answer   string
+	Curl           string
 }
 
 type detail struct{ Name, Value string }
 
-func newJournal(requests []hotelstaystest.Request) (newest []entry) {
-	for _, r := range slices.Backward(requests[max(0, len(requests)-maxJournal):]) {
-		newest = append(newest, newEntry(&r))
+// newJournal returns a page of the requests that a filter lets pass.
+func newJournal(base string, requests []hotelstaystest.Request, f filter) (newest []entry, page pages) {
+	var matching []*hotelstaystest.Request
+	for i := range requests {
+		if r := &requests[len(requests)-1-i]; f.passesRequest(r) {
+			matching = append(matching, r)
+		}
 	}
-	return newest
+	shown, page := pageOf(matching, f.Requests, maxJournal)
+	for _, r := range shown {
+		newest = append(newest, newEntry(base, r))
+	}
+	return newest, page
 }
 
-func newEntry(r *hotelstaystest.Request) entry {
+func newEntry(base string, r *hotelstaystest.Request) entry {
 	e := entry{Seq: r.Seq, Arrived: r.Arrived.UTC(), Name: string(r.Operation), Fault: r.Fault,
-		Body: r.Body, Answer: r.Answer}
+		Body: indented(r.Body), Answer: indented(r.Answer), Curl: curl(base, r)}
 	if r.Operation == "" {
 		e.Name = r.Method + " " + r.Path
 	}
@@ -53,7 +65,7 @@ func newEntry(r *hotelstaystest.Request) entry {
 	add("Request", r.Method+" "+r.Path+" "+r.Proto+" from "+r.ClientIP)
 	add("Message", r.Msg)
 	if !r.Done.IsZero() {
-		add("Took", r.Done.Sub(r.Arrived).Round(time.Microsecond).String())
+		e.Took = took(r.Done.Sub(r.Arrived))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		add(name, strings.Join(r.Header[name], ", "))
@@ -80,4 +92,40 @@ func outcome(r *hotelstaystest.Request) (class, text string) {
 		return "warn", fmt.Sprintf("HTTP %d, spoiled", r.Status)
 	}
 	return "good", fmt.Sprintf("HTTP %d", r.Status)
+}
+
+// took writes how long a request took.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// indented returns JSON with a line for each field, and any other text as it is.
+func indented(text string) string {
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return out.String()
+}
+
+// curl returns a command that sends a request again. Secrets in it are masked.
+func curl(base string, r *hotelstaystest.Request) string {
+	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+	command := "curl -sS -X " + r.Method + " " + quoted(base+r.Path)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		switch name {
+		case "Accept-Encoding", "Connection", "Content-Length", "Cookie", "User-Agent":
+		case "Authorization": // the journal has no token
+			command += " \\\n  -H \"Authorization: Bearer $TOKEN\""
+		default:
+			command += " \\\n  -H " + quoted(name+": "+strings.Join(r.Header[name], ", "))
+		}
+	}
+	if r.Body != "" {
+		command += " \\\n  -d " + quoted(r.Body)
+	}
+	return command
 }

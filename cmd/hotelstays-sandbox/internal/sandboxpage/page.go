@@ -26,11 +26,19 @@ var pageFile string
 var static embed.FS
 
 var page = template.Must(template.New("").Funcs(template.FuncMap{
-	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"rfc":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"pager": func(f filter, list string, at pages) pager { return pager{f, list, at} },
 	"button": func(method, base, path, label string, body ...string) button {
 		return button{method, base + path, label, strings.Join(body, "")}
 	},
 }).Parse(pageFile))
+
+// pager is a list's links to its pages.
+type pager struct {
+	Filter filter
+	List   string
+	At     pages
+}
 
 type button struct{ Method, Path, Label, JSON string }
 
@@ -38,9 +46,9 @@ type button struct{ Method, Path, Label, JSON string }
 func Handler(srv *hotelstaystest.Server) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+control+"page/static/", http.StripPrefix(control+"page/", http.FileServerFS(static)))
-	mux.HandleFunc("GET "+control+"{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+control+"{$}", func(w http.ResponseWriter, r *http.Request) {
 		var body bytes.Buffer
-		if err := page.ExecuteTemplate(&body, "page", newView(srv)); err != nil {
+		if err := page.ExecuteTemplate(&body, "page", newView(srv, r.URL.Query())); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}

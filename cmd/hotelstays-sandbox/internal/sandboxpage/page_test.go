@@ -79,7 +79,9 @@ func TestJournalHasTheNewestRequestsFirst(t *testing.T) {
 	rows := regexp.MustCompile(`<li><details id="request-(\d+)"`).FindAllStringSubmatch(body, -1)
 	require.Len(t, rows, maxJournal)
 	assert.Equal(t, []string{"71", "22"}, []string{rows[0][1], rows[maxJournal-1][1]})
-	assert.Contains(t, body, "The last 50 of 71 requests")
+	_, older := get(t, srv, "/_sandbox/?requests=2")
+	assert.Contains(t, older, `id="request-21"`)
+	assert.NotContains(t, older, `id="request-22"`)
 	assert.Contains(t, body, "POST /&lt;script&gt;")
 	assert.Contains(t, body, "key-21&#34;")
 	assert.NotContains(t, body, "key-20&#34;")
@@ -95,6 +97,21 @@ func TestFaultsAreDescribed(t *testing.T) {
 	} {
 		srv := start(t)
 		srv.Inject(f)
-		assert.Equal(t, want, newView(srv).Faults[0])
+		assert.Equal(t, want, newView(srv, nil).Faults[0])
 	}
+}
+
+// A request can be read, and sent again from a shell.
+func TestRequestsAreReadable(t *testing.T) {
+	srv := start(t)
+	post(t, srv, "/api/auth/ticket", `{"appKey":"it's"}`)
+	e := newView(srv, nil).Journal[0]
+	assert.Equal(t, "{\n  \"appKey\": \"it's\"\n}", e.Body)
+	assert.Contains(t, e.Curl, "curl -sS -X POST '"+srv.URL+"/api/auth/ticket'")
+	assert.Contains(t, e.Curl, `-H 'Content-Type: application/json'`)
+	assert.Contains(t, e.Curl, `-d '{"appKey":"it'\''s"}'`)
+	assert.Regexp(t, `^\d+\.\d ms$`, e.Took)
+	assert.Equal(t, "1.5 s", took(1500*time.Millisecond))
+	assert.Equal(t, "no JSON", indented("no JSON"))
+	assert.Contains(t, curl("", &hotelstaystest.Request{Header: http.Header{"Authorization": {"hash"}, "Cookie": {"hash"}}}), `Bearer $TOKEN"`)
 }

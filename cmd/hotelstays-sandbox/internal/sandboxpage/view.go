@@ -5,28 +5,34 @@ package sandboxpage
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 type view struct {
 	LastSeq      int64 // of what the page shows
 	Now          time.Time
 	Ahead        string // of real time; empty: not
+	Filter       filter
+	States       []string
 	Bookings     []*booking
-	MoreBookings int
+	BookingPages pages
 	Operations   []hotelstaystest.Operation
 	FaultKinds   []hotelstaystest.FaultKind
 	Faults       []string
 	Requests     int // since the start
 	Journal      []entry
+	JournalPages pages
 }
 
-func newView(srv *hotelstaystest.Server) *view {
+func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	ledger := srv.Ledger()
 	v := &view{
+		Filter: newFilter(query), States: []string{noOrder},
 		LastSeq: ledger.LastSeq(), Now: srv.Now().UTC(),
 		Operations: hotelstaystest.Operations(), FaultKinds: hotelstaystest.FaultKinds(),
 	}
@@ -34,8 +40,13 @@ func newView(srv *hotelstaystest.Server) *view {
 		v.Ahead = strings.TrimPrefix(since(ahead), "+")
 	}
 	requests := ledger.Requests("")
-	v.Bookings, v.MoreBookings = bookings(srv, requests)
-	v.Requests, v.Journal = ledger.Count(""), newJournal(requests)
+	numbers := srv.Config().Variants.OrderStatusNumbers
+	for status := range types.OrderStatus(6) {
+		v.States = append(v.States, numbers.Name(status))
+	}
+	v.Bookings, v.BookingPages = bookings(srv, requests, v.Filter)
+	v.Requests = ledger.Count("")
+	v.Journal, v.JournalPages = newJournal(srv.URL, requests, v.Filter)
 	for _, f := range srv.Faults() {
 		v.Faults = append(v.Faults, describe(f))
 	}

@@ -100,6 +100,7 @@ function tell(text, bad) {
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
+  if (!form.dataset.method) return; // the search is an address
   event.preventDefault();
   if (form.dataset.ask && !confirm(form.dataset.ask)) return;
   const name = form.querySelector("button").textContent;
@@ -116,4 +117,15 @@ document.addEventListener("submit", async (event) => {
     tell(`${name}: ${error.message}`, true);
   }
   refresh();
+});
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    tell(`${button.textContent}: done`, false);
+  } catch (error) {
+    tell(`${button.textContent}: ${error.message}`, true);
+  }
 });

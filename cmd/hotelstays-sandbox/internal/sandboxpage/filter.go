@@ -1,0 +1,88 @@
+// What a reader looks for, and the pages of what was found.
+
+package sandboxpage
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+)
+
+// noOrder is the state of a booking without an order.
+const noOrder = "no order"
+
+// filter is what a reader looks for, as the query of the page.
+type filter struct {
+	Reference          string // a part of it, or of the order's number
+	State              string // of the order
+	Operation          string // of the requests
+	Bookings, Requests int    // the numbers of the pages
+}
+
+func newFilter(query url.Values) filter {
+	f := filter{Reference: strings.TrimSpace(query.Get("reference")), State: query.Get("state"), Operation: query.Get("operation")}
+	f.Bookings, _ = strconv.Atoi(query.Get("bookings"))
+	f.Requests, _ = strconv.Atoi(query.Get("requests"))
+	return f
+}
+
+// Any reports whether the filter leaves anything out.
+func (f filter) Any() bool { return f.Reference != "" || f.State != "" || f.Operation != "" }
+
+// Page returns the query of a page of the bookings, or of the requests.
+func (f filter) Page(list string, page int) string {
+	query := url.Values{list: {strconv.Itoa(page)}}
+	for name, value := range map[string]string{"reference": f.Reference, "state": f.State, "operation": f.Operation} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return "?" + query.Encode()
+}
+
+func (f filter) finds(text string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(f.Reference))
+}
+
+func (f filter) passes(b *booking) bool {
+	state := noOrder
+	found := f.finds(b.Reference)
+	for _, o := range b.orders {
+		found = found || f.finds(o.PlatformReferenceNo)
+	}
+	if len(b.orders) > 0 {
+		state = b.orders[0].State
+	}
+	asked := f.Operation == "" || slices.ContainsFunc(b.requests, func(r *hotelstaystest.Request) bool { return string(r.Operation) == f.Operation })
+	return found && asked && (f.State == "" || f.State == state)
+}
+
+func (f filter) passesRequest(r *hotelstaystest.Request) bool {
+	return (f.Operation == "" || f.Operation == string(r.Operation)) &&
+		(f.Reference == "" || slices.ContainsFunc(r.References, f.finds))
+}
+
+// pages says which page of a list is shown.
+type pages struct {
+	Page, Last, All int
+}
+
+// Newer and Older are the numbers of the pages beside it, or 0.
+func (p pages) Newer() int { return p.Page - 1 }
+
+func (p pages) Older() int {
+	if p.Page == p.Last {
+		return 0
+	}
+	return p.Page + 1
+}
+
+// pageOf returns a page of a list.
+func pageOf[T any](all []T, page, size int) (shown []T, at pages) {
+	at = pages{Last: max(1, (len(all)+size-1)/size), All: len(all)}
+	at.Page = min(max(page, 1), at.Last)
+	return all[(at.Page-1)*size : min(at.Page*size, len(all))], at
+}
