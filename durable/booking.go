@@ -26,7 +26,7 @@ const (
 )
 
 var (
-	// ErrNotBegun: no open booking of the client's account has this reference.
+	// ErrNotBegun: no open booking of the account has this reference.
 	ErrNotBegun = errors.New("this account has no open booking under this reference")
 	// ErrAlreadyBegun: a booking under this reference has not ended yet.
 	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")

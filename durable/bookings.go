@@ -17,6 +17,9 @@ import (
 //
 // It may gain methods: a fake of it embeds the interface, so that it still compiles.
 type Bookings[Tx any] interface {
+	// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. With Options.Clients, call it
+	// before all methods but List, Cancellations and Hanging.
+	ForAccount(account string) Bookings[Tx]
 	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
 	// that is committed, the booking is sent, by Send or by a worker.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
@@ -56,11 +59,11 @@ type Bookings[Tx any] interface {
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
 	// Wake makes a worker poll now, because a webhook says that something has happened.
 	Wake(ctx context.Context, customerReferenceNo string) error
-	// List returns the open bookings of the client's account, in the order of their references.
+	// List returns the open bookings of the account, or with Options.Clients of all accounts.
 	List(ctx context.Context) iter.Seq2[Booking, error]
-	// Cancellations returns the cancellations of the client's account that OnCancel has not received yet.
+	// Cancellations returns the cancellations that OnCancel has not received yet.
 	Cancellations(ctx context.Context) iter.Seq2[Cancellation, error]
-	// Orders returns the orders of the client's account that are followed.
+	// Orders returns the orders that are followed.
 	Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
 	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that do not return.
 	Hanging() []string

@@ -50,6 +50,12 @@
 // version that stored the order and the version that reads it know a field. Another order under the same
 // reference is logged once, and never delivered as a change.
 //
+// # Accounts
+//
+// An Engine serves one account, or with Options.Clients all accounts whose clients it knows. Two accounts may use
+// the same reference. Accounts take turns: neither many rows of one, nor its calls that hang, delay the others. Rows
+// of an unknown account wait, and are listed and logged.
+//
 // # Workers
 //
 // Bookings, cancellations and followed orders share the workers of a process, so that each kind finds one. A

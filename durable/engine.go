@@ -42,8 +42,17 @@ type BookingClient interface {
 
 // Options configure an Engine, and so the stores that have one.
 type Options[Tx any] struct {
-	// Client sends Book and Cancel, and reads orders. Required.
+	// Client sends Book and Cancel, and reads orders, for the one account of the Engine. Required, unless
+	// Clients is set.
 	Client BookingClient
+	// Clients, instead of Client, returns the client of an account, by Client.Account, or nil if it is
+	// unknown. An Engine with Clients serves many accounts: see ForAccount. Clients is called often, so answer from
+	// memory. It must be safe for concurrent use.
+	//
+	// Rows of an unknown account are left as they are, listed, and logged every five minutes, until Clients knows
+	// the account or a person abandons them. Of the workers that are free an account gets at most half, so that an
+	// account whose calls hang leaves workers to the others.
+	Clients func(account string) BookingClient
 	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
 	// the booking: what it does with tx is committed together with that, or not at all. If the
 	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
@@ -97,10 +106,17 @@ type Options[Tx any] struct {
 // Engine drives bookings, cancellations and followed orders through their phases, in the database of a
 // Store. It is a Bookings, and safe for concurrent use. Create it with NewEngine.
 type Engine[Tx any] struct {
+	*core[Tx]
+
+	account string        // empty: all accounts
+	client  BookingClient // of the account; nil if it is unknown
+}
+
+// core is what an Engine shares with those of ForAccount.
+type core[Tx any] struct {
 	opts     Options[Tx]
 	store    Store[Tx]
 	keys     *keyring.Ring
-	account  string // of the client
 	watchers hotelstays.WakeHub
 	working  sync.Map      // of ID: a worker of this process has the row
 	calls    sync.Map      // of *handlerCall: functions of the caller that hang
@@ -115,8 +131,9 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 			problems = append(problems, errors.New(problem))
 		}
 	}
-	client, isClient := opts.Client.(*hotelstays.Client)
-	check(opts.Client != nil && (!isClient || client != nil), "the client is nil; create it with hotelstays.New")
+	one := !isNil(opts.Client)
+	check(one || opts.Clients != nil, "the client is nil; create it with hotelstays.New, or set Clients")
+	check(!one || opts.Clients == nil, "Client and Clients are set; choose one")
 	check(opts.OnOutcome != nil, "OnOutcome is required")
 	check(opts.BookTimeout >= 0 && opts.MaxWorkers >= 0 && opts.PollInterval >= 0,
 		"BookTimeout, MaxWorkers and PollInterval must not be negative; 0 is the default")
@@ -133,12 +150,15 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.OnCancel != nil && len(opts.Client.StatusMeanings().Cancelled) == 0 {
+	if one && opts.OnCancel != nil && len(opts.Client.StatusMeanings().Cancelled) == 0 {
 		opts.Logger.Warn("ServiceFacts.StatusMeanings.Cancelled is not set: if the answer to a Cancel is lost, " +
 			"its cancellation can stay open until the stay is over")
 	}
-	return &Engine[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1),
-		account: opts.Client.Account()}, nil
+	e := &Engine[Tx]{core: &core[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1)}}
+	if one {
+		e.account, e.client = opts.Client.Account(), opts.Client
+	}
+	return e, nil
 }
 
 // id identifies a row of the account.
@@ -166,6 +186,9 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 // returns errKeep to leave the row as it is. The error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
+	if id.Account == "" {
+		return errNoAccount
+	}
 	err := e.store.InTx(ctx, guarded, func(ctx context.Context, tx Tx) error { return changeTx[S, P](ctx, e, tx, id, next) })
 	if errors.Is(err, errKeep) {
 		return nil

@@ -30,10 +30,10 @@ import (
 // then, and OnCancel receives it as refused. While its Cancel may be under way, the error matches
 // ErrAlreadyCancelling.
 func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
-	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
+	if err := e.checkBook(req, opts); err != nil {
 		return e.failed(err, "BeginTx")
 	}
-	booking := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), time.Now().Add(e.opts.BookTimeout))
+	booking := newBooking(*e.client.NewBookingRecovery(req, opts...), time.Now().Add(e.opts.BookTimeout))
 	sealed, err := booking.sealRequest(e.keys, req, opts...)
 	if err == nil {
 		_, err = e.begin(ctx, tx, booking, sealed)
@@ -42,6 +42,13 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 		return e.failed(fmt.Errorf("%w; roll back", err), "BeginTx: reference %q", req.CustomerReferenceNo)
 	}
 	return nil
+}
+
+func (e *Engine[Tx]) checkBook(req *hotelstays.BookRequest, opts []hotelstays.CallOption) error {
+	if err := e.checkClient(); err != nil {
+		return err
+	}
+	return e.client.ValidateBook(req, opts...)
 }
 
 // begin stores a new booking, or the next round after one that has ended without an order.
@@ -92,13 +99,13 @@ func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 // of their own to commit before. Its results are those of Send, and the errors of BeginTx.
 func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	if err := e.opts.Client.ValidateBook(req, opts...); err != nil {
+	if err := e.checkBook(req, opts); err != nil {
 		return nil, e.failed(err, "Book")
 	}
 	limit := time.Now().Add(e.opts.BookTimeout)
 	ctx, cancel := context.WithTimeout(ctx, e.opts.BookTimeout)
 	defer cancel()
-	marked, err := newBooking(*e.opts.Client.NewBookingRecovery(req, opts...), limit).start(limit, opts...)
+	marked, err := newBooking(*e.client.NewBookingRecovery(req, opts...), limit).start(limit, opts...)
 	if err == nil {
 		begun := marked
 		err = e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) (err error) {
@@ -116,6 +123,9 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 // options, with opts behind.
 func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
+	if err := e.checkClient(); err != nil {
+		return marked, nil, nil, err
+	}
 	err = change(ctx, e, e.id(KindBooking, reference), false, func(row *Row, b *booking) (_ delivery[Tx], err error) {
 		sealed := row.Sealed
 		if marked, err = b.start(bookBy, opts...); err != nil {
@@ -126,7 +136,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 		}
 		if len(opts) > 0 { // the others were checked before they were stored
 			all = append(all, opts...)
-			err = e.opts.Client.ValidateBook(req, all...)
+			err = e.client.ValidateBook(req, all...)
 		}
 		*b = marked
 		return nil, err
@@ -137,7 +147,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 // book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
 func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	outcome, bookErr := e.opts.Client.BookAndRecover(ctx, req, opts...)
+	outcome, bookErr := e.client.BookAndRecover(ctx, req, opts...)
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -199,7 +209,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		return due, err
 	}
 	at, recovery := time.Now(), b.Recovery
-	outcome, err := e.opts.Client.StepRecovery(ctx, &recovery)
+	outcome, err := e.client.StepRecovery(ctx, &recovery)
 	next, final := b.polled(at, outcome, err)
 	switch {
 	case final != nil:

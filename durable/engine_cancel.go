@@ -66,6 +66,9 @@ func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts 
 }
 
 func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, opts []hotelstays.CallOption) error {
+	if err := e.checkClient(); err != nil {
+		return err
+	}
 	if e.opts.OnCancel == nil {
 		return errors.New("OnCancel is required")
 	}
@@ -116,7 +119,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 		if err != nil && ctx.Err() != nil {
 			return due, err
 		}
-		next := func(c cancellation) cancellation { return c.polled(at, order, e.opts.Client.StatusMeanings()) }
+		next := func(c cancellation) cancellation { return c.polled(at, order, e.client.StatusMeanings()) }
 		if err != nil {
 			e.logRead(ctx, row, err)
 			next = func(c cancellation) cancellation { return c.readFailed(at) }
@@ -188,7 +191,7 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order
 
 // ordersOf reads the orders under references.
 func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []hotelstays.CallOption) (map[string][]types.Order, error) {
-	resp, err := e.opts.Client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
+	resp, err := e.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
 		append(opts, hotelstays.WithTimeout(readTimeout))...)
 	if err != nil {
 		return nil, err
@@ -219,7 +222,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 			return nil, errMoved
 		}
 		if bound.Ending == "" {
-			marked, err = bound.start(now, limit, order, e.opts.Client.StatusMeanings())
+			marked, err = bound.start(now, limit, order, e.client.StatusMeanings())
 		}
 		*c = e.delivering(marked)
 		return nil, err
@@ -228,7 +231,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 		return e.endedOr(ctx, row, marked, err)
 	}
 	req, opts := marked.send()
-	resp, sendErr := e.opts.Client.Cancel(sendCtx, req, opts...)
+	resp, sendErr := e.client.Cancel(sendCtx, req, opts...)
 	at := time.Now()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -237,7 +240,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
 			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
 		}
-		*c = e.delivering(c.answered(at, resp, sendErr, e.opts.Client.StatusMeanings()))
+		*c = e.delivering(c.answered(at, resp, sendErr, e.client.StatusMeanings()))
 		next = *c
 		return nil, nil
 	})

@@ -113,7 +113,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 		}
 		return next, nil, nil, nil
 	}
-	next, before, is, err := f.saw(e.keys, at, order, e.opts.Client.StatusMeanings())
+	next, before, is, err := f.saw(e.keys, at, order, e.client.StatusMeanings())
 	if is {
 		changed = order
 	}
@@ -131,7 +131,7 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 	if order == nil || f.PlatformReferenceNo == "" || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
 		return due, false
 	}
-	next, _, changed, err := f.saw(e.keys, at, order, e.opts.Client.StatusMeanings())
+	next, _, changed, err := f.saw(e.keys, at, order, e.client.StatusMeanings())
 	return next.Due, err == nil && !changed && !next.Settled
 }
 

@@ -30,10 +30,10 @@ type FollowedOrder struct {
 	Due time.Time
 }
 
-// List returns the open bookings of the client's account, in the order of their references. It reads
-// them in pages, without a transaction. Due is when a worker acts next, or until when a worker has the
-// booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person must look
-// at the booking.
+// List returns the open bookings of the account, or with Options.Clients of all accounts, in the order of their
+// accounts and references. It reads them in pages, without a transaction. Due is when a worker acts next, or until
+// when a worker has the booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person
+// must look at the booking.
 //
 // A row that somebody has changed by hand is an error that names its reference, and the list
 // continues. An error of the database ends it.
@@ -41,13 +41,13 @@ func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
 	return list(ctx, e, KindBooking, "List", func(b booking) Booking { return b.Booking })
 }
 
-// Cancellations returns the cancellations of the client's account that OnCancel has not received yet. It is
+// Cancellations returns the cancellations that OnCancel has not received yet. It is
 // like List otherwise. Ending is not set, and Err is nil, while nobody knows how a cancellation ends.
 func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
 	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
 }
 
-// Orders returns the orders of the client's account that are followed. It is like List otherwise.
+// Orders returns the orders that are followed. It is like List otherwise.
 func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error] {
 	return list(ctx, e, KindOrder, "Orders", func(f followed) FollowedOrder {
 		return FollowedOrder{f.CustomerReferenceNo, f.PlatformReferenceNo, f.Fingerprint, f.Since, f.MissingSince, f.Other, f.CheckOut, f.Due}
@@ -60,15 +60,13 @@ func list[S any, P pointer[S], Public, Tx any](ctx context.Context, e *Engine[Tx
 	return func(yield func(Public, error) bool) {
 		var none Public
 		for after := e.id(kind, ""); ; {
-			page, err := e.store.List(ctx, after, listPage)
+			page, err := e.store.List(ctx, after, e.account == "", listPage)
 			if err != nil {
 				yield(none, e.store.Failed(of, err))
 				return
 			}
 			for i := range page {
-				if after = page[i].ID; after.Account != e.account {
-					return
-				}
+				after = page[i].ID
 				entry := none
 				s, err := read[S, P](&page[i])
 				if err == nil {

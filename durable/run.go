@@ -64,6 +64,10 @@ func (e *Engine[Tx]) panicked(ctx context.Context, panicked any) error {
 }
 
 func (e *Engine[Tx]) next(ctx context.Context, row *Row) (due time.Time, err error) {
+	e = e.of(row.Account)
+	if err := e.checkClient(); err != nil && row.Unreadable == nil {
+		return due, err
+	}
 	switch row.Kind {
 	case KindCancel:
 		return e.workCancel(ctx, row)
@@ -105,11 +109,13 @@ func (e *Engine[Tx]) kinds() []Kind {
 
 // run is a call of Run.
 type run[Tx any] struct {
-	*Engine[Tx]
-	queue   Queue
-	locked  map[ID]time.Time // rows that others have locked, as a frozen process does; left out until then
-	workers shares
-	ended   sync.WaitGroup
+	*Engine[Tx] // for a job, that of its account
+	queue       Queue
+	locked      map[ID]time.Time     // rows that others have locked, as a frozen process does; left out until then
+	unknown     map[string]time.Time // accounts without a client; logged again then
+	last        map[Kind]string      // the last account that has got a worker
+	workers     *shares
+	ended       *sync.WaitGroup
 }
 
 // Run works on what a Queue says is due, until ctx ends: it sends bookings whose Send did not come,
@@ -121,8 +127,8 @@ type run[Tx any] struct {
 // is an error, which names it.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
-	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, workers: shares{total: e.opts.MaxWorkers, kinds: kinds, running: map[Kind]int{},
-		freed: make(chan struct{}, 1)}}
+	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, unknown: map[string]time.Time{}, last: map[Kind]string{},
+		workers: newShares(e.opts.MaxWorkers, kinds, e.opts.Clients != nil), ended: &sync.WaitGroup{}}
 	for turn := 0; ; turn++ {
 		started := false
 		for i := range kinds { // each kind is first in its turn
@@ -137,7 +143,8 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 			}
 			for _, rows := range jobs {
 				started = true
-				r.start(ctx, kind, func() { r.work(ctx, kind, rows) })
+				mine := r.forAccount(rows[0].Account)
+				mine.start(ctx, kind, func() { mine.work(ctx, kind, rows) })
 			}
 		}
 		if ctx.Err() != nil {
@@ -149,11 +156,18 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	}
 }
 
+// forAccount returns the run of the jobs of an account.
+func (r *run[Tx]) forAccount(account string) *run[Tx] {
+	mine := *r
+	mine.Engine = r.of(account)
+	return &mine
+}
+
 // start runs a job on a worker of a kind.
 func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
-	r.workers.take(kind)
+	r.workers.take(kind, r.account)
 	r.ended.Go(func() {
-		defer r.workers.give(kind)
+		defer r.workers.give(kind, r.account)
 		defer func() {
 			if panicked := recover(); panicked != nil { // of a request for several rows
 				_ = r.panicked(ctx, panicked)
@@ -200,12 +214,14 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	now := time.Now()
-	due, err := r.queue.Due(ctx, DueLook{Kind: kind, Account: r.account, At: now, Limit: together + r.opts.MaxWorkers + len(r.locked)})
+	due, err := r.queue.Due(ctx, DueLook{Kind: kind, Account: r.account, At: now, Limit: together + r.opts.MaxWorkers + len(r.locked),
+		After: r.last[kind], Each: max(together/n, 1)})
 	if err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(r.locked, func(_ ID, until time.Time) bool { return !now.Before(until) })
 	due = slices.DeleteFunc(due, func(row Row) bool { return !r.locked[row.ID].IsZero() })
+	due = r.ofKnown(ctx, kind, due, now)
 	var bad []Row
 	due = slices.DeleteFunc(due, func(row Row) bool {
 		_, held := r.working.Load(row.ID)
@@ -220,7 +236,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 			return nil, err
 		}
 	}
-	jobs = r.jobsOf(due[:min(len(due), together)], now, n)
+	jobs = r.jobsOf(kind, due[:min(len(due), together)], now, n)
 	if len(jobs) == 0 {
 		return nil, nil
 	}
@@ -237,6 +253,27 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 		jobs[i] = mine
 	}
 	return slices.DeleteFunc(jobs, func(job []Row) bool { return len(job) == 0 }), err
+}
+
+// ofKnown leaves out the rows of accounts without a client, and logs those once in a while.
+func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row, now time.Time) []Row {
+	known := map[string]bool{}
+	return slices.DeleteFunc(due, func(row Row) bool {
+		is, seen := known[row.Account]
+		if !seen {
+			is = r.of(row.Account).client != nil
+			known[row.Account] = is
+			r.last[kind] = row.Account // if no job begins
+		}
+		if is {
+			delete(r.unknown, row.Account)
+		} else if !now.Before(r.unknown[row.Account]) {
+			r.unknown[row.Account] = now.Add(unreadablePause)
+			r.opts.Logger.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients knows it",
+				slog.String("account", row.Account), slog.String("kind", string(kind)), slog.String("reference", row.Reference))
+		}
+		return !is
+	})
 }
 
 // unreadable reports whether nobody can work on a row.
@@ -273,19 +310,25 @@ func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 }
 
 // jobsOf divides rows among at most n workers. Rows that one request may ask for are one job. Orders wait for
-// nobody, so that a worker can read those of many users, one request after the other.
-func (r *run[Tx]) jobsOf(due []Row, now time.Time, n int) (jobs [][]Row) {
-	requests := map[shared]int{} // the index of a job
+// nobody, so that a worker can read those of many users of an account, one request after the other.
+func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]Row) {
+	requests := map[shared]int{}  // the index of a job
+	started := map[string][]int{} // the jobs of an account
 	next := 0
 	for _, row := range due {
 		with, alone := r.sharing(&row, now)
 		i, found := requests[with]
+		own := started[row.Account]
 		switch {
 		case found && !alone:
-		case len(jobs) < n:
+		case len(jobs) < n && r.workers.mayHave(row.Account, len(own), len(jobs)):
+			if len(own) == 0 {
+				r.last[kind] = row.Account
+			}
 			i, jobs = len(jobs), append(jobs, nil)
-		case row.Kind == KindOrder:
-			i, next = next%n, next+1
+			started[row.Account] = append(own, i)
+		case kind == KindOrder && len(own) > 0:
+			i, next = own[next%len(own)], next+1
 		default:
 			continue
 		}
@@ -299,6 +342,10 @@ func (r *run[Tx]) jobsOf(due []Row, now time.Time, n int) (jobs [][]Row) {
 // work does what was claimed.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	at := time.Now()
+	if r.client == nil { // it was known when the rows were claimed
+		r.postpone(ctx, rows, func(Row) time.Time { return at })
+		return
+	}
 	if kind == KindOrder {
 		r.workOrders(ctx, rows)
 		return
@@ -347,7 +394,7 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 	var work func()
 	work = func() {
 		for row := range left {
-			if len(left) > 0 && r.workers.free(kind) > 0 {
+			if len(left) > 0 && r.workers.free(kind) > 0 && r.workers.mayHave(r.account, 0, 0) {
 				r.start(ctx, kind, work)
 			}
 			r.step(ctx, row, step)

@@ -1,4 +1,4 @@
-// How the kinds of rows share the workers of a process.
+// How the kinds of rows, and the accounts, share the workers of a process.
 
 package durable
 
@@ -7,11 +7,37 @@ import "sync"
 // shares divides workers among kinds of rows: each kind that has no worker can still get one. But a kind may
 // have two workers before any is kept for others, because a function of the caller may keep one of them.
 type shares struct {
-	mu      sync.Mutex
-	total   int
-	kinds   []Kind
-	running map[Kind]int
-	freed   chan struct{} // a worker was given back
+	mu       sync.Mutex
+	total    int
+	kinds    []Kind
+	running  map[Kind]int
+	accounts map[string]int // how many workers each has; nil if there is one account
+	freed    chan struct{}  // a worker was given back
+}
+
+func newShares(total int, kinds []Kind, many bool) *shares {
+	s := &shares{total: total, kinds: kinds, running: map[Kind]int{}, freed: make(chan struct{}, 1)}
+	if many {
+		s.accounts = map[string]int{}
+	}
+	return s
+}
+
+// mayHave reports whether an account may have one more worker: while it has fewer than are free. So the more
+// accounts keep workers for long, the fewer each keeps, and one is left to others. own of jobs, which are about to
+// begin, are the account's.
+func (s *shares) mayHave(account string, own, jobs int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.accounts == nil {
+		return true
+	}
+	free := s.total - jobs
+	for _, running := range s.running {
+		free -= running
+	}
+	own += s.accounts[account]
+	return own == 0 || own < free
 }
 
 // free returns how many further workers a kind may have.
@@ -32,16 +58,24 @@ func (s *shares) free(kind Kind) int {
 	return max(free-kept, 0)
 }
 
-func (s *shares) take(kind Kind) {
+func (s *shares) take(kind Kind, account string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running[kind]++
+	if s.accounts != nil {
+		s.accounts[account]++
+	}
 }
 
-func (s *shares) give(kind Kind) {
+func (s *shares) give(kind Kind, account string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running[kind]--
+	if s.accounts[account] > 1 {
+		s.accounts[account]--
+	} else {
+		delete(s.accounts, account)
+	}
 	select {
 	case s.freed <- struct{}{}:
 	default:

@@ -82,8 +82,8 @@ type Store[Tx any] interface {
 	// Read is Look without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
 	// List returns open rows of the kind of after that come behind it, in the order of their accounts and
-	// references.
-	List(ctx context.Context, after ID, limit int) ([]Row, error)
+	// references: those of the same account, or of all accounts.
+	List(ctx context.Context, after ID, all bool, limit int) ([]Row, error)
 	// Failed returns the error of a call of the Engine, with the name of the Store's package before it,
 	// and with what to do about it where the database says why.
 	Failed(call string, err error) error
@@ -91,7 +91,7 @@ type Store[Tx any] interface {
 
 // Queue finds the rows that are due, in a database that has no scheduler of its own.
 type Queue interface {
-	// Due returns open rows that are due, those that are due longest first.
+	// Due returns open rows that are due. Rows of one account are in the order in which they are due.
 	Due(ctx context.Context, look DueLook) ([]Row, error)
 	// Postpone sets when rows of one kind are due. It leaves out rows that have changed since they were
 	// read, or that another transaction has locked, and returns the others as they are stored then.
@@ -101,9 +101,13 @@ type Queue interface {
 // DueLook is what Run asks a Queue for.
 type DueLook struct {
 	Kind    Kind
-	Account string // the only account to look at
+	Account string // the only account to look at; empty: all
 	At      time.Time
 	Limit   int // of rows
+	// For all accounts: at most Each rows of each account come first, and then those beyond. The accounts are
+	// in the order of their names, but those behind After come first.
+	After string
+	Each  int
 }
 
 // errMoved: the row has changed since it was read, so that what a worker has found out is not stored.

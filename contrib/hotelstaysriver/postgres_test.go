@@ -107,7 +107,7 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 
 // configOf is the configuration of a process.
 func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Options {
-	return Options{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Keys: o.Keys,
+	return Options{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Clients: o.Clients, Keys: o.Keys,
 		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}}
 }
 

@@ -188,10 +188,11 @@ func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int
 }
 
 // List returns live jobs.
-func (s *store) List(ctx context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	const account, reference = `(args ->> 'account') COLLATE "C"`, `(args ->> 'reference') COLLATE "C"`
-	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND (`+account+`, `+reference+`) > ($2, $3)
-		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference)
+	return s.find(ctx, s.pool, after.Kind, `finalized_at IS NULL AND ($4 OR args ->> 'account' = $2)
+		AND (`+account+`, `+reference+`) > ($2, $3)
+		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference, all)
 }
 
 // Save stores a row in its job. A live job that nobody runs is available when it is due; one that was

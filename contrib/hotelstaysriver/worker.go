@@ -24,6 +24,8 @@ const (
 	// a job to processes with its function.
 	movedPause  = time.Second
 	othersPause = 15 * time.Second
+	// unknownPause leaves a job to a process that knows its account.
+	unknownPause = time.Minute
 )
 
 // worker works on the jobs of a kind.
@@ -56,7 +58,7 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return river.JobSnooze(othersPause)
 	}
 	row := rowOf(w.kind, job.JobRow)
-	if row.Unreadable == nil && row.Account != w.b.cfg.Client.Account() {
+	if row.Unreadable == nil && w.b.cfg.Clients == nil && row.Account != w.b.cfg.Client.Account() {
 		return w.b.failed(ctx, job.JobRow, row,
 			errors.New("hotelstaysriver: the job is of another account or environment; use one Options.Queue for each"))
 	}
@@ -68,6 +70,10 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return river.JobSnooze(max(time.Until(due), 0))
 	case err == durable.ErrMoved: //nolint:errorlint // an error of the caller's function may match it, and is a failure
 		return river.JobSnooze(movedPause)
+	case errors.Is(err, durable.ErrUnknownAccount):
+		w.b.cfg.Logger.ErrorContext(ctx, "a job of an account without a client waits until Clients knows it",
+			slog.String("account", row.Account), slog.String("reference", row.Reference), slog.Int64("job", job.ID))
+		return river.JobSnooze(unknownPause)
 	}
 	return w.b.failed(ctx, job.JobRow, row, err)
 }

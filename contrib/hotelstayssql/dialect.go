@@ -25,7 +25,7 @@ type Dialect string
 const (
 	PostgreSQL Dialect = "postgresql" // 12 or later
 	MySQL      Dialect = "mysql"      // MariaDB 10.6, MySQL 8.0, or later
-	SQLite     Dialect = "sqlite"     // 3.24 or later, in a file
+	SQLite     Dialect = "sqlite"     // 3.25 or later, in a file
 )
 
 // grammar is what a statement cannot say in one way for all databases.

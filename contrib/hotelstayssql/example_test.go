@@ -3,6 +3,7 @@ package hotelstayssql_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log"
 	"log/slog"
 	"net/http"
@@ -74,6 +75,37 @@ func ExampleNewEventStore() {
 		}, handle)
 	}
 	_ = receive
+}
+
+// One journal serves the accounts of a platform.
+func ExampleJournal_ForAccount() {
+	book := func(ctx context.Context, db *sql.DB, clients []*hotelstays.Client, key types.Secret,
+		client *hotelstays.Client, req *hotelstays.BookRequest) error {
+		accounts := map[string]*hotelstays.Client{} // by Client.Account; guard it if accounts come and go
+		for _, client := range clients {
+			accounts[client.Account()] = client
+		}
+		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, hotelstayssql.JournalOptions{
+			Clients: func(account string) durable.BookingClient { return accounts[account] },
+			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
+				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE account = $2 AND reference = $3`,
+					outcome.State, outcome.Recovery.Fingerprint, outcome.Recovery.CustomerReferenceNo)
+				return err
+			},
+			Keys: []types.Secret{key},
+		})
+		if err != nil {
+			return err
+		}
+		bookings := journal.ForAccount(client.Account()) // of the account whose user books
+		outcome, err := bookings.Book(ctx, req)
+		if err != nil {
+			return err
+		}
+		fmt.Println(outcome.State)
+		return nil
+	}
+	_ = book
 }
 
 // A booking is committed together with the caller's row, and then sent.

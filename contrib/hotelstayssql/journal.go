@@ -27,7 +27,7 @@ type Journal struct {
 	*durable.Engine[*sql.Tx]
 
 	store   *journalStore
-	account string
+	account string // empty: all
 	log     *slog.Logger
 	pause   time.Duration
 }
@@ -47,7 +47,10 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 	if err := p.err("NewJournal"); err != nil {
 		return nil, err
 	}
-	j := &Journal{Engine: engine, store: store, account: opts.Client.Account(), log: opts.Logger, pause: opts.PollInterval}
+	j := &Journal{Engine: engine, store: store, log: opts.Logger, pause: opts.PollInterval}
+	if opts.Clients == nil {
+		j.account = opts.Client.Account()
+	}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
@@ -65,7 +68,7 @@ const claimTimeout = 10 * time.Second
 // outcome is unknown, and a poll is given back. A function of yours that has not returned 15 seconds
 // later is an error, which names it and its reference.
 //
-// It leaves alone the bookings of other accounts, which are those of another base URL or
+// Without Options.Clients it leaves alone the bookings of other accounts, which are those of another base URL or
 // credential, and logs at its start how many of them are open.
 //
 // It returns a *SchemaError at once if the tables do not fit. Other failures of the database
@@ -86,7 +89,9 @@ func (j *Journal) Run(ctx context.Context) error {
 		}
 	}
 	var others sync.WaitGroup
-	others.Go(func() { j.lookForOthers(ctx) })
+	if j.account != "" {
+		others.Go(func() { j.lookForOthers(ctx) })
+	}
 	defer others.Wait()
 	return j.Engine.Run(ctx, j.store)
 }

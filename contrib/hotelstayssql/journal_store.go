@@ -38,8 +38,10 @@ var tables = map[durable.Kind]table{
 }
 
 // query returns a SELECT of rows. The fence of a row changes with every write.
-func (t table) query(where string) string {
-	return `SELECT account, reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name + ` WHERE ` + where
+func (t table) query(where string) string { return t.selected() + ` WHERE ` + where }
+
+func (t table) selected() string {
+	return `SELECT account, reference, fence, live, due, ` + t.state + `, ` + t.sealed + ` FROM ` + t.name
 }
 
 // scan reads a row, or returns nil if there is none.
@@ -227,12 +229,11 @@ func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row,
 	return nil
 }
 
-// List returns open rows in the order of their accounts and references. An index finds those of one account, and
-// those of the accounts behind it.
-func (s *journalStore) List(ctx context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+// List returns open rows in the order of their accounts and references.
+func (s *journalStore) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	account := []byte(after.Account)
 	page, err := s.page(ctx, after.Kind, `account = ? AND reference > ? ORDER BY reference`, limit, account, []byte(after.Reference))
-	if err != nil || len(page) == limit {
+	if err != nil || !all || len(page) == limit {
 		return page, err
 	}
 	behind, err := s.page(ctx, after.Kind, `account > ? ORDER BY account, reference`, limit-len(page), account)
@@ -241,12 +242,30 @@ func (s *journalStore) List(ctx context.Context, after durable.ID, limit int) ([
 
 // Due returns open rows in the order in which they are due.
 func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	if look.Account == "" {
+		return s.dueOfAll(ctx, look)
+	}
 	return s.page(ctx, look.Kind, `account = ? AND due <= ? ORDER BY due`, look.Limit, []byte(look.Account), micros(look.At))
 }
 
-func (s *journalStore) page(ctx context.Context, kind durable.Kind, condition string, limit int,
-	values ...any) (page []durable.Row, err error) {
-	query := tables[kind].query(`live = 1 AND ` + condition + ` LIMIT ` + fmt.Sprint(limit))
+// dueOfAll looks at all accounts. What it reads are the rows that are due, found by an index, and the whole of
+// those that it returns.
+func (s *journalStore) dueOfAll(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	t, after := tables[look.Kind], []byte(look.After)
+	query := t.selected() + ` JOIN (
+		SELECT whose, which, turn FROM (
+			SELECT account AS whose, reference AS which, ROW_NUMBER() OVER (PARTITION BY account ORDER BY due) AS turn
+			FROM ` + t.name + ` WHERE live = 1 AND due <= ?) AS numbered
+		ORDER BY turn > ?, whose <= ?, whose, turn LIMIT ` + fmt.Sprint(look.Limit) + `) AS chosen
+		ON account = whose AND reference = which ORDER BY turn > ?, whose <= ?, whose, turn`
+	return s.rows(ctx, look.Kind, query, micros(look.At), look.Each, after, look.Each, after)
+}
+
+func (s *journalStore) page(ctx context.Context, kind durable.Kind, condition string, limit int, values ...any) ([]durable.Row, error) {
+	return s.rows(ctx, kind, tables[kind].query(`live = 1 AND `+condition+` LIMIT `+fmt.Sprint(limit)), values...)
+}
+
+func (s *journalStore) rows(ctx context.Context, kind durable.Kind, query string, values ...any) (page []durable.Row, err error) {
 	rows, err := s.db.QueryContext(ctx, s.db.dialect.sql(query), values...)
 	if err != nil {
 		return nil, err

@@ -79,10 +79,27 @@ var migrations = []migration{
 				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
 	},
+	{ // 3: what is due of all accounts
+		PostgreSQL: ofTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
+		// MySQL has no IF NOT EXISTS for an index.
+		MySQL: ofTables(`SET @hotelstays_index = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()
+				AND table_name = '{table}' AND index_name = '{table}_due_all'), 'DO 0', 'CREATE INDEX {table}_due_all ON {table} (live, due)')`,
+			`PREPARE hotelstays_index FROM @hotelstays_index`, `EXECUTE hotelstays_index`, `DEALLOCATE PREPARE hotelstays_index`),
+		SQLite: ofTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
+	},
 }
 
-func stateTables(statements ...string) (all []string) {
-	for _, table := range []string{"hotelstays_cancels", "hotelstays_orders"} {
+// ofTables returns statements for each table whose rows workers act on.
+func ofTables(statements ...string) []string {
+	return of([]string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"}, statements)
+}
+
+func stateTables(statements ...string) []string {
+	return of([]string{"hotelstays_cancels", "hotelstays_orders"}, statements)
+}
+
+func of(tables, statements []string) (all []string) {
+	for _, table := range tables {
 		for _, statement := range statements {
 			all = append(all, strings.ReplaceAll(statement, "{table}", table))
 		}

@@ -45,6 +45,7 @@ var Key = types.NewSecret("0123456789abcdef0123456789abcdef")
 // Options configure the Bookings of a process.
 type Options[Tx any] struct {
 	Client      *hotelstays.Client
+	Clients     func(account string) durable.BookingClient // instead of Client
 	OnOutcome   func(context.Context, Tx, *hotelstays.BookingOutcome) error
 	OnCancel    func(context.Context, Tx, *durable.Cancellation) error
 	OnOrder     func(context.Context, Tx, *durable.OrderChange) error
@@ -153,17 +154,23 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	t.Cleanup(w.Close)
 	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: w.storeCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
-	list, err := w.Options.Client.HotelList(t.Context(), &hotelstays.HotelListRequest{
+	w.Offer = w.offer(w.Options.Client)
+	return w
+}
+
+// offer returns an offer of the sandbox for the account of a client.
+func (w *World[Tx]) offer(client *hotelstays.Client) hotelstays.BookRequest {
+	w.Helper()
+	list, err := client.HotelList(w.Context(), &hotelstays.HotelListRequest{
 		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
 		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
 		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
 	})
-	require.NoError(t, err)
+	require.NoError(w, err)
 	hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
-	require.NotEqual(t, -1, hotel, "the sandbox has no offer")
+	require.NotEqual(w, -1, hotel, "the sandbox has no offer")
 	rate := list.List[hotel].Rooms[0].Rates[0]
-	w.Offer = hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
-	return w
+	return hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
 }
 
 func (w *World[Tx]) storeCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {

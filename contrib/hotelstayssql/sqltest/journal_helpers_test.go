@@ -55,7 +55,7 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 
 // journal opens the journal of a process.
 func (d *database) journal(pool *sql.DB, o bookingstest.Options[*sql.Tx], change journalOptions) (*hotelstayssql.Journal, error) {
-	opts := hotelstayssql.JournalOptions{Client: o.Client, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
+	opts := hotelstayssql.JournalOptions{Client: o.Client, Clients: o.Clients, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
 		Keys: o.Keys, BookTimeout: o.BookTimeout, PollInterval: 20 * time.Millisecond}
 	if change != nil {
 		change(&opts)

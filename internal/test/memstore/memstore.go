@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -150,8 +151,10 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 }
 
 // List is that of a durable.Store.
-func (s *Store) List(_ context.Context, after durable.ID, limit int) ([]durable.Row, error) {
-	return s.open(after.Kind, limit, func(row durable.Row) bool { return byName(row.ID, after) > 0 },
+func (s *Store) List(_ context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
+	return s.open(after.Kind, limit, func(row durable.Row) bool {
+		return byName(row.ID, after) > 0 && (all || row.Account == after.Account)
+	},
 		func(a, b durable.Row) int { return byName(a.ID, b.ID) }), nil
 }
 
@@ -161,8 +164,33 @@ func byName(a, b durable.ID) int {
 
 // Due is that of a durable.Queue.
 func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, error) {
-	return s.open(look.Kind, look.Limit, func(row durable.Row) bool { return row.Account == look.Account && !row.Due.After(look.At) },
-		func(a, b durable.Row) int { return cmp.Or(a.Due.Compare(b.Due), byName(a.ID, b.ID)) }), nil
+	due := s.open(look.Kind, math.MaxInt, func(row durable.Row) bool {
+		return (look.Account == "" || row.Account == look.Account) && !row.Due.After(look.At)
+	}, func(a, b durable.Row) int { return cmp.Or(a.Due.Compare(b.Due), byName(a.ID, b.ID)) })
+	if look.Account == "" {
+		due = inTurn(due, look)
+	}
+	return due[:min(look.Limit, len(due))], nil
+}
+
+// inTurn returns rows in the order of a look at all accounts.
+func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
+	turns, beyond := map[string]int{}, map[durable.ID]int{}
+	for _, row := range due {
+		if turns[row.Account]++; turns[row.Account] > look.Each {
+			beyond[row.ID] = 1
+		}
+	}
+	last := func(row durable.Row) int {
+		if row.Account <= look.After {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(due, func(a, b durable.Row) int {
+		return cmp.Or(beyond[a.ID]-beyond[b.ID], last(a)-last(b), strings.Compare(a.Account, b.Account))
+	})
+	return due
 }
 
 // Postpone is that of a durable.Queue.

@@ -1,0 +1,53 @@
+// Many accounts in one Engine.
+
+package durable
+
+import (
+	"errors"
+	"fmt"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// ErrUnknownAccount: Options.Clients has no client of the account.
+var ErrUnknownAccount = errors.New("no client of this account is known")
+
+var errNoAccount = errors.New("the bookings are of many accounts; call ForAccount first")
+
+// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. They share Run and the database
+// with those of all accounts. They keep the client that Options.Clients returns now: call ForAccount for each
+// request. For an unknown account, BeginTx, Send, Book and CancelTx return ErrUnknownAccount, while List, Retry,
+// Abandon and the others work.
+func (e *Engine[Tx]) ForAccount(account string) Bookings[Tx] { return e.of(account) }
+
+func (e *Engine[Tx]) of(account string) *Engine[Tx] {
+	if account == e.account {
+		return e
+	}
+	of := &Engine[Tx]{core: e.core, account: account}
+	client := e.opts.Client
+	if e.opts.Clients != nil {
+		client = e.opts.Clients(account)
+	}
+	if !isNil(client) && client.Account() == account {
+		of.client = client
+	}
+	return of
+}
+
+// checkClient returns an error if there is no client to call.
+func (e *Engine[Tx]) checkClient() error {
+	switch {
+	case e.client != nil:
+		return nil
+	case e.account == "":
+		return errNoAccount
+	}
+	return fmt.Errorf("account %q: %w", e.account, ErrUnknownAccount)
+}
+
+// isNil reports whether there is no client, also if a nil *hotelstays.Client was passed.
+func isNil(client BookingClient) bool {
+	c, is := client.(*hotelstays.Client)
+	return client == nil || is && c == nil
+}

@@ -1,0 +1,226 @@
+package durable_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/internal/test/memstore"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// platform is an Engine of many accounts, whose service makes each order at once.
+type platform struct {
+	*durable.Engine[*memstore.Tx]
+
+	t     *testing.T
+	store *memstore.Store
+	log   logText
+	hangs sync.Map      // accounts whose calls last until the end of their ctx
+	takes time.Duration // how long a Book takes
+	known sync.Map      // accounts
+	mu    sync.Mutex
+	ended []string // account and reference, in the order of OnOutcome
+	books atomic.Int32
+}
+
+// tenant is the client of an account.
+type tenant struct {
+	*hotelstays.Client
+
+	p    *platform
+	name string
+}
+
+func (c tenant) Account() string { return c.name }
+
+func (c tenant) NewBookingRecovery(req *hotelstays.BookRequest, opts ...hotelstays.CallOption) *hotelstays.BookingRecovery {
+	recovery := c.Client.NewBookingRecovery(req, opts...)
+	recovery.Fingerprint = c.name
+	return recovery
+}
+
+func (c tenant) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
+	_ ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	c.p.books.Add(1)
+	if _, hangs := c.p.hangs.Load(c.name); hangs {
+		<-ctx.Done()
+		return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
+	}
+	time.Sleep(c.p.takes)
+	order := &types.Order{CustomerReferenceNo: req.CustomerReferenceNo, PlatformReferenceNo: c.name}
+	return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: c.NewBookingRecovery(req)}, nil
+}
+
+func newPlatform(t *testing.T, accounts ...string) *platform {
+	p := &platform{t: t, store: memstore.New()}
+	for _, account := range accounts {
+		p.known.Store(account, nil)
+	}
+	client := testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": []}}`))
+	var err error
+	p.Engine, err = durable.NewEngine(p.store, durable.Options[*memstore.Tx]{
+		Clients: func(account string) durable.BookingClient {
+			if _, is := p.known.Load(account); is {
+				return tenant{client, p, account}
+			}
+			return (*hotelstays.Client)(nil) // as of a map of clients
+		},
+		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.ended = append(p.ended, outcome.Recovery.Fingerprint+" "+outcome.Recovery.CustomerReferenceNo)
+			return nil
+		},
+		Keys:   []types.Secret{types.NewSecret("a key of thirty-two random bytes")},
+		Logger: slog.New(slog.NewTextHandler(&p.log, nil))})
+	require.NoError(t, err)
+	return p
+}
+
+// begin commits a booking that nobody sends. A worker does, two minutes later.
+func (p *platform) begin(account, reference string) {
+	of := p.ForAccount(account)
+	require.NoError(p.t, p.store.InTx(p.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error {
+		return of.BeginTx(ctx, tx, requestOf(reference))
+	}))
+}
+
+// run works until the test ends.
+func (p *platform) run() (stop func()) {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); assert.NoError(p.t, p.Run(ctx, p.store)) }()
+	return func() { cancel(); <-done }
+}
+
+func (p *platform) outcomes() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.ended...)
+}
+
+func (p *platform) listed() (listed []string) {
+	for b, err := range p.List(p.t.Context()) {
+		require.NoError(p.t, err)
+		listed = append(listed, b.Account()+" "+b.Recovery.CustomerReferenceNo)
+	}
+	return listed
+}
+
+func TestTwoAccountsUnderOneReference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform(t, "a", "b")
+		defer p.run()()
+		a, b := p.ForAccount("a"), p.ForAccount("b")
+		changed, stop := b.Watch("ref-1")
+		defer stop()
+		p.begin("a", "ref-1")
+		p.begin("b", "ref-1")
+		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.listed())
+		outcome, err := a.Send(t.Context(), "ref-1")
+		require.NoError(t, err)
+		assert.Equal(t, "a", outcome.Order.PlatformReferenceNo)
+		assert.Empty(t, changed, "another account's booking has ended")
+		require.ErrorIs(t, a.Abandon(t.Context(), "ref-1"), durable.ErrNotBegun)
+		assert.Equal(t, []string{"b ref-1"}, p.listed())
+		time.Sleep(3 * time.Minute)
+		assert.Len(t, changed, 1)
+		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.outcomes())
+	})
+}
+
+func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform(t, "a", "b")
+		p.begin("b", "ref-1")
+		p.known.Delete("b")
+		stop := p.run()
+		id := durable.ID{Account: "b", Kind: durable.KindBooking, Reference: "ref-1"}
+		before, err := p.store.Read(t.Context(), id)
+		require.NoError(t, err)
+		p.begin("a", "ref-1")
+		time.Sleep(9 * time.Minute)
+		after, err := p.store.Read(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+		assert.Equal(t, []string{"a ref-1"}, p.outcomes())
+		assert.Equal(t, []string{"b ref-1"}, p.listed())
+		assert.Equal(t, 2, strings.Count(p.log.String(), "account without a client"), p.log.String())
+		b := p.ForAccount("b")
+		_, err = b.Send(t.Context(), "ref-1")
+		require.ErrorIs(t, err, durable.ErrUnknownAccount)
+		_, err = b.Book(t.Context(), requestOf("ref-2"))
+		require.ErrorIs(t, err, durable.ErrUnknownAccount)
+		p.known.Store("b", nil)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.outcomes())
+		stop()
+
+		p.begin("b", "ref-3")
+		p.known.Delete("b")
+		require.NoError(t, p.ForAccount("b").Abandon(t.Context(), "ref-3"))
+		assert.Empty(t, p.listed())
+	})
+}
+
+// All methods of one booking need its account.
+func TestManyAccountsNeedAName(t *testing.T) {
+	p := newPlatform(t, "a")
+	_, sendErr := p.Send(t.Context(), "ref-1")
+	_, bookErr := p.Book(t.Context(), requestOf("ref-1"))
+	for name, err := range map[string]error{
+		"BeginTx": p.BeginTx(t.Context(), nil, requestOf("ref-1")), "Send": sendErr, "Book": bookErr,
+		"CancelTx": p.CancelTx(t.Context(), nil, toCancel), "Wake": p.Wake(t.Context(), "ref-1"), "Retry": p.Retry(t.Context(), "ref-1"),
+		"Abandon": p.Abandon(t.Context(), "ref-1"), "Unfollow": p.Unfollow(t.Context(), "ref-1"),
+	} {
+		assert.ErrorContains(t, err, "call ForAccount first", name)
+	}
+}
+
+// Neither many rows nor calls that hang delay the booking of another account.
+func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
+	for name, disturb := range map[string]func(p *platform){
+		"noisy": func(p *platform) {
+			p.takes = time.Second
+			for _, account := range []string{"a", "b", "z"} {
+				for i := range 300 {
+					p.begin(account, fmt.Sprintf("ref-%04d", i))
+				}
+			}
+		},
+		"stuck": func(p *platform) {
+			for _, account := range []string{"a", "b", "z"} {
+				p.hangs.Store(account, nil)
+				for i := range 50 {
+					p.begin(account, fmt.Sprintf("ref-%04d", i))
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlatform(t, "a", "b", "quiet", "z")
+				disturb(p)
+				time.Sleep(time.Minute)
+				p.begin("quiet", "ref-1")
+				defer p.run()()
+				time.Sleep(2*time.Minute + durable.ClockMargin + 4*time.Second)
+				assert.Contains(t, p.outcomes(), "quiet ref-1")
+				assert.Greater(t, p.books.Load(), int32(4), "the others have workers")
+			})
+		})
+	}
+}
