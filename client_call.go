@@ -179,7 +179,7 @@ func (x *exchange) call() *transport.Call {
 	x.watch.asks(x.limiter.request)
 	x.sending = transport.Call{
 		Operation:      string(x.op),
-		URL:            c.baseURL + x.row.path,
+		URL:            c.baseURL + cmp.Or(x.row.path, x.op.Path()),
 		Header:         x.requestHeader(),
 		Body:           x.body,
 		Mutates:        x.row.mutates,

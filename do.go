@@ -98,13 +98,14 @@ func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }
 
 // operation returns the operation with the path of r, if there is one, and the row of the call.
 func (r *DoRequest) operation() (Operation, *operation) {
-	row := operation{path: r.Path, bookingFlow: true}
+	row := operation{bookingFlow: true}
 	var known Operation
 	for op, documented := range operations {
-		if documented.path == r.Path {
+		if op.Path() == r.Path {
 			known, row = op, *documented
 		}
 	}
+	row.path = r.Path
 	row.mutates = !r.Idempotent
 	row.noData = r.Into == nil
 	return known, &row

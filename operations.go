@@ -43,6 +43,7 @@ const (
 
 // operation is what differs between operations.
 type operation struct {
+	// path is that of a Do. Other calls have the path of their Operation.
 	path string
 	// noAuth: the operation fetches a token and sends none. Its answers are secret.
 	noAuth bool
@@ -62,18 +63,17 @@ type operation struct {
 }
 
 var operations = map[Operation]*operation{
-	OpTicket:            {path: "/api/auth/ticket", noAuth: true},
-	OpOAuthToken:        {path: "/api/v1/oauth/token", noAuth: true, bare: true},
-	OpDestinations:      {path: "/api/search/destinations", lenient: true, internStrings: true},
-	OpHotelsMetadata:    {path: "/api/search/hotelsMetadata", lenient: true, internStrings: true},
-	OpHotelStaticDetail: {path: "/api/search/hotelStaticDetail", lenient: true, internStrings: true},
-	OpHotelIDList:       {path: "/api/search/hotelIdList", lenient: true, internStrings: true},
-	OpHotelList:         {path: "/api/search/hotelList", bookingFlow: true, lenient: true, internStrings: true},
-	OpHotelRates:        {path: "/api/search/hotelRates", bookingFlow: true, lenient: true, internStrings: true},
-	OpCheckAvail:        {path: "/api/search/checkAvail", bookingFlow: true, internStrings: true},
-	OpBook:              {path: "/api/trade/book", bookingFlow: true, mutates: true, lenient: true},
-	OpQueryOrders:       {path: "/api/trade/queryOrders", lenient: true},
-	OpOrderVoucher:      {path: "/api/trade/orderVoucher"},
-	OpCancel: {path: "/api/trade/cancel", bookingFlow: true, noData: true,
-		mutates: true, lenient: true},
+	OpTicket:            {noAuth: true},
+	OpOAuthToken:        {noAuth: true, bare: true},
+	OpDestinations:      {lenient: true, internStrings: true},
+	OpHotelsMetadata:    {lenient: true, internStrings: true},
+	OpHotelStaticDetail: {lenient: true, internStrings: true},
+	OpHotelIDList:       {lenient: true, internStrings: true},
+	OpHotelList:         {bookingFlow: true, lenient: true, internStrings: true},
+	OpHotelRates:        {bookingFlow: true, lenient: true, internStrings: true},
+	OpCheckAvail:        {bookingFlow: true, internStrings: true},
+	OpBook:              {bookingFlow: true, mutates: true, lenient: true},
+	OpQueryOrders:       {lenient: true},
+	OpOrderVoucher:      {},
+	OpCancel:            {bookingFlow: true, noData: true, mutates: true, lenient: true},
 }

@@ -249,13 +249,14 @@ type booked struct {
 	body  obj
 	entry *JournalEntry
 	order *types.Order // nil after a refusal
+	// gender is the refusal of the same Book with a gender in short, if there was one.
+	gender *answer
 }
 
 // sending says how a Book differs from an ordinary one.
 type sending struct {
-	again   *booked // sends the same again
-	change  func(body obj)
-	session *string
+	again  *booked // sends the same again
+	change obj
 }
 
 // book sends a Book, of an offer that can be booked. That it is refused is the promise of some rules, and
@@ -282,16 +283,12 @@ func (r *run) book(how sending) *booked {
 	}
 	price, err := cost(&b.offer.RoomRatePkg)
 	skip(err != nil, "%v", err)
-	if how.change != nil {
-		how.change(b.body)
-	}
-	session := b.offer.session
-	if how.session != nil {
-		session = *how.session
-	}
+	c := call{op: opBook, session: b.offer.session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency}
+	c.apply(how.change)
+	b.body = c.body.(obj)
 	r.cancels(b.offer.session)
 	before := r.noted(b, price)
-	b.answer = r.do(call{op: opBook, session: session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency})
+	b.answer = r.do(c)
 	r.outcome(b, before, price)
 	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the rate moved between CheckAvail and Book")
 	return b

@@ -55,7 +55,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	s.try(ctx, emptyOrders) // decides what proves that there is no order
 	s.renewed = sync.OnceValue(func() (id string) {
 		r := &run{session: s, ctx: ctx}
-		_ = judge(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
+		_ = attempt(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
 		return id
 	})
 	failed := s.endAll(ctx, j, j.unfinished())

@@ -97,7 +97,10 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 	}}.run(t)
 	require.NoError(t, err)
 	for _, result := range report.Results {
-		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Rule, result.Reason)
+		if result.State == NotTried && result.Needs == anAnswer {
+			continue
+		}
+		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Name, result.Reason)
 		assert.NotEmpty(t, result.Evidence, result.Rule)
 	}
 	for rule, found := range map[string]string{
@@ -273,10 +276,10 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, "the cancellation of 1 bookings, or the proof that there is none 25m0s\n", said)
 	assert.GreaterOrEqual(t, report.Ended.Sub(report.Began), 5*time.Second, "with the cancellation, which is read after a pause")
-	assert.Equal(t, len(report.Results), report.Count(NotTried)+report.Count(Held))
+	assert.Equal(t, len(report.Results), report.Count(NotTried)+report.Count(Held)+report.Count(Found))
 	_, err = bookingRun{after: leaves(1), panics: "a broken terminal", change: func(c *Config) {
 		c.Progress = func(r Result) {
-			if r.Rule.Name == "book/form" {
+			if r.Rule.Name == "book/status" {
 				panic("a broken terminal")
 			}
 		}
@@ -291,7 +294,7 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 func TestNoOrderIsLeftOpen(t *testing.T) {
 	const of3 = "book/form book/room-index book/passport-largest"
 	kept := func(q *question) { // no Cancel is carried out
-		if q.path == paths[opCancel] {
+		if q.path == opCancel.Path() {
 			q.body["supplierReferenceNo"] = "none"
 		}
 	}
@@ -310,7 +313,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}
 	rolledBack := func(after time.Duration) fault {
 		return during(opCancel, after, fault{asked: kept, told: func(a *reply) {
-			if sets("orders[].status", 4)(a); a.asked.path == paths[opCancel] {
+			if sets("orders[].status", 4)(a); a.asked.path == opCancel.Path() {
 				a.succeed(obj{"status": 4, "serviceFee": obj{"currency": "EUR", "amount": 0}})
 			}
 		}})
@@ -342,7 +345,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
 		"an answer is lost, and two orders have the reference": {only: "book/form", orders: 1, says: "order PO-TWIN: nothing shows",
 			fault: fault{told: func(a *reply) {
-				if a.asked.path == paths[opBook] {
+				if a.asked.path == opBook.Path() {
 					unanswered(a)
 				}
 				if orders, _ := a.data["orders"].([]any); len(orders) == 1 {
@@ -358,16 +361,16 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		"a Cancel that succeeds does nothing for minutes": {only: "voucher/form", orders: 1,
 			fault: during(opCancel, 9*time.Minute, fault{asked: kept, told: func(a *reply) {
 				switch a.asked.path {
-				case paths[opCancel]:
+				case opCancel.Path():
 					a.succeed(obj{"status": 2, "serviceFee": obj{"currency": "EUR", "amount": 0}})
-				case paths[opOrderVoucher]:
+				case opOrderVoucher.Path():
 					a.refuse(http.StatusForbidden, 100000403)
 				}
 			}})},
 		"QueryOrders fails, and the answer to the same Book again": {only: "book/form book/again", orders: 1, says: "QueryOrders: not permitted",
 			fault: during(opBook, time.Hour, fault{told: func(a *reply) {
 				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
-				if books += strings.Count(a.asked.path, paths[opBook]); books > 1 && a.asked.path == paths[opBook] {
+				if books += strings.Count(a.asked.path, opBook.Path()); books > 1 && a.asked.path == opBook.Path() {
 					unanswered(a)
 				}
 			}})},
@@ -507,7 +510,7 @@ func TestBookThatCannotBeNoted(t *testing.T) {
 	for _, reference := range []string{"known", "new"} {
 		b := &booked{body: obj{"customerReferenceNo": reference}, offer: stayOffer{RoomRatePkg: types.RoomRatePkg{
 			RefundableMode: types.RefundableFull, CancelFees: []types.CancelFee{free}, TotalRate: types.Rate{NetRate: eur("5")}}}}
-		assert.ErrorContains(t, judge(func() { r.noted(b, eur("5")) }), "nothing was booked")
+		assert.ErrorContains(t, attempt(func() { r.noted(b, eur("5")) }), "nothing was booked")
 	}
 	assert.Equal(t, []*JournalEntry{known}, j.entries)
 	assert.Equal(t, EntryBooked, known.State)

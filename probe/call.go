@@ -4,7 +4,6 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,12 +66,12 @@ func (r *run) do(c call) *answer {
 	if c.currency != "" {
 		c.opts = append(c.opts, hotelstays.WithCurrency(c.currency))
 	}
-	_, err := client.Do(context.WithValue(r.ctx, recorded{}, on), &hotelstays.DoRequest{Path: paths[c.op], Body: c.body, SessionID: c.session,
+	_, err := client.Do(context.WithValue(r.ctx, recorded{}, on), &hotelstays.DoRequest{Path: c.op.Path(), Body: c.body, SessionID: c.session,
 		Idempotent: c.op != opBook && c.op != opCancel}, c.opts...)
 	seen := on.taken()
 	r.log = append(r.log, seen...)
 	for _, ex := range slices.Backward(seen) {
-		if !strings.HasSuffix(ex.URL, paths[c.op]) {
+		if types.OperationAt(ex.URL) != c.op {
 			continue
 		}
 		a := &answer{Exchange: ex, op: c.op, cause: err}
@@ -141,20 +140,6 @@ func (a *answer) refused(status, code int) {
 	breaks(code != 0 && *a.Code != int64(code), "%s: expected code %d, got %s", a.op, code, a)
 }
 
-// refuses is a rule of which each answer is a refusal.
-func refuses(status, code int, calls ...func(*run) *answer) func(*run) {
-	return func(r *run) {
-		for _, call := range calls {
-			call(r).refused(status, code)
-		}
-	}
-}
-
-// asking is a call of such a rule.
-func asking(op operation, body obj) func(*run) *answer {
-	return func(r *run) *answer { return r.get(op, body) }
-}
-
 // read decodes the data of a success.
 func read[T any](a *answer) *T {
 	a.ok()
@@ -164,70 +149,46 @@ func read[T any](a *answer) *T {
 	return v
 }
 
-// shape expects of the data of a success the form of each line, a path and a type, and returns how many values it has
-// seen. [] stands for each element, ? for what may be absent or null. A type is a JSON type, a range, or values:
-//
-//	list[].rooms[]?.rates[]?.refundableMode full|partial|no
-func (a *answer) shape(lines ...string) (seen int) {
-	var wrong []string
-	var element any
-	root := a.root()
-	for _, line := range lines {
-		path, kind, _ := strings.Cut(line, " ")
-		bad := 0
-		root.below(strings.Split(path, "."), func(p place) {
-			if seen++; p.is(kind) {
-				return
-			}
-			if bad++; bad == 1 {
-				wrong, element = append(wrong, p.named("expected %s, got %s", kind, p.shown())), cmp.Or(element, p.element)
-			}
-		})
-		if bad > 1 {
-			wrong[len(wrong)-1] += fmt.Sprintf(", and %d more", bad-1)
-		}
-	}
-	if wrong != nil {
-		panic(stop{misfit{fmt.Errorf("%s: %s", a.op, strings.Join(wrong, "; ")), a.Exchange, element}})
-	}
-	return seen
-}
-
-// each calls a function for each object at a path of the data of a success, and returns how many there are.
-func (a *answer) each(path string, judge func(place)) (n int) {
-	a.root().below(strings.Split(path, "."), func(p place) {
-		p.breaks(!p.is("object"), "expected an object, got %s", p.shown())
-		judge(p)
-		n++
-	})
-	return n
-}
-
-// root is the data of a success.
-func (a *answer) root() place {
-	a.ok()
-	root := place{answer: a, at: "data"}
-	dec := json.NewDecoder(bytes.NewReader(a.Data))
-	dec.UseNumber()
-	breaks(dec.Decode(&root.v) != nil, "%s: there is no data", a.op)
-	root.element = root.v
-	return root
-}
-
-// place is a value in the data of an answer.
+// place is a value in an answer.
 type place struct {
-	*answer
 	at      string // such as data.list[3].rooms[0]
 	v       any
 	element any      // the innermost element of a list around it
 	ids     []string // those of the elements around it
 }
 
-// misfit is an error of an element of an answer.
-type misfit struct {
-	error
-	from    *Exchange
-	element any
+// idNames are the members that name an element of a list.
+var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePkgId", "platformReferenceNo"}
+
+// located finds a value by its path.
+func located(body []byte, path string) place {
+	p := place{at: path}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	_ = dec.Decode(&p.v) // in what cannot be read there is nothing
+	for _, name := range strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune(".[]", c) }) {
+		switch around := p.v.(type) {
+		case obj:
+			member, there := around[name]
+			if p.v = member; !there {
+				p.v = strange("nothing")
+			}
+		case []any:
+			n, _ := strconv.Atoi(name)
+			p.v = around[min(n, len(around)-1)]
+			p.element = p.v
+			object, _ := p.v.(obj)
+			for _, name := range idNames {
+				if id, _ := object[name].(string); id != "" {
+					p.ids = append(p.ids, id)
+					break
+				}
+			}
+		default:
+			p.v = strange("nothing")
+		}
+	}
+	return p
 }
 
 // named is a text about the value.
@@ -239,100 +200,8 @@ func (p place) named(format string, args ...any) string {
 	return at + ": " + fmt.Sprintf(format, args...)
 }
 
-// breaks ends the rule as broken because of the value.
-func (p place) breaks(wrong bool, format string, args ...any) {
-	if wrong {
-		panic(stop{misfit{fmt.Errorf("%s: %s", p.op, p.named(format, args...)), p.Exchange, p.element}})
-	}
-}
-
-// as decodes the value.
-func as[T any](p place) *T {
-	v := new(T)
-	err := json.Unmarshal([]byte(encoded(p.v)), v)
-	p.breaks(err != nil, "it has another form than documented: %v", err)
-	return v
-}
-
 // strange is what stands where a path cannot go on.
 type strange string
-
-// idNames are the members that name an element of a list.
-var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePkgId", "platformReferenceNo"}
-
-func (p place) below(path []string, visit func(place)) {
-	if len(path) == 0 {
-		visit(p)
-		return
-	}
-	name, optional := strings.CutSuffix(path[0], "?")
-	name, list := strings.CutSuffix(name, "[]")
-	object, ok := p.v.(obj)
-	if !ok {
-		p.v = strange(p.shown() + " that is no object")
-		visit(p)
-		return
-	}
-	member, there := object[name]
-	p.at, p.v = p.at+"."+name, member
-	switch elements, isList := member.([]any); {
-	case optional && member == nil:
-	case !there:
-		p.v = strange("nothing")
-		visit(p)
-	case !list:
-		p.below(path[1:], visit)
-	case !isList:
-		p.v = strange(p.shown() + " that is no array")
-		visit(p)
-	default:
-		at, ids := p.at, p.ids
-		for i, element := range elements {
-			p.at, p.v, p.element, p.ids = fmt.Sprintf("%s[%d]", at, i), element, element, ids
-			object, _ := element.(obj)
-			for _, name := range idNames {
-				if id, _ := object[name].(string); id != "" {
-					p.ids = append(slices.Clone(ids), id)
-					break
-				}
-			}
-			p.below(path[1:], visit)
-		}
-	}
-}
-
-func (p place) is(kind string) (ok bool) {
-	text, isText := p.v.(string)
-	number, isNumber := p.v.(json.Number)
-	switch kind {
-	case "string":
-		ok = isText
-	case "text":
-		ok = text != ""
-	case "boolean":
-		_, ok = p.v.(bool)
-	case "object":
-		_, ok = p.v.(obj)
-	case "array":
-		_, ok = p.v.([]any)
-	case "number":
-		ok = isNumber
-	case "integer":
-		_, err := number.Int64()
-		ok = err == nil
-	case "date":
-		_, err := types.Date(text).Time()
-		ok = err == nil
-	case "uuid":
-		ok = len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
-	case "0..5":
-		n, err := number.Float64()
-		ok = err == nil && n >= 0 && n <= 5
-	default:
-		ok = slices.Contains(strings.Split(kind, "|"), fmt.Sprint(p.v)) && isNumber == (strings.Trim(kind, "0123456789|") == "")
-	}
-	return ok
-}
 
 // shown is the value in a few words, without what may identify somebody.
 func (p place) shown() string {

@@ -14,6 +14,9 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/hotelstays/hotelstays-go/judge"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 const (
@@ -52,7 +55,7 @@ type rawAnswer struct {
 // body in SECRET, and the user's reference in USER_REF. It is "" for what books or cancels, which is
 // for a run with its journal.
 func (e *Exchange) curl() string {
-	if strings.HasSuffix(e.URL, paths[opBook]) || strings.HasSuffix(e.URL, paths[opCancel]) {
+	if op := types.OperationAt(e.URL); op == opBook || op == opCancel || op == "" {
 		return ""
 	}
 	var b strings.Builder
@@ -101,13 +104,11 @@ func (t *tape) taken() []*Exchange {
 type recorder struct {
 	base   http.RoundTripper
 	masker *masker
+	bench  *bench
 }
 
 func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, _ := req.Context().Value(recorded{}).(*tape)
-	if to == nil {
-		return rec.base.RoundTrip(req)
-	}
 	req = req.Clone(req.Context())
 	var sent []byte
 	if req.Body != nil {
@@ -119,29 +120,35 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Body = io.NopCloser(bytes.NewReader(sent))
 	}
-	if to.edit != nil {
+	if to != nil && to.edit != nil {
 		to.edit(req.Header)
 	}
 	if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		rec.masker.add(token)
 	}
-	ex := &Exchange{Time: time.Now(), Method: req.Method, URL: req.URL.String(),
+	ex := &Exchange{Time: time.Now(), Method: req.Method, URL: rec.masker.text(req.URL.String()),
 		RequestHeader: rec.masker.header(req.Header), RequestBody: rec.masker.body(sent, false)}
 	resp, err := rec.base.RoundTrip(req)
 	if err == nil {
 		var body []byte
-		credentials := strings.HasSuffix(req.URL.Path, paths[opTicket]) || strings.HasSuffix(req.URL.Path, paths[opOAuthToken])
+		op := types.OperationAt(req.URL.Path)
+		credentials := op == opTicket || op == opOAuthToken
 		body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
 		resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body, credentials)
 		if err == nil {
 			ex.raw = &rawAnswer{resp.Header, body}
+			rec.bench.judges(judge.Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header, RequestBody: sent, Status: ex.Status,
+				Header: resp.Header, Body: body}, ex)
 		}
 	}
 	ex.Took = time.Since(ex.Time).Milliseconds()
 	if err != nil {
 		ex.Error, resp = rec.masker.text(err.Error()), nil
+	}
+	if to == nil {
+		return resp, err
 	}
 	to.mu.Lock()
 	defer to.mu.Unlock()

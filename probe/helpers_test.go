@@ -67,7 +67,7 @@ func (a *reply) succeed(data obj) {
 func (f fault) before(service http.RoundTripper) http.RoundTripper {
 	var mu sync.Mutex // held by asked and told
 	return testkit.Transport(func(req *http.Request) (*http.Response, error) {
-		if req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, paths[f.op]) {
+		if req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, f.op.Path()) {
 			return service.RoundTrip(req)
 		}
 		req = req.Clone(req.Context())
@@ -142,7 +142,7 @@ func during(op operation, d time.Duration, f fault) fault {
 	var began time.Time
 	now := func() bool { return !began.IsZero() && time.Since(began) < d }
 	return fault{asked: func(q *question) {
-		if began.IsZero() && q.path == paths[op] && q.body["supplierReferenceNo"] != unknownReference {
+		if began.IsZero() && q.path == op.Path() && q.body["supplierReferenceNo"] != unknownReference {
 			began = time.Now()
 		}
 		if now() && f.asked != nil {

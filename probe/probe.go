@@ -107,6 +107,7 @@ type session struct {
 	cfg    Config
 	client *hotelstays.Client
 	masker *masker
+	bench  *bench
 	world  world
 	facts  hotelstays.ServiceFacts
 	notes  []string
@@ -138,6 +139,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			s.add(ctx, report, result)
 		}
 	}
+	s.bench.recall(report)
 	report.Ended, report.Notes, report.Facts = time.Now(), s.notes, s.facts
 	if slow, all := report.slow(); slow > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d answers took longer than 5 seconds", slow, all))
@@ -161,7 +163,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 		}
 	}()
 	for _, rule := range rules {
-		if !slices.ContainsFunc(settlingRules, func(r Rule) bool { return r.Name == rule.Name }) {
+		if !rule.last() {
 			s.add(ctx, report, s.try(ctx, rule))
 		}
 	}
@@ -242,6 +244,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	}
 	cfg.CheckIn = cmp.Or(cfg.CheckIn, types.DateOf(time.Now().AddDate(0, 0, 60)))
 	s := &session{cfg: cfg, masker: &masker{}}
+	s.bench = newBench(s.masker)
 	if cfg.Facts != nil {
 		s.facts = *cfg.Facts // what the run does not find out stays
 	}
@@ -253,7 +256,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	if cfg.HTTPClient != nil {
 		*through = *cfg.HTTPClient
 	}
-	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker}
+	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker, bench: s.bench}
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
 		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
 	}, cfg.Options, []hotelstays.Option{

@@ -27,7 +27,7 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, report.Results, len(Rules()))
 	for _, result := range report.Results {
-		if result.Needs == "-book" || result.Needs == "-callback" {
+		if result.Needs == "-book" || result.Needs == "-callback" || result.State == NotTried && result.Needs == anAnswer {
 			continue
 		}
 		assert.Contains(t, []State{Held, Found}, result.State, "%s: %s", result.Name, result.Reason)
@@ -45,7 +45,9 @@ func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 		result := report.Results[i]
 		assert.False(t, seen[rule.Name], rule.Name)
 		seen[rule.Name] = true
-		if rule.Needs == "" {
+		if result.Needs == anAnswer {
+			continue
+		} else if rule.Needs == "" {
 			assert.NotEqual(t, NotTried, result.State, "%s: %s", rule.Name, result.Reason)
 		} else {
 			rule.try = nil
@@ -297,7 +299,7 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Len(t, report.Results, len(Rules()))
 		assert.Equal(t, 3, n, "what was not tried is no progress")
-		assert.Equal(t, 3, report.Count(Held))
+		assert.Equal(t, 3, report.Count(Held)+report.Count(Found))
 		assert.Equal(t, len(Rules())-3, report.Count(NotTried))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/judge"
 )
 
 // Rule is one promise of the document, or one point that it leaves open.
@@ -40,9 +41,45 @@ var given = map[string]func(*Config) bool{
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
-	return slices.Concat(ticketRules, authRules, oauthRules, answerRules, limitRules,
-		destinationRules, metadataRules, listRules, ratesRules, checkRules, orderRules, openRules, patientRules,
-		bookRules, voucherRules, cancelRules, webhookRules, openBookingRules, settlingRules)
+	own := slices.Concat(readRequests, ticketRules, authRules, oauthRules, answerRules, limitRules, destinationRules, metadataRules, walks,
+		listRules, ratesRules, checkRules, orderRules, openRules, patientRules, bookRules, bookRequests, voucherRules, cancelRules,
+		webhookRules, openBookingRules)
+	return slices.Concat(own, judged(own), settlingRules)
+}
+
+// judged are the rules of the judge that no other rule provokes.
+func judged(own []Rule) (all []Rule) {
+	for _, r := range judge.Rules() {
+		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
+			group, _, _ := strings.Cut(r.Name, "/")
+			how := provoked[group]
+			all = append(all, Rule{r.Name, r.Section, r.Promise, how.needs, func(r *run) {
+				if how.by != nil {
+					how.by(r)
+				}
+			}})
+		}
+	}
+	return all
+}
+
+// provoked says what the rules of a group are about, if nothing else is selected.
+var provoked = map[string]struct {
+	needs string
+	by    func(*run)
+}{
+	"ticket": {"", func(r *run) { r.ticket(nil) }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"", func(r *run) { r.search() }},
+	"destinations": {"", func(r *run) { r.get(opDestinations, obj{"countryCode": r.country().code, "include": "details"}) }},
+	"metadata":     {"", func(r *run) { r.metadata(nil) }}, "list": {"", func(r *run) { r.search() }}, "rates": {"", func(r *run) { r.offer() }},
+	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()) }},
+	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.current(r.order()) }},
+	"voucher": {"-book", func(r *run) { r.voucher() }}, "cancel": {"-book", func(r *run) { r.cancelled() }},
+	"webhook": {"-callback", func(r *run) { r.events() }},
+}
+
+// last reports whether a rule comes after the cancellations.
+func (r Rule) last() bool {
+	return slices.ContainsFunc(settlingRules, func(other Rule) bool { return other.Name == r.Name })
 }
 
 // selected reports whether one of the names is that of r, of its group or of its section, in any case.
@@ -103,8 +140,8 @@ func skip(unknown bool, format string, args ...any) {
 	}
 }
 
-// judge runs a part of a rule until it ends.
-func judge(part func()) (err error) {
+// attempt runs a part of a rule until it ends.
+func attempt(part func()) (err error) {
 	defer func() {
 		switch end := recover().(type) {
 		case nil:
@@ -145,7 +182,7 @@ func each(ops []operation, try func(*run, operation)) func(*run) {
 	return func(r *run) {
 		var missing error
 		for _, op := range ops {
-			err := judge(func() { try(r, op) })
+			err := attempt(func() { try(r, op) })
 			if err != nil && !errors.As(err, new(untried)) {
 				panic(stop{err})
 			}
@@ -162,7 +199,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	res := Result{Rule: rule, State: NotTried}
 	res.try = nil
 	r := &run{session: s, name: rule.Name, ctx: ctx}
-	err := judge(func() {
+	err := attempt(func() {
 		skip(!given[rule.Needs](&s.cfg), "needs %s", rule.Needs)
 		rule.try(r)
 	})
@@ -171,13 +208,8 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 		err = missing.cause
 	}
 	res.Found = s.masker.short(r.found)
-	wrong := misfit{}
-	errors.As(err, &wrong)
 	for _, ex := range r.log {
 		kept := *ex
-		if ex == wrong.from && len(ex.raw.body) > maxExcerpt {
-			kept.Element = s.masker.body([]byte(encoded(wrong.element)), false)
-		}
 		kept.raw = nil // the report outlives the run
 		res.Evidence = append(res.Evidence, kept)
 	}
@@ -198,7 +230,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	default:
 		res.State = Held
 	}
-	return res
+	return s.bench.over(res, ctx.Err() != nil)
 }
 
 type operation = hotelstays.Operation
@@ -213,11 +245,3 @@ const (
 
 // readOps are the operations that change nothing, in the order of the document.
 var readOps = []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opQueryOrders, opOrderVoucher}
-
-var paths = map[operation]string{ //nolint:gosec // they hold no secrets
-	opTicket: "/api/auth/ticket", opOAuthToken: "/api/v1/oauth/token",
-	opDestinations: "/api/search/destinations", opHotelsMetadata: "/api/search/hotelsMetadata",
-	opHotelList: "/api/search/hotelList", opHotelRates: "/api/search/hotelRates", opCheckAvail: "/api/search/checkAvail",
-	hotelstays.OpHotelStaticDetail: "/api/search/hotelStaticDetail", opBook: "/api/trade/book", opCancel: "/api/trade/cancel",
-	opQueryOrders: "/api/trade/queryOrders", opOrderVoucher: "/api/trade/orderVoucher",
-}

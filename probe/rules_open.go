@@ -139,8 +139,8 @@ var openRules = []Rule{
 				return r.occupied(obj{"adultCount": 1, "childrenAges": []any{age}})
 			}))
 	}},
-	{"list/first-page", "HotelList", "whether a search without a pageNum is page 1", "", pager(found).first},
-	{"metadata/first-page", "HotelsMetadata", "whether the catalogue without a pageNum is page 1", "", pager(catalogued).first},
+	{"list/first-page", "HotelList", "whether a search without a pageNum is page 1", "", first(opHotelList)},
+	{"metadata/first-page", "HotelsMetadata", "whether the catalogue without a pageNum is page 1", "", first(opHotelsMetadata)},
 	{"list/members", "PageResp", "which members pages have, such as a cursor", "", func(r *run) {
 		catalogue := read[struct{ Page obj }](r.metadata(nil))
 		r.find("HotelList: %s; page of HotelsMetadata: %s", members(*read[obj](r.search().answer)), members(catalogue.Page))
@@ -199,7 +199,7 @@ var openRules = []Rule{
 	}},
 	{"rates/room-fees", "RoomRatePkg (a priced offer)", "whether a cancellation fee is of one room or of all", "", func(r *run) {
 		one, all := 0, 0
-		for _, rate := range existing(ratesIn(read[hotelstays.HotelRatesResponse](r.twoRooms()).Rooms)) {
+		for _, rate := range existing(ratesIn(read[hotelstays.HotelRatesResponse](r.changed(opHotelRates, obj{"roomOccupancies": twoRooms})).Rooms)) {
 			for _, step := range rate.CancelFees {
 				if step.Fee.Equal(rate.Rate.NetRate) {
 					one++

@@ -22,12 +22,23 @@ func (r *run) order() *booked {
 
 // spare returns another booking, with the longest passport number, for what may cancel it.
 func (r *run) spare() *booked {
-	return r.world.spare.get(r, "a second booking", func() *booked { return r.ordered(passport(longestPassport)) })
+	return r.world.spare.get(r, "a second booking", func() *booked {
+		change := obj{"guests.passportNumber": longestPassport, "guests.gender": "f"}
+		b := r.book(sending{change: change})
+		if !b.refusal() {
+			return r.expected(b, change)
+		}
+		delete(change, "guests.gender")
+		plain := r.ordered(change)
+		plain.gender = b.answer
+		return plain
+	})
 }
 
 // ordered books, and expects an order. A service may refuse an ordinary booking; then it may refuse a changed one.
-func (r *run) ordered(change func(obj)) *booked {
-	b := r.book(sending{change: change})
+func (r *run) ordered(change obj) *booked { return r.expected(r.book(sending{change: change}), change) }
+
+func (r *run) expected(b *booked, change obj) *booked {
 	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, and whether there is an order had to be found out", b)
 	skip(change == nil && b.refusal(), "Book is refused with %s: %s", b, b.msg())
 	if b.refusal() {
@@ -40,10 +51,10 @@ func (r *run) ordered(change func(obj)) *booked {
 
 // turnedDown sends a Book that is refused, with a code (0: any), and leaves no order. It needs one that
 // is accepted: else the refusal says nothing about the difference.
-func (r *run) turnedDown(how sending, code int) *booked {
+func (r *run) turnedDown(how sending, status, code int) *booked {
 	r.order()
 	b := r.book(how)
-	b.refused(0, code)
+	b.refused(status, code)
 	breaks(len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
 	if code == 0 {
 		r.find("%s", b)
@@ -59,35 +70,6 @@ func (r *run) turnedDown(how sending, code int) *booked {
 	return b
 }
 
-// declines is a rule of changed Books, each of which is refused.
-func declines(changes ...func(obj)) func(*run) {
-	return func(r *run) {
-		for _, change := range changes {
-			r.turnedDown(sending{change: change}, 0)
-		}
-	}
-}
-
-func without(names ...string) (changes []func(obj)) {
-	for _, name := range names {
-		changes = append(changes, func(body obj) { delete(body, name) })
-	}
-	return changes
-}
-
-// guest changes the guest of a Book.
-func guest(name string, value any) func(obj) {
-	return func(body obj) {
-		changed := maps.Clone(body["guests"].([]obj)[0])
-		if changed[name] = value; value == nil {
-			delete(changed, name)
-		}
-		body["guests"] = []obj{changed}
-	}
-}
-
-func passport(number string) func(obj) { return guest("passportNumber", number) }
-
 // longestPassport has the most characters that are allowed. Its last four differ from all others.
 var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
@@ -95,10 +77,6 @@ var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 func (b *booked) sameOrder(other *booked) {
 	breaks(b.order == nil || b.order.PlatformReferenceNo != other.order.PlatformReferenceNo, "Book made another order")
 }
-
-// callbacks are URLs that must be refused.
-var callbacks = []string{"http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://100.64.0.1/",
-	"https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url"}
 
 // current returns an order as QueryOrders has it now.
 func (r *run) current(b *booked) (*answer, *types.Order) {
@@ -151,18 +129,8 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 }
 
 var bookRules = []Rule{
-	{"book/form", "Book", "an accepted booking has an order of the documented form", "-book", func(r *run) {
-		r.whole = true
-		r.order().shape("hotelOrder.status 0|1|2|3|4|5", "hotelOrder.checkIn date", "hotelOrder.checkOut date", "hotelOrder.bookingTime text",
-			"hotelOrder.holder object", "hotelOrder.platformReferenceNo text", "hotelOrder.customerReferenceNo? text",
-			"hotelOrder.netRate.currency text", "hotelOrder.netRate.amount number", "hotelOrder.supplierReferenceNo string",
-			"hotelOrder.hotel? object", "hotelOrder.rooms[]?.ratePkgId text", "hotelOrder.rooms[]?.roomIndex? integer",
-			"hotelOrder.rooms[]?.guests[]? object")
-	}},
 	{"book/status", "Order status", "a new order has status 0 or 1", "-book", func(r *run) {
-		status := r.order().order.Status
-		breaks(status > types.OrderConfirming, "it has status %d", status)
-		r.find("it has status %d", status)
+		r.find("it has status %d", r.order().order.Status)
 	}},
 	{"voucher/before", "Voucher status", "an order that is not confirmed has no voucher, and that is no error", "-book", func(r *run) {
 		b := r.order()
@@ -171,14 +139,6 @@ var bookRules = []Rule{
 		r.log[len(r.log)-1] = a.Exchange
 		breaks(resp.Voucher != nil || resp.Status == types.VoucherGenerated, "its voucher is %s", resp.Status)
 		r.find("%s", resp.Status)
-	}},
-	{"book/stay", "Book", "an order has the reference and the dates of its Book", "-book", func(r *run) {
-		b := r.order()
-		o, reference := b.order, b.entry.reference()
-		breaks(o.CheckIn != b.offer.CheckIn || o.CheckOut != b.offer.CheckOut, "it is from %s to %s, booked was %s to %s", o.CheckIn, o.CheckOut,
-			b.offer.CheckIn, b.offer.CheckOut)
-		breaks(o.CustomerReferenceNo != "" && o.CustomerReferenceNo != reference, "it has reference %s, booked was %s", o.CustomerReferenceNo,
-			reference)
 	}},
 	{"book/price", "Book", "how an order's amounts compare with the offer's", "-book", func(r *run) {
 		b := r.order()
@@ -194,16 +154,6 @@ var bookRules = []Rule{
 		breaks(!found, "QueryOrders does not have it after %s", took)
 		r.find("after %s", took.Round(time.Second))
 	}},
-	{"book/read", "QueryOrders", "an order reads as Book returned it", "-book", func(r *run) {
-		b := r.order()
-		_, o := r.current(b)
-		skip(o == nil, "QueryOrders does not have it")
-		differs, _ := o.NetRate.Cmp(b.order.NetRate) // of two currencies nothing is known
-		breaks(o.CheckIn != b.order.CheckIn || o.CheckOut != b.order.CheckOut || differs != 0 ||
-			o.CustomerReferenceNo != "" && o.CustomerReferenceNo != b.entry.reference(),
-			"expected %s to %s for %s under %s, got %s to %s for %s under %s", b.order.CheckIn, b.order.CheckOut, b.order.NetRate,
-			b.entry.reference(), o.CheckIn, o.CheckOut, o.NetRate, o.CustomerReferenceNo)
-	}},
 	{"book/by-supplier", "QueryOrders", "an order is found by its supplierReferenceNo", "-book", func(r *run) {
 		b := r.order()
 		_, o := r.current(b)
@@ -213,12 +163,10 @@ var bookRules = []Rule{
 			return found.PlatformReferenceNo == b.order.PlatformReferenceNo
 		}), "it is not among them")
 	}},
-	{"order/others", "QueryOrders", "a reference of no order finds none", "-book", func(r *run) {
+	{"order/others", "QueryOrders", "orders are those of the references of the request", "-book", func(r *run) {
 		r.status(r.order())
 		for _, name := range []string{"customerReferenceNos", "supplierReferenceNos"} {
-			r.get(opQueryOrders, obj{name: []string{unknownReference}}).each("orders[]?", func(p place) {
-				p.breaks(true, "expected no order for the %s %s", name, unknownReference)
-			})
+			r.get(opQueryOrders, obj{name: []string{unknownReference}}).ok()
 		}
 	}},
 	{"order/filters", "QueryOrders", "which windows and statuses leave out an order outside them", "-book", func(r *run) {
@@ -230,7 +178,7 @@ var bookRules = []Rule{
 			"freeCancelTimeWindow": past, "cancelledTimeWindow": past, "statusList": other} {
 			a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}, name: value})
 			if a.allowed(); a.succeeded() {
-				found = append(found, fmt.Sprintf("%s: %t", name, a.each("orders[]?", func(place) {}) == 0))
+				found = append(found, fmt.Sprintf("%s: %t", name, len(read[hotelstays.QueryOrdersResponse](a).Orders) == 0))
 			}
 		}
 		slices.Sort(found)
@@ -242,7 +190,7 @@ var bookRules = []Rule{
 		b.sameOrder(r.order())
 	}},
 	{"book/other-content", "Book", "another guest under the same reference makes no second order; what it gets", "-book", func(r *run) {
-		b := r.book(sending{again: r.order(), change: guest("lastName", "Probe other")})
+		b := r.book(sending{again: r.order(), change: obj{"guests.lastName": "Probe other"}})
 		if b.allowed(); b.succeeded() {
 			b.sameOrder(r.order())
 		}
@@ -251,43 +199,27 @@ var bookRules = []Rule{
 	}},
 	{"book/duplicate", "Book", "the same content under another reference gets 100001003, and msg names the booking", "-book", func(r *run) {
 		first := r.order()
-		b := r.turnedDown(sending{again: first, change: func(body obj) { body["customerReferenceNo"], _ = newReference() }},
-			types.CodeDuplicateBooking)
+		reference, _ := newReference()
+		b := r.turnedDown(sending{again: first, change: obj{"customerReferenceNo": reference}}, 0, types.CodeDuplicateBooking)
 		breaks(!slices.ContainsFunc([]string{first.entry.reference(), first.order.PlatformReferenceNo, first.order.SupplierReferenceNo},
 			func(name string) bool { return name != "" && strings.Contains(b.msg(), name) }), "msg does not name the booking")
 	}},
-	{"book/session", "Book", "a session is needed, and has to be known", "-book", func(r *run) {
-		for _, session := range []string{"", noSession} {
-			r.turnedDown(sending{session: &session}, 0)
-		}
-	}},
-	{"book/unknown-offer", "Book", "what an offer that never was gets", "-book",
-		declines(func(body obj) { body["ratePkgId"] = "probe-no-offer" })},
-	// not without a reference: nobody could find the order
-	{"book/required", "Book", "ratePkgId, holder and guests are required", "-book", declines(without("ratePkgId", "holder", "guests")...)},
-	{"book/guest", "Book", "a guest has a room, a first and a last name", "-book",
-		declines(guest("roomIndex", nil), guest("firstName", nil), guest("lastName", nil))},
 	{"book/room-index", "Book", "what a guest of room 0 gets", "-book", func(r *run) {
-		b := r.book(sending{change: guest("roomIndex", 0)})
+		b := r.book(sending{change: obj{"guests.roomIndex": 0}})
 		b.allowed()
 		r.find("%s", b)
 	}},
-	{"book/gender", "Book", "an unknown gender is refused; with which code", "-book", declines(guest("gender", "PROBE"))},
-	{"book/passport-above", "Book", "a passport number of 51 characters is refused", "-book", declines(passport(longestPassport + "1"))},
+	{"book/gender-forms", "Book", "a gender is taken in any case, and as F or M", "-book", func(r *run) {
+		b := r.spare()
+		breaks(b.gender != nil, "Book with gender f is refused with %s, and without it is not", b.gender)
+	}},
 	{"book/passport-largest", "Book", "a passport number of 50 characters is accepted", "-book", func(r *run) {
 		r.whole = true
 		r.spare()
 	}},
 	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "-book", func(r *run) {
-		a, o := r.current(r.spare())
+		_, o := r.current(r.spare())
 		skip(o == nil, "QueryOrders does not have the order")
-		breaks(strings.Contains(string(a.raw.body), longestPassport[len(longestPassport)-5:]), "it shows more")
-	}},
-	{"book/callback", "Book", "a callbackUrl that is not public https gets code 100000400, whose msg names it", "-book", func(r *run) {
-		for _, url := range callbacks {
-			b := r.turnedDown(sending{change: func(body obj) { body["callbackUrl"] = url }}, types.CodeParam)
-			breaks(!strings.Contains(b.msg(), "callbackUrl"), "msg does not name callbackUrl for %s", url)
-		}
 	}},
 	{"order/confirmed", "Order status", "which status means confirmed", "-book", func(r *run) {
 		v := r.voucher()
@@ -310,12 +242,11 @@ type cancellation struct {
 	err       error       // why there is none
 }
 
-func (r *run) cancelOrder(b *booked, session string, change func(obj)) *answer {
-	body := obj{"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}
-	if change != nil {
-		change(body)
-	}
-	return r.do(call{op: opCancel, session: session, body: body, currency: r.cfg.Booking.MaxTotal.Currency})
+func (r *run) cancelOrder(b *booked, change obj) *answer {
+	c := call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
+		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
+	c.apply(change)
+	return r.do(c)
 }
 
 // cancelled cancels the booking of the run, once it is confirmed: a service need not cancel it before.
@@ -328,7 +259,7 @@ func (r *run) cancelled() *cancellation {
 		})
 		e.announced, e.err = e.offer.CancelFeeAt(r.now())
 		e.at = time.Now()
-		e.answer = r.cancelOrder(e.booked, e.offer.session, nil)
+		e.answer = r.cancelOrder(e.booked, nil)
 		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
 		if i := e.entry.index(e.order); i >= 0 {
 			r.announced(&e.entry.Orders[i], &e.was, e.CancelResponse.Status)
@@ -378,19 +309,20 @@ var cancelRules = []Rule{
 		r.find("%s", a)
 	}},
 	{"cancel/required", "Cancel", "both references are required", "-book", func(r *run) {
-		for _, change := range without("customerReferenceNo", "supplierReferenceNo") {
-			r.cancelOrder(r.spare(), r.spare().offer.session, change).refused(0, 0)
+		for _, name := range []string{"customerReferenceNo", "supplierReferenceNo"} {
+			r.cancelOrder(r.spare(), obj{name: nil}).refused(0, 0)
+		}
+	}},
+	{"cancel/mixed", "Cancel", "a supplierReferenceNo of another order cancels nothing", "-book", func(r *run) {
+		for _, other := range []string{unknownReference, r.order().order.SupplierReferenceNo} {
+			r.cancelOrder(r.spare(), obj{"supplierReferenceNo": other}).refused(0, 0)
 		}
 	}},
 	{"cancel/session", "Cancel", "a session is needed; what an unknown one gets", "-book", func(r *run) {
-		r.cancelOrder(r.spare(), "", nil).refused(0, 0)
-		a := r.cancelOrder(r.spare(), noSession, nil)
+		r.cancelOrder(r.spare(), obj{"Session-Id": nil}).refused(0, 0)
+		a := r.cancelOrder(r.spare(), obj{"Session-Id": noSession})
 		a.allowed()
 		r.find("%s", a)
-	}},
-	{"cancel/form", "Cancel", "a cancellation has a fee and a status", "-book", func(r *run) {
-		r.whole = true
-		r.cancelled().answer.shape("serviceFee.currency text", "serviceFee.amount number", "status 0|1|2|3|4|5")
 	}},
 	{"cancel/fee", "Cancel", "how the fee compares with the one that the offer announced", "-book", func(r *run) {
 		e := r.cancelled()
@@ -416,7 +348,7 @@ var cancelRules = []Rule{
 	}},
 	{"cancel/twice", "Cancel", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", "-book", func(r *run) {
 		e := r.ended()
-		a := r.cancelOrder(e.booked, e.offer.session, nil)
+		a := r.cancelOrder(e.booked, nil)
 		if a.came(); !a.succeeded() {
 			a.refused(http.StatusBadRequest, 0)
 			breaks(a.msg() == "", "there is no msg")

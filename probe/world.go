@@ -27,7 +27,7 @@ func (m *memo[T]) get(r *run, what string, look func() T) T {
 	if m.done && m.seen != nil {
 		r.log = append(slices.DeleteFunc(r.log, func(ex *Exchange) bool { return ex == m.seen }), m.seen)
 	} else if !m.done {
-		m.err = judge(func() { m.v = look() })
+		m.err = attempt(func() { m.v = look() })
 		m.done = r.ctx.Err() == nil
 		if len(r.log) > before {
 			m.seen = r.log[len(r.log)-1]
@@ -207,6 +207,10 @@ func (r *run) check(session, ratePkgID string) *answer {
 func (r *run) lawful(op operation) call {
 	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
 	switch op {
+	case opTicket:
+		c.body = obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}
+	case opCancel:
+		c.session, c.body = r.offer().session, obj{"customerReferenceNo": unknownReference, "supplierReferenceNo": unknownReference}
 	case opDestinations:
 		c.body = obj{"countryCode": r.country().code}
 	case opHotelsMetadata:

@@ -157,6 +157,14 @@ func ExampleEmptyReason_Retryable() {
 	// NO_SUPPLIER_PERMITTED false
 }
 
+// A middleware knows an operation by its path.
+func ExampleOperationAt() {
+	op := types.OperationAt("/gateway/api/trade/book")
+	fmt.Println(op, op.Path())
+	// Output:
+	// Book /api/trade/book
+}
+
 // Your own limiter needs the rate limit of each operation.
 func ExampleOperation_RateLimit() {
 	for _, op := range []types.Operation{"HotelList", "Book", "HotelIDList"} {

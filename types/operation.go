@@ -2,11 +2,44 @@
 
 package types
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Operation names an operation of the API in errors, logs, rate limits and observers. Package hotelstays has
 // a constant for each.
 type Operation string
+
+// paths has a row for each operation.
+var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
+	"Ticket":            "/api/auth/ticket",
+	"OAuthToken":        "/api/v1/oauth/token",
+	"Destinations":      "/api/search/destinations",
+	"HotelsMetadata":    "/api/search/hotelsMetadata",
+	"HotelStaticDetail": "/api/search/hotelStaticDetail",
+	"HotelIDList":       "/api/search/hotelIdList",
+	"HotelList":         "/api/search/hotelList",
+	"HotelRates":        "/api/search/hotelRates",
+	"CheckAvail":        "/api/search/checkAvail",
+	"Book":              "/api/trade/book",
+	"QueryOrders":       "/api/trade/queryOrders",
+	"OrderVoucher":      "/api/trade/orderVoucher",
+	"Cancel":            "/api/trade/cancel",
+}
+
+// Path returns where op is below the base URL, or "" if it is no operation of the API.
+func (op Operation) Path() string { return paths[op] }
+
+// OperationAt returns the operation whose path a URL's path ends in, or "".
+func OperationAt(urlPath string) Operation {
+	for op, path := range paths {
+		if strings.HasSuffix(urlPath, path) {
+			return op
+		}
+	}
+	return ""
+}
 
 // RateLimit returns how many requests of op the service accepts from one client address
 // in any second; 0 where the limit is undocumented.

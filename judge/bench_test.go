@@ -1,0 +1,57 @@
+package judge_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/judge"
+)
+
+// BenchmarkPage has a page of 200 hotels decoded by the client and judged, by turns, and prints the ratio of the two.
+func BenchmarkPage(b *testing.B) {
+	srv, _ := testkit.NewSandbox(b, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{HotelsPerCity: 200}})
+	var ex judge.Exchange
+	client := testkit.NewClient(b, srv, testkit.TicketOf(srv), hotelstays.WithHTTPClient(&http.Client{
+		Transport: testkit.Transport(func(req *http.Request) (*http.Response, error) {
+			sent, _ := io.ReadAll(req.Body)
+			req.Body = io.NopCloser(bytes.NewReader(sent))
+			resp, err := srv.Client().Transport.RoundTrip(req)
+			if err == nil {
+				body, _ := io.ReadAll(resp.Body)
+				resp.Body = io.NopCloser(bytes.NewReader(body))
+				ex = judge.Exchange{Time: time.Now(), URL: req.URL.Path, Request: req.Header, RequestBody: sent, Status: 200, Header: resp.Header, Body: body}
+			}
+			return resp, err
+		})}))
+	req := &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: testkit.CheckIn, CheckOut: testkit.CheckOut,
+		RoomOccupancies: testkit.TwoAdults(), PageSize: 200}
+	_, err := client.HotelList(b.Context(), req)
+	require.NoError(b, err)
+	through := testkit.ClientThrough(b, testkit.Transport(func(*http.Request) (*http.Response, error) {
+		return testkit.ReplyOf(200, bytes.NewReader(ex.Body)), nil
+	}))
+	j := judge.New(nil)
+	var decoded, judged time.Duration
+	b.SetBytes(int64(len(ex.Body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		begun := time.Now()
+		list, err := through.HotelList(b.Context(), req)
+		decoded += time.Since(begun)
+		require.NoError(b, err)
+		require.Len(b, list.List, 200)
+		begun = time.Now()
+		require.Empty(b, j.Look(ex).Findings)
+		judged += time.Since(begun)
+	}
+	b.ReportMetric(float64(judged)/float64(decoded), "judged/decoded")
+	b.ReportMetric(float64(judged)/float64(b.N)/1e6, "judge-ms")
+}

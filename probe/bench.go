@@ -1,0 +1,119 @@
+// The judge of all exchanges of a run, whatever rule made them.
+
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/judge"
+)
+
+// bench has what the judge has found, by rule.
+type bench struct {
+	judge  *judge.Judge
+	masker *masker
+
+	mu    sync.Mutex
+	found map[string]*Result
+}
+
+func newBench(m *masker) *bench {
+	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
+}
+
+// judges judges an exchange. Of each rule the first exchange counts that breaks it, or else in which there is something to
+// doubt, or else that it is about.
+func (b *bench) judges(of judge.Exchange, ex *Exchange) {
+	was := b.judge.Look(of)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kept := *ex
+	kept.raw = nil // the report outlives the run
+	for name := range was.Tried {
+		if b.found[name] == nil {
+			b.found[name] = &Result{State: Held, Evidence: []Exchange{kept}}
+		}
+	}
+	now := map[string]*Result{}
+	for _, f := range was.Findings {
+		body, header := of.Body, of.Header
+		if of.Event {
+			body, header = of.RequestBody, of.Request
+		}
+		p := located(body, f.Path)
+		got := p.shown()
+		if value := header.Get(f.Path); p.v == strange("nothing") && value != "" {
+			got = fmt.Sprintf("%q", value)
+		}
+		text := p.named("expected %s, got %s", f.Want, got)
+		if f.More > 0 {
+			text += fmt.Sprintf(", and %d more", f.More)
+		}
+		result := now[f.Name]
+		if result == nil {
+			result = &Result{State: Found, Evidence: []Exchange{kept}}
+			if text = fmt.Sprintf("%s: %s", cmp.Or(string(f.Operation), "event"), text); f.Grade == judge.Violation {
+				result.State, result.Curl = Broken, ex.curl()
+			}
+			now[f.Name] = result
+		} else {
+			text = "; " + text
+		}
+		if result.Found += text; len(body) > maxExcerpt && p.element != nil && result.Evidence[0].Element == "" {
+			result.Evidence[0].Element = b.masker.body([]byte(encoded(p.element)), false)
+		}
+	}
+	for name, result := range now {
+		if was := b.found[name]; was.State == Held || was.State == Found && result.State == Broken {
+			b.found[name] = result
+		}
+	}
+}
+
+// anAnswer is what a rule of the judge needs, though it was provoked.
+const anAnswer = "an answer that is about it"
+
+// over adds to the result of a rule what the judge has found so far.
+func (b *bench) over(res Result, ended bool) Result {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v := b.found[res.Name]
+	switch {
+	case res.State == Broken, !slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == res.Name }):
+	case v != nil && v.State == Broken:
+		res.State, res.Reason, res.Curl, res.Evidence = Broken, b.masker.short(v.Found), v.Curl, v.Evidence
+	case ended, res.State == NotTried:
+	case v == nil && res.State == Held:
+		res.State, res.Needs, res.Reason = NotTried, anAnswer, "needs "+anAnswer
+	case v != nil && v.State == Found:
+		res.State, res.Evidence = Found, v.Evidence
+		res.Found = b.masker.short(strings.TrimPrefix(res.Found+"; "+v.Found, "; "))
+	case v != nil && len(res.Evidence) == 0:
+		res.Evidence = v.Evidence
+	}
+	return res
+}
+
+// recall adds what the judge has found after the rule was tried, and broken rules that were not selected.
+func (b *bench) recall(report *Report) {
+	for i, result := range report.Results {
+		if result.State != Broken {
+			report.Results[i] = b.over(result, true)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.found)) {
+		named := func(r Rule) bool { return r.Name == name }
+		if b.found[name].State == Broken && !slices.ContainsFunc(report.Results, func(r Result) bool { return named(r.Rule) }) {
+			all := Rules()
+			rule := all[slices.IndexFunc(all, named)]
+			rule.try = nil
+			report.Results = append(report.Results, b.over(Result{Rule: rule}, true))
+		}
+	}
+}
