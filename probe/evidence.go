@@ -55,7 +55,7 @@ type rawAnswer struct {
 // body in SECRET, and the user's reference in USER_REF. It is "" for what books or cancels, which is
 // for a run with its journal.
 func (e *Exchange) curl() string {
-	if op := types.OperationAt(e.URL); op == opBook || op == opCancel || op == "" {
+	if op := types.OperationAt(e.URL); op == opBook || op == opCancel || e.Method != http.MethodPost {
 		return ""
 	}
 	var b strings.Builder

@@ -233,7 +233,7 @@ func TestNotesAreAboutTheWholeRun(t *testing.T) {
 		fault   fault
 	}{
 		"this machine's clock and the service's differ by 10m0s":        {fault: fault{told: late}},
-		"2 of 2 answers took longer than 5 seconds":                     {fault: fault{op: opOrderVoucher, told: slow}},
+		"3 of 3 answers took longer than 5 seconds":                     {fault: fault{op: opOrderVoucher, told: slow}},
 		"no rule could be tried: the account may not call OrderVoucher": {sandbox: hotelstaystest.Config{TicketScopes: []types.Scope{"none"}}},
 	} {
 		report, err := probed(t, test.sandbox, test.fault, only("voucher"))
@@ -257,7 +257,7 @@ func TestRunIsPolite(t *testing.T) {
 		report, err := probed(t, hotelstaystest.Config{}, watch, func(c *Config) { c.Only, c.Share = []string{"orders"}, share })
 		require.NoError(t, err)
 		for _, result := range report.Results {
-			assert.Equal(t, Found, result.State, "%s: %s", result.Name, result.Reason)
+			assert.Contains(t, []State{Found, Held}, result.State, "%s: %s", result.Name, result.Reason)
 		}
 		assert.GreaterOrEqual(t, times[1].Sub(times[0]), 40*time.Second)
 		for i, at := range times[most:] {

@@ -70,8 +70,8 @@ var provoked = map[string]struct {
 }{
 	"ticket": {"", func(r *run) { r.ticket(nil) }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"", func(r *run) { r.search() }},
 	"destinations": {"", func(r *run) { r.get(opDestinations, obj{"countryCode": r.country().code, "include": "details"}) }},
-	"metadata":     {"", func(r *run) { r.metadata(nil) }}, "list": {"", func(r *run) { r.search() }}, "rates": {"", func(r *run) { r.offer() }},
-	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()) }},
+	"metadata":     {"", func(r *run) { r.metadata(nil).came() }}, "list": {"", func(r *run) { r.search() }}, "rates": {"", func(r *run) { r.offer() }},
+	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()).came() }},
 	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.current(r.order()) }},
 	"voucher": {"-book", func(r *run) { r.voucher() }}, "cancel": {"-book", func(r *run) { r.cancelled() }},
 	"webhook": {"-callback", func(r *run) { r.events() }},

@@ -227,6 +227,7 @@ func (w walk) pages(r *run, size int) (all []string, whole bool) {
 		}
 		r.suffers(w.by == "" && num > 1 && len(p.ids) == 0, "hasMore of page %d is set, and page %d is empty", num-1, num)
 		all, total = append(all, p.ids...), p.total
+		r.log = r.log[max(0, len(r.log)-4):] // the others are no evidence
 		if !p.hasMore {
 			n := len(r.page(w, size, num+1, &session).ids)
 			breaks(n > 0, "hasMore of page %d is not set, and page %d has %d hotels", num, num+1, n)

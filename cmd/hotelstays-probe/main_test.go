@@ -161,6 +161,7 @@ func TestReportIsAPage(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
 	report.Results[1].State = probe.Weak
+	report.Results[0].State = probe.Broken
 	report.Results[0].Reason, report.Results[0].Evidence = script, []probe.Exchange{{Status: 200, Body: `{"a":"` + script + `"}`}}
 	var out bytes.Buffer
 	require.NoError(t, writeHTML(&out, report))
@@ -335,7 +336,7 @@ func TestExitStatuses(t *testing.T) {
 // A run that ends early writes what it knows, and says so once, not for each rule.
 func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
-	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/jwt", "-run", "webhook",
+	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret", "-run", "webhook",
 		"-patience", "5m", "-timeout", "1s", "-json", report)
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, out, "waiting for session/life, until ")
