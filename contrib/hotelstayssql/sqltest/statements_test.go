@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
@@ -249,5 +251,37 @@ func TestCostOfABooking(t *testing.T) {
 		assert.Less(t, bytes, cmp.Or(atMost[db.dialect], 12_000))
 		assert.Equal(t, 1, reads)
 		assert.LessOrEqual(t, written, 3*bookings)
+	})
+}
+
+// An idle Run makes one statement for each kind of rows and look, however many accounts there are.
+func TestIdleStatementsOfManyAccounts(t *testing.T) {
+	const pause = 50 * time.Millisecond
+	onEach(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, nil)
+		had := 0
+		for _, accounts := range []int{1, 50, 1000} {
+			var args []any
+			for ; had < accounts; had++ {
+				args = append(args, fmt.Appendf(nil, "account %d", had), int64(never9999))
+			}
+			db.exec(t, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
+				VALUES `+strings.Repeat(`, (?, 'ref-1', 1, 1, ?, '{}')`, len(args)/2)[2:], args...)
+			pool, link := db.process(t)
+			o := p.Options
+			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Options.Client }
+			journal, err := db.journal(pool, o, func(o *hotelstayssql.JournalOptions) {
+				o.PollInterval = pause
+				db.followBookings(o)
+			})
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*pause)
+			require.NoError(t, journal.Run(ctx))
+			cancel()
+			looks := slices.DeleteFunc(link.take(), func(s statement) bool { return !strings.Contains(s.text, "ROW_NUMBER") })
+			t.Logf("%d accounts: %d statements in %d pauses", accounts, len(looks), 20)
+			assert.NotEmpty(t, looks)
+			assert.LessOrEqual(t, len(looks), 3*21)
+		}
 	})
 }
