@@ -356,7 +356,7 @@ func checkAvail(x *exam, o value) {
 	price := is.get("totalRate", "netRate")
 	amount, currency := price.get("amount").str(), price.get("currency").str()
 	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
-	checked := recall[offer](x.memory, "checked", x.session, x.asked.get("ratePkgId").str()) // its remark came with that
+	checked := recall[offer](x.memory, "checked", currency, x.session, x.asked.get("ratePkgId").str()) // its remark came with that
 	known := checked != nil && sameNumber(amount, checked.amount)
 	x.is("check/same", known || remarked || currency != was.currency || sameNumber(amount, was.amount), price.get("amount"),
 		"the price of the offer, or a statusRemark")
@@ -364,7 +364,7 @@ func checkAvail(x *exam, o value) {
 	now.currency, now.amount = currency, amount
 	for _, id := range []string{x.asked.get("ratePkgId").str(), is.get("ratePkgId").str()} {
 		x.memory.put(x.memory.key("offer", x.session, id), &now)
-		x.memory.put(x.memory.key("checked", x.session, id), &now)
+		x.memory.put(x.memory.key("checked", currency, x.session, id), &now)
 	}
 }
 
