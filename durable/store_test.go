@@ -75,11 +75,11 @@ func (s *failingStore) Read(ctx context.Context, id durable.ID) (*durable.Row, e
 	return s.Store.Read(ctx, id)
 }
 
-func (s *failingStore) List(ctx context.Context, after durable.ID, limit int) ([]durable.Row, error) {
+func (s *failingStore) List(ctx context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	if err := s.fails(); err != nil {
 		return nil, err
 	}
-	return s.Store.List(ctx, after, limit)
+	return s.Store.List(ctx, after, all, limit)
 }
 
 func (s *failingStore) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
