@@ -377,7 +377,7 @@ func oneRemark() func(*reply) {
 	return func(a *reply) {
 		sets("roomRatePkg.totalRate.netRate.amount", double)(a)
 		sets("roomRatePkg.rate.netRate.amount", double)(a)
-		if offer := a.asked.header.Get("Session-Id") + fmt.Sprint(a.asked.body["ratePkgId"]); !seen[offer] {
+		if offer := a.asked.header.Get("Session-Id") + fmt.Sprint(a.asked.body["ratePkgId"]); a.data != nil && !seen[offer] {
 			seen[offer] = true
 			sets("roomRatePkg.statusRemark", "the price moved")(a)
 		}
