@@ -99,6 +99,10 @@ type Options[Tx any] struct {
 	MaxWorkers int
 	// PollInterval is how often Run looks for what is due. Default: 1 second.
 	PollInterval time.Duration
+	// SingleProcess says that no other process works in this database. Run then begins with a poll for each
+	// booking that was being sent when an earlier process ended, instead of waiting for the rest of its
+	// BookTimeout. Bookings that were not sent yet wait all the same.
+	SingleProcess bool
 	// Logger receives warnings. Default: none.
 	Logger *slog.Logger
 }

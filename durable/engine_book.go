@@ -13,6 +13,24 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
+// InTx calls f in a transaction, and commits it if f returns nil: call BeginTx or CancelTx in f, and then write
+// your own row. f is called again if the database undid the transaction because of others, as after a
+// deadlock. So everything that f does outside tx must be repeatable, and f must return the error of each
+// statement. It must use the ctx that it gets.
+//
+// The error of f is returned as it is. The database ends a transaction that is idle for long.
+func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error {
+	var failed error
+	err := e.store.InTx(ctx, true, func(ctx context.Context, tx Tx) error {
+		failed = f(ctx, tx)
+		return failed
+	})
+	if failed != nil {
+		return err
+	}
+	return e.failed(err, "InTx")
+}
+
 // BeginTx stores a booking in the caller's transaction: together with the caller's own row, or
 // not at all. Nothing is sent. Commit, then call Send, in this process or another. A booking
 // that is committed is sent: if nobody calls Send within BookTimeout, a worker sends it, unless

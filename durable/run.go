@@ -129,6 +129,9 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
 	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, unknown: map[string]time.Time{}, last: map[Kind]string{},
 		workers: newShares(e.opts.MaxWorkers, kinds, e.opts.Clients != nil), ended: &sync.WaitGroup{}}
+	if e.opts.SingleProcess {
+		e.pollInterrupted(ctx)
+	}
 	for turn := 0; ; turn++ {
 		started := false
 		for i := range kinds { // each kind is first in its turn
@@ -161,6 +164,19 @@ func (r *run[Tx]) forAccount(account string) *run[Tx] {
 	mine := *r
 	mine.Engine = r.of(account)
 	return &mine
+}
+
+// pollInterrupted makes those bookings due that an earlier process was sending when it ended.
+func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
+	for b, err := range e.List(ctx) {
+		if err == nil && b.Phase(time.Now()) == PhaseBooking {
+			err = e.of(b.Account).wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
+		}
+		if err != nil && ctx.Err() == nil {
+			e.opts.Logger.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
+				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
+		}
+	}
 }
 
 // start runs a job on a worker of a kind.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -350,6 +351,37 @@ func TestStepsOfABooking(t *testing.T) {
 					due, err = e.work(durable.KindBooking)
 					assert.Equal(t, []any{true, nil}, []any{due.IsZero(), err}, "nothing is left to do")
 				}
+			})
+		})
+	}
+}
+
+// A booking that was being sent when its process ended is found at the start of the next one, if that is the
+// only one, and else at the end of BookTimeout.
+func TestSingleProcess(t *testing.T) {
+	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
+		t.Run(fmt.Sprint(single), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.begin("ref-1")
+				died := make(chan struct{})
+				e.book = func() (*hotelstays.BookingOutcome, error) { <-died; return lostAnswer() }
+				var processes sync.WaitGroup
+				defer processes.Wait()
+				earlier := e.Engine
+				processes.Go(func() { _, _ = earlier.Send(context.Background(), "ref-1") })
+				defer close(died)
+				synctest.Wait()
+
+				started := time.Now()
+				e.step = polled(hotelstays.BookingFound, nil)
+				e.reopen(func(o *options) { o.SingleProcess = single })
+				ctx, stop := context.WithCancel(t.Context())
+				processes.Go(func() { assert.NoError(t, e.Run(ctx, e.store)) })
+				defer stop()
+				for synctest.Wait(); e.booking().Ending == ""; synctest.Wait() {
+					time.Sleep(time.Second)
+				}
+				assert.Equal(t, want, time.Since(started))
 			})
 		})
 	}

@@ -430,3 +430,24 @@ func unfollowed[Tx any](w *World[Tx]) {
 	_, changes := w.mirror("ref-1")
 	assert.Zero(w, changes)
 }
+
+func inTx[Tx any](w *World[Tx]) {
+	failure := errors.New("failed")
+	for _, want := range []error{failure, nil} {
+		err := w.InTx(w.Context(), func(ctx context.Context, tx Tx) error {
+			if err := w.BeginTx(ctx, tx, w.Request("ref-1")); err != nil {
+				return err
+			}
+			return errors.Join(w.addRow(ctx, tx, "ref-1"), want)
+		})
+		require.ErrorIs(w, err, want)
+	}
+	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
+	session := w.Offer.SessionID
+	require.NoError(w, w.InTx(w.Context(), func(ctx context.Context, tx Tx) error {
+		return w.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: session})
+	}))
+	canceled, cancel := context.WithCancel(w.Context())
+	cancel()
+	require.ErrorIs(w, w.InTx(canceled, func(context.Context, Tx) error { return nil }), context.Canceled)
+}

@@ -39,6 +39,7 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "Send stores nothing because of options that it refuses", test: optionsRefused[Tx]},
 		{says: "a lost answer is found, a lost request is absent, and booked again", test: lostAnswers[Tx], database: true},
 		{says: "an order of another stay is reused", test: orderOfAnotherStay[Tx]},
+		{says: "InTx commits the booking with the caller's row, or neither", test: inTx[Tx], database: true},
 		{says: "a reference begins once", test: beginsOnce[Tx], database: true},
 		{says: "one of many Sends sends", test: sentOnce[Tx], database: true},
 		{says: "workers send what nobody sends", test: workersSend[Tx], database: true},
