@@ -4,9 +4,8 @@
 //   - TokenStore: the token, so that one process fetches it for all;
 //   - Journal: bookings and cancellations that survive their process, and orders that are followed.
 //
-// Each takes a *sql.DB and the Dialect of its database. The caller brings the driver, and
-// configures and closes the pool. Call Migrate when a version is deployed, and Check when a
-// process starts.
+// Each takes a *sql.DB and the Dialect of its database. The caller imports the driver. Open opens the database
+// in one call. For a pool of your own, call Migrate when a version is deployed, and Check when a process starts.
 //
 // # The life of a booking in the Journal
 //
@@ -38,7 +37,7 @@
 //
 // # Durability and clocks
 //
-// A commit is as durable as the database makes it: look at the warnings of Check. A standby that
+// A commit is as durable as the database makes it: look at the warnings of Open and Check. A standby that
 // takes over may lack the last commits, unless replication is synchronous. Then an event may be
 // handled again, a token fetched twice, and a booking lost.
 //
@@ -53,14 +52,14 @@
 // SQLite they are serializable. They write before they read, and lock keys in one order. MariaDB
 // and MySQL can deadlock nevertheless; such a transaction is repeated.
 //
-// OnOutcome and the function of HandleTx must return the error of each statement. MariaDB and
+// OnOutcome, and the functions of InTx and HandleTx, must return the error of each statement. MariaDB and
 // MySQL undo the whole transaction at a deadlock, and a function that goes on would write outside
 // of it. What it has written is then undone, too, and the call fails; one that returns the error is
 // called again. The servers end a transaction that is idle for half a minute, such as that of a
 // process that is frozen, or whose machine has vanished. Until then it keeps its locks: Run leaves
 // that row out, and works on the others. On SQLite nobody else can write.
 //
-// Set such a limit for your own transactions as well, in the settings of the connections:
+// Transactions of InTx have this limit, too. For others of your own, set it in the settings of the connections:
 // idle_in_transaction_session_timeout of PostgreSQL, or idle_transaction_timeout of MariaDB. A process that is
 // frozen between its BEGIN and its COMMIT keeps the locks of your rows, and others wait for them.
 //
@@ -72,17 +71,9 @@
 //
 // # SQLite
 //
-// SQLite has one writer at a time. Give each process a pool of one connection, whose users take
-// turns, and set busy_timeout, so that it waits for the other processes. Check has no warning
-// for this pool of modernc.org/sqlite:
-//
-//	db, err := sql.Open("sqlite", "file:bookings.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
-//	if err != nil {
-//		return err
-//	}
-//	db.SetMaxOpenConns(1)
-//
-// All processes must run on one machine, because locks of network file systems are unreliable.
+// SQLite has one writer at a time. Open gives each process a pool of one connection, whose users take turns, and
+// sets busy_timeout, so that it waits for the other processes. All processes must run on one machine, because
+// locks of network file systems are unreliable.
 //
 // # MariaDB and MySQL
 //

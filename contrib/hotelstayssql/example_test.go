@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log"
 	"log/slog"
 	"net/http"
 
@@ -14,45 +13,33 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The tables are created when a version is deployed, and checked when a process starts.
-func ExampleCheck() {
+// A service opens its database.
+func ExampleOpen() {
 	start := func(ctx context.Context, dsn string) (*sql.DB, error) {
-		db, err := sql.Open("pgx", dsn) // import _ "github.com/jackc/pgx/v5/stdlib"
-		if err != nil {
-			return nil, err
-		}
-		if err := hotelstayssql.Migrate(ctx, db, hotelstayssql.PostgreSQL); err != nil {
-			return nil, err
-		}
-		warnings, err := hotelstayssql.Check(ctx, db, hotelstayssql.PostgreSQL)
-		for _, w := range warnings {
-			slog.WarnContext(ctx, "a setting of the database does harm", "setting", w.String())
-		}
+		db, err := hotelstayssql.Open(ctx, "pgx", dsn, hotelstayssql.PostgreSQL, // import _ "github.com/jackc/pgx/v5/stdlib"
+			&hotelstayssql.OpenOptions{Migrate: true, Logger: slog.Default()})
 		return db, err
 	}
 	_ = start
 }
 
-// An event is handled once, in one transaction with the caller's row.
-func ExampleEventStore_HandleTx() {
-	receive := func(db *sql.DB, journal *hotelstayssql.Journal, secret types.Secret) error {
-		events, err := hotelstayssql.NewEventStore(db, hotelstayssql.PostgreSQL, nil)
-		if err != nil {
-			return err
-		}
-		handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-			Secrets: []types.Secret{secret},
-		}, func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-			err := events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
+// A service has a pool of its own. The tables were created when it was deployed.
+func ExampleCheck() {
+	start := func(ctx context.Context, db *sql.DB) error {
+		return hotelstayssql.Check(ctx, db, hotelstayssql.MySQL, slog.Default())
+	}
+	_ = start
+}
+
+// An event wakes the journal, and is handled once, in one transaction with the caller's row.
+func ExampleNewWebhookHandler() {
+	receive := func(journal *hotelstayssql.Journal, secret types.Secret) error {
+		handler, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{Secrets: []types.Secret{secret}},
+			func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
 				_, err := tx.ExecContext(ctx, `UPDATE bookings SET last_event = $1 WHERE reference = $2`,
-					string(event.Kind), event.CustomerReferenceNo)
+					event.Kind, event.CustomerReferenceNo)
 				return err
 			})
-			if err != nil {
-				return err
-			}
-			return journal.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
-		})
 		if err != nil {
 			return err
 		}
@@ -60,6 +47,18 @@ func ExampleEventStore_HandleTx() {
 		return nil
 	}
 	_ = receive
+}
+
+// Without a journal, an event is handled once, in one transaction with the caller's row.
+func ExampleEventStore_HandleTx() {
+	handle := func(ctx context.Context, events *hotelstayssql.EventStore, event *hotelstays.WebhookEvent) error {
+		return events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `UPDATE bookings SET last_event = $1 WHERE reference = $2`,
+				event.Kind, event.CustomerReferenceNo)
+			return err
+		})
+	}
+	_ = handle
 }
 
 // An event is handled once, whichever process gets it or its copies.
@@ -108,89 +107,22 @@ func ExampleJournal_ForAccount() {
 	_ = book
 }
 
-// A booking is committed together with the caller's row, and then sent.
+// A booking is committed together with the caller's row, and then sent. The page of the module has a whole service.
 func ExampleJournal() {
-	book := func(ctx context.Context, db *sql.DB, client *hotelstays.Client, key types.Secret, req *hotelstays.BookRequest) error {
-		// mirror stores an order: that of OnOutcome, and what OnOrder brings later.
-		mirror := func(ctx context.Context, tx *sql.Tx, order *types.Order) error {
-			_, err := tx.ExecContext(ctx, `UPDATE bookings SET status = $1, confirmation = $2 WHERE reference = $3`,
-				order.Status, order.HotelConfirmNo, order.CustomerReferenceNo)
+	book := func(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.BookRequest) (*hotelstays.BookingOutcome, error) {
+		err := journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if err := journal.BeginTx(ctx, tx, req); err != nil {
+				return err
+			}
+			_, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference) VALUES ($1)`, req.CustomerReferenceNo)
 			return err
-		}
-		journal, err := hotelstayssql.NewJournal(db, hotelstayssql.PostgreSQL, hotelstayssql.JournalOptions{
-			Client: client,
-			OnOutcome: func(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
-				_, err := tx.ExecContext(ctx, `UPDATE bookings SET state = $1 WHERE reference = $2`,
-					outcome.State, outcome.Recovery.CustomerReferenceNo)
-				if err == nil && durable.EndingOf(outcome) == durable.EndingFound {
-					err = mirror(ctx, tx, outcome.Order) // it may be confirmed already
-				}
-				return err
-			},
-			OnCancel: func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error { // if you use CancelTx
-				_, err := tx.ExecContext(ctx, `UPDATE bookings SET cancellation = $1 WHERE reference = $2`,
-					c.Ending, c.CustomerReferenceNo)
-				return err
-			},
-			OnOrder: func(ctx context.Context, tx *sql.Tx, change *durable.OrderChange) error { // if orders are to be followed
-				return mirror(ctx, tx, change.After)
-			},
-			Keys: []types.Secret{key}, // 32 random bytes, not hex or base64; a second key may follow
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		go func() { // in every process: it ends what others could not
-			if err := journal.Run(ctx); err != nil {
-				log.Fatal(err) // the tables are of another version
-			}
-		}()
-
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if err := journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO bookings (reference, state) VALUES ($1, 'pending')`, req.CustomerReferenceNo); err != nil {
-			return err
-		}
-		if err := tx.Commit(); err != nil {
-			return err
-		}
-		outcome, err := journal.Send(ctx, req.CustomerReferenceNo) // in this process or another
-		if err != nil {
-			return err // what it means is in the documentation of durable.Bookings
-		}
-		slog.InfoContext(ctx, "booked", "state", outcome.State, "refusal", outcome.Err)
-		return nil
+		return journal.Send(ctx, req.CustomerReferenceNo)
 	}
 	_ = book
-}
-
-// A cancellation is committed together with the caller's row. Run sends it, and calls OnCancel.
-func ExampleJournal_CancelTx() {
-	cancel := func(ctx context.Context, db *sql.DB, journal *hotelstayssql.Journal, reference, session string, seen types.Money) error {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if err := journal.CancelTx(ctx, tx, durable.CancelOrder{
-			CustomerReferenceNo: reference,
-			SessionID:           session, // of the booking
-			MaxFee:              &seen,   // of order.CancelFeeAt: what the traveller has agreed to pay
-		}); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE bookings SET state = 'cancelling' WHERE reference = $1`, reference); err != nil {
-			return err
-		}
-		return tx.Commit()
-	}
-	_ = cancel
 }
 
 // The people on call look for bookings that no poll can settle.

@@ -34,8 +34,8 @@ type Journal struct {
 
 var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
 
-// NewJournal returns a Journal. It opens no connection: create the tables with Migrate, and
-// look at the database with Check. The error names every invalid argument.
+// NewJournal returns a Journal in a database of Open, or in one with the tables of Migrate. It uses no
+// connection. The error names every invalid argument.
 func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, error) {
 	var p problems
 	p.checkDatabase(db, dialect)
@@ -75,7 +75,7 @@ const claimTimeout = 10 * time.Second
 // are logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
 	for {
-		_, err := Check(ctx, j.store.db.DB, j.store.db.dialect)
+		err := Check(ctx, j.store.db.DB, j.store.db.dialect, nil)
 		if err == nil || ctx.Err() != nil {
 			break
 		}

@@ -69,25 +69,25 @@ func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Co
 		return s.db.inGuardedTx(ctx, once)
 	}
 	return s.db.inGuardedTx(ctx, func(tx *sql.Tx) error {
-		var saved []durable.Row
-		if err := f(context.WithValue(ctx, savedKey{}, &saved), tx); err != nil {
+		var written []durable.Row
+		if err := f(context.WithValue(ctx, writtenKey{}, &written), tx); err != nil {
 			return err
 		}
-		return s.stillWritten(ctx, tx, saved)
+		return s.stillWritten(ctx, tx, written)
 	})
 }
 
-// savedKey is the key of the rows that a guarded transaction has saved.
-type savedKey struct{}
+// writtenKey is the key of the rows that a guarded transaction has written.
+type writtenKey struct{}
 
 // stillWritten returns errUndone if a transaction has lost its writes at a deadlock, and the caller's function
 // went on in another one.
-func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, saved []durable.Row) error {
-	for _, row := range saved {
+func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []durable.Row) error {
+	for _, row := range written {
 		var fence int64
 		err := tx.QueryRowContext(ctx, s.db.dialect.sql(`SELECT fence FROM `+tables[row.Kind].name+` WHERE account = ? AND reference = ?`),
 			[]byte(row.Account), []byte(row.Reference)).Scan(&fence)
-		if err == nil && fence != row.Version {
+		if err == nil && fence != row.Version || errors.Is(err, sql.ErrNoRows) {
 			err = errUndone
 		}
 		if err != nil {
@@ -139,6 +139,7 @@ func (s *journalStore) Insert(ctx context.Context, tx *sql.Tx, row *durable.Row)
 		return nil, errUndone
 	case stored.Version == fence:
 		row.Version = fence
+		noteWritten(ctx, row)
 		return nil, nil
 	}
 	row.Version = stored.Version
@@ -205,10 +206,15 @@ func (s *journalStore) Save(ctx context.Context, tx *sql.Tx, row *durable.Row) e
 	if err := s.update(ctx, tx, row, assignments, values...); err != nil {
 		return err
 	}
-	if saved, ok := ctx.Value(savedKey{}).(*[]durable.Row); ok {
-		*saved = append(slices.DeleteFunc(*saved, func(r durable.Row) bool { return r.ID == row.ID }), *row)
-	}
+	noteWritten(ctx, row)
 	return nil
+}
+
+// noteWritten notes a row for stillWritten.
+func noteWritten(ctx context.Context, row *durable.Row) {
+	if written, ok := ctx.Value(writtenKey{}).(*[]durable.Row); ok {
+		*written = append(slices.DeleteFunc(*written, func(r durable.Row) bool { return r.ID == row.ID }), *row)
+	}
 }
 
 // errChanged: the row is not as it was read.

@@ -61,6 +61,9 @@ func TestStatementThatFails(t *testing.T) {
 			"BeginTx": {p.AddRow, func(reference string) error {
 				return inTx(ctx, func(tx *sql.Tx) error { return p.BeginTx(ctx, tx, p.Request(reference)) })
 			}},
+			"InTx": {p.AddRow, func(reference string) error {
+				return p.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return p.BeginTx(ctx, tx, p.Request(reference)) })
+			}},
 			"Send":    {p.Begin, func(reference string) error { _, err := p.Send(ctx, reference); return err }},
 			"Book":    {p.AddRow, func(reference string) error { _, err := p.Book(ctx, p.Request(reference)); return err }},
 			"Wake":    {unknown, func(reference string) error { return p.Wake(ctx, reference) }},
@@ -80,7 +83,7 @@ func TestStatementThatFails(t *testing.T) {
 				}
 				return err
 			}},
-			"Check":   {none, func(string) error { _, err := hotelstayssql.Check(ctx, pool, db.dialect); return err }},
+			"Check":   {none, func(string) error { return hotelstayssql.Check(ctx, pool, db.dialect, nil) }},
 			"Migrate": {none, func(string) error { return hotelstayssql.Migrate(ctx, pool, db.dialect) }},
 			"Claim": {none, func(reference string) error {
 				_, err := events.Claim(ctx, []string{reference, reference + "'"}, time.Minute)
@@ -306,8 +309,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			assert.ErrorContains(t, err, "it has ended as found")
 		}
 
-		_, err = hotelstayssql.Check(t.Context(), db.DB, other[db.dialect])
-		assert.ErrorContains(t, err, "checking the database: looking for its tables as in "+string(other[db.dialect]))
+		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for its tables as in "+string(other[db.dialect]))
 		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating, as in "+string(other[db.dialect]))
 
 		// The caller has not committed yet, and the pool has no other connection.

@@ -221,14 +221,14 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 		pool := db.openWith(t, settings[db.dialect])
 		log := make(logLines, 10)
 		readOnly := p.through(pool, log.receive)
-		_, err := hotelstayssql.Check(t.Context(), pool, db.dialect)
-		assert.ErrorContains(t, err, "hotelstayssql: checking the database: it refuses to be written")
-		_, err = readOnly.Send(t.Context(), "ref-1")
+		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), pool, db.dialect, nil),
+			"hotelstayssql: checking the database: the database is read-only")
+		_, err := readOnly.Send(t.Context(), "ref-1")
 		assert.ErrorContains(t, err, "nothing was sent")
 		_, err = readOnly.Book(t.Context(), p.Request("ref-2"))
 		assert.ErrorContains(t, err, "nothing was sent")
 		stop := readOnly.Work()
-		assert.Contains(t, <-log, "refuses to be written")
+		assert.Contains(t, <-log, "read-only")
 		stop()
 
 		db.exec(t, `INSERT INTO hotelstays_schema (version) VALUES (99)`)
@@ -242,6 +242,39 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 
 		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
 		assert.NotNil(t, p.MustSend("ref-1").Order, "nothing is lost")
+	})
+}
+
+// notSerialized is the error of a transaction that the database undid because of others.
+type notSerialized struct{}
+
+func (notSerialized) Error() string { return "could not serialize access" }
+
+func (notSerialized) SQLState() string { return "40001" }
+
+// A transaction that fails because of others is repeated as a whole, with the function of the caller.
+func TestInTxIsRepeated(t *testing.T) {
+	onEach(t, func(t *testing.T, db *database) {
+		pool, link := db.process(t)
+		p := newProcess(t, db, nil).through(pool, nil)
+		calls := 0
+		link.use(func(_ context.Context, text string) error {
+			if text == "COMMIT" && calls < 3 {
+				return notSerialized{}
+			}
+			return nil
+		}, nil)
+		require.NoError(t, p.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			calls++
+			if err := p.BeginTx(ctx, tx, p.Request("ref-1")); err != nil {
+				return err
+			}
+			return insert(1)(ctx, tx)
+		}))
+		assert.Equal(t, 3, calls)
+		assert.EqualValues(t, 1, db.handled(t))
+		p.AddRow("ref-1")
+		assert.NotNil(t, p.MustSend("ref-1").Order)
 	})
 }
 

@@ -188,6 +188,23 @@ func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 				p.HasState("ref-1", durable.EndingFound, time.Minute)
 				assert.Equal(t, 1, p.Row("ref-1").Ended)
 				ones(2)
+
+				wait = nil
+				begin := func() error {
+					return p.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+						if err := p.BeginTx(ctx, tx, p.Request("ref-2")); err != nil {
+							return err
+						}
+						return deadlock(ctx, tx)
+					})
+				}
+				check(begin())
+				if goesOn {
+					require.NoError(t, begin())
+				}
+				ones(3)
+				p.AddRow("ref-2")
+				assert.NotNil(t, p.MustSend("ref-2").Order)
 			})
 		})
 	}
@@ -199,13 +216,11 @@ func TestConnectionsWithoutAutocommit(t *testing.T) {
 	on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		off := db.openWith(t, map[string]string{"autocommit": "0"})
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), off, db.dialect))
-		_, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
-		require.NoError(t, err)
-		_, err = hotelstayssql.Check(t.Context(), off, db.dialect)
-		require.ErrorContains(t, err, "autocommit is off")
+		require.NoError(t, hotelstayssql.Check(t.Context(), db.DB, db.dialect, nil))
+		require.ErrorContains(t, hotelstayssql.Check(t.Context(), off, db.dialect, nil), "autocommit is off")
 		p := newProcess(t, db, nil)
 		p.Begin("ref-1")
-		_, err = p.through(off, nil).Send(t.Context(), "ref-1")
+		_, err := p.through(off, nil).Send(t.Context(), "ref-1")
 		require.ErrorContains(t, err, "nothing was sent by this call: autocommit is off")
 		_, err = p.through(off, nil).Book(t.Context(), p.Request("ref-2"))
 		require.ErrorContains(t, err, "nothing was sent: autocommit is off")

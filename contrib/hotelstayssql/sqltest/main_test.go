@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -26,11 +27,16 @@ import (
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan      // of an engine; empty to handle events
-	Rounds            bool // of a benchmark, instead of an engine
+	bookingstest.Plan         // of an engine; empty to handle events
+	Rounds            bool    // of a benchmark, instead of an engine
+	Service           *config // of the README, instead of all else
 }
 
 func (p part) play() error {
+	if p.Service != nil {
+		slog.SetDefault(slog.New(slog.DiscardHandler)) // half of the requests meet a fault
+		return run(chaostest.UntilClosed(), *p.Service)
+	}
 	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
 	var err error
 	if db.DB, err = openPool(p.Driver, p.DSN); err != nil {

@@ -2,7 +2,10 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -65,14 +68,14 @@ func TestMigrateAfterAFailure(t *testing.T) {
 				break
 			}
 			require.ErrorIs(t, err, errLost)
-			_, err = hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+			err = hotelstayssql.Check(t.Context(), db.DB, db.dialect, nil)
 			if db.dialect != hotelstayssql.MySQL {
 				var schema *hotelstayssql.SchemaError
 				require.ErrorAs(t, err, &schema)
 				assert.Zero(t, db.number(t, tableCount[db.dialect]), "all or nothing")
 			}
 		}
-		_, err = hotelstayssql.Check(t.Context(), db.DB, db.dialect)
+		err = hotelstayssql.Check(t.Context(), db.DB, db.dialect, nil)
 		require.NoError(t, err)
 		require.NoError(t, newEvents(t, db.DB, db.dialect).Done(t.Context(), []string{"key"}, time.Hour))
 		mustStore(t, newTokens(t, db), "token")
@@ -89,32 +92,40 @@ func TestMigrateArguments(t *testing.T) {
 	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"), `the database is nil`)
 	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"),
 		`the dialect is "oracle"; it must be PostgreSQL, MySQL or SQLite`)
-	_, err := hotelstayssql.Check(t.Context(), nil, "")
+	err := hotelstayssql.Check(t.Context(), nil, "", nil)
 	assert.ErrorContains(t, err, `the dialect is ""`)
 }
 
-// settings returns the names of what Check warns of.
-func settings(t *testing.T, warnings []hotelstayssql.Warning) (names []string) {
+// warnings are the settings that a logger was warned of.
+type warnings []string
+
+func (w *warnings) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "setting" {
+			*w = append(*w, a.Value.String())
+		}
+		return a
+	}}))
+}
+
+// checked returns what Check warns of.
+func checked(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) (settings warnings) {
 	t.Helper()
-	for _, w := range warnings {
-		assert.NotEmpty(t, w.Value)
-		assert.Contains(t, w.String(), w.Setting+" is "+w.Value+": ")
-		names = append(names, w.Setting)
-	}
-	return names
+	require.NoError(t, hotelstayssql.Check(t.Context(), pool, dialect, settings.logger()))
+	return settings
 }
 
 func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 	expected := map[hotelstayssql.Dialect]struct {
 		settings    map[string]string
-		safe, warns []string // the servers of the tests are not safe
+		safe, warns warnings // the servers of the tests are not safe
 	}{
 		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil,
-			[]string{"synchronous", "busy_timeout", "SetMaxOpenConns"}},
-		hotelstayssql.PostgreSQL: {map[string]string{"synchronous_commit": "off"}, []string{"fsync"},
-			[]string{"synchronous_commit", "fsync"}},
+			warnings{"synchronous", "busy_timeout", "SetMaxOpenConns"}},
+		hotelstayssql.PostgreSQL: {map[string]string{"synchronous_commit": "off"}, warnings{"fsync"},
+			warnings{"synchronous_commit", "fsync"}},
 		hotelstayssql.MySQL: {map[string]string{"timestamp": fmt.Sprint(time.Now().Add(-3 * time.Second).Unix())},
-			[]string{"innodb_flush_log_at_trx_commit"}, []string{"innodb_flush_log_at_trx_commit", "the clock"}},
+			warnings{"innodb_flush_log_at_trx_commit"}, warnings{"innodb_flush_log_at_trx_commit", "the clock"}},
 	}
 	onEach(t, func(t *testing.T, db *database) {
 		want := expected[db.dialect]
@@ -122,19 +133,13 @@ func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 		if db.dialect == hotelstayssql.SQLite {
 			safe = db.openWith(t, map[string]string{"synchronous": "full"})
 		}
-		warnings, err := hotelstayssql.Check(t.Context(), safe, db.dialect)
-		require.NoError(t, err)
-		assert.Equal(t, want.safe, settings(t, warnings))
+		assert.Equal(t, want.safe, checked(t, safe, db.dialect))
 		harmful := db.openWith(t, want.settings)
 		harmful.SetMaxOpenConns(20)
-		warnings, err = hotelstayssql.Check(t.Context(), harmful, db.dialect)
-		require.NoError(t, err)
-		assert.Equal(t, want.warns, settings(t, warnings))
+		assert.Equal(t, want.warns, checked(t, harmful, db.dialect))
 		if db.dialect == hotelstayssql.MySQL {
 			ahead := map[string]string{"timestamp": fmt.Sprint(time.Now().Add(time.Minute).Unix())}
-			warnings, err = hotelstayssql.Check(t.Context(), db.openWith(t, ahead), db.dialect)
-			require.NoError(t, err)
-			assert.Contains(t, settings(t, warnings), "the clock")
+			assert.Contains(t, checked(t, db.openWith(t, ahead), db.dialect), "the clock")
 		}
 	})
 }
@@ -142,9 +147,8 @@ func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
 func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		check := func() *hotelstayssql.SchemaError {
-			_, err := hotelstayssql.Check(t.Context(), db.DB, db.dialect)
 			var schema *hotelstayssql.SchemaError
-			require.ErrorAs(t, err, &schema)
+			require.ErrorAs(t, hotelstayssql.Check(t.Context(), db.DB, db.dialect, nil), &schema)
 			return schema
 		}
 		missing := check()

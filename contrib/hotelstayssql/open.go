@@ -1,0 +1,84 @@
+// Open: the database of a service in one call.
+
+package hotelstayssql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// OpenOptions are the settings of Open.
+type OpenOptions struct {
+	// Migrate creates or updates the tables, as the function Migrate does. The user of the DSN must be allowed
+	// to create tables.
+	Migrate bool
+	// Logger receives a warning for each setting that does harm, as in Check. Default: none.
+	Logger *slog.Logger
+}
+
+// Open opens a database with a driver that the caller has imported. It migrates the database if asked, and
+// does what Check does. A *SchemaError says that the tables do not fit. nil options are the defaults. The
+// caller closes the database.
+//
+// On SQLite the pool has one connection, whose users take turns. Each connection has a busy_timeout of five
+// seconds, journal_mode WAL and synchronous FULL, whatever the DSN says.
+func Open(ctx context.Context, driver, dsn string, dialect Dialect, opts *OpenOptions) (*sql.DB, error) {
+	if opts == nil {
+		opts = new(OpenOptions)
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("hotelstayssql: Open: %w", err)
+	}
+	if dialect == SQLite {
+		connector := sqliteConnector{db.Driver(), dsn}
+		_ = db.Close() // it has no connection yet
+		db = sql.OpenDB(connector)
+		db.SetMaxOpenConns(1)
+	}
+	if opts.Migrate {
+		err = Migrate(ctx, db, dialect)
+	}
+	if err == nil {
+		err = Check(ctx, db, dialect, opts.Logger)
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// sqliteConnector opens connections with settings that each driver names in another way in its DSN.
+type sqliteConnector struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (c sqliteConnector) Driver() driver.Driver { return c.driver }
+
+func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		err = errors.New("the driver has no ExecContext")
+	}
+	// busy_timeout comes first: the change of the journal_mode waits for other processes.
+	for _, pragma := range []string{"busy_timeout = 5000", "journal_mode = wal", "synchronous = full"} {
+		if err == nil {
+			_, err = execer.ExecContext(ctx, "PRAGMA "+pragma, nil)
+		}
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}

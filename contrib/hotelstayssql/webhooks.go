@@ -1,0 +1,44 @@
+// The webhook handler of a journal.
+
+package hotelstayssql
+
+import (
+	"context"
+	"database/sql"
+
+	hotelstays "github.com/hotelstays/hotelstays-go"
+)
+
+// NewWebhookHandler returns a handler that verifies deliveries, and makes the journal read at once what an event
+// is about. The answers are those of hotelstays.NewWebhookHandler.
+//
+// fn, if it is not nil, is called first, once for each event within opts.Retention, whichever process receives
+// it: its writes are committed together with the keys of the event, as in EventStore.HandleTx. opts.Store must
+// be nil. For an event of several accounts, set opts.Account.
+func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
+	fn func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error) (*hotelstays.WebhookHandler, error) {
+	var p problems
+	if journal == nil {
+		p.add("the journal is nil; create it with NewJournal")
+	}
+	if opts.Store != nil {
+		p.add("Store is set; leave it out, because the database of the journal remembers the events")
+	}
+	if err := p.err("NewWebhookHandler"); err != nil {
+		return nil, err
+	}
+	db := journal.store.db
+	events, err := NewEventStore(db.DB, db.dialect, &EventStoreOptions{Retention: opts.Retention})
+	if err != nil {
+		return nil, err
+	}
+	return hotelstays.NewWebhookHandler(opts, func(ctx context.Context, event *hotelstays.WebhookEvent) (err error) {
+		if fn != nil {
+			err = events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx, event) })
+		}
+		if err != nil {
+			return err
+		}
+		return journal.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
+	})
+}
