@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -195,8 +196,8 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.Click("main button")
 			p.WaitFor("#panel h2", "We are ") // booking the room, or finding out already
 			reference := strings.TrimPrefix(p.address(), "/orders/")
-			require.NoError(t, p.site.engine.inTx(t.Context(), func(tx *sql.Tx) error {
-				return change(t.Context(), tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
+			require.NoError(t, p.site.engine.journal.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				return change(ctx, tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
 			}))
 			p.WaitFor("#panel h2", "We are finding out whether your room is booked")
 			p.check("finding out")

@@ -219,7 +219,7 @@ func (s *site) book(w http.ResponseWriter, r *http.Request, co checkout) error {
 // send begins a booking, once for each checkout, and returns at once. Its row and its entry in the
 // journal are committed before Book is sent.
 func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guests []types.Guest) error {
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		err := s.journal.BeginTx(ctx, tx, &hotelstays.BookRequest{
 			SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 			Holder: holder, Guests: guests, CallbackURL: s.service.callbackURL,

@@ -59,13 +59,13 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	}
 	e.journal, err = hotelstayssql.NewJournal(db, hotelstayssql.SQLite, hotelstayssql.JournalOptions{
 		Client: e.client, OnOutcome: e.booked, OnOrder: e.changed, OnCancel: e.cancelled,
-		Keys: svc.journalKeys, PollInterval: svc.pause, Logger: log,
+		Keys: svc.journalKeys, PollInterval: svc.pause, SingleProcess: true, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if svc.callbackURL != "" {
-		e.webhooks, err = hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
+		e.webhooks, err = hotelstayssql.NewWebhookHandler(e.journal, hotelstays.WebhookOptions{
 			Secrets: []types.Secret{svc.webhookSecret},
 			OnError: func(_ *http.Request, err error) { log.Warn("webhook rejected or failed", "error", err) },
 		}, e.event)
@@ -110,14 +110,14 @@ func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellat
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event makes the journal read the order of a webhook.
-func (e *engine) event(ctx context.Context, event *hotelstays.WebhookEvent) error {
+// event is called once for each event. Then the journal reads its order.
+func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
-	return e.journal.Wake(ctx, event.CustomerReferenceNo)
+	return nil
 }
 
 // openDatabase opens a SQLite, and creates missing tables; a real engine creates them when it is deployed.
-func openDatabase(ctx context.Context, file string, log *slog.Logger) (_ *sql.DB, err error) {
+func openDatabase(ctx context.Context, file string, log *slog.Logger) (*sql.DB, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -126,42 +126,17 @@ func openDatabase(ctx context.Context, file string, log *slog.Logger) (_ *sql.DB
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite",
-		"file:"+url.PathEscape(file)+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	db, err := hotelstayssql.Open(ctx, "sqlite", "file:"+url.PathEscape(file), hotelstayssql.SQLite,
+		&hotelstayssql.OpenOptions{Migrate: true, Logger: log})
 	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			db.Close()
-		}
-	}()
-	db.SetMaxOpenConns(1) // goroutines of SQLite take turns
-	if err := hotelstayssql.Migrate(ctx, db, hotelstayssql.SQLite); err != nil {
 		return nil, err
 	}
 	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (reference TEXT PRIMARY KEY, data TEXT NOT NULL)`)
 	if err != nil {
+		db.Close()
 		return nil, err
 	}
-	warnings, err := hotelstayssql.Check(ctx, db, hotelstayssql.SQLite)
-	for _, w := range warnings {
-		log.Warn("a setting of the database does harm", "setting", w.String())
-	}
-	return db, err
-}
-
-// inTx commits what fn writes, or nothing.
-func (e *engine) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := e.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if err := fn(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return db, nil
 }
 
 // load returns an order, or errNoOrder.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"io"
 	"net/http"
@@ -197,8 +198,9 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
 		offered := s.stored(address).Checkout.Offer
-		require.NoError(s.t, s.engine.inTx(s.t.Context(), func(tx *sql.Tx) error { // the order's fees are what it costs
-			return change(s.t.Context(), tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
+		// The fees of the order are what the cancellation costs.
+		require.NoError(s.t, s.engine.journal.InTx(s.t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			return change(ctx, tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
 				for i := range o.Checkout.Offer.CancelFees {
 					o.Checkout.Offer.CancelFees[i].Fee.Amount = "0.01"
 				}

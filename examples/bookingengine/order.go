@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -183,15 +184,15 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 		page["Moved"] = true
 		return s.render(w, http.StatusConflict, "cancel", page)
 	}
-	err := s.inTx(r.Context(), func(tx *sql.Tx) error {
-		err := s.journal.CancelTx(r.Context(), tx, durable.CancelOrder{
+	err := s.journal.InTx(r.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		err := s.journal.CancelTx(ctx, tx, durable.CancelOrder{
 			CustomerReferenceNo: reference, SessionID: o.Checkout.SessionID, MaxFee: most,
 			Reason: cmp.Or(strings.TrimSpace(r.PostFormValue("reason")), "cancelled by the guest"), // some orders require one
-		}, hotelstays.WithTraceID(pageIDOf(r.Context())))
+		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err
 		}
-		return change(r.Context(), tx, reference, func(o *order) {
+		return change(ctx, tx, reference, func(o *order) {
 			if o.State == booked { // the hotel has not cancelled it meanwhile
 				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
 			}

@@ -75,20 +75,13 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 	if err != nil {
 		return "", err
 	}
-	tx, err := w.db.BeginTx(ctx, nil)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = tx.Rollback() }()
-	if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
-		return "", err
-	}
-	err = tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2
-		RETURNING reference`, reference, maxRounds).Scan(&reference)
-	if err != nil {
-		return "", err
-	}
-	return reference, tx.Commit()
+	return reference, w.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+			return err
+		}
+		return tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2
+			RETURNING reference`, reference, maxRounds).Scan(&reference)
+	})
 }
 
 // request checks the offer, and returns the request that books it for a guest with the name

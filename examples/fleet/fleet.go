@@ -119,7 +119,7 @@ func (b balancer) start(i int, cfg config) (*chaostest.Process, error) {
 
 // createDatabase creates a SQLite file, or a schema in PostgreSQL, with the wanted bookings.
 func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, drop func(), err error) {
-	remove, statements := func() {}, tables
+	remove := func() {}
 	if o.postgres == "" {
 		dir, err := os.MkdirTemp("", "fleet")
 		if err != nil {
@@ -127,38 +127,52 @@ func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, dr
 		}
 		cfg.Dialect, cfg.DSN = hotelstayssql.SQLite, filepath.Join(dir, "fleet.db")
 		remove = func() { _ = os.RemoveAll(dir) }
-	} else {
-		server, err := url.Parse(o.postgres)
-		if err != nil {
-			return nil, nil, errors.New("-postgres is not a URL") // err has the password
-		}
-		schema, query := "fleet_"+strings.ToLower(rand.Text()), server.Query()
-		query.Set("search_path", schema)
-		server.RawQuery = query.Encode()
-		cfg.Dialect, cfg.DSN = hotelstayssql.PostgreSQL, server.String()
-		statements = "CREATE SCHEMA " + schema + ";" + tables
-		remove = func() { _, _ = db.Exec("DROP SCHEMA " + schema + " CASCADE") }
+	} else if remove, err = createSchema(ctx, o.postgres, cfg); err != nil {
+		return nil, nil, err
 	}
-	if db, err = openDatabase(*cfg); err != nil {
+	db, err = openDatabase(ctx, *cfg, &hotelstayssql.OpenOptions{Migrate: true})
+	if err != nil {
+		remove()
 		return nil, nil, err
 	}
 	drop = func() {
-		db.SetMaxIdleConns(0) // the server may have crashed since
-		remove()
 		_ = db.Close()
+		remove()
 	}
-	_, err = db.ExecContext(ctx, statements)
+	_, err = db.ExecContext(ctx, tables)
 	if err == nil {
 		_, err = db.ExecContext(ctx, `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
 			INSERT INTO bookings (reference) SELECT 'fleet-' || n FROM numbers`, o.bookings)
-	}
-	if err == nil {
-		err = hotelstayssql.Migrate(ctx, db, cfg.Dialect)
 	}
 	if err != nil {
 		drop()
 	}
 	return db, drop, err
+}
+
+// createSchema creates a schema in PostgreSQL.
+func createSchema(ctx context.Context, address string, cfg *config) (remove func(), err error) {
+	server, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("-postgres is not a URL") // err has the password
+	}
+	db, err := sql.Open(drivers[hotelstayssql.PostgreSQL], address)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxIdleConns(0) // the server may crash meanwhile
+	schema, query := "fleet_"+strings.ToLower(rand.Text()), server.Query()
+	query.Set("search_path", schema)
+	server.RawQuery = query.Encode()
+	cfg.Dialect, cfg.DSN = hotelstayssql.PostgreSQL, server.String()
+	if _, err := db.ExecContext(ctx, "CREATE SCHEMA "+schema); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return func() {
+		_, _ = db.Exec("DROP SCHEMA " + schema + " CASCADE")
+		_ = db.Close()
+	}, nil
 }
 
 // judge compares the workers' tables with the ledger, and prints the verdict. A bad one is an error.

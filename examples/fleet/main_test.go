@@ -80,7 +80,7 @@ func TestBookingOfTwoProcessesIsBegunOnce(t *testing.T) {
 	_, drop, err := createDatabase(t.Context(), options{bookings: 1}, &cfg)
 	require.NoError(t, err)
 	defer drop()
-	w, err = newWorker(cfg)
+	w, err = newWorker(t.Context(), cfg)
 	require.NoError(t, err)
 	defer w.db.Close()
 	w.offer, err = w.search(t.Context())

@@ -47,13 +47,12 @@ type worker struct {
 	db      *sql.DB
 	client  *hotelstays.Client
 	journal *hotelstayssql.Journal
-	events  *hotelstayssql.EventStore
 	offer   hotelstays.BookRequest // without reference and guests
 }
 
 // work is a worker until ctx ends. It prints its address when it is ready for webhooks.
 func work(ctx context.Context, cfg config) error {
-	w, err := newWorker(cfg)
+	w, err := newWorker(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -69,12 +68,11 @@ func work(ctx context.Context, cfg config) error {
 	return w.run(ctx, listener)
 }
 
-// newWorker creates the client, and what it shares with the other workers. In production log
-// the warnings of hotelstayssql.Check, and pass each part a Logger: here the warnings would be
-// about failures that are made on purpose.
-func newWorker(cfg config) (w *worker, err error) {
+// newWorker creates the client, and what it shares with the other workers. In production pass each part a
+// Logger: here the warnings would be about failures that are made on purpose.
+func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	w = &worker{config: cfg}
-	if w.db, err = openDatabase(cfg); err != nil {
+	if w.db, err = openDatabase(ctx, cfg, nil); err != nil {
 		return nil, err
 	}
 	keys := []types.Secret{types.NewSecret(string(cfg.Key))}
@@ -95,9 +93,6 @@ func newWorker(cfg config) (w *worker, err error) {
 	if w.client, err = hotelstays.New(cfg.URL, credential, opts...); err != nil {
 		return nil, err
 	}
-	if w.events, err = hotelstayssql.NewEventStore(w.db, cfg.Dialect, nil); err != nil {
-		return nil, err
-	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
 		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
 		PollInterval: 100 * time.Millisecond, // a minute takes a second here
@@ -105,24 +100,22 @@ func newWorker(cfg config) (w *worker, err error) {
 	return w, err
 }
 
-// openDatabase opens a pool. SQLite needs these settings on every connection.
-func openDatabase(cfg config) (*sql.DB, error) {
-	driver, dsn, connections := "pgx", cfg.DSN, 10 // the server's limit is for all processes together
-	if cfg.Dialect == hotelstayssql.SQLite {
-		connections = 1 // its goroutines take turns
-		driver, dsn = "sqlite", "file:"+dsn+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
-	}
-	db, err := sql.Open(driver, dsn)
-	if err == nil {
-		db.SetMaxOpenConns(connections)
+// drivers are the drivers of the dialects.
+var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", hotelstayssql.SQLite: "sqlite"}
+
+// openDatabase opens a pool.
+func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
+	db, err := hotelstayssql.Open(ctx, drivers[cfg.Dialect], cfg.DSN, cfg.Dialect, opts)
+	if err == nil && cfg.Dialect == hotelstayssql.PostgreSQL {
+		db.SetMaxOpenConns(10) // the server's limit is for all processes together
 	}
 	return db, err
 }
 
 // run works until ctx ends, and then stops in order.
 func (w *worker) run(ctx context.Context, listener net.Listener) error {
-	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{
-		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}}, w.handle)
+	handler, err := hotelstayssql.NewWebhookHandler(w.journal, hotelstays.WebhookOptions{
+		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}}, storeEvent)
 	if err != nil {
 		return err
 	}
@@ -156,17 +149,9 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// handle stores an event. HandleTx commits the row once, whichever processes receive the
-// event and its duplicates.
-func (w *worker) handle(ctx context.Context, event *hotelstays.WebhookEvent) error {
-	err := w.events.HandleTx(ctx, event, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO events (id) VALUES ($1)`, event.ID)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	// After the transaction, because Wake writes on a connection of its own. If the process dies
-	// in between, the sender has no answer and delivers again.
-	return w.journal.Wake(ctx, event.CustomerReferenceNo)
+// storeEvent stores an event. Its row is committed once, whichever processes receive the event and its
+// duplicates.
+func storeEvent(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO events (id) VALUES ($1)`, event.ID)
+	return err
 }
