@@ -274,6 +274,19 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	return err
 }
 
+// pollInterrupted makes those bookings due that an earlier process was sending when it ended.
+func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
+	for b, err := range e.List(ctx) {
+		if err == nil && b.Phase(time.Now()) == PhaseBooking {
+			err = e.of(b.Account()).wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
+		}
+		if err != nil && ctx.Err() == nil {
+			e.opts.Logger.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
+				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
+		}
+	}
+}
+
 // wakeBooking makes a booking due now.
 func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
 	err := command(ctx, e, e.id(KindBooking, reference), func(b *booking) error {

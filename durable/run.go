@@ -166,19 +166,6 @@ func (r *run[Tx]) forAccount(account string) *run[Tx] {
 	return &mine
 }
 
-// pollInterrupted makes those bookings due that an earlier process was sending when it ended.
-func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
-	for b, err := range e.List(ctx) {
-		if err == nil && b.Phase(time.Now()) == PhaseBooking {
-			err = e.of(b.Account).wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
-		}
-		if err != nil && ctx.Err() == nil {
-			e.opts.Logger.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
-				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
-		}
-	}
-}
-
 // start runs a job on a worker of a kind.
 func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 	r.workers.take(kind, r.account)
