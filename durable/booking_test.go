@@ -498,6 +498,10 @@ func TestRounds(t *testing.T) {
 		if err == nil {
 			assert.Equal(t, []any{2, tc.earlier}, []any{next.Round, next.Earlier}, name)
 		}
+		tc.before.Round = 2
+		if next, err = waiting.after(tc.before); err == nil {
+			assert.Equal(t, 3, next.Round, name)
+		}
 		tc.before.Round = 0 // an older version has stored it
 		if next, err = waiting.after(tc.before); err == nil {
 			assert.Equal(t, 2, next.Round, name)

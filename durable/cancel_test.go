@@ -132,6 +132,12 @@ func TestCostOfACancellation(t *testing.T) {
 	c, err := given.start(start, after(time.Minute), dearer, states)
 	require.NoError(t, err)
 	assert.Equal(t, phaseSending, c.phase(start), "the price of a stay makes it no other stay")
+	for _, dates := range [][2]types.Date{{"2026-06-29", "2026-07-01"}, {"2026-06-30", "2026-07-02"}} {
+		given.expect = &types.RoomRatePkg{CheckIn: dates[0], CheckOut: dates[1]}
+		c, err = given.start(start, after(time.Minute), dearer, states)
+		require.NoError(t, err)
+		assert.ErrorIs(t, c.err(), ErrNothingToCancel, "other dates do")
+	}
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
 		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
 		require.NoError(t, err)
@@ -305,6 +311,8 @@ func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 // A cancellation is of a round, and of an order.
 func TestCancellationsAreOfARound(t *testing.T) {
 	open, none := polling, (*booking)(nil)
+	older, unsent := *foundIn(0), waiting // of an older version; of a round whose earlier Book may have made an order
+	unsent.Ending, unsent.Earlier = EndingAbandoned, start
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
 	const refused = CancelRefused
@@ -326,6 +334,8 @@ func TestCancellationsAreOfARound(t *testing.T) {
 		"abandoned, there may be one":     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
 		"found, and its row is deleted":   {foundIn(1), none, toCancel, true, "", false, "order-1"},
 		"open, and its row is deleted":    {&open, none, toCancel, true, refused, false, ""},
+		"found by an older version":       {&older, foundIn(1), toCancel, true, "", false, "order-1"},
+		"abandoned, an earlier was sent":  {&unsent, &unsent, toCancel, true, "", false, ""},
 		"open":                            {&open, &open, toCancel, true, "", true, ""},
 		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
 		"open, absent then":               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
@@ -352,9 +362,9 @@ func TestCancellationsAreOfARound(t *testing.T) {
 			}
 		})
 	}
-	older := waitingCancel(t, "")
-	older.Round, older.PlatformReferenceNo = 0, ""
-	bound, _ := older.bind(start, foundIn(3))
+	unbound := waitingCancel(t, "")
+	unbound.Round, unbound.PlatformReferenceNo = 0, ""
+	bound, _ := unbound.bind(start, foundIn(3))
 	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
 }
 

@@ -258,6 +258,9 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		assert.ErrorAs(t, e.beginTx(&hotelstays.BookRequest{CustomerReferenceNo: "ref-3"}), &invalid)
 		_, err = e.Engine.Book(t.Context(), &hotelstays.BookRequest{CustomerReferenceNo: "ref-3"})
 		assert.ErrorAs(t, err, &invalid)
+		_, err = e.Engine.Book(t.Context(), requestOf("ref-3"), hotelstays.WithHeader("X-Gateway", "key"))
+		assert.ErrorAs(t, err, &invalid)
+		assert.Nil(t, e.row(durable.KindBooking, "ref-3"))
 	})
 }
 

@@ -69,7 +69,10 @@ func TestCancelOfOneOfTwoOrders(t *testing.T) {
 // OnCancel fails. Its row is tried again at the end of a lease, and a page hears of it then.
 func TestErrorOfOnCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, e := twoProcesses(t)
+		other, e := twoProcesses(t)
+		other.reopen(func(o *options) { o.OnCancel = nil })
+		other.runFor(time.Minute)
+		assert.Empty(t, other.cancels, "a process without OnCancel leaves it to others")
 		calls := 0
 		e.reopen(func(o *options) {
 			o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error {
