@@ -111,7 +111,7 @@ func (e *TransportError) next() string {
 	case errors.As(e.Err, &unusable):
 		return "mend the function of " + unusable.option
 	case errors.Is(e.Err, transport.ErrReusedID):
-		return "mend the function that makes request ids"
+		return "mend the function of WithRequestID"
 	case errors.Is(e.Err, ratelimit.ErrPaused):
 		return "call again when that time is over"
 	case errors.As(e.Err, &certificate):
@@ -119,7 +119,7 @@ func (e *TransportError) next() string {
 	case errors.Is(e.Err, ErrProxyAuth):
 		return "check the credentials of the proxy"
 	case errors.As(e.Err, &unresolved):
-		return "check the base URL; for a mocked host pass the mocked http.Client to New; " + safeAgain
+		return "check the base URL; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
 		return "check the base URL and the way to it; " + safeAgain
 	}

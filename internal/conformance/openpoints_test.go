@@ -35,11 +35,10 @@ func TestOpenEnumerations(t *testing.T) {
 		"DestinationsInclude": {`"details"`, `"standard"`},
 		"SortBy":              {`"distance-asc"`, `"price-asc"`, `"price-desc"`, `"rating-desc"`},
 		"Scope":               {`"booking:cancel"`, `"booking:read"`, `"booking:write"`, `"content:read"`, `"search:read"`},
-		"EventKind":           {`"order_cancelled"`, `"order_created"`, `"order_modified"`, `"order_paid"`},
 	}
 	got := constants(t, "../../types")
 	for name, values := range documented {
-		assert.Subset(t, got[name], values, name)
+		assert.ElementsMatch(t, got[name], values, name)
 	}
 	assert.ElementsMatch(t, []string{"0", "1"}, got["OrderStatus"], "the document gives no other number a meaning")
 	assert.Empty(t, got["AvailabilityStatus"], "the document names none")
