@@ -114,18 +114,18 @@ func indented(text string) string {
 // curl returns a command that sends a request again. Secrets in it are masked.
 func curl(base string, r *hotelstaystest.Request) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-	command := "curl -sS -X " + r.Method + " " + quoted(base+r.Path)
+	words := []string{"curl -sS -X " + r.Method + " " + quoted(base+r.Path)}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		switch name {
 		case "Accept-Encoding", "Connection", "Content-Length", "Cookie", "User-Agent":
 		case "Authorization": // the journal has no token
-			command += " \\\n  -H \"Authorization: Bearer $TOKEN\""
+			words = append(words, `-H "Authorization: Bearer $TOKEN"`)
 		default:
-			command += " \\\n  -H " + quoted(name+": "+strings.Join(r.Header[name], ", "))
+			words = append(words, "-H "+quoted(name+": "+strings.Join(r.Header[name], ", ")))
 		}
 	}
 	if r.Body != "" {
-		command += " \\\n  -d " + quoted(r.Body)
+		words = append(words, "-d "+quoted(r.Body))
 	}
-	return command
+	return strings.Join(words, " \\\n  ")
 }
