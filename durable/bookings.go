@@ -21,7 +21,7 @@ type Bookings[Tx any] interface {
 	// before all methods but List, Cancellations and Hanging.
 	ForAccount(account string) Bookings[Tx]
 	// InTx calls f in a transaction of the database, for BeginTx or CancelTx and the caller's own row. It
-	// calls f again after a deadlock.
+	// may call f again, as after a deadlock.
 	InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error
 	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
 	// that is committed, the booking is sent, by Send or by a worker.

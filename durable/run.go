@@ -410,7 +410,7 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
 	if r.Timeout(row) == stepWithin { // else Book or Cancel has its own time
-		stepCtx, cancel = context.WithTimeout(ctx, row.Due.Sub(time.Now())-(lease-stepWithin))
+		stepCtx, cancel = context.WithTimeout(ctx, time.Until(row.Due)-(lease-stepWithin))
 	}
 	defer cancel()
 	_, err := r.guarded(stepCtx, row, step)

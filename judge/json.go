@@ -79,7 +79,7 @@ func (d *document) value(i, key, keyEnd, depth int) int {
 	if i >= len(d.text) || depth > deepest {
 		return -1
 	}
-	at, n := len(d.nodes), node{key: int32(key), keyEnd: int32(keyEnd), from: int32(i)} //nolint:gosec // bodies are below 2 GB
+	at, n := len(d.nodes), node{key: int32(key), keyEnd: int32(keyEnd), from: int32(i)} // bodies are below 2 GB
 	d.nodes = append(d.nodes, n)
 	end := -1
 	switch c := d.text[i]; c {
@@ -109,7 +109,7 @@ func (d *document) value(i, key, keyEnd, depth int) int {
 			end = -1
 		}
 	}
-	n.to, n.next = int32(end), int32(len(d.nodes)) //nolint:gosec // likewise
+	n.to, n.next = int32(end), int32(len(d.nodes))
 	d.nodes[at] = n
 	return end
 }

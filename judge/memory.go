@@ -72,7 +72,7 @@ type (
 	// offer is one of a session, with the price that it had last.
 	offer struct {
 		search
-		currency, amount, hotel string
+		currency, amount string
 	}
 	hotel struct{ id, platform string }
 	place struct{ kind, parent string }

@@ -374,16 +374,14 @@ func sameNumber(a, b string) bool {
 	return err == nil && failed == nil && x == y
 }
 
-func anOrder(x *exam, o value) {
-	now := &order{customer: o.get("customerReferenceNo").str(), platform: o.get("platformReferenceNo").str(),
-		supplier: o.get("supplierReferenceNo").str(), checkIn: o.get("checkIn").str(), checkOut: o.get("checkOut").str(),
-		bookedAt: o.get("bookingTime").str(), currency: o.get("netRate", "currency").str(), amount: o.get("netRate", "amount").str()}
+// stayOf compares the parts of an order with each other, and returns its number of rooms.
+func stayOf(x *exam, o value, now *order) (rooms int, counted bool) {
 	in, err := time.Parse(time.DateOnly, now.checkIn)
 	out, failed := time.Parse(time.DateOnly, now.checkOut)
 	if nights, ok := o.get("nightCount").int(); ok && err == nil && failed == nil {
 		x.is("order/nights", nights == int(out.Sub(in).Hours()/24), o.get("nightCount"), "the nights between checkIn and checkOut")
 	}
-	rooms, counted := o.get("roomCount").int()
+	rooms, counted = o.get("roomCount").int()
 	if list := o.get("rooms"); counted && list.there() {
 		x.is("order/rooms", rooms == list.len(), o.get("roomCount"), "one for each of rooms")
 	}
@@ -391,6 +389,14 @@ func anOrder(x *exam, o value) {
 		x.is("order/room-dates", room.get("checkIn").str() == now.checkIn && room.get("checkOut").str() == now.checkOut, room,
 			"the dates of the order")
 	}
+	return rooms, counted
+}
+
+func anOrder(x *exam, o value) {
+	now := &order{customer: o.get("customerReferenceNo").str(), platform: o.get("platformReferenceNo").str(),
+		supplier: o.get("supplierReferenceNo").str(), checkIn: o.get("checkIn").str(), checkOut: o.get("checkOut").str(),
+		bookedAt: o.get("bookingTime").str(), currency: o.get("netRate", "currency").str(), amount: o.get("netRate", "amount").str()}
+	rooms, counted := stayOf(x, o, now)
 	was := recall[order](x.memory, "order", cmp.Or(now.platform, now.customer))
 	open := o.get("status").str() == "0" || o.get("status").str() == "1"
 	if x.op == "Book" {

@@ -195,7 +195,7 @@ func compile() map[string]*shape {
 	for i := range samenesses {
 		same := &samenesses[i]
 		same.op = map[types.Operation]bool{}
-		for _, op := range strings.Fields(same.ops) {
+		for op := range strings.FieldsSeq(same.ops) {
 			same.op[types.Operation(op)] = true
 		}
 		name, path, _ := strings.Cut(same.what, ".")

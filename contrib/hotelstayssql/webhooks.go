@@ -7,6 +7,7 @@ import (
 	"database/sql"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // NewWebhookHandler returns a handler that verifies deliveries, and makes the journal read at once what an event
@@ -14,7 +15,8 @@ import (
 //
 // fn, if it is not nil, is called first, once for each event within opts.Retention, whichever process receives
 // it: its writes are committed together with the keys of the event, as in EventStore.HandleTx. opts.Store must
-// be nil. For an event of several accounts, set opts.Account.
+// be nil. A journal with Options.Clients needs a handler for each account: opts.Account is then
+// hotelstays.Client.Account.
 func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	fn func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error) (*hotelstays.WebhookHandler, error) {
 	var p problems
@@ -23,6 +25,13 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	}
 	if opts.Store != nil {
 		p.add("Store is set; leave it out, because the database of the journal remembers the events")
+	}
+	var bookings durable.Bookings[*sql.Tx] = journal
+	if journal != nil && journal.account == "" {
+		if opts.Account == "" {
+			p.add("Account is empty; the journal serves many accounts, so set hotelstays.Client.Account")
+		}
+		bookings = journal.ForAccount(opts.Account)
 	}
 	if err := p.err("NewWebhookHandler"); err != nil {
 		return nil, err
@@ -39,6 +48,6 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 		if err != nil {
 			return err
 		}
-		return journal.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
+		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
 	})
 }

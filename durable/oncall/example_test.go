@@ -24,7 +24,7 @@ func requireLogin(next http.Handler) http.Handler {
 // The page stands behind the service's own login, which also names the person in the log.
 func ExampleHandler() {
 	var journal work // the Journal of contrib/hotelstayssql, or the Bookings of contrib/hotelstaysriver
-	page := oncall.Handler(&journal, &oncall.Options{User: func(r *http.Request) string {
+	page := oncall.Handler[any](&journal, &oncall.Options{User: func(r *http.Request) string {
 		name, _, _ := r.BasicAuth()
 		return name
 	}})

@@ -24,13 +24,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// Bookings is what the page needs of a durable.Bookings: the Journal of contrib/hotelstayssql, or the Bookings
-// of contrib/hotelstaysriver.
-type Bookings interface {
+// lists is what the page shows of a durable.Bookings.
+type lists interface {
 	List(ctx context.Context) iter.Seq2[durable.Booking, error]
 	Cancellations(ctx context.Context) iter.Seq2[durable.Cancellation, error]
 	Orders(ctx context.Context) iter.Seq2[durable.FollowedOrder, error]
 	Hanging() []string
+}
+
+// actions are what a person can do with the bookings of an account.
+type actions interface {
 	Retry(ctx context.Context, customerReferenceNo string) error
 	Wake(ctx context.Context, customerReferenceNo string) error
 	Abandon(ctx context.Context, customerReferenceNo string) error
@@ -66,15 +69,21 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"rfc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }).Parse(pageFile))
 
-// Handler returns the page. Mount it behind your own authentication: who reaches it can give bookings up. nil
+// Handler returns the page of bookings: of the Journal of contrib/hotelstayssql, or of the Bookings of
+// contrib/hotelstaysriver. Mount it behind your own authentication: who reaches it can give bookings up. nil
 // options are the defaults.
 //
 //	http.Handle("/oncall/", requireLogin(http.StripPrefix("/oncall", oncall.Handler(journal, nil))))
 //
 // All its links are relative. It refuses forms of other sites, and sets a strict Content-Security-Policy. Each
 // view reads all open rows of a kind.
-func Handler(bookings Bookings, opts *Options) http.Handler {
-	h := &handler{Bookings: bookings}
+func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler {
+	h := &handler{lists: bookings, of: func(account string) actions {
+		if account == "" { // of a reference that is not in a list
+			return bookings
+		}
+		return bookings.ForAccount(account)
+	}}
 	if opts != nil {
 		h.Options = *opts
 	}
@@ -107,8 +116,9 @@ func guarded(next http.Handler) http.Handler {
 }
 
 type handler struct {
-	Bookings
+	lists
 	Options
+	of func(account string) actions
 }
 
 // list shows the open rows of a kind.
@@ -129,6 +139,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 // question is an action that a person has to confirm.
 type question struct {
 	Kind      durable.Kind
+	Account   string
 	Reference string
 	Abandons  bool
 	Row       *row   // nil if no row of the kind is open under the reference
@@ -151,7 +162,7 @@ func (q question) Title() string {
 func (h *handler) ask(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	h.question(w, r, http.StatusOK, question{
-		Kind: kindOf(query.Get("kind")), Reference: query.Get("reference"), Abandons: query.Get("do") == "abandon"})
+		Kind: kindOf(query.Get("kind")), Account: query.Get("account"), Reference: query.Get("reference"), Abandons: query.Get("do") == "abandon"})
 }
 
 func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q question) {
@@ -162,7 +173,7 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q
 	q.MaxReason = maxReason
 	rows, _ := h.rows(r.Context(), q.Kind)
 	for i := range rows {
-		if rows[i].Reference == q.Reference {
+		if rows[i].Reference == q.Reference && (rows[i].Account == q.Account || q.Account == "") {
 			q.Row = &rows[i]
 		}
 	}
@@ -171,22 +182,23 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q
 
 // act does what a person has confirmed, and logs the reason. What a booking allows is up to Bookings.
 func (h *handler) act(w http.ResponseWriter, r *http.Request) {
-	q := question{Kind: kindOf(r.PostFormValue("kind")), Reference: r.PostFormValue("reference"),
+	q := question{Kind: kindOf(r.PostFormValue("kind")), Account: r.PostFormValue("account"), Reference: r.PostFormValue("reference"),
 		Abandons: r.PostFormValue("do") == "abandon", Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	if q.Missing = q.Reason == "" || utf8.RuneCountInString(q.Reason) > maxReason; q.Missing || q.Reference == "" {
 		h.question(w, r, http.StatusUnprocessableEntity, q)
 		return
 	}
-	action, do := "retry", h.Retry
+	bookings := h.of(q.Account)
+	action, do := "retry", bookings.Retry
 	switch {
 	case q.Abandons:
-		q.Kind, action, do = durable.KindBooking, "abandon", h.Abandon
+		q.Kind, action, do = durable.KindBooking, "abandon", bookings.Abandon
 	case q.Kind != durable.KindBooking:
-		action, do = "wake", h.Wake
+		action, do = "wake", bookings.Wake
 	}
 	err := do(r.Context(), q.Reference)
-	attrs := []slog.Attr{slog.String("action", action), slog.String("kind", string(q.Kind)), slog.String("reference", q.Reference),
-		slog.String("reason", q.Reason), slog.String("user", h.User(r))}
+	attrs := []slog.Attr{slog.String("action", action), slog.String("kind", string(q.Kind)), slog.String("account", q.Account),
+		slog.String("reference", q.Reference), slog.String("reason", q.Reason), slog.String("user", h.User(r))}
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}

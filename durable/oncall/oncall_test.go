@@ -26,6 +26,8 @@ import (
 
 // work is what is open, and what was done.
 type work struct {
+	durable.Bookings[any]
+	account  string // of the last action
 	bookings []durable.Booking
 	cancels  []durable.Cancellation
 	orders   []durable.FollowedOrder
@@ -64,6 +66,11 @@ func (w *work) Orders(context.Context) iter.Seq2[durable.FollowedOrder, error] {
 
 func (w *work) Hanging() []string { return w.hanging }
 
+func (w *work) ForAccount(account string) durable.Bookings[any] {
+	w.account = account
+	return w
+}
+
 func (w *work) did(what, reference string) error {
 	w.done = append(w.done, what+" "+reference)
 	return w.refuses
@@ -82,7 +89,7 @@ type page struct {
 
 func newPage(t *testing.T, w *work) *page {
 	p := &page{t: t}
-	p.Handler = http.StripPrefix("/oncall", oncall.Handler(w, &oncall.Options{Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
+	p.Handler = http.StripPrefix("/oncall", oncall.Handler[any](w, &oncall.Options{Logger: slog.New(slog.NewTextHandler(&p.log, nil)),
 		User: func(r *http.Request) string { return r.Header.Get("Remote-User") }}))
 	return p
 }
@@ -245,9 +252,17 @@ func TestHangingCalls(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0), booking("ref-2", 0)}}
 	p := newPage(t, w)
-	assert.NotContains(t, p.get(""), "account-1")
+	assert.NotContains(t, p.get(""), "Account account-1")
+	w.bookings[1].Recovery = w.bookings[0].Recovery
 	w.bookings[1].Recovery.Fingerprint = "account-2"
-	assert.Contains(t, p.get(""), "account-1")
+	assert.Contains(t, p.get(""), "Account account-1")
+	const row = "do=abandon&kind=booking&account=account-2&reference=ref-1"
+	assert.Contains(t, p.get(""), strings.ReplaceAll(row, "&", "&amp;"))
+	assert.Contains(t, p.get("act?"+row), `name="account" value="account-2"`)
+	form, err := url.ParseQuery(row + "&reason=x")
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusSeeOther, p.send("act", form).Code)
+	assert.Equal(t, []string{"account-2", "abandon ref-1"}, append([]string{w.account}, w.done...))
 }
 
 // A list with an error never says that nothing is open.

@@ -30,6 +30,8 @@ import (
 
 // openWork is what is open. Retry and Abandon end a booking.
 type openWork struct {
+	durable.Bookings[any]
+
 	mu       sync.Mutex
 	bookings map[string]durable.Booking
 	cancels  []durable.Cancellation
@@ -94,6 +96,8 @@ func (w *openWork) Orders(context.Context) iter.Seq2[durable.FollowedOrder, erro
 
 func (w *openWork) Hanging() []string { return nil }
 
+func (w *openWork) ForAccount(string) durable.Bookings[any] { return w }
+
 func (w *openWork) did(what, reference string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +116,7 @@ func (w *openWork) Abandon(_ context.Context, reference string) error {
 func openOncall(t *testing.T, w *openWork, screen browsertest.Screen) *browsertest.Tab {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/oncall/", http.StripPrefix("/oncall", oncall.Handler(w, &oncall.Options{Logger: slog.New(slog.DiscardHandler)})))
+	mux.Handle("/oncall/", http.StripPrefix("/oncall", oncall.Handler[any](w, &oncall.Options{Logger: slog.New(slog.DiscardHandler)})))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return browsertest.Open(t, server.URL+"/oncall/", screen)
