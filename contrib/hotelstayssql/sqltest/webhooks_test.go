@@ -16,6 +16,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -66,6 +67,19 @@ func TestWebhookHandler(t *testing.T) {
 		assert.Equal(t, http.StatusOK, deliver(other, "ref-1"))
 		assert.Equal(t, []any{int64(1), 2}, []any{db.handled(t), calls})
 		assert.True(t, woken("ref-1"), "a process may have died before it woke the journal")
+
+		p.Fleet.Pass(-time.Minute)
+		many := p.another(func(o *hotelstayssql.JournalOptions) {
+			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Options.Client }
+		})
+		ofAccount := signed
+		_, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
+		assert.ErrorContains(t, err, "Account is empty")
+		ofAccount.Account = p.Options.Client.Account()
+		h, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, deliver(h, "ref-2"))
+		assert.True(t, woken("ref-2"), "of its account")
 	})
 }
 
