@@ -323,7 +323,7 @@ func pkg(x *exam, o value) {
 			if known.rooms > 1 { // a rate that is a rounded part of the total
 				_, decimals, _ := strings.Cut(one.str(), ".")
 				most = float64(known.rooms)
-				for range decimals {
+				for range min(len(decimals), 2) { // cents may be written with more digits
 					most /= 10
 				}
 			}
