@@ -8,7 +8,6 @@ require (
 	github.com/shopspring/decimal v1.6.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
-	golang.org/x/sync v0.24.0
 	gopkg.in/h2non/gock.v1 v1.1.2
 )
 
