@@ -59,7 +59,7 @@ type TransportError struct {
 	// NoToken reports that nothing was sent because no token could be had. Err says why, and
 	// KindOf returns the kind of that.
 	NoToken   bool
-	Attempts  int
+	Attempts  int // how many requests were sent
 	RequestID string
 	TraceID   string
 	Err       error

@@ -107,9 +107,9 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 	if order == nil {
 		next = f.lost(at)
 		if next.Settled {
-			log(slog.LevelError, "a followed order is not shown any more, and not read any more; look at it")
+			log(slog.LevelError, "a followed order has disappeared, and is no longer read; look at it")
 		} else if f.MissingSince.IsZero() {
-			log(slog.LevelWarn, "a followed order is not shown any more")
+			log(slog.LevelWarn, "a followed order has disappeared")
 		}
 		return next, nil, nil, nil
 	}

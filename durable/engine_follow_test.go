@@ -117,7 +117,7 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 	})
 }
 
-// An order that is not shown any more is read for a while. A person must look at it.
+// An order that has disappeared is read for a while. A person must look at it.
 func TestFollowedOrderIsNotShown(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
@@ -127,12 +127,12 @@ func TestFollowedOrderIsNotShown(t *testing.T) {
 		for range 2 {
 			e.stepOf(durable.KindOrder)
 		}
-		assert.Equal(t, 1, strings.Count(e.log.String(), "level=WARN msg=\"a followed order is not shown any more\""))
+		assert.Equal(t, 1, strings.Count(e.log.String(), "level=WARN msg=\"a followed order has disappeared\""))
 		time.Sleep(60 * 24 * time.Hour)
 		due, err := e.work(durable.KindOrder)
 		require.NoError(t, err)
 		assert.True(t, due.IsZero(), "nothing is left to do")
-		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order is not shown any more, and not read any more; look at it\"")
+		assert.Contains(t, e.log.String(), "level=ERROR msg=\"a followed order has disappeared, and is no longer read; look at it\"")
 		assert.Equal(t, durable.Over, e.row(durable.KindOrder, "ref-1").Life)
 	})
 }

@@ -56,7 +56,7 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time to decode the last answer.", decodeSeconds),
 		firstHotel:      seconds("hotelstays.client.first_hotel.duration", "Time until HotelListStream handed out its first hotel.", callSeconds),
 		responseSize:    size,
-		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Requests that were sent."),
+		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Attempts, each of which sent a request."),
 		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls that fetched a token, or failed to."),
 		unknownOutcomes: counter("hotelstays.client.unknown_outcomes", "{outcome}", "Calls of Book and Cancel with an unknown outcome."),
 	}

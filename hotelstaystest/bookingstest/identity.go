@@ -104,7 +104,7 @@ func followsOneOrder[Tx any](w *World[Tx]) {
 	w.Eventually("its own change is delivered", func() bool { _, n := w.mirror("ref-1"); return n == 1 })
 }
 
-// An order that is not shown any more is read until its stay is over.
+// An order that has disappeared is read until its stay is over.
 func followsUntilTheStayIsOver[Tx any](w *World[Tx]) {
 	w = w.following(w.Fleet.StoreOrder)
 	w.Booked("ref-1")

@@ -83,7 +83,7 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "each change of an order is delivered once, until it is settled", test: followed[Tx], database: true},
 		{says: "OnOrder is called until it succeeds", test: onOrderFails[Tx]},
 		{says: "another order under the reference is never delivered", test: followsOneOrder[Tx]},
-		{says: "an order that is not shown any more is followed until its stay is over", test: followsUntilTheStayIsOver[Tx]},
+		{says: "an order that has disappeared is followed until its stay is over", test: followsUntilTheStayIsOver[Tx]},
 		{says: "nothing is read after Unfollow", test: unfollowed[Tx]},
 		{says: "Watch wakes a page after the commit", test: watched[Tx]},
 		{says: "OnCancel is called until it succeeds, with the answer that came", test: onCancelFails[Tx], database: true},
