@@ -79,7 +79,7 @@ func run(ctx context.Context, city string) error {
 		return err
 	}
 	if len(list.List) == 0 {
-		return fmt.Errorf("no hotel was found: perhaps no city is called %q; the service says %q", city, list.Basic.StatusRemark)
+		return fmt.Errorf("no hotel was found: perhaps no city is called %q", city)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
