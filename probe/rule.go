@@ -41,10 +41,18 @@ var given = map[string]func(*Config) bool{
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
-	own := slices.Concat(readRequests, ticketRules, authRules, oauthRules, answerRules, limitRules, destinationRules, metadataRules, walks,
-		listRules, ratesRules, checkRules, orderRules, openRules, patientRules, bookRules, bookRequests, voucherRules, cancelRules,
-		webhookRules, openBookingRules)
-	return slices.Concat(own, judged(own), settlingRules)
+	reads := slices.Concat(readRequests, ticketRules, authRules, oauthRules, answerRules, limitRules, destinationRules, metadataRules, walks,
+		listRules, ratesRules, checkRules, orderRules, openRules)
+	books := slices.Concat(bookRules, bookRequests, voucherRules, cancelRules, webhookRules, openBookingRules)
+	all := judged(slices.Concat(reads, patientRules, books))
+	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
+	others := slices.DeleteFunc(all, Rule.provokedByReads)
+	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // the patient rules outlive sessions
+}
+
+func (r Rule) provokedByReads() bool {
+	group, _, _ := strings.Cut(r.Name, "/")
+	return provoked[group].by != nil && r.Needs == ""
 }
 
 // judged are the rules of the judge that no other rule provokes.
