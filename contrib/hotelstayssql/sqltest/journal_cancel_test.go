@@ -128,7 +128,7 @@ func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
 	pool, link := p.db.process(t)
 	var fails atomic.Bool
 	link.before = func(_ context.Context, text string) error {
-		if strings.HasPrefix(text, "SELECT reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
+		if strings.HasPrefix(text, "SELECT account, reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
 			fails.CompareAndSwap(true, false) {
 			return errLost
 		}

@@ -244,7 +244,7 @@ func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func()
 
 // A statement that hangs ends with the lease. Another process takes over, and Run goes on.
 func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
-	const look, write = "SELECT reference", "UPDATE hotelstays_journal"
+	const look, write = "SELECT account, reference, fence", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
 		nth    int64
