@@ -92,7 +92,8 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
-		case was.Delivered && was.Ending == CancelDone && c.named() && c.PlatformReferenceNo != was.PlatformReferenceNo: // another order
+		case was.Delivered && was.Ending == CancelDone && c.named() && was.PlatformReferenceNo != "" &&
+			c.PlatformReferenceNo != was.PlatformReferenceNo: // another order
 		case was.again() != nil:
 			err = was.again()
 		case !was.Delivered:

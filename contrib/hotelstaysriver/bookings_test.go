@@ -162,9 +162,11 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	row := rows[durable.ID{Account: b.cfg.Client.Account(), Kind: durable.KindBooking, Reference: "ref-1"}]
 	text, err := json.Marshal(b.store.args(&row))
 	require.NoError(t, err)
-	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,"round":1,
+	var began struct{ Begun string }
+	require.NoError(t, json.Unmarshal(text, &began))
+	assert.JSONEq(t, fmt.Sprintf(`{"reference":"ref-1","account":%[1]q,"request":%[2]q,"begun":%[3]q,"round":1,
 		"recovery":{"customerReferenceNo":"ref-1","fingerprint":%[1]q,"sessionId":"session","polls":0}}`,
-		b.cfg.Client.Account(), base64.StdEncoding.EncodeToString(row.Sealed)), string(text))
+		b.cfg.Client.Account(), base64.StdEncoding.EncodeToString(row.Sealed), began.Begun), string(text))
 	for _, private := range []string{"P1234567", "Family", "token"} {
 		assert.NotContains(t, string(text)+string(row.Sealed), private)
 	}
