@@ -119,7 +119,7 @@ func (b balancer) start(i int, cfg config) (*chaostest.Process, error) {
 
 // createDatabase creates a SQLite file, or a schema in PostgreSQL, with the wanted bookings.
 func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, drop func(), err error) {
-	remove := func() {}
+	var remove func()
 	if o.postgres == "" {
 		dir, err := os.MkdirTemp("", "fleet")
 		if err != nil {
