@@ -2,8 +2,48 @@
 
 package sqltest
 
-import hotelstayssql "github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
+)
 
 // dialects are the databases of each test. The servers' addresses are in the variables of
 // .ci/services.
 var dialects = []hotelstayssql.Dialect{hotelstayssql.SQLite, hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
+
+// The README's queries find what they promise.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {
+		db.createTables(t)
+		p := newProcess(t, db, db.followBookings)
+		page, err := os.ReadFile("../README.md")
+		require.NoError(t, err)
+		_, block, _ := strings.Cut(string(page), "```sql\n")
+		block, _, _ = strings.Cut(block, "```")
+		found := func() (numbers []int64) {
+			for query := range strings.SplitSeq(strings.TrimRight(block, ";\n"), ";") {
+				numbers = append(numbers, db.number(t, `SELECT COUNT(*) FROM (`+query+`) AS alerts`))
+			}
+			return numbers
+		}
+		p.Booked("ref-1")
+		require.NoError(t, p.CancelAlone("ref-1", nil))
+		assert.Equal(t, []int64{0, 0, 0}, found())
+		p.Fleet.Pass(15 * time.Minute)
+		assert.Equal(t, []int64{1, 0, 0}, found())
+		p.Fleet.Pass(time.Hour)
+		assert.Equal(t, []int64{1, 1, 1}, found())
+		p.Work()
+		p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+		assert.Equal(t, []int64{0, 0, 0}, found())
+	})
+}
