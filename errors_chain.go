@@ -19,7 +19,7 @@ import (
 
 // KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError decides wherever it is in the
 // chain of err, then the end of a ctx, then the outermost error of this package: pass BatchError.Err for
-// the kind of its cause. A call without a token has the kind of why there is none.
+// the kind of its cause. If no token could be had, the kind is that of the token's failure.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""

@@ -602,7 +602,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Each kind that has no sentinel is that of an error type, of the end of a ctx, or a rest.
+// A kind without a sentinel belongs to an error type, to the end of a ctx, or to all other errors.
 func TestSentinelsAndKinds(t *testing.T) {
 	var kinds []hotelstays.ErrorKind
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {

@@ -88,8 +88,8 @@ type booking struct {
 	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
 	Round int `json:"round,omitempty"`
 	// Earlier is when the last Book of an earlier round under the same reference has ended that
-	// may have made an order. No round is without an order before ten minutes after it. It is
-	// zero if there is none.
+	// may have made an order. Until ten minutes later, absence cannot be proven. It is zero if no
+	// earlier Book may have made an order.
 	Earlier time.Time `json:"earlier,omitzero"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`

@@ -262,7 +262,7 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 			e.abandoned(req)
 			require.NoError(t, e.cancel(toCancel))
 		}},
-		"its order is named, and is that of the next round": {refused, func(t *testing.T, e *engine) {
+		"it names an order, which the next round has made": {refused, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			named := toCancel
 			named.PlatformReferenceNo = "order-1"

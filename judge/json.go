@@ -74,7 +74,7 @@ func (d *document) space(i int) int {
 	return i
 }
 
-// value reads the value at i, and returns where it ends; -1: it is none.
+// value reads the value at i. It returns where the value ends, or -1 if it is malformed.
 func (d *document) value(i, key, keyEnd, depth int) int {
 	if i >= len(d.text) || depth > deepest {
 		return -1

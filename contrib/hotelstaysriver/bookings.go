@@ -42,8 +42,8 @@ type Options struct {
 	Pool *pgxpool.Pool
 	// Queue is the River queue of bookings. Default: "hotelstays_bookings". Cancellations and followed
 	// orders have queues of their own, whose names begin with Queue and end with "_cancel" and "_order", so
-	// that none waits behind the others. Without Clients, use other queues for each account, because only the
-	// account that booked can poll for an order.
+	// that no kind of job waits behind another. Without Clients, give each account its own queues, because only
+	// the account that booked can poll for an order.
 	Queue string
 	// Schema is where River's tables are. Default: the connection's search_path.
 	Schema string

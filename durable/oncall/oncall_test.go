@@ -328,7 +328,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// A question shows the booking, or that none is open, and does nothing.
+// A question shows the booking, or says that nothing is open. It changes nothing.
 func TestQuestions(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)

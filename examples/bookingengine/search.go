@@ -66,7 +66,7 @@ func (f *form) required(field, problem string, args ...any) string {
 	return value
 }
 
-// checkCity adds the problem of a city that is none of those that are known, if any are, with the nearest names.
+// checkCity adds a problem with the nearest names if the city is not among the known ones.
 func (f *form) checkCity(field string, cities []string) {
 	name := f.text(field)
 	if f.Error(field) != nil || len(cities) == 0 || slices.ContainsFunc(cities, func(city string) bool { return strings.EqualFold(city, name) }) {
