@@ -19,13 +19,13 @@ import (
 // .ci/services.
 var dialects = []hotelstayssql.Dialect{hotelstayssql.SQLite, hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// The README's queries find what they promise.
+// The alert queries of docs/journal.md find what they promise.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {
 		db.createTables(t)
 		p := newProcess(t, db, db.followBookings)
-		page, err := os.ReadFile("../README.md")
+		page, err := os.ReadFile("../../../docs/journal.md")
 		require.NoError(t, err)
 		_, block, _ := strings.Cut(string(page), "```sql\n")
 		block, _, _ = strings.Cut(block, "```")

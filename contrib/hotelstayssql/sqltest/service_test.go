@@ -62,12 +62,6 @@ func storeCancel(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error
 	return err
 }
 
-// storeEvent stores that a webhook came.
-func storeEvent(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error {
-	_, err := tx.ExecContext(ctx, `UPDATE bookings SET last_event = $1 WHERE reference = $2`, event.Kind, event.CustomerReferenceNo)
-	return err
-}
-
 // run is the service, until ctx ends.
 func run(ctx context.Context, cfg config) error {
 	client, err := hotelstays.New(cfg.BaseURL, cfg.credential(), hotelstays.WithServiceFacts(facts))
@@ -90,7 +84,7 @@ func run(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
-	webhooks, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{Secrets: cfg.secrets()}, storeEvent)
+	webhooks, err := hotelstayssql.NewWebhookHandler(journal, hotelstays.WebhookOptions{Secrets: cfg.secrets()}, nil)
 	if err != nil {
 		return err
 	}
@@ -222,7 +216,7 @@ func TestServiceOfTheReadmeIsKilled(t *testing.T) {
 	d := &database{DB: db, dialect: hotelstayssql.SQLite}
 	d.exec(t, `CREATE TABLE wishes (reference text PRIMARY KEY, cancelled boolean NOT NULL)`)
 	d.exec(t, `CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'pending', status integer NOT NULL DEFAULT 0,
-		confirmation text NOT NULL DEFAULT '', cancellation text NOT NULL DEFAULT '', last_event text NOT NULL DEFAULT '')`)
+		confirmation text NOT NULL DEFAULT '', cancellation text NOT NULL DEFAULT '')`)
 	d.exec(t, `CREATE TABLE outcomes (reference text NOT NULL, state text NOT NULL, at integer NOT NULL)`)
 	d.exec(t, `CREATE TRIGGER outcome AFTER UPDATE OF state ON bookings BEGIN INSERT INTO outcomes VALUES
 		(NEW.reference, NEW.state, CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)); END`)
