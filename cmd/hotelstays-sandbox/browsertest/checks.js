@@ -49,6 +49,11 @@
     if (shown(target) && !target.matches(".skip") && box.right > window.innerWidth + .5) wrong.push(`${name(target)} reaches out of the window`);
   }
 
+  for (const element of all("main *")) { // 0 is the clientWidth of an inline element
+    const over = element.clientWidth > 0 && getComputedStyle(element).overflowX === "visible" ? element.scrollWidth - element.clientWidth : 0;
+    if (shown(element) && over > 1) wrong.push(`${name(element)} is ${over} pixels narrower than its text`);
+  }
+
   // Contrast of every text with what lies behind it.
   const colour = (text) => (text.match(/[\d.]+/g) || []).map(Number);
   const luminance = (rgb) => rgb.slice(0, 3)

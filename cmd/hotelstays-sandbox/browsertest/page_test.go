@@ -64,12 +64,17 @@ func (e *engine) poll(reference string) {
 	require.NoError(e.t, err)
 }
 
+// pictured are the pages that docs/pictures shows. SCREENSHOTS=../../../docs/pictures takes them again.
+var pictured = map[string]string{"lost-desktop": "sandbox", "oncall-3-desktop": "oncall", "report-desktop": "probe"}
+
 // checkScreens checks the page at both sizes and in both colour schemes.
 func checkScreens(p *browsertest.Tab, name string) {
 	for _, screen := range browsertest.Screens {
 		p.Resize(screen)
 		p.Check(name + " on a " + screen.Name)
-		p.Picture(name + "-" + screen.Name)
+		if picture := pictured[name+"-"+screen.Name]; picture != "" {
+			p.Picture(picture)
+		}
 	}
 }
 
