@@ -5,6 +5,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
@@ -24,10 +25,10 @@ func (e *Engine[Tx]) of(account string) *Engine[Tx] {
 	if account == e.account {
 		return e
 	}
-	of := &Engine[Tx]{core: e.core, account: account}
+	of := &Engine[Tx]{core: e.core, account: account, log: e.opts.Logger}
 	client := e.opts.Client
 	if e.opts.Clients != nil {
-		client = e.opts.Clients(account)
+		client, of.log = e.opts.Clients(account), of.log.With(slog.String("account", account))
 	}
 	if !isNil(client) && client.Account() == account {
 		of.client = client

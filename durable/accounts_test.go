@@ -30,6 +30,7 @@ type platform struct {
 	log   logText
 	hangs sync.Map      // accounts whose calls last until the end of their ctx
 	takes time.Duration // how long a Book takes
+	hang  chan struct{} // if set, OnOutcome lasts until it is closed
 	known sync.Map      // accounts
 	mu    sync.Mutex
 	ended []string // account and reference, in the order of OnOutcome
@@ -79,6 +80,9 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 			return (*hotelstays.Client)(nil) // as of a map of clients
 		},
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
+			if p.hang != nil {
+				<-p.hang
+			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.ended = append(p.ended, outcome.Recovery.Fingerprint+" "+outcome.Recovery.CustomerReferenceNo)
@@ -127,6 +131,8 @@ func TestTwoAccountsUnderOneReference(t *testing.T) {
 		a, b := p.ForAccount("a"), p.ForAccount("b")
 		changed, stop := b.Watch("ref-1")
 		defer stop()
+		ofAll, stopAll := p.Watch("ref-1")
+		defer stopAll()
 		p.begin("a", "ref-1")
 		p.begin("b", "ref-1")
 		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.listed())
@@ -134,10 +140,13 @@ func TestTwoAccountsUnderOneReference(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "a", outcome.Order.PlatformReferenceNo)
 		assert.Empty(t, changed, "another account's booking has ended")
+		assert.Len(t, ofAll, 1)
+		<-ofAll
 		require.ErrorIs(t, a.Abandon(t.Context(), "ref-1"), durable.ErrNotBegun)
 		assert.Equal(t, []string{"b ref-1"}, p.listed())
 		time.Sleep(3 * time.Minute)
 		assert.Len(t, changed, 1)
+		assert.Len(t, ofAll, 1)
 		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.outcomes())
 	})
 }
@@ -159,6 +168,7 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 		assert.Equal(t, []string{"a ref-1"}, p.outcomes())
 		assert.Equal(t, []string{"b ref-1"}, p.listed())
 		assert.Equal(t, 2, strings.Count(p.log.String(), "account without a client"), p.log.String())
+		assert.Contains(t, p.log.String(), "account=b")
 		b := p.ForAccount("b")
 		_, err = b.Send(t.Context(), "ref-1")
 		require.ErrorIs(t, err, durable.ErrUnknownAccount)
@@ -167,6 +177,14 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 		p.known.Store("b", nil)
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, []string{"a ref-1", "b ref-1"}, p.outcomes())
+		p.begin("b", "ref-2")
+		time.Sleep(5 * time.Minute)
+		p.begin("b", "ref-4")
+		p.known.Delete("b")
+		time.Sleep(3 * time.Minute)
+		assert.Equal(t, 3, strings.Count(p.log.String(), "account without a client"), "it is unknown again: %s", &p.log)
+		require.NoError(t, p.ForAccount("b").Abandon(t.Context(), "ref-4"))
+		p.known.Store("b", nil)
 		stop()
 
 		p.begin("b", "ref-3")
@@ -223,4 +241,55 @@ func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A scheduler of the database's own asks for a step. Of its workers an account gets at most half of those that are
+// free, and a row of an unknown account waits.
+func TestStepsOfASchedulerAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 5
+		p := newPlatform(t, "a", "b")
+		p.takes = time.Hour
+		step := func(account string, i int) time.Duration {
+			row, err := p.store.Read(t.Context(), durable.ID{Account: account, Kind: durable.KindBooking, Reference: fmt.Sprint("ref-", i)})
+			require.NoError(t, err)
+			due, err := p.Work(t.Context(), row, workers)
+			require.NoError(t, err)
+			return time.Until(due)
+		}
+		var working sync.WaitGroup
+		for _, account := range []string{"a", "b"} {
+			for i := range workers {
+				p.begin(account, fmt.Sprint("ref-", i))
+				working.Go(func() { step(account, i) })
+			}
+			synctest.Wait()
+		}
+		assert.EqualValues(t, 3+1, p.books.Load())
+		p.known.Delete("a")
+		for i := range workers {
+			assert.Equal(t, time.Minute, step("a", i))
+		}
+		assert.Equal(t, 1, strings.Count(p.log.String(), "account without a client"), p.log.String())
+		p.known.Store("a", nil)
+		working.Wait()
+		for i := range workers {
+			assert.Negative(t, step("a", i), "it has ended")
+		}
+	})
+}
+
+// A call that hangs is listed, and logged, with its account.
+func TestHangingCallNamesItsAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		p := newPlatform(t, "a")
+		p.hang = end
+		p.begin("a", "ref-1")
+		go func() { _, _ = p.ForAccount("a").Send(t.Context(), "ref-1") }()
+		time.Sleep(time.Minute)
+		assert.Equal(t, []string{"OnOutcome ref-1 of account a"}, p.Hanging())
+		assert.Contains(t, p.log.String(), "account=a reference=ref-1")
+		close(end)
+	})
 }

@@ -114,6 +114,7 @@ type Engine[Tx any] struct {
 
 	account string        // empty: all accounts
 	client  BookingClient // of the account; nil if it is unknown
+	log     *slog.Logger  // names the account, where there are many
 }
 
 // core is what an Engine shares with those of ForAccount.
@@ -122,9 +123,12 @@ type core[Tx any] struct {
 	store    Store[Tx]
 	keys     *keyring.Ring
 	watchers hotelstays.WakeHub
-	working  sync.Map      // of ID: a worker of this process has the row
-	calls    sync.Map      // of *handlerCall: functions of the caller that hang
-	woken    chan struct{} // ends a pause of Run
+	working  sync.Map // of ID: a worker of this process has the row
+	unknown  sync.Map // of an account without a client: when it is logged again
+	// scheduled has the *shares of a Kind in Work.
+	scheduled sync.Map
+	calls     sync.Map      // of *handlerCall: functions of the caller that hang
+	woken     chan struct{} // ends a pause of Run
 }
 
 // NewEngine returns an Engine. It uses no connection. The error names every invalid option.
@@ -158,7 +162,7 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 		opts.Logger.Warn("ServiceFacts.StatusMeanings.Cancelled is not set: if the answer to a Cancel is lost, " +
 			"its cancellation can stay open until the stay is over")
 	}
-	e := &Engine[Tx]{core: &core[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1)}}
+	e := &Engine[Tx]{core: &core[Tx]{opts: opts, store: store, keys: keys, woken: make(chan struct{}, 1)}, log: opts.Logger}
 	if one {
 		e.account, e.client = opts.Client.Account(), opts.Client
 	}
@@ -168,8 +172,14 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 // id identifies a row of the account.
 func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, kind, reference} }
 
-// watched is the key of those who watch a reference of an account.
-func (e *Engine[Tx]) watched(reference string) string { return e.account + " " + reference }
+// watched is the key of those who watch a reference of an account, or of all accounts.
+func watched(account, reference string) string { return account + " " + reference }
+
+// changed wakes those who watch a reference.
+func (e *Engine[Tx]) changed(reference string) {
+	e.watchers.Wake(watched(e.account, reference))
+	e.watchers.Wake(watched("", reference))
+}
 
 // delivery calls a function of the caller in the transaction that has stored its row.
 type delivery[Tx any] func(context.Context, Tx) error
@@ -281,8 +291,10 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 // OnCancel or OnOrder for the reference was committed in this process. Values that nobody has received
 // are one. Watch first, then look at your own row, and look again after each value. Another process
 // may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
+//
+// With Options.Clients, and without ForAccount, it is for the reference of any account.
 func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
-	return e.watchers.Watch(e.watched(customerReferenceNo))
+	return e.watchers.Watch(watched(e.account, customerReferenceNo))
 }
 
 // Wake makes a worker read now what concerns a reference: the order of a booking, of a cancellation, and
@@ -376,11 +388,11 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 		case <-time.After(wait):
 		}
 		e.calls.Store(c, nil)
-		e.opts.Logger.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
+		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
 			slog.String("reference", c.Reference))
 		err := e.hold(ctx, c.ID)
 		if err != nil && !errors.Is(err, ErrNotBegun) {
-			e.opts.Logger.WarnContext(ctx, "another process may call "+c.name+" as well",
+			e.log.WarnContext(ctx, "another process may call "+c.name+" as well",
 				slog.String("reference", c.Reference), slog.String("error", err.Error()))
 		}
 	}
@@ -405,11 +417,16 @@ func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 }
 
 // Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
-// after the end of their ctx, as the name of the function and the reference. Each keeps a worker.
+// after the end of their ctx, as the name of the function and the reference, and with Options.Clients the account.
+// Each keeps a worker.
 func (e *Engine[Tx]) Hanging() (calls []string) {
 	e.calls.Range(func(key, _ any) bool {
 		c, _ := key.(*handlerCall)
-		calls = append(calls, c.name+" "+c.Reference)
+		call := c.name + " " + c.Reference
+		if e.opts.Clients != nil {
+			call += " of account " + c.Account
+		}
+		calls = append(calls, call)
 		return true
 	})
 	return calls

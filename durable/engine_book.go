@@ -184,13 +184,13 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	switch {
 	case is.outcome == nil:
 		if err != nil {
-			e.opts.Logger.WarnContext(ctx, "cannot hand a booking over; its polls start later",
+			e.log.WarnContext(ctx, "cannot hand a booking over; its polls start later",
 				slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		}
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
 	case err == nil && is.deliver:
-		e.watchers.Wake(e.watched(id.Reference))
+		e.changed(id.Reference)
 	}
 	if err = cmp.Or(err, is.err); err != nil {
 		err = e.failed(err, "reference %q is %s, but that was not stored", id.Reference, EndingOf(is.outcome))
@@ -235,7 +235,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	case err != nil:
 		return due, err
 	case next.Unverified > b.Unverified:
-		e.opts.Logger.WarnContext(ctx, "a booking is still unverified; its polls continue",
+		e.log.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", row.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
 	}
 	return next.Due, change(ctx, e, e.id(KindBooking, row.Reference), false, func(locked *Row, b *booking) (delivery[Tx], error) {
@@ -266,10 +266,10 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	switch {
 	case isOfHandler(err):
 	case errors.Is(err, ErrConflictingOutcome): // it has ended before
-		e.opts.Logger.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
+		e.log.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		err = nil
 	case err == nil && delivered:
-		e.watchers.Wake(e.watched(id.Reference))
+		e.changed(id.Reference)
 	}
 	return err
 }
@@ -277,11 +277,12 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 // pollInterrupted makes those bookings due that an earlier process was sending when it ended.
 func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 	for b, err := range e.List(ctx) {
+		of := e.of(b.Account())
 		if err == nil && b.Phase(time.Now()) == PhaseBooking {
-			err = e.of(b.Account()).wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
+			err = of.wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
 		}
 		if err != nil && ctx.Err() == nil {
-			e.opts.Logger.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
+			of.log.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
 				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
 		}
 	}

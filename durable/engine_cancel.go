@@ -179,7 +179,7 @@ func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order
 	}
 	order, others := identify(found[c.CustomerReferenceNo], c.PlatformReferenceNo)
 	if len(others) > 0 {
-		e.opts.Logger.ErrorContext(ctx, "several orders are under the reference of a cancellation",
+		e.log.ErrorContext(ctx, "several orders are under the reference of a cancellation",
 			slog.String("reference", c.CustomerReferenceNo), slog.String("order", c.PlatformReferenceNo),
 			slog.String("others", strings.Join(others, ", ")))
 		if c.PlatformReferenceNo == "" && c.SendBy.IsZero() {
@@ -301,10 +301,10 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	if err != nil {
 		return err
 	}
-	e.watchers.Wake(e.watched(reference))
+	e.changed(reference)
 	if done && e.opts.OnOrder != nil {
 		if err := e.wakeOrder(ctx, reference); err != nil {
-			e.opts.Logger.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
+			e.log.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
 		}
 	}
 	return nil
@@ -327,6 +327,6 @@ func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
 }
 
 func (e *Engine[Tx]) logRead(ctx context.Context, row *Row, err error) {
-	e.opts.Logger.WarnContext(ctx, "the order of a cancellation cannot be read",
+	e.log.WarnContext(ctx, "the order of a cancellation cannot be read",
 		slog.String("reference", row.Reference), slog.String("error", err.Error()))
 }

@@ -122,7 +122,7 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 				} else {
 					meanwhile()
 				}
-				_, err := slow.Work(t.Context(), row)
+				_, err := slow.Work(t.Context(), row, 10)
 				require.ErrorIs(t, err, tc.want)
 				assert.Empty(t, slow.cancels)
 				assert.Empty(t, slow.cancelled)
@@ -224,7 +224,7 @@ func TestFailedReadOfACancellation(t *testing.T) {
 		require.Len(t, e.cancels, 1)
 		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
 		time.Sleep(3 * time.Hour)
-		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"))
+		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"), 10)
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
 	})

@@ -74,7 +74,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 		return then, nil
 	})
 	if err == nil && order != nil {
-		e.watchers.Wake(e.watched(row.Reference))
+		e.changed(row.Reference)
 	}
 	if err != nil || next.Settled {
 		return due, err
@@ -87,7 +87,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of reading) (next followed,
 	before, changed *types.Order, err error) {
 	log := func(level slog.Level, what string, more ...slog.Attr) {
-		e.opts.Logger.LogAttrs(ctx, level, what, append(more, slog.String("reference", f.CustomerReferenceNo),
+		e.log.LogAttrs(ctx, level, what, append(more, slog.String("reference", f.CustomerReferenceNo),
 			slog.String("order", f.PlatformReferenceNo))...)
 	}
 	if of.err != nil {

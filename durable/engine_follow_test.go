@@ -104,7 +104,7 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 		require.NoError(t, err)
 		e.orders = func([]string) ([]types.Order, error) { return nil, refused }
 		time.Sleep(100 * time.Hour)
-		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"))
+		due, err := e.Work(t.Context(), e.row(durable.KindOrder, "ref-1"), 10)
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
 		time.Sleep(5 * time.Minute)
@@ -186,12 +186,12 @@ func TestReadThatEndsWithItsCtx(t *testing.T) {
 		row := e.row(durable.KindOrder, "ref-1")
 		ctx, cancel := context.WithCancel(t.Context())
 		e.orders = func([]string) ([]types.Order, error) { cancel(); return nil, ctx.Err() }
-		_, err := e.Work(ctx, row)
+		_, err := e.Work(ctx, row, 10)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, row, e.row(durable.KindOrder, "ref-1"))
 		ctx, cancel = context.WithCancel(t.Context())
 		e.orders = func(of []string) ([]types.Order, error) { cancel(); return orderOne(of) }
-		due, err := e.Work(ctx, row)
+		due, err := e.Work(ctx, row, 10)
 		assert.True(t, err != nil || !due.IsZero(), "it has not ended")
 		e.orders = func(of []string) ([]types.Order, error) {
 			orders, err := orderOne(of)

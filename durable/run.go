@@ -24,6 +24,9 @@ const (
 	unreadablePause = 5 * time.Minute
 	// lockedPause is how long Run leaves out a row that another process has locked, or leased just before.
 	lockedPause = 5 * time.Second
+	// sharePause and unknownPause leave a row alone whose account has its share of the workers, or is unknown.
+	sharePause   = time.Second
+	unknownPause = time.Minute
 	// claimTimeout bounds the statements that look for work.
 	claimTimeout = 10 * time.Second
 	// stopWithin is how long Run waits at its end: longer than it takes to store or give back.
@@ -35,8 +38,35 @@ const (
 // Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step
 // after that is due, or the zero time if the row has ended. ErrMoved itself means that another process has changed
 // the row, or has it: look at it again in a second. An error of the caller's function may match it.
-func (e *Engine[Tx]) Work(ctx context.Context, row *Row) (due time.Time, err error) {
+//
+// workers is how many rows of the kind the scheduler works on at once in this process. With Options.Clients a row
+// waits while its account is unknown, or has its share of them.
+func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
+	e = e.of(row.Account)
+	if e.opts.Clients != nil && row.Unreadable == nil {
+		if e.client == nil {
+			e.logUnknown(ctx, row)
+			return time.Now().Add(unknownPause), nil
+		}
+		kind, _ := e.scheduled.LoadOrStore(row.Kind, newShares(workers, []Kind{row.Kind}, true))
+		shared, _ := kind.(*shares)
+		if !shared.takeShare(row.Kind, row.Account) {
+			return time.Now().Add(sharePause), nil
+		}
+		defer shared.give(row.Kind, row.Account)
+	}
 	return e.guarded(ctx, row, e.next)
+}
+
+// logUnknown logs that the rows of an account wait, once in a while.
+func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
+	now := time.Now()
+	if until, logged := e.unknown.Load(row.Account); logged && now.Before(until.(time.Time)) {
+		return
+	}
+	e.unknown.Store(row.Account, now.Add(unreadablePause))
+	e.log.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients knows it",
+		slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference))
 }
 
 // guarded does a step, unless a worker of this process has the row. A panic is an error.
@@ -58,7 +88,7 @@ func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 // panicked logs the stack of a panic of the caller's code, such as OnOutcome or the client's transport, and
 // returns an error without its text, which may quote a request.
 func (e *Engine[Tx]) panicked(ctx context.Context, panicked any) error {
-	e.opts.Logger.ErrorContext(ctx, "a step panicked; it is tried again later",
+	e.log.ErrorContext(ctx, "a step panicked; it is tried again later",
 		slog.String("panic", fmt.Sprintf("%T", panicked)), slog.String("stack", string(debug.Stack())))
 	return fmt.Errorf("a panic of type %T; the Logger has its stack", panicked)
 }
@@ -111,9 +141,8 @@ func (e *Engine[Tx]) kinds() []Kind {
 type run[Tx any] struct {
 	*Engine[Tx] // for a job, that of its account
 	queue       Queue
-	locked      map[ID]time.Time     // rows that others have locked, as a frozen process does; left out until then
-	unknown     map[string]time.Time // accounts without a client; logged again then
-	last        map[Kind]string      // the last account that has got a worker
+	locked      map[ID]time.Time // rows that others have locked, as a frozen process does; left out until then
+	last        map[Kind]string  // the last account that has got a worker
 	workers     *shares
 	ended       *sync.WaitGroup
 }
@@ -127,7 +156,7 @@ type run[Tx any] struct {
 // is an error, which names it.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
-	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, unknown: map[string]time.Time{}, last: map[Kind]string{},
+	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, last: map[Kind]string{},
 		workers: newShares(e.opts.MaxWorkers, kinds, e.opts.Clients != nil), ended: &sync.WaitGroup{}}
 	if e.opts.SingleProcess {
 		e.pollInterrupted(ctx)
@@ -142,7 +171,7 @@ func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 			}
 			jobs, err := r.claim(ctx, kind, free)
 			if err != nil && ctx.Err() == nil {
-				e.opts.Logger.WarnContext(ctx, "cannot look for what is due", slog.String("error", err.Error()))
+				e.log.WarnContext(ctx, "cannot look for what is due", slog.String("error", err.Error()))
 			}
 			for _, rows := range jobs {
 				started = true
@@ -224,7 +253,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	}
 	maps.DeleteFunc(r.locked, func(_ ID, until time.Time) bool { return !now.Before(until) })
 	due = slices.DeleteFunc(due, func(row Row) bool { return !r.locked[row.ID].IsZero() })
-	due = r.ofKnown(ctx, kind, due, now)
+	due = r.ofKnown(ctx, kind, due)
 	var bad []Row
 	due = slices.DeleteFunc(due, func(row Row) bool {
 		_, held := r.working.Load(row.ID)
@@ -259,7 +288,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 }
 
 // ofKnown leaves out the rows of accounts without a client, and logs those once in a while.
-func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row, now time.Time) []Row {
+func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	known := map[string]bool{}
 	return slices.DeleteFunc(due, func(row Row) bool {
 		is, seen := known[row.Account]
@@ -269,11 +298,9 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row, now time.Ti
 			r.last[kind] = row.Account // if no job begins
 		}
 		if is {
-			delete(r.unknown, row.Account)
-		} else if !now.Before(r.unknown[row.Account]) {
-			r.unknown[row.Account] = now.Add(unreadablePause)
-			r.opts.Logger.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients knows it",
-				slog.String("account", row.Account), slog.String("kind", string(kind)), slog.String("reference", row.Reference))
+			r.unknown.Delete(row.Account)
+		} else {
+			r.of(row.Account).logUnknown(ctx, &row)
 		}
 		return !is
 	})
@@ -291,7 +318,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 		_, err = read[booking](row)
 	}
 	if err != nil {
-		r.opts.Logger.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
+		r.of(row.Account).log.ErrorContext(ctx, "a row cannot be worked on", slog.String("error", err.Error()))
 	}
 	return err != nil
 }
@@ -420,7 +447,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	case ctx.Err() != nil:
 		r.giveBack(ctx, row, now)
 	default:
-		r.opts.Logger.ErrorContext(ctx, fmt.Sprintf("a %s continues later", row.Kind),
+		r.log.ErrorContext(ctx, fmt.Sprintf("a %s continues later", row.Kind),
 			slog.String("reference", row.Reference), slog.String("error", err.Error()))
 		if isOfHandler(err) || stepCtx.Err() == nil { // else its time ended while others kept it waiting
 			now = now.Add(lease)
@@ -442,7 +469,7 @@ func (r *run[Tx]) postpone(ctx context.Context, rows []Row, due func(Row) time.T
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if _, err := r.queue.Postpone(ctx, rows, due); err != nil {
-		r.opts.Logger.WarnContext(ctx, "rows are worked on again at the end of their lease",
+		r.log.WarnContext(ctx, "rows are worked on again at the end of their lease",
 			slog.String("kind", string(rows[0].Kind)), slog.Int("rows", len(rows)), slog.String("error", err.Error()))
 	}
 }

@@ -74,7 +74,7 @@ func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]readi
 		return readings
 	}
 	if err != nil && ctx.Err() == nil {
-		r.opts.Logger.WarnContext(ctx, "orders cannot be read", slog.String("kind", string(rows[0].Kind)),
+		r.log.WarnContext(ctx, "orders cannot be read", slog.String("kind", string(rows[0].Kind)),
 			slog.Int("orders", len(rows)), slog.String("error", err.Error()))
 	}
 	readings := map[string]reading{}

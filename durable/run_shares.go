@@ -29,6 +29,11 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.hasRoom(account, own, jobs)
+}
+
+// hasRoom is mayHave under the lock.
+func (s *shares) hasRoom(account string, own, jobs int) bool {
 	if s.accounts == nil {
 		return true
 	}
@@ -58,9 +63,24 @@ func (s *shares) free(kind Kind) int {
 	return max(free-kept, 0)
 }
 
+// takeShare is take, if mayHave allows it.
+func (s *shares) takeShare(kind Kind, account string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hasRoom(account, 0, 0) {
+		return false
+	}
+	s.add(kind, account)
+	return true
+}
+
 func (s *shares) take(kind Kind, account string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.add(kind, account)
+}
+
+func (s *shares) add(kind Kind, account string) {
 	s.running[kind]++
 	if s.accounts != nil {
 		s.accounts[account]++

@@ -31,7 +31,7 @@ func inBubble(t *testing.T, test func(t *testing.T, e *engine)) {
 
 // work does the step of a row of ref-1 that is stored now.
 func (e *engine) work(kind durable.Kind) (time.Time, error) {
-	return e.Work(e.t.Context(), e.row(kind, "ref-1"))
+	return e.Work(e.t.Context(), e.row(kind, "ref-1"), 10)
 }
 
 // lose begins ref-1, whose Book gets no answer.
@@ -277,7 +277,7 @@ func TestOutcomeOutlivesItsCtx(t *testing.T) {
 		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-1")}, nil }
 		ctx, cancel = context.WithCancel(t.Context())
 		e.answer = cancel
-		_, err = e.Work(ctx, e.row(durable.KindCancel, "ref-1"))
+		_, err = e.Work(ctx, e.row(durable.KindCancel, "ref-1"), 10)
 		require.NoError(t, err)
 		assert.Equal(t, []durable.CancelEnding{durable.CancelDone}, e.cancelled)
 	})
@@ -409,7 +409,7 @@ func TestWorkerThatSends(t *testing.T) {
 					tc.meanwhile(e)
 				}
 				e.book = lostAnswer
-				_, err := e.Work(t.Context(), row)
+				_, err := e.Work(t.Context(), row, 10)
 				assert.ErrorIs(t, err, tc.want)
 				assert.NotContains(t, e.log.String(), "continues later")
 			})

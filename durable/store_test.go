@@ -107,7 +107,7 @@ func TestFailuresOfTheStore(t *testing.T) {
 		require.NoError(e.t, e.cancel(toCancel))
 	}
 	work := func(e *engine, _ *failingStore, row *durable.Row) error {
-		_, err := e.Work(e.t.Context(), row)
+		_, err := e.Work(e.t.Context(), row, 10)
 		return err
 	}
 	for name, tc := range map[string]struct {

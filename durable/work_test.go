@@ -44,7 +44,7 @@ func TestOrderOfACancellationCannotBeRead(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				e.orders = func(of []string) ([]types.Order, error) { cancel(); return tc.read(of) }
 				e.log.Reset()
-				_, err = e.Work(ctx, stored)
+				_, err = e.Work(ctx, stored, 10)
 				require.Error(t, err, "the process ends")
 				assert.Equal(t, stored, e.row(durable.KindCancel, "ref-1"))
 				assert.Empty(t, e.log.String())

@@ -107,6 +107,7 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 			cfg.Schema, b.cfg.Schema)
 	}
 	queues := b.queues()
+	most := func(kind durable.Kind) int { return queues[b.store.queueOf(kind)].MaxWorkers }
 	for name := range queues {
 		if _, taken := cfg.Queues[name]; taken {
 			return fmt.Errorf("hotelstaysriver: the River client has a queue %q already; set another Options.Queue", name)
@@ -120,9 +121,11 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 		cfg.Workers = river.NewWorkers()
 	}
 	if err := cmp.Or(
-		river.AddWorkerSafely(cfg.Workers, &worker[bookingJob]{b: b, kind: durable.KindBooking}),
-		river.AddWorkerSafely(cfg.Workers, &worker[cancelJob]{b: b, kind: durable.KindCancel, others: b.cfg.OnCancel == nil}),
-		river.AddWorkerSafely(cfg.Workers, &worker[orderJob]{b: b, kind: durable.KindOrder, others: b.cfg.OnOrder == nil})); err != nil {
+		river.AddWorkerSafely(cfg.Workers, &worker[bookingJob]{b: b, kind: durable.KindBooking, most: most(durable.KindBooking)}),
+		river.AddWorkerSafely(cfg.Workers, &worker[cancelJob]{b: b, kind: durable.KindCancel, most: most(durable.KindCancel),
+			others: b.cfg.OnCancel == nil}),
+		river.AddWorkerSafely(cfg.Workers, &worker[orderJob]{b: b, kind: durable.KindOrder, most: most(durable.KindOrder),
+			others: b.cfg.OnOrder == nil})); err != nil {
 		return fmt.Errorf("hotelstaysriver: %w", err)
 	}
 	if cfg.Queues == nil {

@@ -68,7 +68,9 @@ func (s *store) queueOf(kind durable.Kind) string {
 func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
 	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(ctx, tx) })
+	return durable.Repeat(ctx, func() error {
+		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(ctx, tx) })
+	})
 }
 
 // Insert inserts a job. The latest job before it, which has ended, is not locked: whoever has locked that may
@@ -80,6 +82,7 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 	opts := &river.InsertOpts{
 		MaxAttempts: math.MaxInt16, // River discards a job after its last attempt; snoozeFailure saves attempts
 		Queue:       s.queueOf(row.Kind),
+		Priority:    lastPriority,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: liveStates},
 	}
 	if row.Due.After(time.Now()) { // such a job waits for River's scheduler, which runs every five seconds
@@ -219,6 +222,25 @@ func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 		return fmt.Errorf("storing a job: %w", err)
 	}
 	return nil
+}
+
+// lastPriority is River's lowest. Jobs have it until accounts take turns.
+const lastPriority = 4
+
+// takeTurns lets accounts take turns in the due jobs of a kind: by River's priorities the first job of each account
+// goes before the second ones, and those before the third ones.
+//
+// It skips jobs that are locked: a frozen process may have them.
+func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
+	_, err := s.pool.Exec(ctx, `WITH due AS (
+			SELECT id, least($2, row_number() OVER (PARTITION BY args ->> 'account' ORDER BY scheduled_at, id)) AS turn
+			FROM `+s.table+` WHERE state = 'available' AND queue = $1 AND scheduled_at <= now()
+		), late AS (
+			SELECT id, turn FROM due JOIN `+s.table+` AS job USING (id) WHERE job.state = 'available' AND priority <> turn
+			FOR UPDATE OF job SKIP LOCKED
+		)
+		UPDATE `+s.table+` AS job SET priority = turn FROM late WHERE job.id = late.id`, s.queueOf(kind), lastPriority)
+	return err
 }
 
 // Failed returns the error of a call.

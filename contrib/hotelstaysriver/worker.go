@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -24,8 +25,9 @@ const (
 	// a job to processes with its function.
 	movedPause  = time.Second
 	othersPause = 15 * time.Second
-	// unknownPause leaves a job to a process that knows its account.
-	unknownPause = time.Minute
+	// A job that begins late shows that the queue is long, and turnsPause is between two looks at the turns.
+	late       = 3 * time.Second
+	turnsPause = time.Second
 )
 
 // worker works on the jobs of a kind.
@@ -34,6 +36,10 @@ type worker[A river.JobArgs] struct {
 	b      *Bookings
 	kind   durable.Kind
 	others bool // have the caller's function, and this process has not
+	most   int  // jobs of the kind at once in this process
+
+	turns     sync.Mutex
+	nextTurns time.Time
 }
 
 // Timeout bounds a step, with the caller's function. River does not rescue a job before.
@@ -62,7 +68,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return w.b.failed(ctx, job.JobRow, row,
 			errors.New("hotelstaysriver: the job is of another account or environment; use one Options.Queue for each"))
 	}
-	due, err := w.b.Work(ctx, row)
+	w.takeTurns(ctx, job.JobRow)
+	due, err := w.b.Work(ctx, row, w.most)
 	switch {
 	case err == nil && due.IsZero():
 		return nil
@@ -70,12 +77,24 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 		return river.JobSnooze(max(time.Until(due), 0))
 	case err == durable.ErrMoved: //nolint:errorlint // an error of the caller's function may match it, and is a failure
 		return river.JobSnooze(movedPause)
-	case errors.Is(err, durable.ErrUnknownAccount):
-		w.b.cfg.Logger.ErrorContext(ctx, "a job of an account without a client waits until Clients knows it",
-			slog.String("account", row.Account), slog.String("reference", row.Reference), slog.Int64("job", job.ID))
-		return river.JobSnooze(unknownPause)
 	}
 	return w.b.failed(ctx, job.JobRow, row, err)
+}
+
+// takeTurns lets accounts take turns while jobs begin late. River alone takes the job that is due for longest.
+func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
+	now := time.Now()
+	if w.b.cfg.Clients == nil || now.Before(job.ScheduledAt.Add(late)) || !w.turns.TryLock() {
+		return
+	}
+	defer w.turns.Unlock()
+	if now.Before(w.nextTurns) {
+		return
+	}
+	if err := w.b.store.takeTurns(ctx, w.kind); err != nil && ctx.Err() == nil {
+		w.b.cfg.Logger.WarnContext(ctx, "an account with many jobs may delay the others", slog.String("error", err.Error()))
+	}
+	w.nextTurns = time.Now().Add(turnsPause)
 }
 
 // failed returns an error, or a pause, which costs no attempt.
@@ -86,6 +105,7 @@ func (b *Bookings) failed(ctx context.Context, job *rivertype.JobRow, row *durab
 		return err
 	}
 	b.cfg.Logger.ErrorContext(ctx, "a job keeps failing",
-		slog.String("reference", row.Reference), slog.Int64("job", job.ID), slog.String("error", err.Error()))
+		slog.String("account", row.Account), slog.String("reference", row.Reference), slog.Int64("job", job.ID),
+		slog.String("error", err.Error()))
 	return river.JobSnooze(maxFailurePause)
 }

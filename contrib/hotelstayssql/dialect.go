@@ -8,14 +8,13 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/durable"
 )
 
 // Dialect names a database. The driver is the caller's.
@@ -122,16 +121,13 @@ type database struct {
 	dialect Dialect
 }
 
-// attempts bounds how often a transaction begins.
-const attempts = 12
-
 // inTx commits what fn writes, or nothing. It calls fn again if the database undid the
 // transaction because of others. fn writes before it reads: a transaction that begins with a
 // read cannot always write later.
 //
 // Every write is in one, because the connection's own isolation and autocommit are the caller's.
 func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
-	return d.repeat(ctx, func() error {
+	return durable.Repeat(ctx, func() error {
 		tx, err := d.BeginTx(ctx, d.options())
 		if err != nil {
 			return err
@@ -145,7 +141,7 @@ func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	g := grammars[d.dialect]
 	if g.unguard != "" {
-		return d.repeat(ctx, func() error { return d.onGuardedConn(ctx, g, fn) })
+		return durable.Repeat(ctx, func() error { return d.onGuardedConn(ctx, g, fn) })
 	}
 	return d.inTx(ctx, func(tx *sql.Tx) error {
 		if g.guard != "" {
@@ -192,21 +188,6 @@ func (d database) options() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: grammars[d.dialect].isolation}
 }
 
-// repeat calls once again if the database undid its transaction because of others.
-func (d database) repeat(ctx context.Context, once func() error) error {
-	for attempt := 1; ; attempt++ {
-		err := once()
-		if err == nil || attempt == attempts || !isUndone(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(rand.N(10 * time.Millisecond << min(attempt, 5))):
-		}
-	}
-}
-
 // inTxOnce commits what fn writes, or nothing. ended is false if it may not have ended yet.
 func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
 	defer func() { ended = tx.Rollback() == nil || ended }() // fails after Commit; fn may panic
@@ -236,29 +217,6 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (matc
 		return err
 	})
 	return matched, err
-}
-
-// isUndone reports whether the database has undone a transaction because of others: a deadlock
-// or a failed serialization. The text of an error does not count, because it may be the caller's.
-// MariaDB can deadlock although all lock in one order: if an insert is undone, those that waited
-// for its row lock the gap that it leaves.
-func isUndone(err error) bool {
-	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
-		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"
-	}
-	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods
-		const deadlock = 1213
-		if number := e.FieldByName("Number"); number.IsValid() && number.CanUint() && number.Uint() == deadlock {
-			return true
-		}
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		return isUndone(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), isUndone)
-	}
-	return false
 }
 
 // failed returns the error of a call, and what to do about it if that is known.

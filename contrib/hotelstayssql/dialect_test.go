@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,8 +30,8 @@ func TestStatementsAreTranslated(t *testing.T) {
 	}
 }
 
-// fake is a driver whose transactions end as the test wants.
-type fake struct{ commits []error }
+// fake is a driver that does nothing.
+type fake struct{}
 
 func (f *fake) Connect(context.Context) (driver.Conn, error) { return f, nil }
 func (f *fake) Driver() driver.Driver                        { return nil }
@@ -41,81 +40,18 @@ func (f *fake) Close() error                                 { return nil }
 func (f *fake) Begin() (driver.Tx, error)                    { return f, nil }
 func (f *fake) Rollback() error                              { return nil }
 
-func (f *fake) Commit() (err error) {
-	err, f.commits = f.commits[0], f.commits[1:]
-	return err
-}
+func (f *fake) Commit() error { return nil }
 
-// pgError and mysqlError are like the errors of jackc/pgx and go-sql-driver/mysql.
-type pgError struct{ code string }
-
-func (e *pgError) Error() string    { return "ERROR (SQLSTATE " + e.code + ")" }
-func (e *pgError) SQLState() string { return e.code }
-
-type mysqlError struct {
-	Number uint16
-}
-
-func (e *mysqlError) Error() string { return fmt.Sprint("Error ", e.Number) }
-
-func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
-	undone := []error{
-		fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213})),
-		fmt.Errorf("wrapped: %w", &pgError{"40P01"}),
-		&pgError{"40001"},
-	}
-	always := make([]error, 2*attempts)
-	for i := range always {
-		always[i] = undone[0]
-	}
-	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // a text proves nothing
-	for name, c := range map[string]struct {
-		commits []error
-		calls   int
-		want    error
-	}{
-		"committed":  {[]error{nil}, 1, nil},
-		"undone":     {append(undone, nil), 4, nil},
-		"always":     {always, attempts, undone[0]},
-		"other":      {[]error{other, nil}, 1, other},
-		"PostgreSQL": {[]error{&pgError{"23505"}, nil}, 1, &pgError{"23505"}},
-		"MySQL":      {[]error{&mysqlError{1062}, nil}, 1, &mysqlError{1062}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db := database{sql.OpenDB(&fake{commits: c.commits}), SQLite}
-				defer db.Close()
-				calls := 0
-				err := db.inTx(t.Context(), func(*sql.Tx) error {
-					calls++
-					return nil
-				})
-				require.Equal(t, c.want, err)
-				assert.Equal(t, c.calls, calls)
-			})
-		})
-	}
-}
-
-func TestEndedContextEndsTheRepetition(t *testing.T) {
+func TestEndedContextIsTheErrorOfATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		undone := &mysqlError{1213}
-		db := database{sql.OpenDB(&fake{commits: nil}), SQLite}
+		db := database{sql.OpenDB(&fake{}), SQLite}
 		defer db.Close()
 		ctx, cancel := context.WithCancel(t.Context())
-		calls := 0
-		err := db.inTx(ctx, func(*sql.Tx) error {
-			calls++
-			return undone
-		})
-		assert.ErrorIs(t, err, undone)
-		assert.Equal(t, attempts, calls)
-		err = db.inTx(ctx, func(tx *sql.Tx) error {
+		assert.ErrorIs(t, db.inTx(ctx, func(tx *sql.Tx) error {
 			cancel()
 			synctest.Wait() // for its rollback
 			return tx.Commit()
-		})
-		assert.ErrorIs(t, err, context.Canceled)
+		}), context.Canceled)
 	})
 }
 

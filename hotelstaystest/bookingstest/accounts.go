@@ -4,6 +4,8 @@ package bookingstest
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,19 +18,23 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-var accounts = []hotelstaystest.Account{{AppKey: "key-a", AppSecret: "secret-a"}, {AppKey: "key-b", AppSecret: "secret-b"}}
+var twoAccounts = hotelstaystest.Config{
+	Accounts: []hotelstaystest.Account{{AppKey: "key-a", AppSecret: "secret-a"}, {AppKey: "key-b", AppSecret: "secret-b"}}}
 
 // platform is a process for many accounts. The caller has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
 	clients []*hotelstays.Client
-	known   sync.Map // by account
+	known   sync.Map // of a durable.BookingClient, by account
+
+	mu    sync.Mutex
+	ended []string // rows, in the order of their outcomes
 }
 
 func (w *World[Tx]) platform() *platform[Tx] {
 	w.Helper()
 	p := &platform[Tx]{}
-	for _, account := range accounts {
+	for _, account := range twoAccounts.Accounts {
 		client, err := w.Options.Client.WithCredential(
 			hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
 		require.NoError(w, err)
@@ -42,12 +48,15 @@ func (w *World[Tx]) platform() *platform[Tx] {
 			if !known {
 				return nil
 			}
-			return client.(*hotelstays.Client)
+			return client.(durable.BookingClient)
 		}
 		o.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 			recovery, stored := *outcome.Recovery, *outcome
 			recovery.CustomerReferenceNo = rowOf(recovery.Fingerprint, recovery.CustomerReferenceNo)
 			stored.Recovery = &recovery
+			p.mu.Lock()
+			p.ended = append(p.ended, recovery.CustomerReferenceNo)
+			p.mu.Unlock()
 			return w.Fleet.StoreRow(ctx, tx, &stored)
 		}
 	})
@@ -56,16 +65,28 @@ func (w *World[Tx]) platform() *platform[Tx] {
 
 func rowOf(account, reference string) string { return account[:8] + " " + reference }
 
-// begin commits a booking of an account together with the caller's row.
-func (p *platform[Tx]) begin(client *hotelstays.Client, reference string) {
+// begin commits bookings of an account together with the caller's rows.
+func (p *platform[Tx]) begin(client *hotelstays.Client, references ...string) {
 	p.Helper()
 	offer := p.offer(client)
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx Tx) error {
-		if err := p.ForAccount(client.Account()).BeginTx(p.Context(), tx, RequestOf(offer, reference)); err != nil {
-			return err
+		for _, reference := range references {
+			err := p.ForAccount(client.Account()).BeginTx(p.Context(), tx, RequestOf(offer, reference))
+			if err == nil {
+				err = p.addRow(p.Context(), tx, rowOf(client.Account(), reference))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return p.addRow(p.Context(), tx, rowOf(client.Account(), reference))
+		return nil
 	}))
+}
+
+func (p *platform[Tx]) outcomes() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.ended)
 }
 
 func (p *platform[Tx]) listed() (listed []string) {
@@ -106,4 +127,43 @@ func unknownAccountWaits[Tx any](w *World[Tx]) {
 	require.ErrorIs(p, p.ForAccount(unknown.Account()).CancelTx(p.Context(), *new(Tx), durable.CancelOrder{}), durable.ErrUnknownAccount)
 	p.known.Store(unknown.Account(), unknown)
 	p.HasState(rowOf(unknown.Account(), "ref-1"), durable.EndingFound, time.Minute)
+}
+
+// stuck is a client whose Book never returns by itself.
+type stuck struct{ *hotelstays.Client }
+
+func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
+	_ ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+	<-ctx.Done()
+	return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
+}
+
+// An account with many bookings that are due for longer delays no other, also if its calls hang.
+func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
+	const many = 400
+	w.Options.BookTimeout = 2 * Patience // what hangs does not end before the test
+	p := w.platform()
+	loud, quiet := p.clients[0], p.clients[1]
+	for _, hangs := range []bool{false, true} {
+		if hangs {
+			p.known.Store(loud.Account(), stuck{loud})
+		}
+		var references []string
+		for i := range many {
+			references = append(references, fmt.Sprintf("ref-%t-%d", hangs, i))
+		}
+		p.begin(loud, references...)
+		p.begin(quiet, references[0])
+		p.Fleet.Pass(2 * w.Options.BookTimeout)
+		before := len(p.outcomes())
+		stop := p.Work()
+		row := rowOf(quiet.Account(), references[0])
+		p.HasState(row, durable.EndingFound, 0)
+		place := slices.Index(p.outcomes(), row) - before
+		assert.Less(p, place, many/4)
+		if !hangs {
+			p.Eventually("the loud one goes on", func() bool { return len(p.outcomes()) > before+many/4 })
+		}
+		stop()
+	}
 }

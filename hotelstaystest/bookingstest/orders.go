@@ -431,17 +431,26 @@ func unfollowed[Tx any](w *World[Tx]) {
 	assert.Zero(w, changes)
 }
 
+// undone is the error of a transaction that the database undid because of others.
+type undone struct{}
+
+func (undone) Error() string { return "could not serialize access" }
+
+func (undone) SQLState() string { return "40001" }
+
 func inTx[Tx any](w *World[Tx]) {
-	failure := errors.New("failed")
-	for _, want := range []error{failure, nil} {
-		err := w.InTx(w.Context(), func(ctx context.Context, tx Tx) error {
-			if err := w.BeginTx(ctx, tx, w.Request("ref-1")); err != nil {
-				return err
-			}
-			return errors.Join(w.addRow(ctx, tx, "ref-1"), want)
-		})
-		require.ErrorIs(w, err, want)
+	failures := []error{errors.New("failed"), undone{}, undone{}, nil}
+	calls := 0
+	begin := func(ctx context.Context, tx Tx) error {
+		if err := w.BeginTx(ctx, tx, w.Request("ref-1")); err != nil {
+			return err
+		}
+		calls++
+		return errors.Join(w.addRow(ctx, tx, "ref-1"), failures[calls-1])
 	}
+	require.ErrorIs(w, w.InTx(w.Context(), begin), failures[0])
+	require.NoError(w, w.InTx(w.Context(), begin))
+	assert.Equal(w, len(failures), calls)
 	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
 	session := w.Offer.SessionID
 	require.NoError(w, w.InTx(w.Context(), func(ctx context.Context, tx Tx) error {

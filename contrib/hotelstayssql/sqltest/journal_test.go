@@ -245,39 +245,6 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// notSerialized is the error of a transaction that the database undid because of others.
-type notSerialized struct{}
-
-func (notSerialized) Error() string { return "could not serialize access" }
-
-func (notSerialized) SQLState() string { return "40001" }
-
-// A transaction that fails because of others is repeated as a whole, with the function of the caller.
-func TestInTxIsRepeated(t *testing.T) {
-	onEach(t, func(t *testing.T, db *database) {
-		pool, link := db.process(t)
-		p := newProcess(t, db, nil).through(pool, nil)
-		calls := 0
-		link.use(func(_ context.Context, text string) error {
-			if text == "COMMIT" && calls < 3 {
-				return notSerialized{}
-			}
-			return nil
-		}, nil)
-		require.NoError(t, p.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			calls++
-			if err := p.BeginTx(ctx, tx, p.Request("ref-1")); err != nil {
-				return err
-			}
-			return insert(1)(ctx, tx)
-		}))
-		assert.Equal(t, 3, calls)
-		assert.EqualValues(t, 1, db.handled(t))
-		p.AddRow("ref-1")
-		assert.NotNil(t, p.MustSend("ref-1").Order)
-	})
-}
-
 // List reads more rows than one statement returns.
 func TestListOfOpenBookings(t *testing.T) {
 	p := inProcess(t, nil)

@@ -1,0 +1,53 @@
+// Transactions that a database undoes because of others.
+
+package durable
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// attempts bounds how often Repeat calls a function.
+const attempts = 12
+
+// Repeat calls once, which makes a transaction, until the database has not undone it: up to twelve times, with
+// short pauses. Databases undo a transaction at a deadlock or a failed serialization, by no fault of its own.
+// It is for Store.InTx.
+func Repeat(ctx context.Context, once func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := once()
+		if err == nil || attempt == attempts || !isUndone(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(10 * time.Millisecond << min(attempt, 5))):
+		}
+	}
+}
+
+// isUndone reports whether the database has undone a transaction because of others. The text of an error does not
+// count, because it may be the caller's. MariaDB can deadlock although all lock in one order: if an insert is
+// undone, those that waited for its row lock the gap that it leaves.
+func isUndone(err error) bool {
+	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
+		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"
+	}
+	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods
+		const deadlock = 1213
+		if number := e.FieldByName("Number"); number.IsValid() && number.CanUint() && number.Uint() == deadlock {
+			return true
+		}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return isUndone(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), isUndone)
+	}
+	return false
+}

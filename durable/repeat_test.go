@@ -1,0 +1,65 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hotelstays/hotelstays-go/durable"
+)
+
+// pgError and mysqlError are like the errors of jackc/pgx and go-sql-driver/mysql.
+type pgError struct{ code string }
+
+func (e *pgError) Error() string    { return "ERROR (SQLSTATE " + e.code + ")" }
+func (e *pgError) SQLState() string { return e.code }
+
+type mysqlError struct{ Number uint16 }
+
+func (e *mysqlError) Error() string { return fmt.Sprint("Error ", e.Number) }
+
+func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
+	undone := fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213}))
+	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // a text proves nothing
+	for name, c := range map[string]struct {
+		errs  []error // of the calls; the last one repeats
+		calls int
+	}{
+		"committed":  {[]error{nil}, 1},
+		"undone":     {[]error{undone, fmt.Errorf("wrapped: %w", &pgError{"40P01"}), &pgError{"40001"}, nil}, 4},
+		"always":     {[]error{undone}, 12},
+		"other":      {[]error{other}, 1},
+		"PostgreSQL": {[]error{&pgError{"23505"}}, 1},
+		"MySQL":      {[]error{&mysqlError{1062}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				last := len(c.errs) - 1
+				assert.Equal(t, c.errs[last], durable.Repeat(t.Context(), func() error {
+					calls++
+					return c.errs[min(calls-1, last)]
+				}))
+				assert.Equal(t, c.calls, calls)
+			})
+		})
+	}
+}
+
+func TestEndedContextEndsTheRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		assert.Error(t, durable.Repeat(ctx, func() error {
+			if calls++; calls == 3 {
+				cancel()
+			}
+			return &pgError{"40001"}
+		}))
+		assert.Equal(t, 3, calls)
+	})
+}
