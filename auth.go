@@ -27,9 +27,9 @@ const (
 type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
-	// AppSecretFrom replaces AppSecret: it returns the secret as it is now, such as from a vault. It is
-	// called before each ticket, and once more if the service refuses the secret. It must return within 20
-	// seconds, when its ctx ends; ctx has the values of a call that needed the ticket.
+	// AppSecretFrom replaces AppSecret: it returns the current secret, for example from a vault. It is called before
+	// each ticket, and once more if the service refuses the secret. It must return when its ctx ends, after 20 seconds.
+	// ctx has the values of a call that needed the ticket.
 	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration
@@ -72,13 +72,13 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Sec
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret
-	// ClientSecretFrom replaces ClientSecret, as AppSecretFrom of a TicketCredential.
+	// ClientSecretFrom replaces ClientSecret. It works like AppSecretFrom of a TicketCredential.
 	ClientSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
-	// Scopes are the scopes to request. One that the client is not registered for is ErrInvalidScope.
+	// Scopes are the scopes to request. If the client is not registered for one of them, the error is ErrInvalidScope.
 	// The default scopes are undocumented, and every operation refuses a token without scopes.
 	Scopes []types.Scope
-	// Lifetime is how long to use a token, because that of the answer is undocumented. 0: until the
-	// service refuses it.
+	// Lifetime is how long the client uses a token, because the answer's own lifetime is undocumented. 0: until the
+	// service refuses the token.
 	Lifetime time.Duration
 }
 
@@ -122,8 +122,8 @@ func (o OAuthCredential) fetch(ctx context.Context, c *Client, secret types.Secr
 	return resp.AccessToken, o.Lifetime, nil
 }
 
-// TokenCredential is a token from elsewhere. It is never renewed: once the service refuses
-// it, calls fail with ErrUnauthorized. A BookingRecovery continues only with the same token.
+// TokenCredential is a token that you got yourself. It is never renewed: once the service refuses it, calls fail with
+// ErrUnauthorized. A BookingRecovery continues only with the same token.
 type TokenCredential struct{ Token types.Secret }
 
 func (t TokenCredential) snapshot() Credential { return t }
@@ -145,18 +145,18 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource checks that a secret comes from one place. fixed is checked afterwards.
+// secretSource checks that a secret comes from one source only. The caller then checks fixed.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:
 	case !fixed.IsZero():
-		v.add(name, "is set beside the secret itself; set one of them")
+		v.add(name, "is set, and so is the secret itself; set one of them")
 	default:
 		*fixed = types.NewSecret("asked for later")
 	}
 }
 
-// askSecret returns the fixed secret, or that of the function if there is one.
+// askSecret returns the result of from, or without a function the fixed secret.
 func askSecret(ctx context.Context, fixed types.Secret, name string, from func(context.Context) (types.Secret, error)) (types.Secret, error) {
 	if from == nil {
 		return fixed, nil
@@ -168,15 +168,14 @@ func askSecret(ctx context.Context, fixed types.Secret, name string, from func(c
 	switch {
 	case err != nil:
 		return types.Secret{}, fmt.Errorf("%s failed: %w", name, err)
-	case len(f) > 0: // no ValidationError, because no request is at fault
+	case len(f) > 0: // not a ValidationError, because the request is valid
 		return types.Secret{}, fmt.Errorf("%s returned an invalid secret: it %s", name, f[0].Problem)
 	}
 	return secret, nil
 }
 
-// NewFromEnv is New with a TicketCredential from the environment variables HOTELSTAYS_BASE_URL,
-// HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET. Its *ValidationError names those that are missing or
-// invalid.
+// NewFromEnv calls New with the environment variables HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and HOTELSTAYS_APP_SECRET.
+// The *ValidationError names the variables that are missing or invalid.
 func NewFromEnv(opts ...Option) (*Client, error) {
 	var f faults
 	variable := func(name string) string {
@@ -184,8 +183,8 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 		switch {
 		case value == "":
 			f.add(name, "is not set; set this environment variable")
-		case !isHeaderValue(value): // often the line end of a file
-			f.add(name, "has a space or a line end at its ends, or a control character")
+		case !isHeaderValue(value): // often the line break at the end of a file
+			f.add(name, "begins or ends with a space or a line break, or contains a control character")
 		}
 		return value
 	}
@@ -204,18 +203,18 @@ func NewFromEnv(opts ...Option) (*Client, error) {
 	return c, err
 }
 
-// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and a redacted secret, with
-// which it is refused.
+// TicketRequest asks for a ticket. Its JSON has TTL as text, such as "1h0m0s", and the secret redacted: a request that is
+// read back is refused until you set the secret.
 type TicketRequest struct {
 	AppKey    string       `json:"appKey"`    // required
 	AppSecret types.Secret `json:"appSecret"` // required
-	// TTL is as in TicketCredential.
+	// TTL is the lifetime of the ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
 	TTL time.Duration `json:"ttl,omitempty"`
 }
 
 type ticketRequest TicketRequest // without methods
 
-// storedTicketRequest is the JSON of a TicketRequest. What is sent has TTL in seconds.
+// storedTicketRequest is the JSON of a TicketRequest. The body of the call has TTL in seconds.
 type storedTicketRequest struct {
 	*ticketRequest
 	TTL string `json:"ttl,omitempty"`
@@ -247,7 +246,7 @@ func (r *TicketRequest) validate(v *validation) {
 	case r.TTL < 0 || r.TTL > maxTicketTTL:
 		v.add("ttl", "is %s; it must be positive and at most %s", r.TTL, maxTicketTTL)
 	case r.TTL%time.Second != 0:
-		v.add("ttl", "is %s; it is sent in whole seconds", r.TTL)
+		v.add("ttl", "is %s; it must be in whole seconds", r.TTL)
 	}
 }
 
@@ -271,12 +270,12 @@ func checkToken(field string, token types.Secret) error {
 	case token.IsZero():
 		return missing(field)
 	case !isHeaderValue(token.Reveal()):
-		return fmt.Errorf("%s has characters that a header cannot carry, or spaces at its ends", field)
+		return fmt.Errorf("%s contains characters that a header cannot carry, or begins or ends with a space", field)
 	}
 	return nil
 }
 
-// TicketResponse holds a ticket. It expires one TTL after the answer, used or not.
+// TicketResponse holds a ticket. It expires one TTL after the answer, whether it is used or not.
 type TicketResponse struct {
 	Ticket types.Secret `json:"ticket"`
 	Meta   ResponseMeta `json:"-"`
@@ -284,8 +283,8 @@ type TicketResponse struct {
 
 func (r *TicketResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Ticket exchanges a key and a secret for a ticket, as a Client with a TicketCredential does by itself.
-// Whatever is wrong with a credential, the error is ErrUnauthorized.
+// Ticket exchanges a key and a secret for a ticket. A Client with a TicketCredential does this itself. Whatever is wrong
+// with the credential, the error is ErrUnauthorized.
 func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOption) (*TicketResponse, error) {
 	return invoke(ctx, c, OpTicket, req, opts)
 }
@@ -294,7 +293,7 @@ func (c *Client) Ticket(ctx context.Context, req *TicketRequest, opts ...CallOpt
 type OAuthTokenRequest struct {
 	ClientID     string       `json:"client_id"`     // required
 	ClientSecret types.Secret `json:"client_secret"` // required
-	// Scopes are as in OAuthCredential.
+	// Scopes are the scopes to request. The default is undocumented.
 	Scopes []types.Scope `json:"scope,omitempty"`
 }
 
@@ -320,7 +319,7 @@ func (r *OAuthTokenRequest) parts() parts {
 }
 
 func (*OAuthTokenRequest) check(resp *OAuthTokenResponse, x *exchange) error {
-	var bare OAuthTokenResponse // beside the envelope's data
+	var bare OAuthTokenResponse // the token beside the envelope's data
 	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&bare)); err != nil {
 		bare = OAuthTokenResponse{}
 	}
@@ -348,8 +347,8 @@ type OAuthTokenResponse struct {
 
 func (r *OAuthTokenResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OAuthToken gets an access token, as a Client with an OAuthCredential does by itself. The error is
-// ErrInvalidScope if the client is not registered for a scope.
+// OAuthToken gets an access token. A Client with an OAuthCredential does this itself. The error is ErrInvalidScope if the
+// client is not registered for a scope.
 func (c *Client) OAuthToken(ctx context.Context, req *OAuthTokenRequest, opts ...CallOption) (*OAuthTokenResponse, error) {
 	return invoke(ctx, c, OpOAuthToken, req, opts)
 }

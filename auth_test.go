@@ -126,9 +126,9 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 		advice string
 	}{
 		{hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("wrong")}, `{"code":100000401,"msg":"m"}`,
-			hotelstays.KindUnauthorized, "check that the credential is active"},
+			hotelstays.KindUnauthorized, "check that the credential is right"},
 		{hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"booking:read"}},
-			`{"error":"invalid_scope"}`, hotelstays.KindInvalidScope, "ask only for scopes"},
+			`{"error":"invalid_scope"}`, hotelstays.KindInvalidScope, "request only scopes"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			service := &fixedAnswer{Status: 400, Body: tc.body}
@@ -143,7 +143,7 @@ func TestRefusedCredentialIsNotHammered(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			assert.Len(t, service.Sent, 6, "in a minute")
-			assert.Regexp(t, tc.advice+" .*; the client tries again in [2-4]s$", failed[0].Error())
+			assert.Regexp(t, tc.advice+".*; the client tries again in [2-4]s$", failed[0].Error())
 		})
 	}
 }

@@ -1,4 +1,4 @@
-// Booking: checking an offer again, and booking it.
+// Booking: CheckAvail and Book.
 
 package hotelstays
 
@@ -22,7 +22,7 @@ type CheckAvailRequest struct {
 
 func (r *CheckAvailRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // is a header
+	body.SessionID = "" // it is sent as a header
 	return parts{body: &body, session: r.SessionID}
 }
 
@@ -43,36 +43,36 @@ type CheckAvailResponse struct {
 	Meta                 ResponseMeta                `json:"-"`
 }
 
-// Available reports whether the offer can be booked: it came back, and has an id.
+// Available reports whether the offer can be booked: the answer has the offer, with an id.
 func (r *CheckAvailResponse) Available() bool {
 	return r.RoomRatePkg != nil && r.RoomRatePkg.RatePkgID != ""
 }
 
 func (r *CheckAvailResponse) meta() *ResponseMeta { return &r.Meta }
 
-// CheckAvail returns the current price and availability of an offer. Call it right before Book. A
-// changed price is a success, and so is an offer that is gone.
+// CheckAvail returns the current price and availability of an offer. Call it right before Book. A changed price is not an
+// error, nor is an offer that is gone.
 func (c *Client) CheckAvail(ctx context.Context, req *CheckAvailRequest, opts ...CallOption) (*CheckAvailResponse, error) {
 	return invoke(ctx, c, OpCheckAvail, req, opts)
 }
 
-// BookRequest books an offer. Its JSON is a full copy but for passport numbers, which are redacted: a copy
-// that lost one is refused.
+// BookRequest books an offer. Its JSON is a full copy, except that passport numbers are redacted: a request that is read
+// back is refused until you set them.
 type BookRequest struct {
 	// SessionID is the session of the search. Required. Store it with the order: Cancel needs it.
 	SessionID string `json:"sessionId,omitempty"`
-	// CustomerReferenceNo is your reference for the order, such as a UUID, and the idempotency
-	// key: a second Book with it returns the first order. Required. Store it before Book.
+	// CustomerReferenceNo is your reference for the order, such as a UUID. It is the idempotency key: a second Book with
+	// it returns the first order. Required. Store it before Book.
 	CustomerReferenceNo string       `json:"customerReferenceNo"`
 	RatePkgID           string       `json:"ratePkgId"` // required
 	Holder              types.Holder `json:"holder"`    // required
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
-	// CallbackURL receives the events of the order. ValidateCallbackURL says what it can be, and
-	// it needs a ticket, not an OAuth token. A client of a loopback base URL may use loopback.
+	// CallbackURL receives the events of the order, see ValidateCallbackURL. It needs a ticket, not an OAuth token. A
+	// client of a loopback base URL may use loopback.
 	CallbackURL string `json:"callbackUrl,omitempty"`
-	// Expect is the offer to book; it is not sent. An order with other dates is a
-	// *ReferenceReusedError; BookResponse.Changes lists all other differences.
+	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
+	// *ReferenceReusedError. BookResponse.Changes lists all other differences.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
@@ -118,7 +118,7 @@ func (f *faults) guest(path string, g *types.Guest) {
 	f.secret(path+"passportNumber", g.PassportNumber.Reveal())
 }
 
-// wire returns what is sent as JSON: passport numbers in plain text, and neither header nor Expect.
+// wire returns the body that is sent: passport numbers in plain text, without SessionID and Expect.
 func (r *BookRequest) wire() any {
 	type guest struct {
 		types.Guest
@@ -144,7 +144,7 @@ func (r *BookRequest) passports() []types.Secret {
 	return numbers
 }
 
-// personal returns what else the request says about people: each part of a name, and all of the rest.
+// personal returns the other personal data of the request. Names are split into words.
 func (r *BookRequest) personal() []string {
 	words := []string{r.Holder.Email}
 	if r.Holder.Phone != nil {
@@ -164,7 +164,7 @@ func (v *validation) callback(url string) {
 		return
 	}
 	if !v.callbacks {
-		v.add("callbackUrl", "needs a ticket credential: an OAuth token cannot register callbacks")
+		v.add("callbackUrl", "needs a TicketCredential, because an OAuth token cannot register callbacks")
 	}
 	if v.loopback && isLoopbackURL(url) {
 		return
@@ -196,22 +196,22 @@ func (r *BookRequest) check(resp *BookResponse, _ *exchange) error {
 
 func (r *BookResponse) meta() *ResponseMeta { return &r.Meta }
 
-// ValidateBook returns the *ValidationError that BookAndRecover would return, or nil, and sends
-// nothing: call it before you store a booking that is sent later.
+// ValidateBook returns the *ValidationError that BookAndRecover would return, or nil. It sends nothing. Call it before you
+// store a booking that is sent later.
 func (c *Client) ValidateBook(req *BookRequest, opts ...CallOption) error {
 	return checkCall(context.Background(), c, OpBook, req, collect("BookAndRecover", operations[OpBook], opts))
 }
 
 // Book books an offer and deducts its price from the account. It returns one of these:
 //
-//   - An order: the booking exists. The supplier works on it for 3 to 10 minutes: QueryOrders
-//     returns its current status. With Expect, check Changes: it may cost more than the offer did.
-//   - An *OutcomeUnknownError, also of a ctx that ended: the booking may exist. Do not book again:
-//     call RecoverBooking, or use BookAndRecover.
+//   - An order: the booking exists. The supplier works on it for 3 to 10 minutes: QueryOrders returns its current
+//     status. With Expect, check Changes: the order may cost more than the offer.
+//   - An *OutcomeUnknownError, also after the end of ctx: the booking may exist. Do not book again: call
+//     RecoverBooking, or use BookAndRecover instead of Book.
 //   - ErrRateChanged: nothing was booked. Call CheckAvail again.
 //   - ErrDuplicateBooking: nothing was booked. An active booking under another reference has the
 //     same content.
-//   - A *ReferenceReusedError: the reference has an order, with other dates than Expect.
+//   - A *ReferenceReusedError: the reference already has an order, and its dates differ from Expect.
 //   - Any other error: nothing was booked.
 //
 // Book is never sent twice unless the first attempt provably did nothing.
@@ -223,7 +223,7 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	return resp, nil
 }
 
-// book also returns the answer that a *ReferenceReusedError is about.
+// book returns the response also with a *ReferenceReusedError.
 func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err == nil {
@@ -260,8 +260,7 @@ func (e *ReferenceReusedError) details() details {
 // LogValue is a group for slog: the kind, the operation, the reference and the text.
 func (e *ReferenceReusedError) LogValue() slog.Value { return logValue(e) }
 
-// checkOrder compares an order with the expected offer. Only other dates are an error; a missing
-// date is not another one.
+// checkOrder compares an order with the expected offer. Only different dates are an error; a missing date is not.
 func checkOrder(order *types.Order, expect *types.RoomRatePkg) (changes OfferDiff, err error) {
 	if expect == nil {
 		return OfferDiff{}, nil

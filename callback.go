@@ -1,4 +1,4 @@
-// Callback URLs: where the service may post an order's events.
+// Callback URLs, to which the service posts the events of an order.
 
 package hotelstays
 
@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// ValidateCallbackURL checks a URL as Book checks its CallbackURL: https with a public host. Like the
-// service, it refuses loopback, private and shared addresses, localhost, single-label names,
-// *.internal and *.local. It also refuses *.localhost, multicast and link-local addresses, addresses that
-// IANA reserves (for documentation, benchmarks, protocols, or later use) or that hold an IPv4 address,
-// unusual notations of an address, and names that are not ASCII. The error is a *ValidationError. It
-// resolves no names; the service does before each delivery, and delivers only to public addresses.
+// ValidateCallbackURL checks a URL as Book checks its CallbackURL: it must be https, with a public host. Like the service,
+// it refuses loopback, private and shared addresses, localhost, single-label names, *.internal and *.local. It also refuses
+// *.localhost, multicast and link-local addresses, addresses that IANA reserves or that contain an IPv4 address, unusual
+// notations of an address, and names that are not ASCII. The error is a *ValidationError.
+//
+// It does not resolve names. The service resolves them before each delivery, and delivers only to public addresses.
 func ValidateCallbackURL(raw string) error {
 	var f faults
 	if problem := callbackProblem(raw); problem != "" {
@@ -25,7 +25,7 @@ func ValidateCallbackURL(raw string) error {
 	return f.err("ValidateCallbackURL")
 }
 
-// callbackProblem returns the reason to refuse raw, or an empty string.
+// callbackProblem returns the reason to refuse raw, or "".
 func callbackProblem(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -39,7 +39,7 @@ func callbackProblem(raw string) string {
 	return hostProblem(u.Hostname())
 }
 
-// hostProblem returns the reason why host is not public, or an empty string.
+// hostProblem returns the reason why host is not public, or "".
 func hostProblem(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -66,7 +66,7 @@ func isPort(port string) bool {
 	return err == nil
 }
 
-// notInHost accepts underscores, because some hosts use them against the rules.
+// notInHost accepts underscores, because some hosts have them although the rules forbid it.
 func notInHost(r rune) bool {
 	return !strings.ContainsRune("-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

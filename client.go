@@ -21,14 +21,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Client calls the API. Create it with New. It is safe for concurrent use; one should serve a whole
-// process, because its callers share connections, the token and the rate limits. For further accounts
-// derive clients by WithCredential, and for other options of the same account by With. A call of a zero
-// Client, or with a nil ctx, is a *ValidationError.
+// Client calls the API. Create it with New. It is safe for concurrent use: use one per process, because its callers share
+// connections, the token and the rate limits. WithCredential returns a client of another account, and With a client with
+// other options. A call of a zero Client, or with a nil ctx, is a *ValidationError.
 type Client struct {
 	baseURL      string
 	loopback     bool     // the base URL is this machine, as in tests
-	voucherHosts []string // that may be private
+	voucherHosts []string // the hosts that may be private
 	cred         Credential
 	fingerprint  string // of the environment and the account
 	store        TokenStore
@@ -40,24 +39,23 @@ type Client struct {
 	observers    []Observer
 	policy       transport.Policy
 	quota        *transport.RetryQuota
-	bodySizes    map[Operation]*atomic.Int64 // of the last answers
+	bodySizes    map[Operation]*atomic.Int64 // the size of the last answer
 	log          *slog.Logger
 }
 
-// Credential is what a client authenticates with: a TicketCredential, an
-// OAuthCredential or a TokenCredential.
+// Credential is what a client authenticates with: a TicketCredential, an OAuthCredential or a TokenCredential.
 type Credential interface {
 	validate(*validation)
-	// snapshot is a copy that the caller cannot change.
+	// snapshot returns a copy that the caller cannot change.
 	snapshot() Credential
-	// tokenID names the token of a secret in a TokenStore. It hashes the secret, so that a wrong secret
-	// finds no token. It is empty for a token that is neither renewed nor shared.
+	// tokenID names the token of a secret in a TokenStore. It is a hash, so that a wrong secret finds no token. It is
+	// empty for a token that is neither renewed nor shared.
 	tokenID(secret types.Secret) string
-	// account identifies the account, whatever its secret. It may hold a token, so it is only ever hashed.
+	// account identifies the account, whatever its secret. It may contain a token, so only a hash of it is used.
 	account() string
-	// secret returns the secret as it is now.
+	// secret returns the current secret.
 	secret(ctx context.Context) (types.Secret, error)
-	// fetch returns a token. Its lifetime counts from the answer; 0 is unknown.
+	// fetch returns a token and its lifetime from the answer on; 0: unknown.
 	fetch(ctx context.Context, c *Client, secret types.Secret) (token types.Secret, lifetime time.Duration, err error)
 	// callbacks reports whether an order may have a callbackUrl.
 	callbacks() bool
@@ -66,13 +64,13 @@ type Credential interface {
 const (
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
-	maxTokenBody     = 1 << 20 // redacting more would not end with ctx
+	maxTokenBody     = 1 << 20 // redacting a longer body would take longer than ctx
 	defaultUserAgent = "hotelstays-go"
 )
 
-// New returns a client of the environment at baseURL, such as https://host.example: the part before
-// /api. Plain http is for loopback alone. The first call connects, and fetches the first token. The
-// error is a *ValidationError with all faults.
+// New returns a client of the environment at baseURL, such as https://host.example, without the path /api. Plain http is
+// accepted only for loopback. The first call connects, and fetches the first token. The error is a *ValidationError with
+// all faults.
 func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	cfg := config{
 		settings: settings{CallOptions: CallOptions{ServiceFacts: &ServiceFacts{}, MaxAttempts: defaultAttempts}},
@@ -101,7 +99,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		limiter:   cfg.limiter,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
-			MaxRetryAfter: 60 * time.Second}, // MaxAttempts is an option of each call
+			MaxRetryAfter: 60 * time.Second}, // call sets the rest
 		quota: new(transport.RetryQuota),
 	}
 	for op := range operations {
@@ -115,9 +113,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// With returns a client of the same account whose options are those of c, followed by opts. The two share
-// everything else: the token, which c fetches, connections, rate limiter and quota of retries. So
-// WithHTTPClient, WithTokenStore and WithRateLimiter are refused. The error is as that of New.
+// With returns a client of the same account that has the options of c, followed by opts. The two clients share
+// connections, rate limiter, the quota of retries, and the token, which c fetches. So WithHTTPClient, WithTokenStore and
+// WithRateLimiter are refused. The error is like that of New.
 func (c *Client) With(opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "With"); err != nil {
 		return nil, err
@@ -125,8 +123,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 	return c.derive("With", c.cred, opts)
 }
 
-// WithCredential is With for another account in the environment of c: the new client has a token of its
-// own, so keep it. It fetches the token with its own options.
+// WithCredential is like With, for another account in the environment of c. The new client fetches its own token, with its
+// own options: keep the client.
 func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {
 		return nil, err
@@ -163,7 +161,7 @@ func (c *Client) derive(method Operation, cred Credential, opts []Option) (*Clie
 	return &other, nil
 }
 
-// configure sets what differs between clients that share their connections.
+// configure sets what may differ between clients that share connections.
 func (c *Client) configure(cfg *config) {
 	c.defaults, c.traceIDFrom, c.log, c.observers = cfg.settings, cfg.traceIDFrom, cfg.log, cfg.observers
 	c.policy.MaxBody, c.voucherHosts = cfg.maxBody, cfg.voucherHosts
@@ -173,17 +171,17 @@ func (c *Client) configure(cfg *config) {
 func (c *Client) usable(ctx context.Context, name Operation) error {
 	var f faults
 	if c == nil || c.cred == nil {
-		f.add("client", "was not made by New: create it with hotelstays.New")
+		f.add("client", "was not made by New; create it with hotelstays.New")
 	}
 	if ctx == nil {
-		f.add("ctx", "is nil: pass context.Background(), or the ctx of what the call is part of")
+		f.add("ctx", "is nil; pass the ctx of your caller, or context.Background()")
 	}
 	return f.err(name)
 }
 
 func (c *config) credential(cred Credential) Credential {
 	if isNil(cred) {
-		c.faults.add("cred", "is nil: give a TicketCredential, an OAuthCredential or a TokenCredential")
+		c.faults.add("cred", "is nil; give a TicketCredential, an OAuthCredential or a TokenCredential")
 		return nil
 	}
 	cred = cred.snapshot()
@@ -193,7 +191,6 @@ func (c *config) credential(cred Credential) Credential {
 	return cred
 }
 
-// authenticate begins with the credential: no token was fetched yet.
 func (c *Client) authenticate() {
 	sum := sha256.Sum256([]byte(c.baseURL + " " + c.cred.account()))
 	c.fingerprint = hex.EncodeToString(sum[:16])
@@ -216,12 +213,15 @@ func (c *Client) newTokenCache() *token.Cache {
 		},
 	}
 	if c.store != nil && cache.Renewable {
-		shareToken(cache, c.store)
+		cache.Store = checkedTokens{c.store}
+		if leaser, ok := c.store.(TokenLeaser); ok {
+			cache.TryLease = leaser.TryLease
+		}
 	}
 	return cache
 }
 
-// refusesCredential reports whether the service itself refused to issue a token.
+// refusesCredential reports whether the service itself, and not a proxy, refused to issue a token.
 func refusesCredential(err error) bool {
 	var api *APIError
 	if !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited) {
@@ -237,19 +237,19 @@ func adviseOnToken(err error, advice string) error {
 	if !ok {
 		return err
 	}
-	advised := *api // callers that wait share the original
+	advised := *api // a copy, because waiting callers share the original
 	advised.tokenAdvice = api.next() + "; " + advice
 	return &advised
 }
 
-// CloseIdleConnections closes the connections that no call is using: of this client and of whatever
-// else has the same Transport, such as clients made by WithCredential. All of them stay usable.
+// CloseIdleConnections closes the connections that no call is using. Clients with the same Transport, such as those of
+// WithCredential, share these connections. All clients stay usable.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }
 
-// Account names the environment and the account, in every process alike, and holds no secret. It is the
+// Account identifies the environment and the account. It is the same in every process, and holds no secret. It is the
 // Fingerprint of a BookingRecovery, and the Account of a RateLimitRequest.
 func (c *Client) Account() string { return c.fingerprint }
 
@@ -258,5 +258,5 @@ func (c Client) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("base_url", c.baseURL), slog.String("account", c.fingerprint))
 }
 
-// Format writes String under every verb: some would print the caller's http.Client and options.
+// Format writes String for every verb, because %+v would print the caller's http.Client and options.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// anyRequest is what every *XRequest implements.
+// anyRequest is implemented by every *XRequest.
 type anyRequest interface {
 	// validate adds a fault for each rule of the document that the request breaks.
 	validate(*validation)
@@ -28,11 +28,11 @@ type anyRequest interface {
 // requestFor is a request whose response P points to.
 type requestFor[P any] interface {
 	anyRequest
-	// check looks at the decoded answer. Its error says why a success cannot be used.
+	// check checks the decoded answer. Its error says why a success cannot be used.
 	check(P, *exchange) error
 }
 
-// responseTo is what every *XResponse implements.
+// responseTo is implemented by every *XResponse.
 type responseTo[R any] interface {
 	*R
 	decodable
@@ -48,8 +48,8 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	return complete[R](x, req)
 }
 
-// invokeQueued is invoke for a token that other calls wait for. Accounts share Ticket's few slots, so the
-// time limit begins with the slot.
+// invokeQueued is invoke for a token that other calls wait for. Its time limit begins with the slot, because many
+// accounts share the few slots of Ticket.
 func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
 	x, err := begin(ctx, c, op, operations[op], req, settings{})
 	if err != nil {
@@ -79,7 +79,7 @@ func begin(ctx context.Context, c *Client, op Operation, row *operation, req any
 	return x, x.prepare(req.parts())
 }
 
-// checkCall returns the *ValidationError of a helper's call, before the helper begins.
+// checkCall validates the call that a helper is going to make.
 func checkCall(ctx context.Context, c *Client, op Operation, req anyRequest, set settings) error {
 	return (&exchange{client: c, ctx: ctx, op: op, set: set}).check(req)
 }
@@ -137,14 +137,13 @@ func (x *exchange) execute() {
 	x.watch.received(x.Answer, x.arriving, x.requestID(), x.trace())
 }
 
-// end reports the outcome to the observers, and releases what the call holds.
 func (x *exchange) end() {
 	defer x.cancel()
 	x.Answer.Release()
 	x.watch.end(x.outcome)
 }
 
-// maxTokenWait bounds the wait for a token's slot: enough for the first tickets of 1,500 accounts.
+// maxTokenWait bounds the wait for the slot of a token request: 1,500 accounts can get their tickets in that time.
 const maxTokenWait = 5 * time.Minute
 
 // limitTime bounds x.ctx by WithTimeout, or by the operation's default if ctx has no deadline.

@@ -709,7 +709,7 @@ func TestRetriesInAnOutage(t *testing.T) {
 			err = operationCalls[hotelstays.OpQueryOrders](t.Context(), client)
 		}
 		assert.Len(t, service.Sent, 300+100)
-		assert.ErrorContains(t, err, "; not retried, because many calls fail; try again later")
+		assert.ErrorContains(t, err, "; not retried, because too many calls fail; try again later")
 		another, err := client.WithCredential(bearerToken("token-2"))
 		require.NoError(t, err)
 		_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), another)
@@ -792,7 +792,7 @@ func TestRefusingProxyIsNamed(t *testing.T) {
 	}
 	err := operationCalls[hotelstays.OpCheckAvail](t.Context(), clientWith(t, tr, bearerToken("token")))
 	require.ErrorContains(t, err, "no connection: the proxy proxy.example:3128 answered CONNECT with HTTP 407: "+
-		"the proxy asks for authentication (nothing was carried out")
+		"the proxy requires authentication (nothing was carried out")
 	assert.ErrorContains(t, err, "check the credentials of the proxy")
 	assert.Equal(t, hotelstays.KindProxyAuth, hotelstays.KindOf(err))
 	assert.NotContains(t, err.Error(), "password")

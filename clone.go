@@ -1,4 +1,4 @@
-// Values of the caller: copies of what may change later, and what is nil.
+// The caller's values: deep copies, and nil in an interface.
 
 package hotelstays
 
@@ -18,7 +18,7 @@ func unshare(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, field := range v.Fields() {
-			if field.CanSet() { // unexported ones are not the caller's to change
+			if field.CanSet() { // a caller cannot change unexported fields
 				unshare(field)
 			}
 		}

@@ -1,4 +1,4 @@
-// Content: destinations and the hotel catalogue, without prices and dates. Callers may cache it.
+// Content: destinations and the hotel catalogue, without prices and dates.
 
 package hotelstays
 
@@ -17,7 +17,8 @@ import (
 // DestinationsRequest selects places. The result with neither CountryCode nor ParentDestinationID is
 // undocumented; the sandbox returns its countries.
 type DestinationsRequest struct {
-	// CountryCode, ISO 3166-1 alpha-2, selects a country's top-level places, whatever the parent.
+	// CountryCode, ISO 3166-1 alpha-2, selects the top-level places of a country. The service then ignores
+	// ParentDestinationID.
 	CountryCode string `json:"countryCode,omitempty"`
 	// ParentDestinationID selects the places directly below a place.
 	ParentDestinationID string                    `json:"parentDestinationId,omitempty"`
@@ -52,14 +53,14 @@ func (c *Client) Destinations(ctx context.Context, req *DestinationsRequest, opt
 	return invoke(ctx, c, OpDestinations, req, opts)
 }
 
-// WalkDestinations yields the places that req selects and all places below them: parents before their
-// children, each place once. It makes one call for each place, and keeps all ids in memory. An error is
-// yielded once and ends the walk. A place whose id is not text is left out, with all below it, and
-// logged. Whether the walk reaches every place of the service is undocumented.
+// WalkDestinations yields the places that req selects and all places below them: parents before their children, each place
+// once. It makes one call for each place, and keeps all ids in memory. An error is yielded once and ends the walk. If the id
+// of a place is not text, the place and everything below it are left out, and a warning is logged. Whether the walk reaches
+// every place of the service is undocumented.
 //
-// By default it makes one call at a time, when the loop needs it, in the same order each time.
-// WithParallelism(n) keeps up to n calls under way while fewer than n answers wait for the loop; the
-// order then depends on the answers. Leaving the loop stops all calls.
+// By default it makes one call at a time, when the loop needs it, in the same order each time. WithParallelism(n) makes up
+// to n calls at once, and stops while n answers wait for the loop; the order then depends on the answers. Leaving the loop
+// stops all calls.
 func (c *Client) WalkDestinations(ctx context.Context, req *DestinationsRequest, opts ...CallOption) iter.Seq2[*types.Destination, error] {
 	if req == nil {
 		return failedSeq[*types.Destination](nilRequest(OpDestinations))
@@ -95,8 +96,8 @@ type HotelsMetadataRequest struct {
 	// DestinationID is the UUID of a place from Destinations. Required.
 	DestinationID string `json:"destinationId"`
 	CountryCode   string `json:"countryCode,omitempty"`
-	// Page selects a page of at most types.MaxMetadataPageSize hotels, 20 by default. Which page comes
-	// without one is undocumented.
+	// Page selects a page. It has at most types.MaxMetadataPageSize hotels, 20 by default. Which page comes if Page is
+	// nil is undocumented.
 	Page *types.PageReq `json:"page,omitempty"`
 }
 
@@ -124,13 +125,11 @@ func (c *Client) HotelsMetadata(ctx context.Context, req *HotelsMetadataRequest,
 	return invoke(ctx, c, OpHotelsMetadata, req, opts)
 }
 
-// HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page on. The
-// default page size is types.MaxMetadataPageSize. An error is yielded once and ends the iteration. The
-// listing ends as that of HotelListPages does.
+// HotelsMetadataAll yields every hotel of a destination in the service's order, from req.Page on. The default page size is
+// types.MaxMetadataPageSize. An error is yielded once and ends the iteration. HotelListPages says how a listing ends.
 //
-// By default it fetches each page when the loop needs it. WithParallelism(n) keeps up to n pages under
-// way or unread, in the same order, as far as Total shows that they exist. Leaving the loop stops all
-// calls.
+// By default it fetches each page when the loop needs it. WithParallelism(n) fetches up to n pages ahead, as far as Total
+// says that they exist, in the same order. Leaving the loop stops all calls.
 func (c *Client) HotelsMetadataAll(ctx context.Context, req *HotelsMetadataRequest,
 	opts ...CallOption) iter.Seq2[*types.HotelMetadata, error] {
 	if req == nil {
@@ -181,23 +180,23 @@ func (r *HotelsMetadataResponse) pageInfo() paging.Info {
 		RequestID: r.Meta.RequestID}
 }
 
-// PageError reports a listing that is incomplete: a page repeats an earlier one, or is the eleventh
-// empty one in a row, while the service promises more. The items so far are correct.
+// PageError reports an incomplete listing. The service promises more items, but a page repeats an earlier page, or is the
+// eleventh empty page in a row. The items so far are correct.
 type PageError struct {
 	Operation Operation
 	PageNum   int
-	Repeats   bool // the page repeats an earlier one; else it is empty, like the ten before it
+	Repeats   bool // the page repeats an earlier one; otherwise it is empty
 	RequestID string
 }
 
 // Error names the page, and says that the listing is incomplete.
 func (e *PageError) Error() string {
-	what := "is empty, like the ten before it,"
+	what := "is empty, like the ten pages before it"
 	if e.Repeats {
-		what = "repeats an earlier one"
+		what = "repeats an earlier page"
 	}
-	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s"+
-		" although more was promised (request id %s); start again from page 1",
+	return fmt.Sprintf("hotelstays: %s: the listing is incomplete: page %d %s,"+
+		" although the service promises more (request id %s); start again from page 1",
 		e.Operation, e.PageNum, what, e.RequestID)
 }
 
@@ -205,7 +204,7 @@ func (*PageError) kind() ErrorKind { return KindPage }
 
 func (e *PageError) details() details { return details{operation: e.Operation, requestID: e.RequestID} }
 
-// LogValue is like that of APIError.
+// LogValue is the log group of APIError.
 func (e *PageError) LogValue() slog.Value { return logValue(e) }
 
 func pageError(op Operation, err error) error {
@@ -272,8 +271,8 @@ type HotelIDListResponse struct {
 
 func (r *HotelIDListResponse) meta() *ResponseMeta { return &r.Meta }
 
-// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client.
-// Its rate limit is undocumented, and the client applies none.
+// HotelIDList returns the hotel ids of a region, or converts ids between the platform and the client. Its rate limit is
+// undocumented: the client applies none.
 //
 // Deprecated: an older variant of the service. Use HotelsMetadata.
 func (c *Client) HotelIDList(ctx context.Context, req *HotelIDListRequest, opts ...CallOption) (*HotelIDListResponse, error) {

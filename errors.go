@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call that ended before the attempt that was to follow a refusal.
+// afterRefusal is the error of a call that was refused, and ended before its next attempt.
 type afterRefusal struct {
 	end     error
 	refusal *APIError
@@ -26,8 +26,7 @@ func (e *afterRefusal) Error() string {
 	return e.end.Error() + " before another attempt, after: " + e.refusal.fact()
 }
 
-// Unwrap hides the refusal: the call ended for another reason.
-func (e *afterRefusal) Unwrap() error { return e.end }
+func (e *afterRefusal) Unwrap() error { return e.end } // not the refusal: the call ended for another reason
 
 func (e *afterRefusal) causes() []error { return []error{e.end, e.refusal} }
 
@@ -36,7 +35,7 @@ type bothErrors struct{ first, then error }
 
 func (e *bothErrors) Error() string { return fact(e.first) + "; " + fact(e.then) }
 
-// fact leaves out the operation and the request id: the error around it has them.
+// fact leaves out the operation and the request id, because the surrounding error has them.
 func (e *bothErrors) fact() string {
 	if f, ok := e.first.(failure); ok {
 		return f.fact() + "; " + fact(e.then)
@@ -44,22 +43,21 @@ func (e *bothErrors) fact() string {
 	return e.Error()
 }
 
-// Unwrap hides the first error: the call went on after it.
-func (e *bothErrors) Unwrap() error { return e.then }
+func (e *bothErrors) Unwrap() error { return e.then } // not the first one: the call went on after it
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 
-// TransportError reports a call without an answer: the connection failed, ctx ended, the
-// rate limit left no time, or no token could be fetched.
+// TransportError reports a call without an answer: the connection failed, ctx ended, there was no slot of the
+// rate limit in time, or no token.
 type TransportError struct {
 	Operation Operation
 	// Sent reports that the request may have reached the service. For Book, Cancel and a Do
 	// without Idempotent it is true only inside an *OutcomeUnknownError.
 	Sent bool
-	// NoToken reports that nothing was sent because no token could be had. Err says why, and
-	// KindOf returns the kind of that.
+	// NoToken reports that nothing was sent, because the client got no token. Err is the reason, and KindOf returns
+	// the kind of Err.
 	NoToken   bool
-	Attempts  int // how many requests were sent
+	Attempts  int // the number of requests that were sent
 	RequestID string
 	TraceID   string
 	Err       error
@@ -95,7 +93,7 @@ func (e *TransportError) kind() ErrorKind {
 	return KindTransport
 }
 
-// unusableValue is a header that the function of an option made, and that cannot be sent.
+// unusableValue reports that an option's function returned a value that no header can have.
 type unusableValue struct{ option, problem string }
 
 func (e *unusableValue) Error() string { return "the value from " + e.option + " " + e.problem }
@@ -109,19 +107,19 @@ func (e *TransportError) next() string {
 	var unusable *unusableValue
 	switch {
 	case errors.As(e.Err, &unusable):
-		return "mend the function of " + unusable.option
+		return "correct the function that you gave to " + unusable.option
 	case errors.Is(e.Err, transport.ErrReusedID):
-		return "mend the function of WithRequestID"
+		return "correct the function that you gave to WithRequestID"
 	case errors.Is(e.Err, ratelimit.ErrPaused):
-		return "call again when that time is over"
+		return "call again after that time"
 	case errors.As(e.Err, &certificate):
 		return "check the base URL, and that this machine trusts the service's certificate"
 	case errors.Is(e.Err, ErrProxyAuth):
 		return "check the credentials of the proxy"
 	case errors.As(e.Err, &unresolved):
-		return "check the base URL; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
+		return "check the base URL and the DNS; for a mocked host give the mocked http.Client to WithHTTPClient; " + safeAgain
 	case errors.Is(e.Err, transport.ErrNoConnection) && !errors.Is(e.Err, context.Canceled):
-		return "check the base URL and the way to it; " + safeAgain
+		return "check the base URL, and whether this machine reaches it; " + safeAgain
 	}
 	return safeAgain
 }
@@ -135,29 +133,30 @@ func (e *TransportError) again() bool {
 	return errors.Is(e.Err, ratelimit.ErrPaused) || strings.HasSuffix(e.next(), safeAgain)
 }
 
-// Unwrap returns the cause, such as context.DeadlineExceeded, or ErrRateLimited if a 429 before
-// this call paused its operation for longer than the call may take.
+// Unwrap returns the cause, such as context.DeadlineExceeded. It is ErrRateLimited if an earlier 429 has paused the
+// operation beyond the deadline of this call.
 func (e *TransportError) Unwrap() error { return e.Err }
 
 func (e *TransportError) details() details {
 	return details{operation: e.Operation, requestID: e.RequestID, traceID: e.TraceID, noToken: e.NoToken}
 }
 
-// LogValue is like that of APIError. With no_token, status and code are those of the call for the token.
+// LogValue is the log group of APIError. With no_token, status and code are from the token request.
 func (e *TransportError) LogValue() slog.Value { return logValue(e) }
 
-// DecodeError reports an answer that cannot be used: it is no envelope, lacks what the call is for, has a
-// field of another type than documented (where ResponseMeta.Mismatches does not list them), has a
-// documented name twice or one of code, data and orders in another letter case, is of another order,
-// or is larger than WithMaxResponseBytes.
+// DecodeError reports an answer that cannot be used:
+//
+//   - it is not an envelope, or lacks what the call asked for;
+//   - a field of a strict operation has another type than documented;
+//   - it has a documented name twice, or code, data or orders in another letter case;
+//   - it is about another order, or larger than WithMaxResponseBytes.
 type DecodeError struct {
 	Operation  Operation
 	HTTPStatus int
 	RequestID  string
 	TraceID    string
-	// Excerpt is the beginning of the answer, with secrets masked. Of JSON it has names and types
-	// alone, such as {code:number,data:{orders:[{status:string}]}}. It is empty for Ticket and
-	// OAuthToken.
+	// Excerpt is the beginning of the answer, with secrets redacted. JSON is shown as names and types, such as
+	// {code:number,data:{orders:[{status:string}]}}. It is empty for Ticket and OAuthToken.
 	Excerpt string
 	// Err is the fault, with its JSON path or its offset in bytes.
 	Err error
@@ -182,20 +181,19 @@ func (e *DecodeError) kind() ErrorKind {
 	return KindDecode
 }
 
-// errNullOrders is the cause of a DecodeError that a fact prevents.
-var errNullOrders = errors.New("data.orders is null, see ServiceFacts.NullOrders")
+var errNullOrders = errors.New("data.orders is null (see ServiceFacts.NullOrders)")
 
 func (e *DecodeError) next() string {
 	var syntax *wire.SyntaxError
 	switch {
 	case errors.Is(e.Err, transport.ErrBodyTooLarge) && e.Operation != OpTicket && e.Operation != OpOAuthToken:
-		return "ask for less, or raise the client's limit of response bytes"
+		return "ask for less, or raise WithMaxResponseBytes"
 	case errors.Is(e.Err, errNullOrders):
 		return "set that fact if this service means no orders by null"
 	case errors.As(e.Err, &syntax):
-		return "check the base URL; if it is right, report this with the request id"
+		return "check the base URL, and proxies on the way; if they are right, report this with the request id"
 	}
-	return "report this with the request id"
+	return "report this to the supplier with the request id"
 }
 
 func (*DecodeError) again() bool { return false }
@@ -207,26 +205,25 @@ func (e *DecodeError) details() details {
 	return details{operation: e.Operation, status: e.HTTPStatus, requestID: e.RequestID, traceID: e.TraceID}
 }
 
-// LogValue is like that of APIError.
+// LogValue is the log group of APIError.
 func (e *DecodeError) LogValue() slog.Value { return logValue(e) }
 
-// OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been carried
-// out: the request may have arrived, and no definite answer came. Sending again could book twice;
-// QueryOrders by the reference shows what happened.
+// OutcomeUnknownError reports a Book, a Cancel or a Do without Idempotent that may have been executed: the request
+// may have arrived, and no definite answer came. Sending it again could book twice; QueryOrders by the reference
+// shows what happened.
 //
 // errors.As and errors.Is find no refusal in it. They find errors of ctx and of the network, such as
 // context.DeadlineExceeded and *net.OpError.
 type OutcomeUnknownError struct {
 	Operation Operation
-	// CustomerReferenceNo is the reference to ask for; empty for Do.
+	// CustomerReferenceNo is the reference of the order; empty for Do.
 	CustomerReferenceNo string
-	// RequestID and TraceID are those of the Book or the Cancel; empty in errors of
-	// RecoverBooking and StepRecovery.
+	// RequestID and TraceID belong to the Book or the Cancel. They are empty in errors of RecoverBooking and
+	// StepRecovery.
 	RequestID string
 	TraceID   string
-	// Err is the cause, for people and logs: a *TransportError, an *APIError or a *DecodeError, and in a
-	// recovery also the error of ctx, or of the function that saves the recovery. It does not say whether
-	// there is an order.
+	// Err is the cause, for people and logs: a *TransportError, an *APIError or a *DecodeError. In a recovery it may
+	// also be the error of ctx, or of the function that saves the recovery. It does not say whether an order exists.
 	Err error
 }
 
@@ -238,12 +235,12 @@ func (e *OutcomeUnknownError) Error() string {
 	}
 	outcome := fmt.Sprintf("outcome unknown for reference %q: do not send it again, ask QueryOrders for the reference", e.CustomerReferenceNo)
 	if e.CustomerReferenceNo == "" { // of Do
-		outcome = "outcome unknown: do not send it again before you know whether it was carried out"
+		outcome = "outcome unknown: do not send it again before you know whether it was executed"
 	}
 	return "hotelstays: " + describe(e, outcome+"; cause: "+cause)
 }
 
-// Unwrap returns what Err has of the errors of ctx and of the network, and no more of it.
+// Unwrap returns only the errors of ctx and of the network in Err.
 func (e *OutcomeUnknownError) Unwrap() []error { return undecided(e.Err) }
 
 func (e *OutcomeUnknownError) causes() []error { return []error{e.Err} }
@@ -254,5 +251,5 @@ func (e *OutcomeUnknownError) details() details {
 
 func (*OutcomeUnknownError) kind() ErrorKind { return KindOutcomeUnknown }
 
-// LogValue is like that of APIError, with the reference.
+// LogValue is the log group of APIError, with the reference.
 func (e *OutcomeUnknownError) LogValue() slog.Value { return logValue(e) }

@@ -17,9 +17,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError decides wherever it is in the
-// chain of err, then the end of a ctx, then the outermost error of this package: pass BatchError.Err for
-// the kind of its cause. If no token could be had, the kind is that of the token's failure.
+// KindOf returns the kind of err, or "" for nil. An *OutcomeUnknownError anywhere in the chain of err decides first, then
+// the end of a ctx, then the outermost error of this package. For the cause of a *BatchError, pass its Err. If the client
+// got no token, the kind says why.
 func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
@@ -44,10 +44,9 @@ func KindOf(err error) ErrorKind {
 	return outermost
 }
 
-// Retryable reports whether the same call may be made again later, as the text of err says: the service
-// failed or was too busy, there was no answer, or there is no voucher yet. It is false after an unknown
-// outcome and after a refusal, and for an error that is not of this package. A Client has made its own
-// retries before.
+// Retryable reports whether the same call may be made again later, as the text of err says: the service failed or was
+// too busy, there was no answer, or there is no voucher yet. It is false after an unknown outcome, after a refusal, and
+// for an error of another package. The client's own retries come before the error.
 func Retryable(err error) bool {
 	if KindOf(err) == KindOutcomeUnknown {
 		return false
@@ -90,8 +89,8 @@ func causes(err error) []error {
 	return unwrapped(err)
 }
 
-// undecided returns the only errors that Unwrap may lead to if cause decides nothing: those of a ctx and
-// of the network. An error switch must not find a refusal there.
+// undecided returns the causes of an unknown outcome that Unwrap may show: errors of a ctx and of the network. A
+// caller's switch over errors must not find a refusal there.
 func undecided(cause error) (found []error) {
 	all := chain(cause, causes)
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
@@ -102,7 +101,7 @@ func undecided(cause error) (found []error) {
 	for _, err := range all {
 		switch err.(type) {
 		case *net.OpError, *net.DNSError:
-			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // as one of a dialer of yours may have
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // a caller's dialer may wrap one
 				found = append(found, err)
 			}
 		}
@@ -123,7 +122,7 @@ type ownError interface {
 	details() details
 }
 
-// details are what an error knows of its call. What it does not know is empty.
+// details are what an error knows about its call. Unknown ones are empty.
 type details struct {
 	operation          Operation
 	reference          string
@@ -132,8 +131,7 @@ type details struct {
 	noToken            bool
 }
 
-// detailsOf returns what err and its causes know, the outermost first. A status comes with
-// the id of its request.
+// detailsOf returns what err and its causes know; the outermost wins. A status and the request id are from one error.
 func detailsOf(err error) (d details) {
 	for _, err := range chain(err, causes) {
 		own, ok := err.(ownError)
@@ -151,9 +149,8 @@ func detailsOf(err error) (d details) {
 	return d
 }
 
-// RequestIDOf returns the id of a failed request in the service's logs: that of err, or else of its
-// outermost cause that has one. It is empty if there was no
-// attempt. The logs lack an attempt that did not reach the service, see TransportError.Sent.
+// RequestIDOf returns the request id of err, or of its outermost cause with a request id: the supplier finds the request
+// by it. It is empty if there was no attempt. The supplier knows only requests that arrived, see TransportError.Sent.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }
@@ -184,9 +181,9 @@ type failure interface {
 	ownError
 	fact() string // without operation, ids and advice
 	next() string
-	again() bool // whether next says that the same call may be made again
+	again() bool // the same call may be made again, as next says
 	advice(next string) string
-	// markUnknown makes the failure the cause of an unknown outcome: no refusal, and no own advice.
+	// markUnknown makes the failure the cause of an unknown outcome: it is then no refusal, and gives no advice.
 	markUnknown()
 }
 
@@ -202,7 +199,7 @@ func (o *outcome) advice(next string) string {
 	case o.unknown:
 		return "; the outcome is unknown: do not send it again, ask QueryOrders first"
 	case o.noQuota:
-		next = "not retried, because many calls fail; " + next
+		next = "not retried, because too many calls fail; " + next
 	case next == "":
 		return ""
 	}
@@ -213,7 +210,7 @@ func failureText(f failure) string {
 	return "hotelstays: " + describe(f, f.fact()) + f.advice(f.next())
 }
 
-// describe puts a fact between the operation and the id that the service's logs have.
+// describe adds the operation and the request id to a fact.
 func describe(err ownError, fact string) string {
 	d := err.details()
 	if d.requestID == "" {

@@ -6,35 +6,36 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 )
 
-// APIError is a refusal or a failure that the service reported, or an HTTP status of something in
-// front of it. By errors.Is it matches one sentinel at most.
+// APIError is a refusal or a failure that the service reported, or an HTTP status from something in front of it, such
+// as a proxy. errors.Is matches it with one sentinel at most.
 type APIError struct {
 	Operation  Operation
 	HTTPStatus int
-	// Code is the envelope's code, or 0 where the answer was no envelope.
+	// Code is the envelope's code, or 0 if the answer is not enveloped.
 	Code int
-	// Msg is the service's message, up to 1 KiB; of an object or an array, names and types. That of
-	// Ticket and OAuthToken ends where a token may begin.
+	// Msg is the service's message, up to 1 KiB. An object or an array is shown as names and types. For Ticket and
+	// OAuthToken the message ends where a token may begin.
 	Msg string
-	// Excerpt is the beginning of an answer that was no envelope, such as a proxy's HTML page, as in
-	// DecodeError. For Ticket and OAuthToken all of it is masked.
+	// Excerpt is the beginning of an answer that is not enveloped, such as a proxy's HTML page, as in DecodeError.
+	// For Ticket and OAuthToken all of it is redacted.
 	Excerpt   string
 	RequestID string
 	TraceID   string
-	// RetryAfter is how long the service asks to wait, at most a day; 0: it did not ask.
+	// RetryAfter is how long the service asks you to wait, at most a day; 0 if it did not ask.
 	RetryAfter time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
-	// Header holds the headers of the answer, as in ResponseMeta. No text of an error shows them.
+	// Header holds the headers of the answer, as in ResponseMeta. The text of the error does not contain them.
 	Header http.Header
 
 	ownRefusal  bool   // ServiceFacts.RefusalCodes has Code for Operation
-	tokenAdvice string // replaces the advice, after the refusal of a credential or of a token
+	tokenAdvice string // if set, replaces the advice: a credential or a token was refused
 	outcome
 }
 
@@ -60,13 +61,13 @@ func (e *APIError) fact() string {
 	return b.String()
 }
 
-// Is reports whether target is the sentinel of this failure.
+// Is reports whether target is the sentinel of this error.
 func (e *APIError) Is(target error) bool {
 	row := e.row()
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row finds what the answer means: by what decides before the code, or by code, or by HTTP status; or nil.
+// row returns what the answer means, or nil. Rows with first come first, then the code, then the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)
@@ -86,8 +87,8 @@ func (e *APIError) row() *kindRow {
 	return nil
 }
 
-// refuses reports whether the answer proves that a Book or a Cancel was not carried out: any code
-// under a status that the document names for refusals, or one that is listed for the operation.
+// refuses reports whether the answer proves that a Book or a Cancel was not executed. Under the statuses that the
+// document names for refusals any code proves it, else only a code that is listed for the operation.
 func (e *APIError) refuses() bool {
 	switch e.HTTPStatus {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -113,16 +114,22 @@ func (e *APIError) what() string {
 	case e.unknown && e.seemsRefused() && operations[e.Operation] == nil: // of a Do
 		return "refused with a code that is undocumented for it"
 	case e.unknown && e.seemsRefused():
-		return "refused with a code that is undocumented for it; once the provider explains it, see ServiceFacts.RefusalCodes"
+		return "refused with a code that is undocumented for it; if the supplier says that it proves a refusal, " +
+			"add it to ServiceFacts.RefusalCodes"
 	case row != nil:
 		return row.text
 	case e.HTTPStatus >= 500:
 		return "the service failed"
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
+	case e.redirects():
+		if to, err := url.Parse(e.Header.Get("Location")); err == nil && to.Host != "" {
+			return fmt.Sprintf("redirected to the host %q, and redirects are not followed", to.Host)
+		}
 		return "redirected, and redirects are not followed"
 	}
 	return "refused"
 }
+
+func (e *APIError) redirects() bool { return e.HTTPStatus/100 == 3 }
 
 func (e *APIError) kind() ErrorKind {
 	switch row := e.row(); {
@@ -138,25 +145,29 @@ func (e *APIError) kind() ErrorKind {
 	return KindUnexpected
 }
 
+const baseURLHint = "check the base URL, which ends before /api"
+
 func (e *APIError) next() string {
 	row := e.row()
 	switch {
 	case e.tokenAdvice != "":
 		return e.tokenAdvice
 	case e.HTTPStatus == http.StatusForbidden && e.Code == 0:
-		return row.next + "; something in front of the service may have refused this"
-	case row != nil && row.of == KindParam && takesSession(e.Operation):
-		return row.next + "; search again if the session is refused"
+		return "this is not the service's own form: check proxies and firewalls on the way; if there are none, " + row.next
+	case row != nil && row.of == KindParam && operations[e.Operation] != nil && operations[e.Operation].bookingFlow:
+		return "if the session has expired, search again; else " + row.next
 	case e.HTTPStatus == http.StatusNotFound && e.Code == 0:
-		return "check the base URL, which ends before /api, and the path of a Do"
+		return baseURLHint + ", and the path of a Do"
+	case e.HTTPStatus == http.StatusNotFound && row == nil:
+		return "if the message does not help, " + baseURLHint
 	case row != nil:
 		return row.next
 	case e.HTTPStatus >= 500:
-		return "try again later; quote the request id if it goes on"
-	case e.HTTPStatus >= 300 && e.HTTPStatus < 400:
-		return "use the base URL that the service answers at"
+		return "try again later; if it goes on, report it to the supplier with the request id"
+	case e.redirects():
+		return "check the base URL: it must lead to the service without a redirect"
 	}
-	return "report the code with the request id if the message does not help"
+	return "if the message does not help, ask the supplier, with the code and the request id"
 }
 
 func (e *APIError) again() bool { return e.kind().passes() }
@@ -167,5 +178,3 @@ func (e *APIError) details() details {
 
 // LogValue is a group for slog: kind, operation, status, code, ids and text.
 func (e *APIError) LogValue() slog.Value { return logValue(e) }
-
-func takesSession(op Operation) bool { return operations[op] != nil && operations[op].bookingFlow }

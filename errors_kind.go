@@ -8,18 +8,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses: that of an error
-// type, of a sentinel, of the end of a ctx (KindCanceled, KindTimeout), of an *APIError without a
-// sentinel (KindServerError, KindRefused, KindUnexpected), or KindOther. The list may grow. The sentinels of a
-// *WebhookError share KindWebhook, and ErrVoucherAltered, ErrVoucherLinkExpired and ErrVoucherUnsigned
-// share KindVoucher.
+// ErrorKind is the kind of an error, for labels of metrics and for HTTP statuses. The list may grow. The sentinels of a
+// *WebhookError share KindWebhook; ErrVoucherAltered, ErrVoucherLinkExpired and ErrVoucherUnsigned share KindVoucher.
 type ErrorKind string
 
 // The kinds that KindOf returns.
 const (
 	// KindOutcomeUnknown to KindWebhook are the kinds of the error types.
 
-	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // a Book or a Cancel may have been carried out
+	KindOutcomeUnknown  ErrorKind = "outcome_unknown" // Book or Cancel may have been executed
 	KindTransport       ErrorKind = "transport"
 	KindValidation      ErrorKind = "validation"
 	KindDecode          ErrorKind = "unreadable_answer"
@@ -50,13 +47,13 @@ const (
 	KindCanceled    ErrorKind = "canceled"     // a ctx was cancelled
 	KindTimeout     ErrorKind = "timeout"      // a deadline or a time limit passed
 	KindServerError ErrorKind = "server_error" // HTTP 5xx
-	KindRefused     ErrorKind = "refused"      // a refusal with a code that has no sentinel, such as one of ServiceFacts.RefusalCodes
+	KindRefused     ErrorKind = "refused"      // a refusal with a code that has no sentinel, such as in ServiceFacts.RefusalCodes
 	KindUnexpected  ErrorKind = "unexpected"   // any other answer, such as a redirect or a page of a proxy
-	KindOther       ErrorKind = "other"        // such as an error of your own function
+	KindOther       ErrorKind = "other"        // an error of another package, such as your own function's
 )
 
-// HTTPStatus returns the status with which a service of yours answers its own callers. The manual's table has
-// it, with what to tell a traveller:
+// HTTPStatus returns the status with which your service answers its own callers. The table in the package
+// documentation adds what to tell a traveller.
 //
 //	202  the outcome is unknown: the caller asks for the booking later
 //	400  the request is at fault
@@ -73,28 +70,27 @@ func (k ErrorKind) HTTPStatus() int {
 	if row := k.row(); row != nil {
 		return row.httpStatus
 	}
-	return http.StatusInternalServerError // what is no kind
+	return http.StatusInternalServerError // not a kind
 }
 
 // kindRow is what the package knows of a kind.
 type kindRow struct {
-	sentinel   // without a text the kind has none, or several
+	sentinel   // without a text: the kind has no sentinel, or several
 	httpStatus int
 	answers
 }
 
-// answers are those of the service that mean a kind; zero: none does.
+// answers are the answers of the service that mean a kind. The zero value matches none.
 type answers struct {
 	code   int // 0: no documented code
 	status int // 0: never matched by status
-	// listedFor are the operations that the document lists the code for; nil: all. For others the code
-	// does not prove that nothing was done.
+	// listedFor are the operations that the document lists the code for; nil: all. The code proves a refusal only for
+	// these.
 	listedFor []Operation
 	next      string // the next step
-	// only are the operations whose answers can mean the kind; nil: all. Their HTTP status counts only in
-	// an envelope.
+	// only are the operations that can have the kind; nil: all. If it is set, a status counts only in an envelope.
 	only []Operation
-	// first: the status, or a word in Msg, decides before any code does.
+	// first: the status, or a word in Msg, decides before the code.
 	first bool
 	word  string
 }
@@ -113,11 +109,11 @@ var kindRows = []kindRow{
 
 	{sentinel{KindParam, "parameter refused"}, http.StatusBadRequest, answers{
 		code: types.CodeParam, status: http.StatusBadRequest, listedFor: []Operation{OpHotelsMetadata, OpHotelList, OpBook},
-		next: "correct the request: the same one will be refused again"}},
+		next: "correct the request, because the same one will be refused again"}},
 	{sentinel{KindUnauthorized, "credential refused"}, http.StatusBadGateway, answers{
 		code: types.CodeUnauthorized, status: http.StatusUnauthorized, listedFor: []Operation{OpTicket},
-		next: "check that the credential is active and belongs to this environment"}},
-	{sentinel{KindForbidden, "not permitted for this account"}, http.StatusBadGateway, answers{
+		next: "check that the credential is right, and that it belongs to this environment"}},
+	{sentinel{KindForbidden, "not permitted"}, http.StatusBadGateway, answers{
 		status: http.StatusForbidden,
 		next:   "check the account's scopes, and whether it needs a market or a user reference"}},
 	{sentinel{KindNotFound, "not found"}, http.StatusNotFound, answers{
@@ -126,28 +122,28 @@ var kindRows = []kindRow{
 		next: "check the reference, and that this account booked it"}},
 	{sentinel{KindRateLimited, "rate limit exceeded"}, http.StatusServiceUnavailable, answers{
 		code: types.CodeRateLimited, status: http.StatusTooManyRequests,
-		next: "wait, or send less: all processes behind this address share the limit"}},
+		next: "wait, or send less: all processes with this client IP address share the limit"}},
 	{sentinel{KindDuplicateBooking, "an active booking has the same content"}, http.StatusConflict, answers{
 		code: types.CodeDuplicateBooking, listedFor: []Operation{OpBook},
-		next: "nothing was booked; find the booking that the message names with QueryOrders, and cancel it if it is not wanted"}},
+		next: "nothing was booked; read the order that the message names with QueryOrders, and cancel it if it is not wanted"}},
 	{sentinel{KindVoucherTooLarge, "voucher document too large to be inlined"}, http.StatusBadRequest, answers{
 		code: types.CodeVoucherTooLarge, listedFor: []Operation{OpOrderVoucher},
-		next: "ask without IncludeDocument and use DownloadURL"}},
+		next: "call OrderVoucher without IncludeDocument, and use DownloadURL"}},
 	{sentinel{KindAmbiguousReference, "the reference matches more than one order"}, http.StatusConflict, answers{
 		code: types.CodeAmbiguousReference, listedFor: []Operation{OpOrderVoucher},
 		next: "ask by PlatformReferenceNo"}},
 	{sentinel{KindRateChanged, "the rate changed before the booking was made"}, http.StatusConflict, answers{
 		code: types.CodeRateChanged, listedFor: []Operation{OpBook},
-		next: "nothing was booked; call CheckAvail again and book the new price if it is accepted"}},
+		next: "nothing was booked; call CheckAvail, and book again if the new price is accepted"}},
 	{sentinel{KindCancelRefused, "cancellation refused"}, http.StatusConflict, answers{
 		status: http.StatusBadRequest, only: []Operation{OpCancel}, first: true,
-		next: "the message names the cause; the order is as it was"}},
+		next: "the order is unchanged; the message names the cause"}},
 	{sentinel{KindInvalidScope, "invalid scope"}, http.StatusBadGateway, answers{
 		word: "invalid_scope", only: []Operation{OpOAuthToken}, first: true,
-		next: "ask only for scopes that the client is registered for"}},
+		next: "request only scopes that the OAuth client is registered for"}},
 	{sentinel{KindUpstreamTimeout, "the supplier did not answer in time"}, http.StatusGatewayTimeout, answers{
 		status: http.StatusGatewayTimeout, next: tryLater}},
-	{sentinel{KindProxyAuth, "the proxy asks for authentication"}, http.StatusBadGateway, answers{
+	{sentinel{KindProxyAuth, "the proxy requires authentication"}, http.StatusBadGateway, answers{
 		status: http.StatusProxyAuthRequired, next: "check the credentials of the proxy"}},
 	{sentinel{KindVoucherNotReady, "there is no document yet"}, http.StatusServiceUnavailable, answers{}},
 	{sentinel{KindNoVoucher, "there is no document"}, http.StatusNotFound, answers{}},
@@ -171,7 +167,7 @@ func (k ErrorKind) row() *kindRow {
 	return nil
 }
 
-// passes reports whether the same call may succeed in a moment, as HTTPStatus tells your own callers.
+// passes reports whether the same call may succeed later, as HTTPStatus says.
 func (k ErrorKind) passes() bool {
 	status := k.HTTPStatus()
 	return status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
@@ -185,7 +181,7 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
-// again is for a bare sentinel, such as of a fake. An error type around it decides by itself.
+// again is for a bare sentinel, such as from a fake. An error type around it has its own again.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
@@ -193,8 +189,8 @@ func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, tex
 // sentinelOf returns the only sentinel of a kind.
 func sentinelOf(kind ErrorKind) error { return &kind.row().sentinel }
 
-// What errors.Is finds. An *APIError matches at most one of those above ErrNotSent, by a documented code,
-// or else by the HTTP status. Every 400 of Cancel is ErrCancelRefused.
+// The sentinels for errors.Is. An *APIError matches at most one of those above ErrNotSent, by a documented code or else
+// by the HTTP status.
 var (
 	// ErrParam: a parameter was refused (code 100000400 of HotelsMetadata, HotelList and Book, HTTP 400).
 	ErrParam = sentinelOf(KindParam)
@@ -222,21 +218,22 @@ var (
 	ErrInvalidScope = sentinelOf(KindInvalidScope)
 	// ErrUpstreamTimeout: the supplier did not answer in time (HTTP 504).
 	ErrUpstreamTimeout = sentinelOf(KindUpstreamTimeout)
-	// ErrProxyAuth: a proxy on the way wants other credentials (HTTP 407, also as a *TransportError).
+	// ErrProxyAuth: a proxy on the way requires other credentials (HTTP 407, also as a *TransportError).
 	ErrProxyAuth = sentinelOf(KindProxyAuth)
-	// ErrNotSent: a RoundTripper of yours, such as a circuit breaker, wraps it to prove that it did not send
-	// the request. It then counts as a dial error does: see "Retries and unknown outcomes".
+	// ErrNotSent: your own RoundTripper, such as a circuit breaker, wraps it to prove that it did not send the
+	// request. It counts as a dial error: see "Retries and unknown outcomes".
 	ErrNotSent = newSentinel(KindTransport, "the request was not sent")
 
 	// ErrVoucherNotReady: there is no document yet; AwaitVoucher waits for it.
 	ErrVoucherNotReady = sentinelOf(KindVoucherNotReady)
-	// ErrNoVoucher: there is no document, and AwaitVoucher does not wait for one, as for a cancelled order.
+	// ErrNoVoucher: there is no document, and none is in preparation, for example because the order is cancelled.
 	ErrNoVoucher = sentinelOf(KindNoVoucher)
 	// ErrVoucherLinkExpired: get a new link by OrderVoucher, as SaveVoucher and OpenVoucher do.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
-	// ErrVoucherUnsigned: the voucher is older than signing. WithUnsignedVouchers accepts it by its size.
+	// ErrVoucherUnsigned: the voucher has no digest, because it is older than signing. WithUnsignedVouchers accepts it,
+	// and checks its size alone.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
-	// ErrVoucherAltered: the digest differs, or without one the size. No traveller may get the document.
+	// ErrVoucherAltered: the digest differs, or the size of a voucher without a digest. Do not use the document.
 	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and
@@ -246,6 +243,6 @@ var (
 	ErrWebhookTime = newSentinel(KindWebhook, "the signature's time is outside the tolerance")
 	ErrWebhookBody = newSentinel(KindWebhook, "the body is not an event")
 	// ErrWebhookBusy: a duplicate of the event is being handled, here or in another process. Only
-	// WebhookOptions.OnError receives it; the answer is 503, so that the sender may deliver it again.
+	// WebhookOptions.OnError receives it. The answer is 503, so that the sender may deliver the event again.
 	ErrWebhookBusy = newSentinel(KindWebhook, "a duplicate of the event is being handled")
 )

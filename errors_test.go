@@ -153,7 +153,7 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 		Header: http.Header{"Request-Id": {"service-1"}, "Retry-After": {"7"}}}, api)
 	assert.EqualError(t, err,
 		`hotelstays: CheckAvail: parameter refused (HTTP 400, code 100000400, "pageSize", retry after 7s), request id service-1; `+
-			`correct the request: the same one will be refused again; search again if the session is refused`)
+			`if the session has expired, search again; else correct the request, because the same one will be refused again`)
 }
 
 // An error switch that finds a refusal in an error may believe it: of a cause that decides nothing, errors.As and
@@ -234,15 +234,15 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		body   string
 		advice string
 	}{
-		{hotelstays.OpDestinations, 403, "<html>", "something in front of the service may have refused this"},
-		{hotelstays.OpDestinations, 307, "", "use the base URL that the service answers at"},
+		{hotelstays.OpDestinations, 403, "<html>", "check proxies and firewalls on the way"},
+		{hotelstays.OpDestinations, 307, "", "check the base URL: it must lead to the service without a redirect"},
 		{hotelstays.OpDestinations, 404, "<html>", "check the base URL"},
 		{hotelstays.OpDestinations, 404, `{"code":100000404,"msg":"gone"}`, "if the message does not help"},
 		{hotelstays.OpOrderVoucher, 404, "<html>", "check the base URL"},
 		{hotelstays.OpOrderVoucher, 404, `{"code":100000404}`, "check the reference"},
-		{hotelstays.OpBook, 400, `{"code":100000400}`, "search again if the session is refused"},
-		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL; if it is right, report this"},
-		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this with the request id"},
+		{hotelstays.OpBook, 400, `{"code":100000400}`, "if the session has expired, search again"},
+		{hotelstays.OpCheckAvail, 200, "<html>", "check the base URL, and proxies on the way"},
+		{hotelstays.OpCheckAvail, 200, `{"code":0}`, "; report this to the supplier with the request id"},
 	} {
 		err := operationCalls[tc.op](t.Context(), clientThrough(t, answering(tc.status, tc.body)))
 		assert.ErrorContains(t, err, tc.advice, "%s: HTTP %d", tc.op, tc.status)
@@ -579,7 +579,7 @@ func TestKindOf(t *testing.T) {
 		{hotelstays.KindServerError, noToken(api(hotelstays.OpTicket, 502, 0))},
 		{hotelstays.KindVoucher, &hotelstays.VoucherError{Err: cause, Detail: "HTTP 503; try again later"}},
 	}...)
-	retry := regexp.MustCompile(`safe to call again|call again when|try again later|wait, or send less|there is no document yet`)
+	retry := regexp.MustCompile(`safe to call again|call again after|try again later|wait, or send less|there is no document yet`)
 	typesSeen, manual, again := map[string]bool{}, manualKinds(t), map[string]string{}
 	for _, row := range rows {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)

@@ -1,4 +1,4 @@
-// Facts about a service that the document leaves open, and a caller may know.
+// Facts about a service that the document leaves open and you may know.
 
 package hotelstays
 
@@ -15,41 +15,40 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file: a name in it that
-// no fact has, or that comes twice, is an error. Letter case does not matter.
+// ServiceFacts is what you know about a service beyond its document. Its JSON is for a file. An unknown name or a repeated
+// name in it is an error. Letter case does not matter.
 type ServiceFacts struct {
 	// StatusMeanings are the meanings of order states, for AwaitOrder and CancelAndRead.
 	StatusMeanings StatusMeanings `json:"statusMeanings,omitzero"`
-	// RefusalCodes are the service's own codes that prove for Book or Cancel that nothing was done, such
-	// as {"Book": [100001200]}. Under HTTP 2xx and 4xx they are an *APIError, like the codes that are
-	// documented for the operation. Without this fact the outcome is unknown, except under HTTP 400,
-	// 401, 403 and 429, and 404 for Cancel. Under any other status no code proves anything.
+	// RefusalCodes are undocumented codes of the service which prove that Book or Cancel did nothing, such as
+	// {"Book": [100001200]}. Under HTTP 2xx and 4xx the error is then an *APIError, as for a documented code. Without
+	// this fact the outcome is unknown, except under HTTP 400, 401, 403 and 429, and 404 for Cancel. Under any other
+	// status no code proves anything.
 	RefusalCodes map[Operation][]int `json:"refusalCodes,omitempty"`
-	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in
-	// data. Without this fact such an answer is a *DecodeError, and proves nothing.
+	// NullOrders says that QueryOrders writes an empty list as "orders": null, with nothing else in data. Without this
+	// fact the error is a *DecodeError, and proves nothing.
 	NullOrders bool `json:"nullOrders,omitempty"`
 }
 
-// UnmarshalJSON refuses unknown and repeated names: a fact that is misspelt or replaced would be missing without
-// a word.
+// UnmarshalJSON refuses unknown and repeated names, because a misspelt fact would be ignored silently.
 func (f *ServiceFacts) UnmarshalJSON(text []byte) error {
 	type plain ServiceFacts // without this method
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
 	err := strict.Decode((*plain)(f))
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = fmt.Errorf("%q cannot be a JSON %s", cmp.Or(mismatch.Field, "ServiceFacts"), mismatch.Value)
+		err = fmt.Errorf("%q must not be a JSON %s", cmp.Or(mismatch.Field, "ServiceFacts"), mismatch.Value)
 	}
 	if err == nil {
 		err = namesOnce(json.NewDecoder(bytes.NewReader(text)))
 	}
 	if err != nil {
-		return fmt.Errorf("hotelstays: the JSON of ServiceFacts: %w; its documentation has the names", err)
+		return fmt.Errorf("hotelstays: invalid JSON of ServiceFacts: %w; see the documentation of ServiceFacts", err)
 	}
 	return nil
 }
 
-// namesOnce returns an error if an object of the next value, which is valid JSON, has a name twice.
+// namesOnce returns an error if an object in the next value has a name twice. The JSON must be valid.
 func namesOnce(d *json.Decoder) error {
 	open, _ := d.Token()
 	if open != json.Delim('{') && open != json.Delim('[') {
@@ -91,7 +90,7 @@ func (f *ServiceFacts) validate(v *faults) {
 	states := slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Pending, f.StatusMeanings.Cancelled)
 	for i, status := range states {
 		if status == types.OrderStatusUnreadable {
-			v.add(option, "statusMeanings has %d, which stands for a status that is no number", status)
+			v.add(option, "statusMeanings has %d, which means that a status is not a number", status)
 		}
 		if slices.Contains(states[:i], status) {
 			v.add(option, "statusMeanings names the status %d twice", status)
@@ -99,12 +98,12 @@ func (f *ServiceFacts) validate(v *faults) {
 	}
 	for _, status := range slices.Concat(f.StatusMeanings.Confirmed, f.StatusMeanings.Cancelled) {
 		if isOpen(status) {
-			v.add(option, "statusMeanings has the status %d, which the client treats as open; it may stand in pending alone", status)
+			v.add(option, "statusMeanings has the status %d, which the client treats as open; it may be only in pending", status)
 		}
 	}
 	for _, op := range slices.Sorted(maps.Keys(f.RefusalCodes)) {
 		if !oneOf(op, OpBook, OpCancel) {
-			v.add(option, "refusalCodes names %q; only %s and %s can have them", op, OpBook, OpCancel)
+			v.add(option, "refusalCodes names %q; only %s and %s have refusal codes", op, OpBook, OpCancel)
 		}
 		for _, code := range f.RefusalCodes[op] {
 			if code <= 0 {
@@ -118,8 +117,8 @@ func (f *ServiceFacts) refuses(op Operation, code int) bool {
 	return slices.Contains(f.RefusalCodes[op], code)
 }
 
-// StatusMeanings are the meanings of order states, one for each. The document names only 0, Unknown, and 1,
-// Confirming. The client treats both as open: they may stand in Pending alone.
+// StatusMeanings are the meanings of order states. Each status may be in one list only. The document names only 0, Unknown,
+// and 1, Confirming. The client treats both as open: they may be only in Pending.
 type StatusMeanings struct {
 	Confirmed []types.OrderStatus `json:"confirmed,omitempty"`
 	Pending   []types.OrderStatus `json:"pending,omitempty"`
@@ -135,12 +134,11 @@ const (
 	OrderStateOpen      OrderState = "open"
 	OrderStateConfirmed OrderState = "confirmed"
 	OrderStateCancelled OrderState = "cancelled"
-	// OrderStateUnknown: the status is undocumented and s does not have it, or it is
-	// types.OrderStatusUnreadable.
+	// OrderStateUnknown: no list of StatusMeanings has the status, or it is types.OrderStatusUnreadable.
 	OrderStateUnknown OrderState = "unknown"
 )
 
-// StateOf returns the meaning of a status. It is open for 0 and 1, Unknown and Confirming in the document.
+// StateOf returns the meaning of a status. 0 and 1 are open.
 func (s StatusMeanings) StateOf(status types.OrderStatus) OrderState {
 	switch {
 	case isOpen(status), slices.Contains(s.Pending, status):
@@ -156,13 +154,13 @@ func (s StatusMeanings) StateOf(status types.OrderStatus) OrderState {
 // unknownStatus names a status of OrderStateUnknown, and why its meaning is unknown.
 func unknownStatus(status types.OrderStatus) string {
 	if status == types.OrderStatusUnreadable {
-		return "a status that is no number, as QueryOrders lists in Meta.Mismatches"
+		return "a status that is not a number (QueryOrders lists it in Meta.Mismatches)"
 	}
 	return fmt.Sprintf("status %d, which is in no list of ServiceFacts.StatusMeanings", status)
 }
 
-// isOpen reports whether a status counts as open without a fact. That 0, Unknown, does is the client's choice:
-// an order of which nothing is known is asked for again.
+// isOpen reports whether a status counts as open without a fact. 0, Unknown, counts as open by the client's choice, so that
+// the order is read again.
 func isOpen(status types.OrderStatus) bool {
 	return oneOf(status, types.OrderUnknown, types.OrderConfirming)
 }

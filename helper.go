@@ -1,4 +1,4 @@
-// Helpers make several calls: how observers see them, and how they wait between polls.
+// What helpers share: they make several calls, report to observers, and wait between polls.
 
 package hotelstays
 
@@ -18,7 +18,7 @@ func helped[R any](ctx context.Context, c *Client, name Operation, run func(cont
 	return run(ctx)
 }
 
-// helpedAll is helped for an iterator: its error is the last one that it yields.
+// helpedAll is helped for an iterator. It reports the last error that the iterator yields.
 func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(context.Context) iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		ctx, watch := c.observeHelper(ctx, name)
@@ -37,7 +37,7 @@ func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(c
 	}
 }
 
-// observeHelper leaves it to the calls of the helper to refuse a Client or a ctx that cannot be used.
+// observeHelper observes nothing with an unusable Client or ctx, which the first call of the helper refuses.
 func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
 	if c.usable(ctx, name) != nil {
 		return ctx, nil
@@ -45,13 +45,13 @@ func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Con
 	return observe(ctx, c.observers, CallStart{Operation: name, BaseURL: c.baseURL}, "", Observer.helper)
 }
 
-// awaitSchedule is when a wait polls again, from its start; after it, it polls every awaitPause. Suppliers
-// usually take 3 to 10 minutes.
+// awaitSchedule has the times of the first polls from the start of a wait. Later polls come every awaitPause, because
+// suppliers usually take 3 to 10 minutes.
 var awaitSchedule = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}
 
 const awaitPause = 30 * time.Second
 
-// await polls until that is done or fails for good. If ctx ends before, the error has the progress.
+// await polls until poll is done, or fails for good, or ctx ends. The error after the end of ctx has the progress.
 func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, err error), progress func() string) error {
 	start := time.Now()
 	for {
@@ -64,7 +64,7 @@ func await(ctx context.Context, wakeup <-chan struct{}, poll func() (done bool, 
 			if err != nil {
 				hint = "the last poll failed: " + fact(err)
 			}
-			return fmt.Errorf("hotelstays: %s; the caller's ctx ended the wait: %w; %s", progress(), ended, hint)
+			return fmt.Errorf("hotelstays: %s; the wait ended with the caller's ctx: %w; %s", progress(), ended, hint)
 		}
 	}
 }

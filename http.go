@@ -1,4 +1,4 @@
-// The HTTP client: the default transport, and the caller's.
+// The default transport, and what is checked in the caller's.
 
 package hotelstays
 
@@ -16,7 +16,7 @@ import (
 
 const minTLS = tls.VersionTLS12
 
-// defaultTransport looks http.DefaultTransport up for each request, because mocks replace it.
+// defaultTransport reads http.DefaultTransport for each request, because mocks replace it.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,9 +28,9 @@ func (defaultTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleConnections() }
 
-// NewTransport returns the transport of a client without WithHTTPClient, to change its proxy,
-// certificates or number of connections. It takes the proxy from the environment, speaks TLS 1.2 or
-// later and HTTP/2, and keeps up to 256 idle connections to a host for 45 seconds.
+// NewTransport returns the transport that New uses without WithHTTPClient. Change its proxy, certificates or number of
+// connections, and pass it to WithHTTPClient. It takes the proxy from the environment, uses TLS 1.2 or later and HTTP/2,
+// and keeps up to 256 idle connections to a host for 45 seconds.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -41,14 +41,14 @@ func NewTransport() *http.Transport {
 		MaxIdleConns:        512,
 		MaxIdleConnsPerHost: 256,
 		IdleConnTimeout:     45 * time.Second,
-		// Pings find a silent connection, before calls on it run into their deadlines.
+		// Pings detect a dead connection before calls on it reach their deadlines.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		ExpectContinueTimeout:  time.Second,
 		OnProxyConnectResponse: refusedByProxy,
 	}
 }
 
-// dialControl is the key in a ctx of what checks each address before dial connects to it.
+// dialControl is the key in a ctx of the function that checks an address before dial connects to it.
 type dialControl struct{}
 
 func dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -62,8 +62,8 @@ func allowsOldTLS(rt http.RoundTripper) bool {
 	return ok && t.TLSClientConfig != nil && t.TLSClientConfig.MinVersion != 0 && t.TLSClientConfig.MinVersion < minTLS
 }
 
-// refusedByProxy is the error of a refused CONNECT. The text of net/http's own is the status alone, as
-// if the service had said it.
+// refusedByProxy returns the error of a refused CONNECT. The error of net/http is only the status, as if the service had
+// sent it.
 func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil

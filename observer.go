@@ -10,24 +10,23 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 )
 
-// Observer is called at the start and at the end of every call, for traces and metrics. All functions
-// are optional, and must be safe for concurrent use; the call waits for them. A call that fails
-// validation is not reported. Calls that fetch tokens are, under the ctx of a call that needs the
-// token; in the background they may end after it.
+// Observer is called at the start and at the end of every call, for traces and metrics. All functions are optional, and must
+// be safe for concurrent use; the call waits for them. A call that fails validation is not reported. Token requests are
+// reported with the ctx of a call that needs the token; they may end after that call.
 type Observer struct {
-	// CallStart returns the ctx for the call and all its attempts: ctx, or one derived from it.
+	// CallStart returns the ctx for the call and all its attempts: its own ctx, or one derived from it.
 	CallStart func(ctx context.Context, start CallStart) context.Context
 	// CallEnd receives the ctx that CallStart returned.
 	CallEnd func(ctx context.Context, info CallInfo)
-	// HelperStart and HelperEnd are called around BookAndRecover, RecoverBooking, AwaitOrder,
-	// CancelAndRead, AwaitVoucher, SaveVoucher, OpenVoucher, DownloadVoucher and the iterators.
-	// HelperStart returns the ctx for the helper's calls. Operation is its name; of CallInfo only
-	// BaseURL, Duration and Err are set besides. Err of an iterator is the last error that it yielded.
+	// HelperStart and HelperEnd are called around BookAndRecover, RecoverBooking, AwaitOrder, CancelAndRead,
+	// AwaitVoucher, SaveVoucher, OpenVoucher, DownloadVoucher and the iterators. HelperStart returns the ctx for the
+	// helper's calls. Operation is the name of the helper. CallInfo has only Operation, BaseURL, Duration and Err; for
+	// an iterator Err is the last error that it yielded.
 	HelperStart func(ctx context.Context, start CallStart) context.Context
 	HelperEnd   func(ctx context.Context, info CallInfo)
 }
 
-// observerFuncs are the functions of an Observer for what is observed: a call or a helper.
+// observerFuncs are the functions of an Observer for a call, or for a helper.
 type observerFuncs struct {
 	start func(context.Context, CallStart) context.Context
 	end   func(context.Context, CallInfo)
@@ -42,51 +41,43 @@ type CallStart struct {
 	BaseURL   string // of the client, without a slash at its end
 }
 
-// CallInfo describes a call that ended. It holds no secret, but the texts of errors may contain text
-// of the service and your reference: record the kind of an error, not its text.
+// CallInfo describes a call that ended. It holds no secret. But the text of an error may contain your reference, and text
+// from the service: record the kind of an error, not its text.
 type CallInfo struct {
 	Operation Operation
 	BaseURL   string
-	// Duration is the time of the whole call: waits, attempts and decoding, and for
-	// HotelListStream the caller's loop.
+	// Duration is the time of the whole call: waits, attempts, decoding, and for HotelListStream the caller's loop.
 	Duration time.Duration
-	// RateLimitWait is how long all attempts together waited for the rate limit. Account and Priority are
-	// those of their RateLimitRequests.
+	// RateLimitWait is how long all attempts together waited for the rate limit, under Account and Priority.
 	RateLimitWait time.Duration
 	Account       string
 	Priority      Priority
-	// DecodeTime is how long decoding the answer took, without the waits for its bytes; 0 without an
-	// answer. An answer is decoded while it arrives, so that most of it is also in the time of the
-	// attempt. Of HotelListStream it is what follows the last hotel.
+	// DecodeTime is how long the decoding of the answer took, without the waits for its bytes; 0 without an answer. An
+	// answer is decoded while it arrives, so most of DecodeTime is also part of the attempt's Duration. For
+	// HotelListStream it is the decoding after the last hotel.
 	DecodeTime time.Duration
-	// FirstHotel is the time until HotelListStream handed out its first hotel; 0 for other calls.
+	// FirstHotel is the time until HotelListStream yielded its first hotel; 0 for other calls.
 	FirstHotel time.Duration
-	// Attempts are the requests that the RoundTripper received, in order. A wait for the rate limit or the
-	// token that failed is not listed.
+	// Attempts are the requests that the RoundTripper received, in order.
 	Attempts []AttemptInfo
-	// HTTPStatus is the status of the final answer; 0 if the last attempt had none.
+	// HTTPStatus is the status of the final answer; 0 if the last attempt had no answer.
 	HTTPStatus int
-	// Bytes is the size of the body of that answer after decompression.
-	Bytes int
-	// RequestID and TraceID are as in ResponseMeta. RequestID is empty if there was no attempt.
-	RequestID string
-	TraceID   string
-	// Err is the error that the call returns.
-	Err error
+	// Bytes is the size of the final answer's body after decompression.
+	Bytes     int
+	RequestID string // as in ResponseMeta; empty if there was no attempt
+	TraceID   string // as in ResponseMeta
+	Err       error  // the error that the call returns
 }
 
 // AttemptInfo describes one attempt.
 type AttemptInfo struct {
 	Start time.Time
-	// Duration ends when the whole answer was read, and decoded as it arrived, or the attempt failed.
-	Duration time.Duration
-	// HTTPStatus is 0 without an answer.
-	HTTPStatus int
-	// Sent reports whether the request may have reached the service.
-	Sent      bool
-	RequestID string
-	// Err is why there is no answer; nil for an answer of any status.
-	Err error
+	// Duration ends when the answer was read and decoded, or the attempt failed.
+	Duration   time.Duration
+	HTTPStatus int  // 0 without an answer
+	Sent       bool // the request may have reached the service
+	RequestID  string
+	Err        error // the reason if there is no answer; nil for an answer of any status
 }
 
 // observation is one call or helper as its observers see it. Without observers it is nil.
@@ -129,7 +120,7 @@ func (o *observation) asks(req RateLimitRequest) {
 	}
 }
 
-// received records the final answer, and how long it was decoded while it arrived.
+// received records the final answer. decoded is how long its decoding has taken so far.
 func (o *observation) received(answer *transport.Answer, decoded time.Duration, requestID, traceID string) {
 	if o == nil {
 		return
@@ -165,10 +156,10 @@ func (o *observation) end(err error) {
 	}
 	for i, observer := range o.observers {
 		if observer.end != nil {
-			defer observer.end(o.ctxs[i], o.info) // a panic of one does not silence the others
+			defer observer.end(o.ctxs[i], o.info) // the others are called even if one panics
 		}
 	}
 }
 
-// errPanicked is what an observer receives when a RoundTripper or the loop over a stream panics.
+// errPanicked is the Err of a CallInfo if a RoundTripper or the loop over a stream panics.
 var errPanicked = errors.New("hotelstays: the call panicked")

@@ -1,8 +1,9 @@
-// The price check: comparing the offer that the traveller saw with the current one, or the order.
+// The price check: the offer that the traveller saw, compared with the current offer or with the order.
 
 package hotelstays
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,24 +14,24 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// OfferChange is a part that differs, with both values as text for people.
+// OfferChange is one difference, with both values as text for people.
 type OfferChange struct {
 	Field types.OfferField `json:"field"`
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
 	seen, now []sum       // empty unless both have a price
-	seenNet   types.Money // the net total of the offer that was seen
+	seenNet   types.Money // the net total that the traveller saw
 }
 
-// OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for
-// logs and people: after decoding, Within accepts no change of an amount.
+// OfferDiff lists the differences between two offers, or between an offer and an order. Its JSON is for logs and people:
+// after decoding, Within accepts no change of an amount.
 type OfferDiff struct {
 	// Changes are in the order of the types.OfferField constants; empty if nothing differs.
 	Changes []OfferChange `json:"changes"`
 }
 
-// MarshalJSON encodes no change as an empty array.
+// MarshalJSON encodes nil Changes as an empty array.
 func (d OfferDiff) MarshalJSON() ([]byte, error) {
 	type plain OfferDiff
 	return json.Marshal(plain{append([]OfferChange{}, d.Changes...)})
@@ -39,24 +40,23 @@ func (d OfferDiff) MarshalJSON() ([]byte, error) {
 // Tolerance is which changes to accept without asking the traveller again. The zero value
 // accepts an unchanged or a cheaper offer.
 //
-// NetRise and NetRisePercent limit how much the net total may rise: with 2 % and 10 EUR by 2 %, but not
-// by more than 10 EUR. The same amounts limit the gross total, each tax and each cancellation fee,
-// because they change with the net total. Amounts may always fall.
+// NetRise and NetRisePercent limit how much the net total may rise. If both are set, both limits apply. The same limits
+// apply to the gross total, each tax and each cancellation fee, because they change with the net total. Amounts may always
+// fall.
 type Tolerance struct {
-	// NetRise is an amount in the currency of the offer. Zero or another currency accepts no rise. If
-	// it is not set, NetRisePercent alone is the limit.
+	// NetRise is an amount in the currency of the offer. An amount of zero or in another currency accepts no rise. If
+	// NetRise is not set, only NetRisePercent is the limit.
 	NetRise types.Money
-	// NetRisePercent is an exact share of the net total that was seen, in percent: decimal.RequireFromString("2.5").
-	// Zero is not set: NetRise alone is the limit. A negative one accepts no rise, and neither does a net
-	// total of zero. Amounts in another currency than the net total's must not rise.
+	// NetRisePercent is a share of the net total that the traveller saw, in percent, such as
+	// decimal.RequireFromString("2.5"). If it is zero, only NetRise is the limit. If it is negative, or the net total is
+	// zero, no rise is accepted. Amounts in another currency than the net total must not rise.
 	NetRisePercent decimal.Decimal
 	// Accept lists the parts that may change in any way.
 	Accept []types.OfferField
 }
 
-// CompareOffer compares the offer that the traveller saw with the current one, as CheckAvail returns
-// it. Amounts are compared by value: 120.5 equals 120.50. A part that only one side has is a
-// difference. A nil offer has no parts.
+// CompareOffer compares the offer that the traveller saw with the current offer, which CheckAvail returns. Amounts are
+// compared by value: 120.5 equals 120.50. A part that only one offer has is a difference. A nil offer has no parts.
 func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	if seen == nil {
 		seen = &types.RoomRatePkg{}
@@ -81,13 +81,13 @@ func CompareOffer(seen, now *types.RoomRatePkg) OfferDiff {
 	return d.from(seen)
 }
 
-// CompareOrder lists where an order differs from the booked offer. A difference need not be an error:
-// what the totals of an order cover, and what its cancelTime means, is undocumented. Parts that the
-// order lacks are not compared, except for the net total. A nil order counts as an empty one.
+// CompareOrder lists where an order differs from the booked offer. A difference is not always an error: what the totals of
+// an order cover, and what its cancelTime means, is undocumented. Parts that the order lacks are not compared, except for
+// the net total. A nil order counts as an empty order.
 //
-// Of the rooms, the first that differs in refundableMode, refundableUntil, board, packaging or
-// ratePkgId is reported. Their rates, taxes and cancellation fees are not compared: whether these are
-// per room or per order is undocumented.
+// The rooms are compared by refundableMode, refundableUntil, board, packaging and ratePkgId, and only the first difference
+// is reported. Their rates, taxes and cancellation fees are not compared: whether these are per room or per order is
+// undocumented.
 func CompareOrder(offer *types.RoomRatePkg, order *types.Order) OfferDiff {
 	if offer == nil {
 		offer = &types.RoomRatePkg{}
@@ -143,7 +143,7 @@ func (d OfferDiff) Within(t Tolerance) bool {
 	})
 }
 
-// limits returns the amounts that no rise may exceed. No rise is within an empty one.
+// limits returns the amounts that no rise may exceed. An empty amount accepts no rise.
 func (t Tolerance) limits(seenNet types.Money) []types.Money {
 	if t.NetRisePercent.IsZero() {
 		return []types.Money{t.NetRise}
@@ -165,19 +165,12 @@ func (d OfferDiff) String() string {
 	}
 	texts := make([]string, len(d.Changes))
 	for i, c := range d.Changes {
-		texts[i] = fmt.Sprintf("%s: %s, was %s", c.Field, orNothing(c.Now), orNothing(c.Seen))
+		texts[i] = fmt.Sprintf("%s: %s, was %s", c.Field, cmp.Or(c.Now, "nothing"), cmp.Or(c.Seen, "nothing"))
 	}
 	return strings.Join(texts, "; ")
 }
 
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
-}
-
-// from notes with each change the net total of the offer that was seen.
+// from stores the net total of seen with each change, for Within.
 func (d OfferDiff) from(seen *types.RoomRatePkg) OfferDiff {
 	for i := range d.Changes {
 		d.Changes[i].seenNet = seen.TotalRate.NetRate
@@ -213,7 +206,7 @@ func (d *OfferDiff) amounts(field types.OfferField, seen, now []sum) {
 	d.Changes = append(d.Changes, change)
 }
 
-// rises returns by how much amounts rose, and whether all differences are amounts in the same currencies.
+// rises returns how much each amount rose. onlyAmounts is false if anything but amounts differs, such as a currency.
 func (c OfferChange) rises() (all []types.Money, onlyAmounts bool) {
 	if len(c.seen) != len(c.now) || len(c.now) == 0 {
 		return nil, false

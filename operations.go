@@ -1,16 +1,14 @@
-// The operations: one row each with what the pipeline needs to know.
+// The table of operations: what the pipeline needs to know about each.
 
 package hotelstays
 
 import "github.com/hotelstays/hotelstays-go/types"
 
-// Operation names an operation of the API in errors, logs, rate limits and observers. Package types declares it
-// for the sandbox as well, so that a Fault takes OpBook.
+// Operation names an operation of the API in errors, logs, rate limits and observers. The sandbox uses the same type.
 type Operation = types.Operation
 
-// The operations of the API: how long a call may take whose ctx has no deadline, how many
-// requests of a client address the service accepts in any second (OAuthToken, HotelIDList:
-// undocumented), and which belong to the booking flow, with its session, currency and test flags.
+// The operations of the API, with the time limit of a call without a deadline, the rate limit per client IP address
+// (undocumented for OAuthToken and HotelIDList), and the booking flow, whose calls take a session, a currency and test flags.
 //
 //	Ticket              20 s     5 a second
 //	OAuthToken          20 s
@@ -43,9 +41,9 @@ const (
 
 // operation is what differs between operations.
 type operation struct {
-	// path is that of a Do. Other calls have the path of their Operation.
+	// path is the path of a Do. Other calls have the path of their Operation.
 	path string
-	// noAuth: the operation fetches a token and sends none. Its answers are secret.
+	// noAuth: the operation fetches a token, and sends no token. Its answers are secret.
 	noAuth bool
 	// bare: the answer may come without an envelope.
 	bare bool
@@ -53,12 +51,12 @@ type operation struct {
 	bookingFlow bool
 	// noData: a success needs no data.
 	noData bool
-	// mutates: resent only when the service cannot have acted; the outcome may be unknown.
+	// mutates: resent only if the service cannot have executed it; the outcome may be unknown.
 	mutates bool
-	// lenient: a field of the wrong type is left out, so that no order and no page is lost.
+	// lenient: a field of the wrong type is left out, so that no order or page is lost.
 	lenient bool
-	// internStrings: answers name no person and hold no secret, so that repeated short
-	// texts may be kept from one answer to the next.
+	// internStrings: short texts may be kept from one answer to the next, because answers hold no names of people and
+	// no secrets.
 	internStrings bool
 }
 

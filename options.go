@@ -18,7 +18,7 @@ import (
 // Option is an option of New, With and WithCredential.
 type Option interface{ applyClient(*config) }
 
-// SharedOption is an option of New, and of the calls that it has an effect on.
+// SharedOption is an option of New, and of each call on which it has an effect.
 type SharedOption interface {
 	Option
 	CallOption
@@ -38,32 +38,26 @@ func (o sharedRow) with(problem string, set func(*settings)) SharedOption {
 
 func (o textRow) with(text string) SharedOption { return sharedOption{o.text(text)} }
 
-// WithLanguage sets the language of texts, as a BCP 47 tag such as "en-GB". The service's default
-// is en-US.
+// WithLanguage sets the language of texts, as a BCP 47 tag such as "en-GB". The service's default is en-US.
 func WithLanguage(tag string) SharedOption { return optLanguage.with(tag) }
 
-// WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. An account with a market
-// restriction refuses calls without it, with an undocumented status and code. Token requests do not
-// send it.
+// WithMarket sets the point of sale, as an ISO 3166-1 alpha-2 code. If the account has a market restriction, the service
+// refuses calls without it, with an undocumented status and code. Token requests do not send it.
 func WithMarket(countryCode string) SharedOption { return optMarket.with(countryCode) }
 
-// WithUserRef sets your identifier of the person for whom the calls are made. Once an account has
-// authorised users, every call needs one, and the scopes of both key and user. Token requests do not
-// send it.
+// WithUserRef sets your identifier of the person for whom the calls are made. Once an account has authorised users, every
+// call needs a user, and both the key and the user need its scope. Token requests do not send it.
 func WithUserRef(ref string) SharedOption { return optUserRef.with(ref) }
 
-// WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking
-// flow ([OpBook]). Pass it to New, or the same one to each of these calls: CompareOffer reports
-// another currency as a change.
+// WithCurrency sets the currency of rates, as an ISO 4217 code, for the operations of the booking flow ([OpBook]). Use the
+// same currency for all calls of a booking, because CompareOffer reports another currency as a change.
 func WithCurrency(code string) SharedOption { return optCurrency.with(code) }
 
-// WithClientIP sets the client's IPv4 or IPv6 address. Which client is meant, your server or
-// the traveller, is undocumented.
+// WithClientIP sets the client's IPv4 or IPv6 address. Whether that is your server or the traveller is undocumented.
 func WithClientIP(addr string) SharedOption { return optClientIP.with(addr) }
 
-// WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service
-// ignores unknown flags. Keys and values must not contain & or =, because their escaping is
-// undocumented.
+// WithTestFlags sends test flags with the operations of the booking flow ([OpBook]). The service ignores unknown flags. Keys
+// and values must not contain & or =, because their escaping is undocumented.
 func WithTestFlags(flags map[string]string) SharedOption {
 	flags = maps.Clone(flags)
 	pairs := make([]string, 0, len(flags))
@@ -78,25 +72,22 @@ func WithTestFlags(flags map[string]string) SharedOption {
 	return optTestFlags.sharedRow.with(cmp.Or(problem, headerProblem(text)), func(s *settings) { s.TestFlags, s.test = flags, text })
 }
 
-// WithRequestID makes the Request-Id of each attempt with id, instead of a UUID. The service accepts
-// an id once, so id must return a new one each time. ctx is that of the call, with what an Observer
-// added. On a client it also serves the calls that fetch tokens; their ctx has the values of a call
-// that needed the token. id must be safe for concurrent use.
+// WithRequestID uses the result of id as the Request-Id of each attempt, instead of a UUID. The service accepts an id once,
+// so id must return a new id each time. ctx is the ctx of the call, after Observer.CallStart. On a client it also serves
+// token requests; their ctx has the values of a call that needed the token. id must be safe for concurrent use.
 //
-// Where id is empty, does not fit into a header or is that of the attempt before, the call ends with a
+// If the result is empty, cannot be a header value, or is the id of the attempt before, the call ends with a
 // *TransportError.
 func WithRequestID(id func(ctx context.Context) string) SharedOption {
 	return optRequestID.with(nilProblem(id), func(s *settings) { s.RequestID = id })
 }
 
-// WithHeader sends a header with each request to the API, those for tokens included: for a gateway, or
-// as the User-Agent, which is hotelstays-go by default. A header that the client sets itself is a
-// *ValidationError that names what to use instead. Downloads of documents have only the client's
-// User-Agent.
+// WithHeader sends a header with each request to the API, also with token requests: for a gateway, or as the User-Agent,
+// which is hotelstays-go by default. A header that the client sets itself is a *ValidationError that says what to use
+// instead. The download of a document has only the User-Agent of the client.
 //
-// Given several times with different names, all are sent. The client logs no value. Where the service
-// or an error of a RoundTripper repeats one of eight bytes or more, other than a User-Agent, it is
-// redacted, but not in a Session-Id.
+// Use it once for each header. The client logs no value. If the service or an error of a RoundTripper repeats a value of
+// eight bytes or more, other than the User-Agent, it is redacted, except in a Session-Id.
 func WithHeader(name, value string) SharedOption {
 	name = http.CanonicalHeaderKey(name)
 	problem := cmp.Or(headerNameProblem(name), headerProblem(value))
@@ -114,14 +105,14 @@ func WithHeader(name, value string) SharedOption {
 
 const userAgent = "User-Agent"
 
-// ownHeaders are what WithHeader does not set, with what sets it instead; "": the client alone.
+// ownHeaders are the headers that WithHeader refuses, with what sets them instead; "": only the client sets them.
 var ownHeaders = map[string]string{
 	"Accept": "", "Accept-Encoding": "", "Content-Type": "", "Content-Length": "", "Host": "",
 	"Connection": "", "Keep-Alive": "", "Te": "", "Trailer": "", "Transfer-Encoding": "", "Upgrade": "",
 	"Expect": "", "Proxy-Connection": "", "Http2-Settings": "",
-	// With these net/http may send a request twice.
+	// With these headers net/http may send a request twice.
 	"Idempotency-Key": "", "X-Idempotency-Key": "",
-	// With these the service would read another request, or answer with less.
+	// With these headers the service would read another request, or answer with less.
 	"Content-Encoding": "", "X-Http-Method-Override": "", "Range": "", "If-Range": "", "If-Match": "",
 	"If-None-Match": "", "If-Modified-Since": "", "If-Unmodified-Since": "",
 	"Cookie":                   "a Jar of WithHTTPClient",
@@ -133,7 +124,7 @@ var ownHeaders = map[string]string{
 	"Timeout-Milliseconds":     "WithTimeout or a deadline of ctx",
 }
 
-// headerNameProblem returns why WithHeader does not set a header, or "".
+// headerNameProblem returns why WithHeader refuses a header, or "".
 func headerNameProblem(name string) string {
 	const token = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	if name == "" || strings.Trim(name, token) != "" {
@@ -147,22 +138,21 @@ func headerNameProblem(name string) string {
 	}
 	switch {
 	case instead != "":
-		return "has a value of its own; use " + instead
+		return "is a header that the client sets; use " + instead
 	case own:
-		return "is set by the client alone"
+		return "is a header that only the client sets"
 	}
 	return ""
 }
 
-// WithClientRequestTimestamp sends with each attempt its time, as a Unix timestamp that format
-// returns, because the unit is undocumented. format receives the ctx of the call and must be safe for
-// concurrent use. Where it is empty or does not fit into a header, the call ends with a
-// *TransportError.
+// WithClientRequestTimestamp sends the time of each attempt, as a Unix timestamp that format returns, because the unit is
+// undocumented. format receives the ctx of the call, and must be safe for concurrent use. If its result is empty or cannot
+// be a header value, the call ends with a *TransportError.
 func WithClientRequestTimestamp(format func(ctx context.Context, sent time.Time) string) SharedOption {
 	return optTimestamp.with(nilProblem(format), func(s *settings) { s.ClientRequestTimestamp = format })
 }
 
-// checkedHeader checks the value that the function of an option made for a header.
+// checkedHeader checks a header value that an option's function has returned.
 func checkedHeader(option, value string) (string, error) {
 	if problem := headerProblem(value); problem != "" {
 		return "", &unusableValue{option, problem}
@@ -170,25 +160,24 @@ func checkedHeader(option, value string) (string, error) {
 	return value, nil
 }
 
-// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx wins.
-// Without both, the operation's default applies, as the package documentation lists it. It bounds each
-// call of a helper or an iterator; only ctx bounds the whole.
+// WithTimeout bounds each call, with all its attempts and waits. An earlier deadline of ctx wins. Without both, the default
+// of the operation applies, see [OpBook]. In a helper or an iterator it bounds each call; only ctx bounds the whole.
 func WithTimeout(d time.Duration) SharedOption {
 	return optTimeout.with(positiveProblem(d), func(s *settings) { s.Timeout = d })
 }
 
-// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries
-// off. The attempt after a 401 comes on top, and with 2 or more so do those that follow a 429.
+// WithMaxAttempts bounds how often one call is sent: between 1 and 100, 4 by default; 1 turns retries off. The attempt after
+// a 401 is not counted. From 2 on, attempts after a 429 are not counted either.
 //
-// In an outage a client makes fewer retries. It has 500 points. A retry takes 5 points, or 10 after a time-out,
-// and each answered call returns 1. First attempts, waits after a 429 and polls of a recovery are always made.
+// In an outage a client makes fewer retries. It has 500 points. A retry takes 5 points, or 10 after a time-out, and each
+// answered call returns 1. First attempts, waits after a 429 and polls of a recovery need no points.
 func WithMaxAttempts(n int) SharedOption {
 	return optMaxAttempts.with(rangeProblem(n, 100), func(s *settings) { s.MaxAttempts = n })
 }
 
-// WithPriority sets how urgent calls are among those that wait for the same rate limit: a traveller's
-// search goes before a catalogue sync. The default is PriorityDefault, and PriorityInteractive for the
-// polls of a recovery. A RateLimiter of your own may ignore it.
+// WithPriority sets how urgent a call is among the calls that wait for the same rate limit: a traveller's search goes before
+// a catalogue sync. The default is PriorityDefault, and PriorityInteractive for the polls of a recovery. Your own
+// RateLimiter may ignore it.
 func WithPriority(p Priority) SharedOption {
 	problem := ""
 	if p < PriorityBackground || p > PriorityInteractive {
@@ -197,8 +186,8 @@ func WithPriority(p Priority) SharedOption {
 	return optPriority.with(problem, func(s *settings) { s.Priority, s.hasPriority = p, true })
 }
 
-// WithServiceFacts says what you know about the service beyond its document. On a call it
-// replaces all facts of the client. Book, Cancel, QueryOrders, Do and the helpers over them take it.
+// WithServiceFacts says what you know about the service beyond its document. On a call it replaces all facts of the client.
+// Book, Cancel, QueryOrders, Do and the helpers that call them take it.
 func WithServiceFacts(facts ServiceFacts) SharedOption {
 	known := facts.copied()
 	return optServiceFacts.with("", func(s *settings) {
@@ -229,17 +218,17 @@ func notNil(option string, value any, set clientOption) Option {
 	})
 }
 
-// WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout (of one
-// attempt, with its wait for the rate limit). Redirects are never followed. An *http.Transport that
-// allows TLS below 1.2 is a *ValidationError. A nil Transport is http.DefaultTransport, which mocks
-// such as gock replace, and which keeps only 2 idle connections to a host: for production start from
-// NewTransport.
+// WithHTTPClient sends the calls through a copy of hc, with its Transport, Jar and Timeout. Timeout bounds one attempt,
+// with its wait for the rate limit. Redirects are never followed. An *http.Transport that allows TLS below 1.2 is a
+// *ValidationError. A nil Transport is http.DefaultTransport, which mocks such as gock replace. It keeps only 2 idle
+// connections to a host: in production start from NewTransport.
 //
-// A RoundTripper must send a request at most once: one that retries by itself can book twice. One that
-// fires no net/http/httptrace events proves that a request never left only by an error that wraps
-// ErrNotSent, or by a dial error: other failures of Book and Cancel are unknown outcomes, and each request
-// holds its slot of the rate limit until it has an answer.
-// Its error is part of the call's error: one that keeps the request keeps the token in its header.
+// A RoundTripper must send a request at most once: if it retries by itself, it can book twice. Its error is part of the
+// call's error, so it must not contain the request, whose header has the token.
+//
+// A RoundTripper may fire no net/http/httptrace events. Then only an error that wraps ErrNotSent, or a dial error, proves
+// that a request never left. Other failures of Book and Cancel are unknown outcomes, and each request holds its slot of the
+// rate limit until it has an answer.
 func WithHTTPClient(hc *http.Client) Option {
 	return notNil("WithHTTPClient", hc, func(c *config) {
 		if allowsOldTLS(hc.Transport) || hc.Transport == nil && allowsOldTLS(http.DefaultTransport) {
@@ -249,38 +238,35 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithTraceIDFrom makes the Trace-Id of each call with id: for the trace id that your program has in
-// ctx, which is that of your call, before an observer adds the call's span to it. In the calls of a
-// helper it has the helper's span. The package docs of contrib/hotelstaysotel have the id of an OpenTelemetry
-// trace.
+// WithTraceIDFrom uses the result of id as the Trace-Id of each call, such as the trace id that your program keeps in ctx.
+// ctx is the ctx of your call, before Observer.CallStart; in a helper it has the helper's span. The examples of
+// contrib/hotelstaysotel show it with OpenTelemetry.
 //
-// Where id is empty or does not fit into a header, the call has a new id, as without this option.
-// WithTraceID of a call wins. id must be safe for concurrent use.
+// If the result is empty or cannot be a header value, the call has a new id, as without this option. WithTraceID of a call
+// wins. id must be safe for concurrent use.
 func WithTraceIDFrom(id func(ctx context.Context) string) Option {
 	return notNil("WithTraceIDFrom", id, func(c *config) { c.traceIDFrom = id })
 }
 
-// WithLogger sets the logger: attempts at level debug; retries, token renewals and ends of recoveries
-// at info; what needs attention, such as each HTTP 429, at warn. No secret, token or passport number
-// is logged.
+// WithLogger sets the logger. It receives attempts at level debug, retries, token renewals and ends of recoveries at info,
+// and what needs attention, such as each HTTP 429, at warn. No secret, token or passport number is logged.
 func WithLogger(l *slog.Logger) Option {
 	return notNil("WithLogger", l, func(c *config) { c.log = l })
 }
 
-// WithRateLimiter replaces the rate limiter: by one of NewRateLimiter for several clients of a
-// process, or by your own for several processes that share an address.
+// WithRateLimiter replaces the rate limiter. Use one NewRateLimiter for several clients of a process, and your own limiter
+// or contrib/hotelstaysredis for several processes with one client IP address.
 func WithRateLimiter(l RateLimiter) Option {
 	return notNil("WithRateLimiter", l, func(c *config) { c.limiter = l })
 }
 
-// WithTokenStore shares tokens between processes. With a TokenLeaser, only one process at a
-// time fetches a token.
+// WithTokenStore shares tokens between processes. With a TokenLeaser, only one process at a time fetches a token.
 func WithTokenStore(s TokenStore) Option {
 	return notNil("WithTokenStore", s, func(c *config) { c.store = s })
 }
 
-// WithObserver calls o at the start and at the end of every call and helper. Given several times,
-// all observers are called: at the start in their order, at the end in reverse.
+// WithObserver calls o at the start and at the end of every call and helper. Several observers are called in their order
+// at the start, and in reverse order at the end.
 func WithObserver(o Observer) Option {
 	return clientOption(func(c *config) {
 		if o.CallStart == nil && o.CallEnd == nil && o.HelperStart == nil && o.HelperEnd == nil {
@@ -290,10 +276,9 @@ func WithObserver(o Observer) Option {
 	})
 }
 
-// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1 TiB at
-// most, and 1 MiB for Ticket and OAuthToken. A larger answer is a *DecodeError, as is one whose lists
-// would take more memory than twice its size plus 4 MiB. In all, an answer takes less memory than
-// eight times its size plus 16 MiB.
+// WithMaxResponseBytes limits the size of an answer after decompression: 64 MiB by default, 1 TiB at most, and 1 MiB for
+// Ticket and OAuthToken. A larger answer is a *DecodeError. So is an answer whose lists would take more memory than twice
+// its size plus 4 MiB. In all, an answer takes less memory than eight times its size plus 16 MiB.
 func WithMaxResponseBytes(n int64) Option {
 	return clientOption(func(c *config) {
 		if problem := rangeProblem(n, 1<<40); problem != "" {
@@ -303,16 +288,15 @@ func WithMaxResponseBytes(n int64) Option {
 	})
 }
 
-// WithVoucherHosts names private hosts of voucher documents, such as "store.internal" or "10.0.0.5",
-// without a port. Each is one host: there are no wildcards, and ".internal" is refused. Other hosts must
-// have public addresses: see DownloadVoucher.
+// WithVoucherHosts names private hosts that voucher documents may come from, such as "store.internal" or "10.0.0.5", without
+// a port. There are no wildcards. All other hosts must have public addresses, see DownloadVoucher.
 func WithVoucherHosts(hosts ...string) Option {
 	hosts = slices.Clone(hosts)
 	return clientOption(func(c *config) {
 		for _, host := range hosts {
 			labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 			if _, err := netip.ParseAddr(host); err != nil && (strings.ContainsFunc(host, notInHost) || slices.Contains(labels, "")) {
-				c.faults.add("WithVoucherHosts", "%q is not a host name in ASCII or an IP address, without a port", host)
+				c.faults.add("WithVoucherHosts", "%q is neither a host name in ASCII nor an IP address; leave out the port", host)
 			}
 		}
 		c.voucherHosts = append(c.voucherHosts, hosts...)

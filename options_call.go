@@ -1,4 +1,4 @@
-// Options of calls: which methods take them, and the headers that they set.
+// Options of calls: the methods that take them, and the headers that they set.
 
 package hotelstays
 
@@ -17,12 +17,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// CallOption is an option of one call, and wins over that of the client. One that has no effect on the
+// CallOption is an option of one call. It wins over the same option of the client. An option that has no effect on the
 // method is a *ValidationError, before anything is sent.
 type CallOption interface{ applyCall(*settings) }
 
-// CallOptions is what options of a call ask for, for a fake of the client in a test. A zero field was
-// not asked for. Its JSON, such as in a log line, lacks functions, and Header, whose values may be secret.
+// CallOptions holds the values of call options, for a fake of the client in a test. A zero field was not set. Its JSON
+// lacks functions, and Header, whose values may be secret.
 type CallOptions struct {
 	Language, Market, UserRef, ClientIP, Currency, TraceID string
 
@@ -43,8 +43,8 @@ type CallOptions struct {
 	MaxVoucherBytes        int64
 }
 
-// CallOptionsOf returns what opts ask for. Its error is a *ValidationError with all invalid options.
-// Whether a method takes them, it checks itself.
+// CallOptionsOf returns the values of opts. Its error is a *ValidationError with all invalid options. It does not check
+// whether a method takes them.
 func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	var set settings
 	eachOption(&set.faults, opts, func(opt CallOption) { opt.applyCall(&set) })
@@ -53,28 +53,28 @@ func CallOptionsOf(opts ...CallOption) (CallOptions, error) {
 	return asked, set.faults.err("CallOptionsOf")
 }
 
-// optionRow is what the client knows of an option, besides its field in CallOptions.
+// optionRow is what the client knows about an option, besides its field in CallOptions.
 type optionRow struct {
 	name  string
 	scope optionScope
-	given uint64 // its bit in settings.given
-	// inherit gives a call what it was not given and the client has; nil: an option of calls alone.
+	given uint64 // the bit of the option in settings.given
+	// inherit copies the client's value to a call that has none. nil: only calls have the option.
 	inherit func(call, client *settings)
-	header  string                  // in net/http's canonical form; empty: it sets none
+	header  string                  // in net/http's canonical form; empty if the option sets no header
 	value   func(*settings) *string // of the header
 }
 
-// optionRows has all rows, and headerRows those that set a header.
+// headerRows are the optionRows that set a header.
 var optionRows, headerRows []*optionRow
 
-// A row makes options of its own type, so that an option of clients has a rule of inheriting.
+// The types of rows differ, so that no option of clients lacks a rule of inheriting.
 type (
 	callRow   struct{ *optionRow }
 	sharedRow struct{ *optionRow }
 	textRow   struct {
 		sharedRow
-		fits func(string) bool // reports whether the header may have the value; nil: any
-		form string            // what fits, for errors
+		fits func(string) bool // reports whether the value is valid; nil: every value is
+		form string            // describes a valid value, for errors
 	}
 )
 
@@ -98,7 +98,7 @@ func ofHeader(name string, scope optionScope, header string, value func(*setting
 	return textRow{sharedRow{row}, fits, form}
 }
 
-// orOfClient is the rule of a field whose zero value was not given.
+// orOfClient is the rule of inheriting of a field whose zero value means "not set".
 func orOfClient[V comparable](field func(*settings) *V) func(call, client *settings) {
 	return func(call, client *settings) { *field(call) = cmp.Or(*field(call), *field(client)) }
 }
@@ -147,18 +147,17 @@ var (
 // optionScope is where an option has an effect.
 type optionScope struct {
 	methods string // for errors
-	// has reports whether a method takes the option. row is that of the operation whose options the
-	// method takes, or nil.
+	// has reports whether a method takes the option. row is the operation whose options the method takes, or nil.
 	has func(method Operation, row *operation) bool
 }
 
 var (
 	everyCall = optionScope{"calls of the API", func(_ Operation, row *operation) bool { return row != nil }}
-	// everyCallAndDownload: a link of a document is no operation.
+	// everyCallAndDownload adds DownloadVoucher, because the download of a document is not an operation.
 	everyCallAndDownload = optionScope{everyCall.methods, func(method Operation, row *operation) bool {
 		return row != nil || method == "DownloadVoucher"
 	}}
-	withToken = optionScope{"calls that send a token; a recovery has that of its Book", func(method Operation, row *operation) bool {
+	withToken = optionScope{"calls that send a token; a recovery uses the value of its Book", func(method Operation, row *operation) bool {
 		return row != nil && !row.noAuth && !oneOf(method, "RecoverBooking", "StepRecovery")
 	}}
 	inBookingFlow = optionScope{onlyMethods(flowOperations()...).methods, func(_ Operation, row *operation) bool {
@@ -194,8 +193,8 @@ func onlyMethods(methods ...Operation) optionScope {
 // settings are the options of a call, or of a client for all its calls.
 type settings struct {
 	CallOptions
-	hasPriority bool   // PriorityDefault can be asked for
-	test        string // the header of TestFlags
+	hasPriority bool   // because PriorityDefault is the zero value
+	test        string // the header value of TestFlags
 	given       uint64 // a bit for each option
 	faults             // of the options
 }
@@ -204,17 +203,17 @@ type settings struct {
 func eachOption[O any](f *faults, opts []O, apply func(O)) {
 	for _, opt := range opts {
 		if any(opt) == nil {
-			f.add("opts", "holds a nil option")
+			f.add("opts", "contains a nil option")
 			continue
 		}
 		apply(opt)
 	}
 }
 
-// collect returns the options of a method, with a fault for each that has no effect there. row is that
-// of the operation whose options it takes, or nil.
+// collect returns the options of a method, with a fault for each option that has no effect there. row is the operation
+// whose options the method takes, or nil.
 func collect(method Operation, row *operation, opts []CallOption) settings {
-	if len(opts) == 0 { // else set would be allocated for all calls
+	if len(opts) == 0 { // no allocation
 		return settings{}
 	}
 	set := new(settings)
@@ -237,7 +236,7 @@ func (s settings) forCall(op Operation) CallOption {
 	return callOption(func(call *settings) { *call = s })
 }
 
-// inherit gives s what it was not given and the client has.
+// inherit copies the client's values to s where s has none.
 func (s *settings) inherit(client *settings) {
 	for _, o := range optionRows {
 		if o.inherit != nil {
@@ -246,7 +245,7 @@ func (s *settings) inherit(client *settings) {
 	}
 }
 
-// orPriority sets the priority, unless s was given one.
+// orPriority sets the priority, unless s has one.
 func (s *settings) orPriority(p Priority) {
 	if !s.hasPriority {
 		s.Priority = p
@@ -257,7 +256,7 @@ type callOption func(*settings)
 
 func (o callOption) applyCall(s *settings) { o(s) }
 
-// option puts a value into the settings by set, unless it has a problem.
+// option returns an option that calls set, or that adds the problem of its value.
 func (o *optionRow) option(problem string, set func(*settings)) callOption {
 	return func(s *settings) {
 		s.given |= o.given
@@ -300,8 +299,8 @@ func rangeProblem[N int | int64](n, most N) string {
 	return ""
 }
 
-// WithTraceID sets the id that correlates a group of requests. By default each call has that of
-// WithTraceIDFrom, or a new one.
+// WithTraceID sets the id that correlates a group of requests. By default each call has the id of WithTraceIDFrom, or a new
+// id.
 func WithTraceID(id string) CallOption { return optTraceID.text(id) }
 
 // WithRawData keeps the JSON of the answer's data in ResponseMeta.RawData. Tokens in it are redacted.
@@ -309,44 +308,42 @@ func WithRawData() CallOption {
 	return optRawData.with("", func(s *settings) { s.RawData = true })
 }
 
-// WithParallelism sets how many calls an iterator keeps under way, between 1 and 1024. The default is
-// 8 for HotelListBatches, and 1 for WalkDestinations and HotelsMetadataAll. Using all of the rate limit
-// takes as many as are sent during one answer: 20 for 100 a second and answers of 200 ms. More only
-// wait, within their timeouts.
+// WithParallelism sets how many calls an iterator makes at once, between 1 and 1024. The default is 8 for HotelListBatches,
+// and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of an answer: 100
+// per second and answers of 200 ms need 20. More calls only wait, within their timeouts.
 func WithParallelism(n int) CallOption {
 	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }
 
-// WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at
-// most types.MaxHotelIDs. An account with a visibility band refuses more than 200.
+// WithBatchSize sets how many ids HotelListBatches puts into one request: 200 by default, at most types.MaxHotelIDs. For an
+// account with a visibility band the service refuses more than 200.
 func WithBatchSize(n int) CallOption {
 	return optBatchSize.with(rangeProblem(n, types.MaxHotelIDs), func(s *settings) { s.BatchSize = n })
 }
 
-// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance from a
-// webhook: use WakeHub.Watch. A channel of your own serves one wait, and needs a buffer of one, which
-// keeps a wake-up during a poll. A closed channel is not a wake-up.
+// WithWakeup makes a waiting helper poll at once when wakeup receives a value, for instance after a webhook: use
+// WakeHub.Watch. Your own channel serves one wait, and needs a buffer of one, so that a wake-up during a poll is not lost. A
+// closed channel is not a wake-up.
 func WithWakeup(wakeup <-chan struct{}) CallOption {
 	return optWakeup.with(nilProblem(wakeup), func(s *settings) { s.Wakeup = wakeup })
 }
 
-// WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and
-// RecoverBooking after each poll that ctx did not end. If save fails before Book, nothing is
-// sent. After a poll its error is returned together with the outcome, which may be a found
-// order. Delete what is saved when the outcome is BookingFound or BookingAbsent, or when Book
+// WithSaveRecovery makes BookAndRecover call save before Book, and BookAndRecover and RecoverBooking call it after each poll
+// that ctx did not end. If save fails before Book, nothing is sent. After a poll, its error is returned together with the
+// outcome, which may be a found order. Delete what you saved when the outcome is BookingFound or BookingAbsent, or when Book
 // is refused.
 func WithSaveRecovery(save func(context.Context, *BookingRecovery) error) CallOption {
 	return optSaveRecovery.with(nilProblem(save), func(s *settings) { s.SaveRecovery = save })
 }
 
-// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a
-// signature block. Only its size is then checked, and its link must not redirect.
+// WithUnsignedVouchers makes SaveVoucher, OpenVoucher and DownloadVoucher accept a voucher without a signature block. Only
+// its size is then checked, and its link must not redirect.
 func WithUnsignedVouchers() CallOption {
 	return optUnsignedVouchers.with("", func(s *settings) { s.UnsignedVouchers = true })
 }
 
-// WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher,
-// 64 MiB by default. A larger one is a *VoucherError; if the voucher states it, nothing is downloaded.
+// WithMaxVoucherBytes limits the size of a document of SaveVoucher, OpenVoucher and DownloadVoucher, 64 MiB by default. A
+// larger document is a *VoucherError. If the voucher states a larger size, nothing is downloaded.
 func WithMaxVoucherBytes(n int64) CallOption {
 	return optMaxVoucherBytes.with(positiveProblem(n), func(s *settings) { s.MaxVoucherBytes = n })
 }

@@ -1,4 +1,4 @@
-// Orders: reading them, and waiting for them.
+// Orders: QueryOrders, FindOrder and AwaitOrder.
 
 package hotelstays
 
@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// QueryOrdersRequest selects orders; all fields are optional. The order of the results, and
-// whether they come in pages, is undocumented.
+// QueryOrdersRequest selects orders; all fields are optional. The order of the results, and whether they come in pages, is
+// undocumented.
 type QueryOrdersRequest struct {
 	CustomerReferenceNos []string             `json:"customerReferenceNos,omitempty"` // of BookRequest
 	SupplierReferenceNos []string             `json:"supplierReferenceNos,omitempty"`
@@ -47,16 +47,16 @@ type QueryOrdersResponse struct {
 	Orders []types.Order `json:"orders"`
 	Meta   ResponseMeta  `json:"-"`
 
-	// more names a sign that orders are missing from an empty list, or is empty.
+	// more is a sign that an empty list may lack orders, or "".
 	more string
 }
 
-// Complete reports whether an empty list proves that there is no order. A page that announces others does not.
+// Complete reports whether an empty list proves that there is no order. A page that announces more pages does not.
 func (r *QueryOrdersResponse) Complete() bool { return r.more == "" }
 
 func (r *QueryOrdersRequest) parts() parts { return parts{body: r} }
 
-// check requires a list of orders: an answer without one does not prove that there are none.
+// check requires a list of orders, because an answer without a list does not prove that there are no orders.
 func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 	if resp.Orders == nil {
 		switch null := x.hasNullOrders(); {
@@ -75,9 +75,8 @@ func (*QueryOrdersRequest) check(resp *QueryOrdersResponse, x *exchange) error {
 
 func (r *QueryOrdersResponse) meta() *ResponseMeta { return &r.Meta }
 
-// hasNullOrders reports whether the answer's list of orders is null, in an answer of a credible
-// size with nothing else in data, such as orders under another name. Duplicate names and other
-// spellings were refused before.
+// hasNullOrders reports whether orders is null in an answer of a credible size, with nothing else in data, such as orders
+// under another name. The decoder has refused duplicate names and other spellings.
 func (x *exchange) hasNullOrders() bool {
 	var env struct{ Data map[string]json.RawMessage }
 	body := x.Answer.Body
@@ -96,7 +95,7 @@ func isNothing(value json.RawMessage) bool {
 	return slices.Contains([]string{"false", "0", "null", `""`, "[]", "{}"}, string(value))
 }
 
-// signOfMore returns why an answer without orders may be incomplete, or an empty string.
+// signOfMore returns a sign that an answer without orders may be incomplete, or "".
 func (x *exchange) signOfMore() string {
 	switch {
 	case x.Answer.Status != http.StatusOK: // such as 206 Partial Content
@@ -107,18 +106,17 @@ func (x *exchange) signOfMore() string {
 	return signOfMore(x.Answer.Body, "data", "page")
 }
 
-const maxNoOrders = 64 << 10 // bytes; a credible answer without orders has no more
+const maxNoOrders = 64 << 10 // bytes; a credible answer without orders is not larger
 
-// namesOfMore are the names by which pages announce others, in lower case without separators.
+// namesOfMore are the names by which APIs announce more pages, in lower case without separators.
 var (
 	namesOfMore = []string{"more", "hasmore", "hasnext", "hasnextpage", "next", "nextpage", "nextpagenum", "nextpagetoken", "nexttoken",
 		"cursor", "nextcursor", "count", "total", "totalcount", "totalitems", "totalelements", "totalpages"}
 	wordSeparators = strings.NewReplacer("_", "", "-", "")
 )
 
-// signOfMore returns the name of a member that may announce further results, or an empty string:
-// none is documented for QueryOrders. It searches the members whose names contain below[0], then
-// those in them whose names contain below[1].
+// signOfMore returns the name of a member that may announce more results, or "", because QueryOrders documents none. It also
+// searches members whose names contain below[0], and in these the members whose names contain below[1].
 func signOfMore(object []byte, below ...string) string {
 	members := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := members.Token(); start != json.Delim('{') {
@@ -147,15 +145,15 @@ func signOfMore(object []byte, below ...string) string {
 	return ""
 }
 
-// QueryOrders returns the orders that req selects. Only it shows the true state of a booking. An
-// order that cannot be decoded is a *DecodeError, and so is an answer without a list of orders: a
-// lost order must not look like none. Paging is undocumented: WithRawData keeps all of the data.
+// QueryOrders returns the orders that req selects. Only QueryOrders shows the true state of a booking. An order that cannot
+// be decoded, or an answer without a list of orders, is a *DecodeError: otherwise an existing order could seem absent.
+// Paging is undocumented: WithRawData keeps all of the data.
 func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts ...CallOption) (*QueryOrdersResponse, error) {
 	return invoke(ctx, c, OpQueryOrders, req, opts)
 }
 
-// pickOrder returns the order under a reference, or nil if the answer proves that there is none:
-// neither other orders, of a filter that did not work, nor a list that may be incomplete prove it.
+// pickOrder returns the order under a reference, or nil if the answer proves that there is none. Orders with other
+// references prove nothing, because the filter did not work, nor does a list that may be incomplete.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(resp.Orders), func(o types.Order) bool { return o.CustomerReferenceNo != reference })
 	var why error
@@ -165,7 +163,7 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 	case len(found) > 1:
 		return nil, &AmbiguousReferenceError{CustomerReferenceNo: reference, Orders: found}
 	case n > 0:
-		why = fmt.Errorf("none of %d orders has reference %q: the filter was not applied, so the order may exist", n, reference)
+		why = fmt.Errorf("none of %d orders has reference %q, so the service did not apply the filter, and the order may exist", n, reference)
 	case resp.more != "":
 		why = fmt.Errorf("no order has reference %q, but %s indicates further orders, so the order may exist", reference, resp.more)
 	default:
@@ -185,10 +183,10 @@ func (c *Client) readOrder(ctx context.Context, reference string, opt CallOption
 	return order, resp.Meta, err
 }
 
-// FindOrder calls QueryOrders once and returns the order under a reference. A complete answer without
-// it is an *OrderNotFoundError, which is ErrNotFound; another one is a *DecodeError: the order may
-// exist. Several orders under the reference are an *AmbiguousReferenceError. After a Book with an unknown
-// outcome use RecoverBooking: the order may appear later.
+// FindOrder calls QueryOrders once and returns the order under a reference. If a complete answer has no such order, the
+// error is an *OrderNotFoundError, which is ErrNotFound. If the answer may be incomplete, the error is a *DecodeError: the
+// order may exist. Several orders under the reference are an *AmbiguousReferenceError. After a Book with an unknown outcome
+// use RecoverBooking, because the order may appear later.
 func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	set := collect("FindOrder", operations[OpQueryOrders], opts)
 	set.faults.required("customerReferenceNo", customerReferenceNo)
@@ -199,11 +197,10 @@ func (c *Client) FindOrder(ctx context.Context, customerReferenceNo string, opts
 	return order, err
 }
 
-// OrderNotFoundError reports that a complete answer of QueryOrders had no order under the
-// reference.
+// OrderNotFoundError reports that a complete answer of QueryOrders has no order under the reference.
 type OrderNotFoundError struct {
 	CustomerReferenceNo string
-	// Waited is how long AwaitOrder had polled for the order; 0 after FindOrder.
+	// Waited is how long AwaitOrder has polled; 0 after FindOrder.
 	Waited time.Duration
 }
 
@@ -226,8 +223,8 @@ func (e *OrderNotFoundError) details() details { return details{reference: e.Cus
 // LogValue is a group for slog: the kind, the reference and the text.
 func (e *OrderNotFoundError) LogValue() slog.Value { return logValue(e) }
 
-// AmbiguousReferenceError reports that QueryOrders returned several orders under one reference, such as a
-// cancelled one and a later one. The client does not choose among them.
+// AmbiguousReferenceError reports that QueryOrders returned several orders under one reference, such as a cancelled order
+// and a later one. The client does not choose.
 type AmbiguousReferenceError struct {
 	CustomerReferenceNo string
 	Orders              []types.Order // all under the reference
@@ -240,7 +237,7 @@ func (e *AmbiguousReferenceError) Error() string {
 		names[i] = strconv.Quote(order.PlatformReferenceNo)
 	}
 	text := redact.Shorten(strings.Join(names, ", "), maxExcerpt)
-	return fmt.Sprintf("hotelstays: %d orders have the reference %q, with the platformReferenceNos %s: look which of them is meant",
+	return fmt.Sprintf("hotelstays: %d orders have the reference %q, with the platformReferenceNos %s: find out which of them is meant",
 		len(e.Orders), e.CustomerReferenceNo, text)
 }
 
@@ -253,7 +250,7 @@ func (e *AmbiguousReferenceError) details() details { return details{reference: 
 // LogValue is a group for slog: the kind, the reference and the text.
 func (e *AmbiguousReferenceError) LogValue() slog.Value { return logValue(e) }
 
-// StatusMeanings returns what the client knows of order states, by WithServiceFacts.
+// StatusMeanings returns the meanings of order states that WithServiceFacts gave to the client.
 func (c *Client) StatusMeanings() StatusMeanings {
 	if facts := c.defaults.ServiceFacts.copied(); facts != nil {
 		return facts.StatusMeanings
@@ -261,25 +258,23 @@ func (c *Client) StatusMeanings() StatusMeanings {
 	return StatusMeanings{}
 }
 
-// decided reports whether AwaitOrder ends. Unless a final state is known, any status that is not
-// open ends it.
+// decided reports whether AwaitOrder ends. If no status is known to be final, any status that is not open ends it.
 func (s StatusMeanings) decided(status types.OrderStatus) bool {
 	state := s.StateOf(status)
 	none := len(s.Confirmed)+len(s.Cancelled) == 0
 	return state == OrderStateConfirmed || state == OrderStateCancelled || state == OrderStateUnknown && none
 }
 
-// awaitVisible is how long AwaitOrder polls for an order that it has not seen.
+// awaitVisible is how long AwaitOrder waits for an order to appear.
 const awaitVisible = 10 * time.Minute
 
-// AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are
-// undocumented; with ServiceFacts.StatusMeanings until it is confirmed or cancelled. It polls at once, 5,
-// 10 and 20 seconds after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a
-// deadline on ctx: WithTimeout bounds only each poll.
+// AwaitOrder polls an order until its status is neither 0 nor 1, because the final states are undocumented. With
+// ServiceFacts.StatusMeanings it polls until the order is confirmed or cancelled. It polls at once, 5, 10 and 20 seconds
+// after the call, then every 30 seconds, and on each wake-up of WithWakeup. Set a deadline on ctx, because WithTimeout
+// bounds only each poll.
 //
-// Failed polls are repeated, unless the refusal cannot change, or several orders have the reference. If no
-// order appears within ten minutes, the error is an *OrderNotFoundError. When ctx ends, the last order
-// seen comes with the error.
+// A failed poll is repeated, unless it was refused for good, or several orders have the reference. If no order appears
+// within ten minutes, the error is an *OrderNotFoundError. When ctx ends, the last order seen comes with the error.
 func (c *Client) AwaitOrder(ctx context.Context, customerReferenceNo string, opts ...CallOption) (*types.Order, error) {
 	if err := c.usable(ctx, "AwaitOrder"); err != nil {
 		return nil, err

@@ -13,17 +13,17 @@ import (
 
 // CancelRequest cancels an order. How to cancel a part of an order is undocumented.
 type CancelRequest struct {
-	// SessionID is required. Which session is undocumented: use that of the booking.
+	// SessionID is required. Which session is undocumented: use the session of the booking.
 	SessionID           string `json:"sessionId,omitempty"`
 	CustomerReferenceNo string `json:"customerReferenceNo"` // required
 	SupplierReferenceNo string `json:"supplierReferenceNo"` // required; from the order
-	// Reason is required for some orders; without it they are ErrCancelRefused.
+	// Reason is required for some orders: without it the error is ErrCancelRefused.
 	Reason string `json:"reason,omitempty"`
 }
 
 func (r *CancelRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // is a header
+	body.SessionID = "" // it is sent as a header
 	return parts{body: &body, session: r.SessionID, reference: r.CustomerReferenceNo}
 }
 
@@ -44,27 +44,27 @@ type CancelResponse struct {
 
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
-// Cancel cancels an order. The error is ErrCancelRefused if it cannot be cancelled online, ErrNotFound
-// if it does not exist; which of them an order of another account gets is undocumented. An
-// *OutcomeUnknownError, also of a ctx that ended, means that it may be cancelled: read it with
-// QueryOrders. Cancel is never sent twice unless the first attempt provably did nothing.
+// Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled online, and ErrNotFound if it does
+// not exist; for an order of another account it is one of the two. An *OutcomeUnknownError, also after the end of ctx, means
+// that the order may be cancelled: read it with QueryOrders. Cancel is never sent twice unless the first attempt provably
+// did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
 	return invoke(ctx, c, OpCancel, req, opts)
 }
 
 // CancelOutcome is the result of CancelAndRead. State decides.
 type CancelOutcome struct {
-	// Response is the answer to Cancel. It is nil if none arrived, although the error may be nil,
-	// too, where the Order shows that Cancel was carried out.
+	// Response is the answer to Cancel, or nil if there was no answer. The error may still be nil, because Order shows
+	// that the order is cancelled.
 	Response *CancelResponse
-	// Order is the order read afterwards, or nil if that failed.
+	// Order is the order that was read afterwards, or nil if that failed.
 	Order *types.Order
-	// State is what the status of Order means, or without an Order that of Response:
-	// OrderStateUnknown unless it is 0 or 1, or ServiceFacts.StatusMeanings has it.
+	// State is the meaning of the status of Order, or without an Order, of Response. It is OrderStateUnknown unless the
+	// status is 0 or 1, or in ServiceFacts.StatusMeanings.
 	State OrderState
 }
 
-// after returns the state of the order as it was read, or without one that of the answer to Cancel.
+// after returns the state of the order, or without an order, of the answer to Cancel.
 func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderState {
 	switch {
 	case order != nil:
@@ -75,7 +75,7 @@ func (s StatusMeanings) after(resp *CancelResponse, order *types.Order) OrderSta
 	return OrderStateUnknown
 }
 
-// bySupplier returns the only order with that SupplierReferenceNo, or e.
+// bySupplier returns the only order with this SupplierReferenceNo, or e.
 func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(e.Orders), func(o types.Order) bool { return o.SupplierReferenceNo != reference })
 	if len(found) != 1 {
@@ -86,9 +86,9 @@ func (e *AmbiguousReferenceError) bySupplier(reference string) (*types.Order, er
 
 // CancelAndRead calls Cancel once, then reads the order once. If the error is nil, check State.
 //
-// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the
-// *OutcomeUnknownError comes with the outcome: read the order again later. A refusal returns only its
-// error. A failed read after an answer to Cancel is no error: Response is set then.
+// If the outcome of Cancel is unknown, and State is not OrderStateCancelled, the *OutcomeUnknownError comes with the
+// outcome: read the order again later. After a refusal there is no outcome. If Cancel was answered and only the read failed,
+// the error is nil, and Response is set.
 func (c *Client) CancelAndRead(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelOutcome, error) {
 	set := collect("CancelAndRead", operations[OpCancel], opts)
 	if err := checkCall(ctx, c, OpCancel, req, set); err != nil {
@@ -123,7 +123,7 @@ func (c *Client) cancelAndRead(ctx context.Context, req *CancelRequest, set sett
 	default:
 		return outcome, err
 	}
-	told := *unknown // an observer has the other
-	told.Err = &bothErrors{unknown.Err, errors.New(found)}
-	return outcome, &told
+	joined := *unknown // a copy, because an observer has the original
+	joined.Err = &bothErrors{unknown.Err, errors.New(found)}
+	return outcome, &joined
 }

@@ -140,7 +140,7 @@ func TestAwaitOrder(t *testing.T) {
 		at     float64
 		status types.OrderStatus
 	}
-	const ended = "; the caller's ctx ended the wait: context deadline exceeded; "
+	const ended = "; the wait ended with the caller's ctx: context deadline exceeded; "
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
 	tenMinutes := func(more ...float64) []float64 {
 		polls := []float64{0, 5, 10}

@@ -17,24 +17,21 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and
-// client address over a rolling second. The default limiter knows only the requests of its client and
-// of those made by WithCredential. Give WithRateLimiter one of NewRateLimiter if other clients of the
-// process share the address, or your own if other processes do.
+// RateLimiter keeps each operation within its rate limit. The service counts requests by endpoint and client IP address over
+// a rolling second. The default limiter knows only the requests of its client, and of clients made by its WithCredential and
+// With. If other clients of the process have the same IP address, give all of them one NewRateLimiter. If other processes
+// have it, use contrib/hotelstaysredis or your own limiter.
 //
-// Each key needs its own budget, also those of OpTicket and OpOAuthToken, because a call may hold its
-// slot while the token is fetched. A limiter that processes share must free the slots of a process that
-// dies, and keep the limit if a server's clock is set back. Implementations must be safe for concurrent
-// use. Package hotelstaystest/storetest tests them.
+// Each key needs its own budget, also OpTicket and OpOAuthToken, because a call may hold its slot while the token is
+// fetched. A limiter that processes share must free the slots of a process that dies, and keep the limit if a server's clock
+// is set back. Implementations must be safe for concurrent use. Package hotelstaystest/storetest tests them.
 type RateLimiter interface {
-	// Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends. A slot that was
-	// granted is never called back for a caller of higher priority. If ctx's deadline
-	// comes before the end of a pause, it may return an error that wraps ErrRateLimited at once, which
-	// ends the call. Operations without a rate limit are granted at once unless they are paused; their
-	// permit may be nil.
+	// Acquire waits for a slot. When ctx ends, it returns an error that wraps the error of ctx. If the deadline of ctx
+	// is before the end of a pause, it may return an error that wraps ErrRateLimited at once, which ends the call. An
+	// operation without a rate limit is granted at once, unless it is paused; its permit may be nil.
 	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
-	// Pause grants nothing to key until the given time, also to callers that wait. The longest pause
-	// counts. It is called after a 429, with a time of at most a day ahead.
+	// Pause grants nothing to key until the given time, also to waiting callers. The longest pause counts. The client
+	// calls it after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
 
@@ -44,24 +41,22 @@ type RateLimitKey struct {
 	Operation Operation
 }
 
-// RateLimitRequest says for whom a slot is. Further fields may follow.
+// RateLimitRequest describes the call that needs a slot. Further fields may follow.
 type RateLimitRequest struct {
 	Key RateLimitKey // the budget
-	// Account names the account, in every process alike, and holds no secret: it is the Fingerprint of
-	// a BookingRecovery. Accounts behind one address share a budget.
+	// Account is Client.Account. Accounts with one client IP address share a budget.
 	Account  string
 	Priority Priority // of WithPriority
 }
 
-// Priority is how urgent a call is among those that wait for one budget. Higher is more urgent. Calls of
-// one priority are served before those of the next, but each priority gets at least a tenth of the slots
-// that it needs.
+// Priority is how urgent a call is among the calls that wait for one budget. A higher priority is served first, but each
+// priority gets at least a tenth of the slots that it needs.
 type Priority int
 
 const (
 	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
-	PriorityDefault     Priority = 0  // neither is known
-	PriorityInteractive Priority = 1  // a person waits
+	PriorityDefault     Priority = 0
+	PriorityInteractive Priority = 1 // a person waits
 )
 
 // String returns a word: interactive, default or background.
@@ -91,33 +86,30 @@ type Permit interface {
 	Done(PermitResult)
 }
 
-// PermitResult is what an answer proves about its request. It is zero without an answer. Package types declares
-// it, because packages of internal/ use it as well.
+// PermitResult is what an answer proves about its request. It is zero without an answer.
 type PermitResult = types.PermitResult
 
 // RateLimiterOptions are the settings of NewRateLimiter.
 type RateLimiterOptions struct {
-	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is negative. A
-	// request keeps its slot for a second and the margin after it arrived, or after it left if its
-	// arrival is unknown. The limiter adapts to longer network delays itself. Raise the margin if 429s
-	// still come, for instance because answers lack Server-Cost-Milliseconds and delays vary: 100 ms
-	// cost a tenth of the limit.
+	// Margin is added to the second of the rate limit: 10 ms if it is 0, nothing if it is negative. A request keeps its
+	// slot for a second and the margin after it arrived, or after it left if its arrival is unknown. The limiter adapts
+	// to longer network delays itself. Raise the margin if 429s still come, for instance because answers lack
+	// Server-Cost-Milliseconds and delays vary: 100 ms cost a tenth of the limit.
 	Margin time.Duration
-	// Processes is how many processes share the address and have no common limiter; 1 if it is 0. Each
-	// gets an equal part of every rate limit. Where they are more than the requests of a second each sends
-	// one in several seconds, and if all do so at once the service refuses some.
+	// Processes is how many processes share the client IP address and have no common limiter; 0 means 1. Each process
+	// gets an equal part of every rate limit. If the part is less than one request per second, a process sends one
+	// request in several seconds, and if all do so at once the service refuses some.
 	Processes int
-	// Weight, if set, returns how many slots an account gets in its turn, such as 3 for one that pays for
-	// more; 1 if it is smaller. Account is that of RateLimitRequest. Weight must be safe for concurrent
-	// use, and must not block.
+	// Weight, if set, returns how many slots an account gets in its turn; less than 1 means 1. account is
+	// RateLimitRequest.Account. Weight must be safe for concurrent use, and must not block.
 	Weight func(account string) int
 }
 
-// NewRateLimiter returns a limiter for the clients of one process that share an address. nil options
-// are the defaults.
+// NewRateLimiter returns a limiter for the clients of one process that share a client IP address. nil options are the
+// defaults.
 //
-// Accounts that wait for one budget take turns, so that a loud account delays itself alone. Within an
-// account, who came first is served first. An account that waits alone gets all slots.
+// Accounts that wait for one budget take turns, so that a busy account delays only itself. Within an account, the first
+// caller is served first. An account that waits alone gets all slots.
 func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	l := &processLimiter{margin: 10 * time.Millisecond, processes: 1, windows: make(map[RateLimitKey]*ratelimit.Window)}
 	if opts != nil && opts.Margin != 0 {
@@ -129,8 +121,8 @@ func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 	return l
 }
 
-// processLimiter has a rolling window for each key that was used, and for each without a rate limit that
-// was paused.
+// processLimiter has a window for each key that was used or paused. A key without a rate limit has a window only after a
+// pause.
 type processLimiter struct {
 	margin    time.Duration // between a request's arrival and its count
 	processes int
@@ -201,7 +193,7 @@ func rateLimit(h http.Header) *RateLimit {
 
 func figure(h http.Header, name string) (int, bool) {
 	value := h.Get(name)
-	if value == "" { // the error of the next line would be an allocation
+	if value == "" { // ParseUint would allocate an error
 		return 0, false
 	}
 	n, err := strconv.ParseUint(value, 10, 31)
@@ -217,7 +209,7 @@ type callLimiter struct {
 func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
 	permit, err := l.limiter.Acquire(ctx, l.request)
 	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // of a limiter of the caller
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from the caller's own limiter
 		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
 	case err != nil:
 		return nil, err

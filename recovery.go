@@ -26,8 +26,8 @@ const (
 	// BookingAbsent: there is no order. Call CheckAvail, then you may call Book again under the
 	// same reference, with a new BookingRecovery.
 	BookingAbsent BookingState = "absent"
-	// BookingUnverified: nothing is known. Do not book again; poll from NextPoll on, or ask a person. Err
-	// is an *AmbiguousReferenceError if several orders have the reference.
+	// BookingUnverified: nobody knows yet. Do not book again; poll from NextPoll on, or ask a person. Err is an
+	// *AmbiguousReferenceError if several orders have the reference.
 	BookingUnverified BookingState = "unverified"
 )
 
@@ -36,20 +36,19 @@ type BookingOutcome struct {
 	State BookingState
 	// Order is set if State is BookingFound.
 	Order *types.Order
-	// Changes is CompareOrder of BookRequest.Expect and Order; empty without one of them.
+	// Changes is CompareOrder of BookRequest.Expect and Order. It is empty if one of them is missing.
 	Changes OfferDiff
-	// Err is why the order was not found: the error of the last poll, or an *OutcomeUnknownError of
-	// Book, or nil. It decides nothing: State does.
+	// Err is the reason why the order was not found: the error of the last poll, or the *OutcomeUnknownError of Book, or
+	// nil. Decide by State, not by Err.
 	Err error
 	// Recovery continues from here: pass it to RecoverBooking or StepRecovery, in any process.
 	Recovery *BookingRecovery
-	// Meta is of the answer that decided State: of Book, or of the poll that found the order or none. It is
-	// zero where no answer of this call decided it.
+	// Meta describes the answer that decided State, of Book or of a poll. It is zero if no answer of this call decided.
 	Meta ResponseMeta
 }
 
-// NewBookingRecovery returns the recovery of a Book with the same request and options. Stored before
-// Book, it finds the booking again if the process dies.
+// NewBookingRecovery returns the recovery of a Book with the same request and options. Store it before Book: with it another
+// process finds the booking if this one dies.
 func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *BookingRecovery {
 	if req == nil {
 		req = &BookRequest{} // RecoverBooking refuses a recovery without a reference
@@ -69,14 +68,14 @@ func (c *Client) NewBookingRecovery(req *BookRequest, opts ...CallOption) *Booki
 	}
 }
 
-// BookAndRecover books, and if the outcome of Book is unknown it polls for the order, up to ten
-// minutes after Book has ended. If the error is nil, check the State of the outcome: only after
-// BookingAbsent may you book again. The errors are:
+// BookAndRecover books. If the outcome of Book is unknown, it polls for the order, up to ten minutes after Book has ended. If
+// the error is nil, check the State of the outcome: only after BookingAbsent may you book again. The errors are:
 //
-//   - Without an outcome: a refusal, or bad input. Nothing was booked. If the code of a refusal is
-//     undocumented for Book, a poll has checked that there is no order.
+//   - Without an outcome: a refusal, or bad input. Nothing was booked. If the code of a refusal is undocumented for Book,
+//     a poll has checked that there is no order.
 //   - With an outcome, an *OutcomeUnknownError: ctx ended. Continue with its Recovery.
-//   - With an outcome, the error of WithSaveRecovery's function after a poll; an *OutcomeUnknownError has it in Err.
+//   - With an outcome, the error of WithSaveRecovery's function after a poll. If the outcome is still unknown, it is the
+//     Err of an *OutcomeUnknownError.
 //   - With an outcome of BookingFound, a *ReferenceReusedError: the Order has other dates than Expect.
 //
 // WithSaveRecovery lets a booking survive the end of the process.
@@ -110,7 +109,7 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	case outcome.State == BookingFound:
 	case outcome.Err == nil:
 		outcome.Err = unknown
-	case run.refused: // report the refusal, too: it may be true
+	case run.refused: // the refusal may be true
 		outcome.Err = &bothErrors{refusal, outcome.Err}
 	}
 	if still, ok := err.(*OutcomeUnknownError); ok {
@@ -119,8 +118,8 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	return outcome, err
 }
 
-// doubt returns the *OutcomeUnknownError of a Book after which there may be an order, or nil. refusal is set
-// if its answer was a refusal with a code that is undocumented for Book.
+// doubt returns the *OutcomeUnknownError of a Book if an order may exist, or nil. refusal is set if Book was refused with a
+// code that is undocumented for Book.
 func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusal *APIError) {
 	if errors.As(err, &unknown) {
 		err = unknown.Err
@@ -129,23 +128,22 @@ func (r *BookingRecovery) doubt(err error) (unknown *OutcomeUnknownError, refusa
 	if !ok || !answer.undocumentedRefusal() {
 		return unknown, nil
 	}
-	marked, plain := *answer, *answer // an observer has answer
+	marked, plain := *answer, *answer // copies, because an observer has the original
 	marked.unknown, plain.unknown = true, false
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, RequestID: answer.RequestID,
 		TraceID: answer.TraceID, Err: &marked}, &plain
 }
 
-// undocumentedRefusal reports whether Book was refused with a code undocumented for Book:
-// the order may exist. A 401 or a 429 comes before any booking.
+// undocumentedRefusal reports whether Book was refused with a code that is undocumented for Book, so that the order may
+// exist. A 401 or a 429 comes before any booking.
 func (e *APIError) undocumentedRefusal() bool {
 	return e.Operation == OpBook && e.seemsRefused() && !e.listed() &&
 		e.HTTPStatus != http.StatusUnauthorized && e.HTTPStatus != http.StatusTooManyRequests
 }
 
-// RecoverBooking continues a recovery, with the results of BookAndRecover. It polls on the schedule
-// of the package documentation, or once more if that is over, and at once on each wake-up of
-// WithWakeup. A poll takes at most 20 seconds, or less with WithTimeout. A recovery of another
-// environment or account is a *ValidationError.
+// RecoverBooking continues a recovery, with the results of BookAndRecover. It polls at the times that the package
+// documentation lists, or once if they are over, and at once on each wake-up of WithWakeup. A poll takes at most 20 seconds,
+// or less with WithTimeout. A recovery of another environment or account is a *ValidationError.
 func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "RecoverBooking", recovery, opts)
 	if err != nil {
@@ -154,9 +152,9 @@ func (c *Client) RecoverBooking(ctx context.Context, recovery *BookingRecovery, 
 	return helped(ctx, c, "RecoverBooking", run.toEnd)
 }
 
-// StepRecovery is RecoverBooking for job queues: it polls at most once, and only if NextPoll is due.
-// While State is BookingOpen or BookingUnverified, store outcome.Recovery and call StepRecovery again
-// at its NextPoll. To poll earlier, set NextPoll to the current time.
+// StepRecovery is RecoverBooking for job queues: it polls at most once, and only if NextPoll is due. While State is
+// BookingOpen or BookingUnverified, store outcome.Recovery and call StepRecovery again at its NextPoll. To poll earlier, set
+// NextPoll to the current time.
 func (c *Client) StepRecovery(ctx context.Context, recovery *BookingRecovery, opts ...CallOption) (*BookingOutcome, error) {
 	run, err := c.recoveryRun(ctx, "StepRecovery", recovery, opts)
 	if err != nil {
@@ -173,7 +171,7 @@ type recoveryRun struct {
 	client   *Client
 	recovery *BookingRecovery
 	set      settings
-	refused  bool // Book was refused with an undocumented code: a first poll without an order proves it
+	refused  bool // Book was refused with an undocumented code: one poll without an order confirms it
 }
 
 func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingRecovery, opts []CallOption) (*recoveryRun, error) {
@@ -189,7 +187,7 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint:
 		f.add("recovery.fingerprint",
-			"is of another environment or account; use the client that booked (each TokenCredential counts as an account)")
+			"is of another environment or account; use the client that booked (each TokenCredential is an account of its own)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	default:
@@ -246,7 +244,7 @@ func (run *recoveryRun) step(ctx context.Context) (*BookingOutcome, error) {
 	return outcome, run.saveAfter(ctx, outcome)
 }
 
-// poll polls once. absent is of the answer if that proves that there is no order.
+// poll polls once. absent is set if the answer proves that there is no order.
 func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, absent *ResponseMeta, err error) {
 	c, r := run.client, run.recovery
 	outcome = &BookingOutcome{State: BookingOpen, Recovery: r}
@@ -262,7 +260,7 @@ func (run *recoveryRun) poll(ctx context.Context) (outcome *BookingOutcome, abse
 		c.log.LogAttrs(ctx, slog.LevelWarn, "recovery poll failed",
 			append(logAttrs(err), slog.String(transport.LogReference, r.CustomerReferenceNo))...)
 		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrAmbiguousReference) {
-			outcome.State = BookingUnverified // the next poll would end alike
+			outcome.State = BookingUnverified // the next poll would fail, too
 		}
 		return outcome, nil, nil
 	case order == nil:
@@ -277,8 +275,8 @@ func (r *BookingRecovery) found(order *types.Order, meta ResponseMeta) (*Booking
 	return &BookingOutcome{State: BookingFound, Order: order, Changes: changes, Recovery: r, Meta: meta}, err
 }
 
-// pollOption returns the market and user of the booking, a timeout that ends a poll before the next one,
-// and the priority of a caller who waits for an outcome.
+// pollOption returns the options of a poll: market and user of the booking, a timeout that ends before the next poll, and
+// the priority of a caller who waits.
 func (run *recoveryRun) pollOption() CallOption {
 	set := run.set
 	set.orPriority(PriorityInteractive)
@@ -296,7 +294,7 @@ func (run *recoveryRun) save(ctx context.Context) error {
 	return transport.WithoutCause(ctx, run.set.SaveRecovery(ctx, run.recovery))
 }
 
-// saveAfter saves the recovery after a poll. If that fails, an unknown outcome stays unknown.
+// saveAfter saves the recovery after a poll. If saving fails, an unknown outcome stays unknown.
 func (run *recoveryRun) saveAfter(ctx context.Context, outcome *BookingOutcome) error {
 	err := run.save(ctx)
 	switch {
@@ -321,8 +319,8 @@ func (run *recoveryRun) logEnd(ctx context.Context, outcome *BookingOutcome) {
 		slog.String(transport.LogReference, run.recovery.CustomerReferenceNo), slog.Int("polls", run.recovery.Polls))
 }
 
-// notFound returns an *OutcomeUnknownError, because the error of a poll may say that nothing was
-// sent, which is not true of Book.
+// notFound wraps err in an *OutcomeUnknownError, because the text of a poll's error may say that nothing was sent, which is
+// not true of Book.
 func (r *BookingRecovery) notFound(why string, err error) error {
 	return &OutcomeUnknownError{Operation: OpBook, CustomerReferenceNo: r.CustomerReferenceNo, Err: fmt.Errorf("%s: %w", why, err)}
 }

@@ -1,4 +1,4 @@
-// BookingRecovery: what a recovery stores, and when it polls.
+// BookingRecovery: what is stored, and when it polls.
 
 package hotelstays
 
@@ -8,34 +8,33 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as JSON
-// before Book and after each step, as WithSaveRecovery does. Only one goroutine may use it at a time.
-// Machines that continue it need synchronised clocks.
+// BookingRecovery holds what is needed to find a booking again, and to cancel it. Store it as JSON before Book and after
+// each step, as WithSaveRecovery does. Only one goroutine may use it at a time. Machines that continue it need synchronised
+// clocks.
 type BookingRecovery struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
-	// Fingerprint identifies the environment and the account. Polls of another account would
-	// prove nothing.
+	// Fingerprint is Client.Account. Polls of another account would prove nothing.
 	Fingerprint string `json:"fingerprint"`
 	SessionID   string `json:"sessionId,omitempty"` // of the booking, for Cancel
 	Market      string `json:"market,omitempty"`
 	UserRef     string `json:"userRef,omitempty"`
-	// EndedAt is when Book ended. It is zero if this was stored before Book. The schedule then starts with
-	// the first poll, and if it starts during Book, absence may be reported too early. So another process
-	// waits until Book has certainly ended: OpBook.Timeout() after this was stored, or the time limit that
-	// WithTimeout or ctx gave Book.
+	// EndedAt is when Book ended. It is zero if the recovery was stored before Book: the schedule then starts with the
+	// first poll. If that poll is made during Book, absence may be reported too early. So before another process
+	// continues, wait until Book has certainly ended: OpBook.Timeout() after the recovery was stored, or the time limit
+	// that WithTimeout or ctx gave Book.
 	EndedAt  time.Time `json:"endedAt,omitzero"`
-	Polls    int       `json:"polls"` // scheduled poll times that are over
+	Polls    int       `json:"polls"` // how many scheduled poll times are over
 	NextPoll time.Time `json:"nextPoll,omitzero"`
 	// Expect is BookRequest.Expect.
 	Expect *types.RoomRatePkg `json:"expect,omitempty"`
 }
 
-// recoverySchedule is when the order is polled, from the end of Book: at once, after half a
-// minute, then with doubling pauses up to the service's limit of ten minutes.
+// recoverySchedule has the times of the polls, from the end of Book. As the document says, the pauses double from 30
+// seconds on, and polling ends after ten minutes.
 var recoverySchedule = []time.Duration{0, 30 * time.Second, 90 * time.Second, 210 * time.Second, 450 * time.Second, recoveryEnd}
 
 const (
-	// recoveryEnd ends the schedule. Absence needs a poll at that time or later.
+	// recoveryEnd ends the schedule. Only a poll at this time or later proves absence.
 	recoveryEnd = 600 * time.Second
 	// recoveryPollTimeout bounds one poll. It is shorter than every pause.
 	recoveryPollTimeout = 20 * time.Second
@@ -43,12 +42,11 @@ const (
 )
 
 func (r *BookingRecovery) ended(at time.Time) {
-	r.EndedAt = at.UTC().Round(0) // without monotonic time, because it is stored
+	r.EndedAt = at.UTC().Round(0) // no monotonic time, because it is stored
 	r.NextPoll = r.EndedAt
 }
 
-// repairTimes restarts a schedule with missing or impossible times, such as those of another
-// clock.
+// repairTimes restarts a schedule with missing or impossible times, which another machine's clock may have made.
 func (r *BookingRecovery) repairTimes(now time.Time) {
 	switch {
 	case r.EndedAt.IsZero() || r.EndedAt.After(now.Add(time.Second)):
@@ -59,8 +57,8 @@ func (r *BookingRecovery) repairTimes(now time.Time) {
 	}
 }
 
-// polled advances the schedule after a poll that began at a time. It skips missed times,
-// because one poll is as good as several.
+// polled advances the schedule after a poll that began at the given time. It skips missed times, because one poll is enough
+// for them.
 func (r *BookingRecovery) polled(at time.Time) {
 	for r.Polls < len(recoverySchedule) && !r.EndedAt.Add(recoverySchedule[r.Polls]).After(at) {
 		r.Polls++

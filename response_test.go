@@ -211,7 +211,7 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 		large := &fixedAnswer{Status: 502, Body: body, Announced: announced}
 		_, err = sendCheckAvail(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))
 		decode := errorAs[*hotelstays.DecodeError](t, err)
-		assert.Contains(t, err.Error(), "limit of response bytes")
+		assert.Contains(t, err.Error(), "raise WithMaxResponseBytes")
 		assert.Equal(t, large.RequestID(t), decode.RequestID)
 		assert.Equal(t, 502, decode.HTTPStatus, "the status is known")
 		_, err = sendBook(t, clientThrough(t, large, hotelstays.WithMaxResponseBytes(limit-1)))

@@ -10,28 +10,27 @@ import (
 	"fmt"
 
 	"github.com/hotelstays/hotelstays-go/internal/redact"
-	"github.com/hotelstays/hotelstays-go/internal/token"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // Token is a token and its expiry. Package types declares it, because packages of internal/ use it as well.
 type Token = types.Token
 
-// TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the
-// client logs that and continues without the store. Methods must return when ctx ends, and be safe for
-// concurrent use. Package hotelstaystest/storetest tests implementations.
+// TokenStore shares tokens between processes. If a method fails, or takes longer than two seconds, the client logs that
+// and continues without the store. Methods must return when ctx ends, and be safe for concurrent use. Package
+// hotelstaystest/storetest tests implementations.
 //
-// Tokens are secrets: a store should encrypt them. It must store Token.Value.Reveal(), which the JSON
-// of a Token lacks. It may round Expiry down, to a second.
+// Tokens are secrets: encrypt them. Store Token.Value.Reveal(), because the JSON of a Token is redacted. A store may
+// round Expiry down to a second.
 type TokenStore interface {
-	// Load returns the token under key, or a zero Token. The key is the base URL and a hash of the
-	// credential with its secret: whoever lacks the secret finds no token, and a new secret needs a new
-	// token. Keys are compared byte by byte.
+	// Load returns the token under key, or a zero Token. The key is the base URL and a hash of the credential with its
+	// secret: without the secret nobody finds the token, and a new secret gets a new token. Keys are compared byte by
+	// byte.
 	Load(ctx context.Context, key string) (Token, error)
 	// Store stores t under key, until t.Expiry if that is set.
 	Store(ctx context.Context, key string, t Token) error
-	// CompareAndDelete deletes the token under key if it still has the value of the refused one. A
-	// successor that is stored meanwhile stays.
+	// CompareAndDelete deletes the token under key, but only if it still has the value of refused: another process may
+	// have stored a new token meanwhile.
 	CompareAndDelete(ctx context.Context, key string, refused Token) error
 }
 
@@ -39,15 +38,16 @@ type TokenStore interface {
 // others wait for its token; while it renews a token, they continue with the old one.
 type TokenLeaser interface {
 	TokenStore
-	// TryLease gives the caller the lease to fetch the token under key, until it calls release or dies.
-	// ok is false if another caller has the lease. ctx bounds the call, not the lease. A fetch takes
-	// less than 25 seconds, but longer while it waits for the rate limit of Ticket; the lease of a dead
-	// process must end within a minute. release is called once, must return quickly, and ends no later
-	// lease.
+	// TryLease gives the caller the lease to fetch the token under key, until it calls release or dies. ok is false if
+	// another caller has the lease. ctx bounds the call, not the lease.
+	//
+	// A fetch takes less than 25 seconds, but longer while it waits for the rate limit of Ticket. The lease of a dead
+	// process must end within a minute. release is called once, and must return quickly. It must not end the lease of
+	// another caller.
 	TryLease(ctx context.Context, key string) (release func(), ok bool, err error)
 }
 
-// hashed returns a key for a store. Lengths separate the texts, so that no two lists have one key.
+// hashed returns a key for a store. Each text follows its length, so that no two lists of texts have the same key.
 func hashed(texts ...string) string {
 	h := sha256.New()
 	for _, part := range texts {
@@ -56,24 +56,18 @@ func hashed(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func shareToken(cache *token.Cache, store TokenStore) {
-	cache.Store = checkedTokens{store}
-	if leaser, ok := store.(TokenLeaser); ok {
-		cache.TryLease = leaser.TryLease
-	}
-}
-
 type checkedTokens struct{ TokenStore }
 
-// Load refuses a token that the store has damaged, because every call with it would fail.
+// Load refuses a damaged token, because every call with it would fail.
 func (s checkedTokens) Load(ctx context.Context, key string) (Token, error) {
 	t, err := s.TokenStore.Load(ctx, key)
 	switch value := t.Value.Reveal(); {
 	case err != nil:
 	case value == redact.Marker:
-		err = fmt.Errorf("the store returned %q, which is a Secret in JSON; store Token.Value.Reveal()", redact.Marker)
+		err = fmt.Errorf("the store returned the text %q instead of the token; store Token.Value.Reveal()", redact.Marker)
 	case !isHeaderValue(value):
-		err = errors.New("the store returned a token with characters that a header cannot carry, such as a line break at its end")
+		err = errors.New("the store returned a token with characters that a header cannot carry, such as a line break; " +
+			"return exactly what was stored")
 	}
 	return t, err
 }

@@ -76,7 +76,7 @@ func TestAwaitVoucher(t *testing.T) {
 		return f
 	}
 	const waited = `hotelstays: AwaitVoucher: the voucher of order "ref-1" is still NOT_GENERATED; ` +
-		`the caller's ctx ended the wait: context deadline exceeded; call again to continue`
+		`the wait ended with the caller's ctx: context deadline exceeded; call again to continue`
 	soon := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
 	for _, tc := range []struct {
 		name      string

@@ -1,4 +1,4 @@
-// Waking the waits of a process, for instance from a webhook.
+// WakeHub: webhooks wake the helpers that wait.
 
 package hotelstays
 
@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// WakeHub passes wake-ups from a webhook handler to the waits of this process. Its zero value is ready
-// to use. It is safe for concurrent use, and must not be copied.
+// WakeHub passes wake-ups from a webhook handler to the waiting helpers of this process. Its zero value is ready to use. It
+// is safe for concurrent use, and must not be copied.
 type WakeHub struct {
 	mu       sync.Mutex
 	watchers map[string][]chan struct{} // by reference
 }
 
-// Watch returns a channel for WithWakeup, which receives a value after a Wake of the reference; wake-ups
-// that nobody has received are one. Call Watch before Book, once for each wait, and stop after it.
+// Watch returns a channel for WithWakeup. The channel receives a value after a Wake of the reference, and keeps one until
+// it is received. Call Watch before Book, once for each wait, and call stop after the wait.
 func (h *WakeHub) Watch(customerReferenceNo string) (wakeup <-chan struct{}, stop func()) {
 	watcher := make(chan struct{}, 1) // keeps a wake-up until the wait begins
 	h.mu.Lock()

@@ -153,7 +153,8 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 func (l *keyLimiter) refusal(ctx context.Context) error {
 	switch end, ok := ctx.Deadline(); {
 	case ok && end.Before(l.paused):
-		return fmt.Errorf("%w until %s, and the call's limit ends before that", hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: the service asked for a pause until %s, which is after the deadline of this call",
+			hotelstays.ErrRateLimited, l.paused.UTC().Format(time.RFC3339))
 	case time.Now().Before(l.outage.retryAt):
 		return l.outage.err
 	}

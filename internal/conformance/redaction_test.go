@@ -245,7 +245,7 @@ func TestRedactionTexts(t *testing.T) {
 		hotelstays.WithTraceID("trace-1"))
 	assert.EqualError(t, err, `hotelstays: Ticket: credential refused (HTTP 401, code 100000401,`+
 		` "no pair key/[redacted]"), request id service-1; `+
-		`check that the credential is active and belongs to this environment`)
+		`check that the credential is right, and that it belongs to this environment`)
 }
 
 // What WithHeader sends may be the key of a gateway, and a gateway may repeat it.
@@ -658,7 +658,7 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 		hotelstays.WithTokenStore(quotingStore{}), log.option())
 	require.Error(t, operationCalls[hotelstays.OpDestinations](t.Context(), c))
 	for _, call := range []string{"Store", "CompareAndDelete"} {
-		assert.Contains(t, log.String(), "continuing without it\" call="+call+` error="unknown command,`+
+		assert.Contains(t, log.String(), "continues without it\" call="+call+` error="unknown command,`+
 			` beginning with: '[redacted] of [redacted]'"`)
 	}
 	checkNoLeak(t, "log", log.String())

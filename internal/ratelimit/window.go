@@ -67,7 +67,7 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 	now := time.Now()
 	if end, ok := ctx.Deadline(); ok && end.Before(w.pausedUntil) {
 		defer w.mu.Unlock()
-		return nil, fmt.Errorf("%w until %s, and the call's limit ends before that; %d calls wait already", ErrPaused,
+		return nil, fmt.Errorf("%w until %s, which is after the deadline of this call; %d other calls wait", ErrPaused,
 			w.pausedUntil.UTC().Format(time.RFC3339), w.waiters.Len())
 	}
 	if w.waiters.Len() == 0 {

@@ -191,7 +191,7 @@ func (c *Cache) refusedCredential(now time.Time) error {
 	if wait := c.refusals.wait(now); wait > 0 {
 		return c.Advise(c.refusal, fmt.Sprintf("the client tries again in %s", wait))
 	}
-	return c.Advise(c.refusal, "the next call tries again")
+	return c.Advise(c.refusal, "the next call asks for a token again")
 }
 
 // LastSecret returns the secret of the last fetch; the zero Secret before the first one.

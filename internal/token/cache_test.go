@@ -277,7 +277,7 @@ func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 			require.Len(t, failed, 10)
 			for _, err := range failed {
 				require.ErrorIs(t, err, errRefused)
-				assert.Regexp(t, `^credential refused; (the next call tries again|the client tries again in [1-9]\S*s)$`, err.Error())
+				assert.Regexp(t, `^credential refused; (the next call asks for a token again|the client tries again in [1-9]\S*s)$`, err.Error())
 			}
 			for range s.fetches.Load() - before {
 				tried = append(tried, time.Since(start).String())

@@ -99,7 +99,7 @@ func (c *Cache) call(ctx context.Context, name string, t *types.Token, f func(co
 	defer cancel()
 	err := f(ctx)
 	if err != nil {
-		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; continuing without it",
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "token store failed; this process continues without it",
 			slog.String("call", name), slog.String(transport.LogError, c.Redact(err.Error(), t.Value)))
 	}
 	return err
