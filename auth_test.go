@@ -184,7 +184,7 @@ func TestTokenAnswersAreSmall(t *testing.T) {
 				continue
 			}
 			assert.ErrorContains(t, err, "the answer is larger than the limit of 1048576 bytes")
-			assert.NotContains(t, err.Error(), "raise the client's limit")
+			assert.NotContains(t, err.Error(), "raise WithMaxResponseBytes")
 		}
 	}
 }
