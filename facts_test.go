@@ -110,7 +110,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 // of others, nor by an answer without a list, or one that says that it is not the whole list. Null is
 // an empty list, if that is how the service writes one.
 func TestAnswersThatProveAbsence(t *testing.T) {
-	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the filter was not applied", "ServiceFacts.NullOrders"
+	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the service did not apply the filter", "ServiceFacts.NullOrders"
 	for data, why := range map[string]string{ // without facts
 		`{"orders":[]}`:   proven,
 		`{"orders":null}`: orNullOrders,
