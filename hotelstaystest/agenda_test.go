@@ -61,7 +61,7 @@ func TestAdvanceDoesNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		s := start(t, Config{
-			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{opDestinations: 1},
+			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{"Destinations": 1},
 		})
 		u := login(t, s)
 		began := time.Now()

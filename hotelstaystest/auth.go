@@ -61,6 +61,11 @@ func (s *Server) findToken(text string) (tok token, ok bool) {
 	return tok, tok.Number > s.revoked.Load()
 }
 
+var authOperations = []operation{
+	{opTicket, sessionNone, "", runs(runTicket), "Issues a ticket for an appKey and its secret."},
+	{opOAuthToken, sessionNone, "", runs(runOAuthToken), "Issues an access token for an OAuth client and its secret."},
+}
+
 type ticketRequest struct {
 	AppKey    string `json:"appKey"`
 	AppSecret string `json:"appSecret"`

@@ -120,7 +120,7 @@ const maxRateLimit = 1_000_000
 
 func (c *Config) checkRateLimits(f *configFaults) {
 	for _, op := range slices.Sorted(maps.Keys(c.RateLimits)) {
-		known := slices.ContainsFunc(operations(), func(o *operation) bool { return o.name == op })
+		known := slices.ContainsFunc(operations(), func(o operation) bool { return o.name == op })
 		f.refuseIf(!known, "rateLimits: %q is not an operation of the API", op)
 		limit := c.RateLimits[op]
 		f.refuseIf(known && (limit < 1 || limit > maxRateLimit),

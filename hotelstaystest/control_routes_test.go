@@ -260,7 +260,7 @@ func TestControlClock(t *testing.T) {
 
 func TestControlLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t, Config{RateLimits: map[Operation]int{opDestinations: 2}})
+		s, c := controlled(t, Config{RateLimits: map[Operation]int{"Destinations": 2}})
 		u := login(t, s)
 		in, order := u.book("ref", 0)
 		in.must(cancelPath, cancellation("ref", order))
@@ -278,7 +278,7 @@ func TestControlLedger(t *testing.T) {
 		}
 		c.must("GET", "/_sandbox/ledger", nil, &got)
 		failIf(t, got.Requests != 10 ||
-			got.Counts[opDestinations] != 5 || got.Counts[""] != 1 || got.RateLimited[opDestinations] != 3 ||
+			got.Counts["Destinations"] != 5 || got.Counts[""] != 1 || got.RateLimited["Destinations"] != 3 ||
 			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref", "%+v", got)
 	})
 }
@@ -332,7 +332,7 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 		}
 	}
 	for _, op := range operations() {
-		add(&served, "POST", op.path)
+		add(&served, "POST", op.name.Path())
 	}
 	add(&served, "GET", downloadPath+"{voucherNumber}/{document}", "expires", "proof")
 	add(&served, "GET", verifyPath+"{voucherNumber}")

@@ -193,7 +193,7 @@ func TestLedgerKeepsNoSecrets(t *testing.T) {
 	for _, secret := range []string{u.token, s.AppSecret, s.WebhookSecret, "not-a-cookie", "not-a-proxy"} {
 		failIf(t, strings.Contains(text, secret), "the ledger shows %s", secret)
 	}
-	reqs := s.Ledger().Requests(opDestinations)
+	reqs := s.Ledger().Requests("Destinations")
 	failIf(t, len(reqs) != 1 || reqs[0].Header.Get("Trace-Id") != "t" || reqs[0].TraceID != "t" ||
 		!strings.HasPrefix(reqs[0].Header.Get("Authorization"), "sha256:") ||
 		reqs[0].BodySHA256 != sha256Hex([]byte("{}")) || reqs[0].Status != 200 || !reqs[0].Executed, "%+v", reqs)

@@ -70,7 +70,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	op := s.paths[r.URL.Path]
 	if op == nil {
-		op = s.documentOperation(r.URL.Path)
+		op = documentAt(r.URL.Path)
 	}
 	c := &call{op: op, header: r.Header, host: r.Host, client: client, started: time.Now()}
 	c.topLevel = op.name == opOAuthToken && s.cfg.Variants.OAuthTopLevel

@@ -17,14 +17,14 @@ func getOpenAPI(*controlCall) (any, error) {
 	}
 	paths, schemas := doc["paths"].(map[string]any), doc["components"].(map[string]any)["schemas"].(map[string]any)
 	for _, op := range operations() {
-		paths[op.path] = map[string]any{"post": op.document()}
+		paths[op.name.Path()] = map[string]any{"post": op.document()}
 	}
 	schemas["FaultOperation"].(map[string]any)["enum"] = append([]Operation{""}, Operations()...)
 	return doc, nil
 }
 
 // document describes the operation, whose fields the API document has.
-func (o *operation) document() map[string]any {
+func (o operation) document() map[string]any {
 	component := func(name string) map[string]string { return map[string]string{"$ref": "#/components/" + name} }
 	envelope, security, parameters := component("responses/Envelope"), []map[string][]string{}, []map[string]string{}
 	if o.scope != "" {

@@ -11,6 +11,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+var orderOperations = []operation{
+	{opBook, sessionRequired, types.ScopeBookingWrite, runs(runBook),
+		"Books an offer, or returns the order of a customerReferenceNo that was used before."},
+	{opQueryOrders, sessionNone, types.ScopeBookingRead, runs(runQueryOrders), "Lists the orders that match the filters."},
+	{opOrderVoucher, sessionNone, types.ScopeBookingRead, runs(runOrderVoucher),
+		"Returns the status of an order's voucher, and where to download it."},
+	{opCancel, sessionRequired, types.ScopeBookingCancel, runs(runCancel), "Cancels an order."},
+}
+
 // order is guarded by Server.lock.
 type order struct {
 	account     string

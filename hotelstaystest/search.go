@@ -1,4 +1,4 @@
-// The HotelList and HotelRates operations.
+// The searches: HotelList, HotelRates and CheckAvail.
 
 package hotelstaystest
 
@@ -12,6 +12,12 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
+
+var searchOperations = []operation{
+	{"HotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList), "Searches hotels with their offers for some dates and rooms."},
+	{"HotelRates", sessionRequired, types.ScopeSearchRead, runs(runHotelRates), "Lists all offers of one hotel."},
+	{"CheckAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail), "Checks one offer: whether it still exists, and its present price."},
+}
 
 // The sandbox's limits of a search.
 const (
@@ -370,4 +376,57 @@ func (r *stayRequest) read() (stay, error) {
 		st.rooms = append(st.rooms, occupancy{*room.AdultCount, room.ChildrenAges})
 	}
 	return st, nil
+}
+
+type checkAvailRequest struct {
+	RatePkgID string `json:"ratePkgId"`
+}
+
+type checkAvailResponse struct {
+	Status               int                   `json:"status"`
+	StatusRemark         string                `json:"statusRemark,omitempty"`
+	RoomRatePkg          *roomRatePkg          `json:"roomRatePkg,omitempty"`
+	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
+}
+
+// runCheckAvail answers an offer's present price. An offer that is gone is unavailable,
+// not an error.
+func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailResponse, error) {
+	if req.RatePkgID == "" {
+		return nil, badRequest("ratePkgId is required")
+	}
+	o, err := s.findOffer(req.RatePkgID, c.session)
+	if err != nil {
+		return nil, err
+	}
+	resp := &checkAvailResponse{Status: s.cfg.Variants.Available}
+	switch {
+	case s.market.of(o).closed || c.priced(o).code == "":
+		resp.Status = 3 - s.cfg.Variants.Available
+		resp.StatusRemark = "The offer is no longer available."
+	default:
+		if s.market.show(req.RatePkgID, o) {
+			resp.StatusRemark = "The price or inventory of the offer has changed since it was shown."
+		}
+		pkg := s.world.ratePackage(o, req.RatePkgID, s.price(o, c.priced(o)))
+		resp.RoomRatePkg = &pkg
+		resp.ExchangeRateSnapshot = s.snapshot(c.priced(o))
+	}
+	return resp, nil
+}
+
+// priced is the currency of the Currency header, or else of the search.
+func (c *call) priced(o offer) currency {
+	if c.hasCurrency {
+		return c.currency
+	}
+	shown, _ := findCurrency(o.currency)
+	return shown
+}
+
+func (s *Server) snapshot(c currency) *exchangeRateSnapshot {
+	return &exchangeRateSnapshot{
+		Date: s.clock.now().UTC().Format(dateForm),
+		USD:  map[string]micro{strings.ToLower(c.code): c.perUSD},
+	}
 }

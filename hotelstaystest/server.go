@@ -108,7 +108,7 @@ func newServer(cfg Config) *Server {
 	s.masker = newMasker(&s.cfg)
 	s.ledger = newLedger(cfg.LedgerLimit, &s.clock, s.orders)
 	for _, op := range operations() {
-		s.paths[op.path] = op
+		s.paths[op.name.Path()] = &op
 	}
 	return s
 }

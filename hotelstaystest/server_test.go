@@ -64,7 +64,7 @@ func useAndClose(t *testing.T, s *Server) {
 		_, err := u.send(destinationsPath, "{}")
 		hanging <- err
 	}()
-	for s.Ledger().Count(opDestinations) < 2 {
+	for s.Ledger().Count("Destinations") < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	s.Close()
@@ -75,7 +75,7 @@ func useAndClose(t *testing.T, s *Server) {
 	if _, err := u.send(destinationsPath, "{}"); err == nil {
 		t.Error("a closed server answers")
 	}
-	failIf(t, s.Ledger().Count(opHotelList) != 5, "the ledger is gone")
+	failIf(t, s.Ledger().Count("HotelList") != 5, "the ledger is gone")
 }
 
 func TestClientFrom(t *testing.T) {
@@ -92,7 +92,7 @@ func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500)
 		s := start(t, Config{
-			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{opDestinations: 1},
+			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{"Destinations": 1},
 		})
 		fresh := func() string {
 			l := s.Ledger()

@@ -171,26 +171,26 @@ func (s *Server) linkProof(path, expires string) string {
 	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
 }
 
-// documentOperation is the operation of a GET path. Its name is empty for an unknown path.
-func (s *Server) documentOperation(path string) *operation {
+// documentAt is the operation of a GET path. Its name is empty for an unknown path.
+func documentAt(path string) *operation {
 	switch {
 	case strings.HasPrefix(path, downloadPath):
-		return &operation{name: OpVoucherDownload, path: path}
+		return &operation{name: OpVoucherDownload}
 	case strings.HasPrefix(path, verifyPath):
-		return &operation{name: OpVoucherVerify, path: path}
+		return &operation{name: OpVoucherVerify}
 	}
-	return &operation{path: path}
+	return new(operation)
 }
 
 func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	if c.op.name == "" {
-		return nil, &failure{status: http.StatusNotFound, code: codeNoSuchOperation, msg: "no operation at path " + c.op.path}
+		return nil, &failure{status: http.StatusNotFound, code: codeNoSuchOperation, msg: "no operation at path " + r.URL.Path}
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil, &failure{status: http.StatusMethodNotAllowed, code: codeNoSuchOperation, msg: "documents take GET"}
 	}
 	if c.op.name == OpVoucherVerify {
-		return s.verifyPage(strings.TrimPrefix(c.op.path, verifyPath))
+		return s.verifyPage(strings.TrimPrefix(r.URL.Path, verifyPath))
 	}
 	return s.download(r, c)
 }
@@ -203,7 +203,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	}
 	q := r.URL.Query()
 	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
-	if err != nil || !sameText(q.Get("proof"), s.linkProof(c.op.path, q.Get("expires"))) {
+	if err != nil || !sameText(q.Get("proof"), s.linkProof(r.URL.Path, q.Get("expires"))) {
 		return nil, forbidden("the link is not valid")
 	}
 	now := s.lock()
@@ -211,9 +211,9 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	if !now.Before(time.Unix(0, expires)) {
 		return nil, expiredLink()
 	}
-	number, _, _ := strings.Cut(strings.TrimPrefix(c.op.path, downloadPath), "/")
+	number, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, downloadPath), "/")
 	o := s.orders.byVoucher(number)
-	if o == nil || !strings.HasSuffix(c.op.path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
+	if o == nil || !strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
 		return nil, &failure{status: http.StatusGone, code: types.CodeNotFound, msg: "this version of the voucher is superseded"}
 	}
 	doc := s.document(o)
