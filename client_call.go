@@ -5,6 +5,8 @@ package hotelstays
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
 	"github.com/hotelstays/hotelstays-go/internal/redact"
 	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
@@ -169,26 +172,21 @@ func (x *exchange) call() *transport.Call {
 	if bodySize == nil { // of Do
 		bodySize = new(atomic.Int64)
 	}
-	policy := c.policy
-	policy.MaxAttempts = x.set.MaxAttempts
-	if x.attemptTimeout > 0 { // others wait for this token
-		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
-	}
-	x.limiter = callLimiter{c.limiter, RateLimitRequest{RateLimitKey{c.baseURL, x.op}, c.fingerprint, x.set.Priority}}
-	x.watch.asks(x.limiter.request)
+	x.watch.asks(x.rateLimit())
 	x.sending = transport.Call{
 		Operation:      string(x.op),
 		URL:            c.baseURL + cmp.Or(x.row.path, x.op.Path()),
-		Header:         x.requestHeader(),
+		Header:         x.requestHeader,
 		Body:           x.body,
+		TraceID:        x.set.TraceID,
 		Mutates:        x.row.mutates,
 		SendTimeout:    x.row.bookingFlow,
-		HTTP:           c.http,
+		HTTP:           &c.http,
 		ErrNotSent:     ErrNotSent,
-		RateLimiter:    &x.limiter,
+		RateLimiter:    x,
 		Timeout:        x.ownTimeout,
 		AttemptTimeout: x.attemptTimeout,
-		Policy:         policy,
+		Policy:         c.policy,
 		Quota:          c.quota,
 		Log:            c.log,
 		Scrub:          x.scrubAttempt,
@@ -196,6 +194,11 @@ func (x *exchange) call() *transport.Call {
 		Decoder:        x.decoder,
 		Streams:        x.streams,
 		BodySizeHint:   bodySize,
+	}
+	policy := &x.sending.Policy
+	policy.MaxAttempts, policy.MaxBody = x.set.MaxAttempts, x.maxBytes
+	if x.attemptTimeout > 0 { // others wait for this token
+		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
 	}
 	if id := x.set.RequestID; id != nil {
 		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
@@ -208,9 +211,29 @@ func (x *exchange) call() *transport.Call {
 	if !x.row.noAuth {
 		x.sending.TokenSource = c.tokens
 	}
-	x.sending.Policy.MaxBody = x.maxBytes
 	return &x.sending
 }
+
+func (x *exchange) rateLimit() RateLimitRequest {
+	return RateLimitRequest{RateLimitKey{x.client.baseURL, x.op}, x.client.fingerprint, x.set.Priority}
+}
+
+// Acquire waits for a slot of the client's rate limiter.
+func (x *exchange) Acquire(ctx context.Context) (transport.Permit, error) {
+	permit, err := x.client.limiter.Acquire(ctx, x.rateLimit())
+	switch {
+	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from the caller's own limiter
+		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
+	case err != nil:
+		return nil, err
+	case isNil(permit):
+		return unlimited{}, nil
+	}
+	return permit, nil
+}
+
+// Pause is called after a 429.
+func (x *exchange) Pause(until time.Time) { x.client.limiter.Pause(x.rateLimit().Key, until) }
 
 func (x *exchange) requestHeader() http.Header {
 	h := make(http.Header)

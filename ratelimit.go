@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/internal/ratelimit"
-	"github.com/hotelstays/hotelstays-go/internal/transport"
 	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -199,25 +198,3 @@ func figure(h http.Header, name string) (int, bool) {
 	n, err := strconv.ParseUint(value, 10, 31)
 	return int(n), err == nil
 }
-
-// callLimiter is the rate limit of one call.
-type callLimiter struct {
-	limiter RateLimiter
-	request RateLimitRequest
-}
-
-func (l callLimiter) Acquire(ctx context.Context) (transport.Permit, error) {
-	permit, err := l.limiter.Acquire(ctx, l.request)
-	switch {
-	case errors.Is(err, ErrRateLimited) && !errors.Is(err, ratelimit.ErrPaused): // from the caller's own limiter
-		return nil, fmt.Errorf("%w: %w", ratelimit.ErrPaused, err)
-	case err != nil:
-		return nil, err
-	}
-	if isNil(permit) {
-		permit = unlimited{}
-	}
-	return permit, nil
-}
-
-func (l callLimiter) Pause(until time.Time) { l.limiter.Pause(l.request.Key, until) }

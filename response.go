@@ -81,7 +81,6 @@ type exchange struct {
 	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
 	streams        bool              // see transport.Call
 	sending        transport.Call
-	limiter        callLimiter
 
 	transport.Result            // valid until the end
 	secrets          redact.Set // the credential's, those of the request, and at last the token
@@ -132,7 +131,7 @@ func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, R
 func (x *exchange) received(r transport.Result) {
 	x.Result = r
 	x.secrets[0] = x.credential()
-	x.secrets = append(x.secrets, r.Authorization.Token.Reveal())
+	x.secrets = append(x.secrets, r.Token)
 }
 
 // read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
@@ -419,8 +418,8 @@ func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 // this machine a name is only a word.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
-func (x *exchange) scrubAttempt(text string, token types.Secret) string {
-	return redact.Set{token.Reveal(), x.credential()}.Text(x.scrub(text))
+func (x *exchange) scrubAttempt(text, token string) string {
+	return redact.Set{token, x.credential()}.Text(x.scrub(text))
 }
 
 // credential is the secret that the token was fetched with.

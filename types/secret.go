@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 )
 
@@ -114,11 +115,13 @@ func xor(nonce, text string) string {
 	var block [len(maskKey) + nonceSize + 4]byte
 	n := copy(block[:], maskKey[:])
 	n += copy(block[n:], nonce)
-	out := []byte(text)
-	for i := 0; i < len(out); i += sha256.Size {
+	var out strings.Builder
+	out.Grow(len(text))
+	for i := 0; i < len(text); i += sha256.Size {
 		binary.BigEndian.PutUint32(block[n:], uint32(i/sha256.Size))
 		pad := sha256.Sum256(block[:])
-		subtle.XORBytes(out[i:], out[i:], pad[:])
+		size := subtle.XORBytes(pad[:], pad[:], []byte(text[i:min(i+sha256.Size, len(text))]))
+		out.Write(pad[:size])
 	}
-	return string(out)
+	return out.String()
 }

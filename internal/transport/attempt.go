@@ -7,10 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -27,9 +26,10 @@ var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 // before it was sent.
 type attempt struct {
 	Result
-	timestamp string    // sent as Client-Request-Timestamp, if not empty
-	start     time.Time // of sending
-	permanent bool      // Err ends the call, whatever the policy says
+	authorization Authorization
+	timestamp     string    // sent as Client-Request-Timestamp, if not empty
+	start         time.Time // of sending
+	permanent     bool      // Err ends the call, whatever the policy says
 }
 
 func (a *attempt) status() int {
@@ -39,44 +39,29 @@ func (a *attempt) status() int {
 	return a.Answer.Status
 }
 
-// RoundTrip makes one attempt: token, rate limit, request, answer.
-func (r *run) RoundTrip(in *http.Request) (*http.Response, error) {
+// try makes one attempt, within the http.Client's Timeout.
+func (r *run) try() {
 	r.attemptsBegun++
-	r.waiting = false
 	if r.last.Answer != nil {
 		r.earlierStatus = r.last.Answer.Status
 		r.last.Answer.Release()
 	}
 	r.last = attempt{}
-	start := time.Now()
-
-	err := r.attempt(in.Context(), in)
-
-	r.last.Err = err
+	ctx, start := r.ctx, time.Now()
+	if r.HTTP.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.HTTP.Timeout)
+		defer cancel()
+	}
+	r.last.Err = r.attempt(ctx)
 	if r.last.RequestID != "" {
 		r.record()
-		r.log(in.Context(), time.Since(start))
+		r.log(ctx, start)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r.show(in), nil
 }
 
-// show returns the answer for http.Client: without a Location, so that it follows no redirect,
-// and without a body, because that has been read.
-func (r *run) show(in *http.Request) *http.Response {
-	header := r.last.Answer.Header
-	if header.Get("Location") != "" {
-		header = header.Clone()
-		header.Del("Location")
-	}
-	r.shown = http.Response{StatusCode: r.last.Answer.Status, Header: header, Body: http.NoBody, Request: in}
-	return &r.shown
-}
-
-// attempt fills in r.last. Its error is why there is no answer.
-func (r *run) attempt(ctx context.Context, in *http.Request) error {
+// attempt fills in r.last: token, rate limit, request, answer. Its error is why there is no answer.
+func (r *run) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())
 	}
@@ -113,10 +98,15 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 		return err
 	}
 
+	body := bytes.NewReader(r.Body)
+	req, err := r.request(trace.context(ctx), id, body)
+	if err != nil {
+		r.last.permanent = true
+		return err
+	}
 	r.requestsSent++
 	r.last.RequestID, r.lastSentID = id, id
-	body := bytes.NewReader(r.Body)
-	resp, err := r.HTTP.Transport.RoundTrip(r.request(trace.context(ctx), in, body))
+	resp, err := r.HTTP.Transport.RoundTrip(req)
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
@@ -126,6 +116,7 @@ func (r *run) attempt(ctx context.Context, in *http.Request) error {
 	if err != nil {
 		return trace.explain(err)
 	}
+	r.keepCookies(resp)
 	return r.read(ctx, resp)
 }
 
@@ -143,7 +134,7 @@ func overslept(ctx context.Context) bool {
 // its own.
 func (r *run) authorize(ctx context.Context) (err error) {
 	if r.TokenSource != nil {
-		r.last.Authorization, err = r.TokenSource.Authorization(ctx)
+		r.last.authorization, err = r.TokenSource.Authorization(ctx)
 		r.last.permanent, r.last.NoToken = err != nil, err != nil
 	}
 	return err
@@ -178,33 +169,42 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 	return permit, err
 }
 
-// request is the attempt's own copy: a RoundTripper may still read an earlier one, or
-// have rewritten its URL.
-func (r *run) request(ctx context.Context, in *http.Request, body *bytes.Reader) *http.Request {
-	req := in.WithContext(ctx)
-	address := *in.URL
-	req.URL = &address
-	req.Header = r.Header.Clone()
-	maps.Copy(req.Header, in.Header) // cookies, from http.Client
-	req.Header.Set("Request-Id", r.last.RequestID)
+// request is the attempt's own: a RoundTripper may still read an earlier one, or have changed it.
+func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, body)
+	if err != nil {
+		return nil, err
+	}
+	// With GetBody net/http resends a POST by itself, past rate limit and policy.
+	req.GetBody = nil
+	req.Header = r.Header()
+	req.Header.Set("Request-Id", id)
 	if r.last.timestamp != "" {
 		req.Header.Set("Client-Request-Timestamp", r.last.timestamp)
 	}
-	if token := r.last.Authorization.Token; !token.IsZero() {
-		req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	if r.last.Token = r.last.authorization.Token.Reveal(); r.last.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.last.Token)
 	}
 	if deadline, ok := ctx.Deadline(); ok && r.SendTimeout {
 		req.Header.Set("Timeout-Milliseconds", strconv.FormatInt(serviceTimeout(time.Until(deadline)), 10))
 	}
-	// Only of the standard library's readers net/http sends head and body in one write.
-	req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.Body))
-	// With GetBody net/http resends a POST by itself, past rate limit and policy.
-	req.GetBody = nil
-	// http.Client closes this channel when its Timeout passes, and ends ctx as well. The
-	// channel's error would read as a cancellation.
-	//lint:ignore SA1019 deprecated, and set by http.Client all the same
-	req.Cancel = nil
-	return req
+	if r.HTTP.Jar != nil {
+		for _, cookie := range r.HTTP.Jar.Cookies(req.URL) {
+			req.AddCookie(cookie)
+		}
+	}
+	return req, nil
+}
+
+// keepCookies gives the answer's cookies to the http.Client's Jar.
+func (r *run) keepCookies(resp *http.Response) {
+	if r.HTTP.Jar == nil {
+		return
+	}
+	if cookies := resp.Cookies(); len(cookies) > 0 {
+		address, _ := url.Parse(r.URL) // a RoundTripper may have changed the request's
+		r.HTTP.Jar.SetCookies(address, cookies)
+	}
 }
 
 // serviceTimeout is the time that is left, in milliseconds, less a tenth or a second: the
@@ -232,7 +232,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	var again, err = true, error(nil)
 	if r.Decoder != nil && resp.StatusCode/100 == 2 {
 		r.last.Answer = a
-		again, err = r.Decoder.DecodeFeed(r.result(nil), &body.Feed)
+		again, err = r.Decoder.DecodeFeed(r.result(), &body.Feed)
 	}
 	if err == nil {
 		a.Body, err = body.Rest()
@@ -310,11 +310,11 @@ type endedError struct {
 func (e *endedError) Error() string { return e.text }
 func (e *endedError) Unwrap() error { return e.err }
 
-func (r *run) log(ctx context.Context, took time.Duration) {
+func (r *run) log(ctx context.Context, start time.Time) {
 	if !r.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	attrs := append(r.identity(), slog.Duration("took", took))
+	attrs := append(r.identity(), slog.Duration("took", time.Since(start)))
 	if err := r.last.Err; err != nil {
 		attrs = append(attrs, slog.String(LogError, r.scrubbed(err)), slog.Bool("sent", r.last.Sent))
 	} else {
@@ -342,6 +342,6 @@ func (r *run) identity() []slog.Attr {
 		slog.String(LogOperation, r.Operation),
 		slog.Int("attempt", r.requestsSent),
 		slog.String(LogRequestID, r.last.RequestID),
-		slog.String(LogTraceID, r.Header.Get("Trace-Id")),
+		slog.String(LogTraceID, r.TraceID),
 	}
 }

@@ -1,21 +1,17 @@
 // Package transport sends one call and reads its answer.
 //
-// A Call says what to send; Send sends it in one or more attempts. RoundTrip (attempt.go)
+// A Call says what to send; Send sends it in one or more attempts. attempt (attempt.go)
 // shows the order of an attempt, verdict (retry.go) what may follow it, and trace.go what
-// is known to have left the machine. go-retryablehttp drives the attempts and decides
-// nothing.
+// is known to have left the machine.
 package transport
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
@@ -25,8 +21,9 @@ import (
 type Call struct {
 	Operation string
 	URL       string
-	Header    http.Header // of every attempt
-	Body      []byte      // of every attempt
+	Header    func() http.Header // a new one for each attempt
+	Body      []byte             // of every attempt
+	TraceID   string             // for the log
 	// RequestID returns the Request-Id of an attempt; nil: it is a UUID. Timestamp, if set,
 	// returns its Client-Request-Timestamp. An error of either ends the call.
 	RequestID func(context.Context) (string, error)
@@ -43,15 +40,15 @@ type Call struct {
 	// BodySizeHint is the size of the operation's last whole answer, to prepare for the next. It is never nil.
 	BodySizeHint *atomic.Int64
 
-	HTTP        http.Client // its Transport sends the attempts
-	ErrNotSent  error       // if the Transport's error wraps it, nothing was sent
+	HTTP        *http.Client // its Transport, Jar and Timeout serve each attempt; redirects are answers
+	ErrNotSent  error        // if the Transport's error wraps it, nothing was sent
 	RateLimiter RateLimiter
 	TokenSource TokenSource // nil: no token is sent
 	Policy      Policy
 	Quota       *RetryQuota // nil: retries are not counted
 	Log         *slog.Logger
 	// Scrub removes secrets from a text, also the attempt's token; nil: there are none.
-	Scrub func(text string, token types.Secret) string
+	Scrub func(text, token string) string
 	// Timeline, if set, records the attempts as they end.
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
@@ -93,7 +90,7 @@ type TokenSource interface {
 // Authorization is a token to send. The generation identifies it: the service may issue the same text
 // twice.
 type Authorization struct {
-	Token      types.Secret // only a request has it in plain text
+	Token      types.Secret
 	Generation uint64
 }
 
@@ -121,8 +118,8 @@ type Result struct {
 	QuotaSpent bool
 	// RequestID is of the last request that was sent.
 	RequestID string
-	// Authorization is the last attempt's, to keep it out of texts.
-	Authorization Authorization
+	// Token is that of the last attempt in plain text, to keep it out of texts.
+	Token string
 	// TokenAdvice is what to do about the token that the service refused last, or empty.
 	TokenAdvice   string
 	Attempts      int // requests sent
@@ -150,10 +147,7 @@ func (a *Answer) Release() {
 // run is the state of one Send.
 type run struct {
 	*Call
-	ctx      context.Context // the call's own; an attempt's may end earlier
-	client   http.Client
-	attempts retryablehttp.Client
-	shown    http.Response // to the client
+	ctx context.Context // the call's own; an attempt's may end earlier
 
 	attemptsBegun int // counts attempts that end while they wait for a slot or a token
 	waitedOut     int // of those, the ones that ended in a 429 and do not count
@@ -161,56 +155,47 @@ type run struct {
 	last          attempt
 	lastSentID    string // Request-Id of the newest request
 	earlierStatus int
-	wait          time.Duration // before the next attempt
-	waiting       bool          // another attempt is due
 	tokenRenewed  bool
 }
 
 // Send makes the attempts of a call. The caller releases the Result's Answer.
 func Send(ctx context.Context, call *Call) Result {
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, call.URL, nil) // each attempt has its own body
-	if err != nil {
-		return Result{Err: err}
-	}
-	if call.HTTP.Timeout > 0 { // http.Client sets a timer, and does not stop it where a RoundTripper panics
-		ended, cancel := context.WithCancel(ctx)
-		defer cancel()
-		req = req.WithContext(ended)
-		req.Cancel = ended.Done()
-	}
-	r := &run{Call: call, ctx: ctx, client: call.HTTP}
-	// The run is the client's RoundTripper. It hides the transport's CloseIdleConnections:
-	// go-retryablehttp would close the connections of all other calls after each failure.
-	r.client.Transport = r
-	r.attempts = retryablehttp.Client{
-		HTTPClient: &r.client,
-		RetryMax:   math.MaxInt, // verdict counts
-		CheckRetry: r.checkRetry,
-		Backoff:    func(time.Duration, time.Duration, int, *http.Response) time.Duration { return r.wait },
-		PrepareRetry: func(req *http.Request) error {
-			clear(req.Header) // http.Client adds its cookies each time
-			return nil
-		},
-		ErrorHandler: retryablehttp.PassthroughErrorHandler,
-	}
-	resp, err := r.attempts.Do(req)
-	if err == nil {
-		resp.Body.Close()
+	r := &run{Call: call, ctx: ctx}
+	for {
+		r.try()
+		wait, again := r.verdict()
+		r.logVerdict(wait, again)
+		if !again {
+			break
+		}
+		if err := sleep(ctx, wait); err != nil {
+			if r.last.Err != nil {
+				err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.Err)
+			}
+			r.last.Err = err
+			break
+		}
 	}
 	if r.last.Answer != nil && !r.last.transient() {
 		r.Quota.succeeded()
 	}
-	return r.result(err)
+	return r.result()
 }
 
-func (r *run) result(err error) Result {
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// result is how the call would end now.
+func (r *run) result() Result {
 	result := r.last.Result
 	result.RequestID, result.Attempts, result.EarlierStatus = r.lastSentID, r.requestsSent, r.earlierStatus
-	switch {
-	case r.last.Err == nil:
-		result.Err = err
-	case r.waiting:
-		result.Err = fmt.Errorf("%w before another attempt, after: %w", err, r.last.Err)
-	}
 	return result
 }

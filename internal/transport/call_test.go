@@ -111,8 +111,7 @@ func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
 	}
 }
 
-// A panic or an exit passes through http.Client, which would leave the timer of its Timeout
-// behind.
+// A RoundTripper that panics or exits leaves no timer of the http.Client's Timeout behind.
 func TestPanicLeavesNoTimer(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
 		before := goleak.IgnoreCurrent()

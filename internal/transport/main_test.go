@@ -29,8 +29,8 @@ var quick = Policy{MaxAttempts: 3, Backoff: time.Microsecond, MaxBackoff: time.M
 
 func newCall(rt http.RoundTripper, url string) *Call {
 	return &Call{
-		Operation: "Test", URL: url, Header: http.Header{"Trace-Id": {"t"}}, Body: []byte(`{"book":"me"}`),
-		BodySizeHint: new(atomic.Int64), HTTP: http.Client{Transport: rt}, RateLimiter: &recording{}, Policy: quick,
+		Operation: "Test", URL: url, Header: func() http.Header { return http.Header{} }, Body: []byte(`{"book":"me"}`), TraceID: "t",
+		BodySizeHint: new(atomic.Int64), HTTP: &http.Client{Transport: rt}, RateLimiter: &recording{}, Policy: quick,
 		Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -18,32 +17,29 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// checkRetry gives go-retryablehttp the verdict, and logs it.
-func (r *run) checkRetry(context.Context, *http.Response, error) (bool, error) {
-	wait, again := r.verdict()
+// logVerdict logs that another attempt follows, and each 429.
+func (r *run) logVerdict(wait time.Duration, again bool) {
 	limited := r.last.status() == http.StatusTooManyRequests
 	if !again && !limited {
-		return false, nil
+		return
 	}
-	r.wait, r.waiting = wait, again
 	attrs := append(r.identity(), slog.Int(LogStatus, r.last.status()), slog.Duration("wait", wait))
 	if limited { // a warning, because it pauses all callers
 		r.Log.LogAttrs(r.ctx, slog.LevelWarn, "rate limited", append(attrs,
 			slog.Duration("pause", r.pause()), slog.Int(LogCode, r.refusalCode()), slog.Bool("again", again))...)
-		return again, nil
+		return
 	}
 	if r.last.Err != nil {
 		attrs = append(attrs, slog.String(LogError, r.scrubbed(r.last.Err)))
 	}
 	r.Log.LogAttrs(r.ctx, slog.LevelInfo, "trying again", attrs...)
-	return true, nil
 }
 
 // verdict decides whether another attempt follows, and after how long. It implements the
 // table "Retries and unknown outcomes" in the docs of package hotelstays: reads are
 // resent if transient, Book and Cancel only if provablyNotExecuted as well.
 func (r *run) verdict() (wait time.Duration, again bool) {
-	status, after := r.last.status(), r.retryAfter()
+	status := r.last.status()
 	limited := status == http.StatusTooManyRequests
 	if limited {
 		r.RateLimiter.Pause(time.Now().Add(r.pause()))
@@ -57,6 +53,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	if status == http.StatusUnauthorized {
 		return 0, r.renewToken()
 	}
+	after := r.retryAfter()
 	if r.attemptsBegun-r.waitedOut >= r.Policy.MaxAttempts || !r.last.transient() || after > r.Policy.MaxRetryAfter {
 		return 0, false
 	}
@@ -95,7 +92,7 @@ func (r *run) renewToken() bool {
 	if r.TokenSource == nil {
 		return false
 	}
-	again, advice := r.TokenSource.Refused(r.ctx, r.last.Authorization)
+	again, advice := r.TokenSource.Refused(r.ctx, r.last.authorization)
 	r.last.TokenAdvice = advice
 	again = again && !r.tokenRenewed
 	r.tokenRenewed = true

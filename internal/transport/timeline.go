@@ -48,5 +48,5 @@ func (r *run) scrubbed(err error) string {
 	if r.Scrub == nil {
 		return err.Error()
 	}
-	return r.Scrub(err.Error(), r.last.Authorization.Token)
+	return r.Scrub(err.Error(), r.last.Token)
 }
