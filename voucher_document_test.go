@@ -550,15 +550,16 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 
 // The third attempt is the last, so two failures do not matter.
 func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
-	for _, kind := range []hotelstaystest.FaultKind{hotelstaystest.FaultExpiredLink, hotelstaystest.FaultAlteredBody,
-		hotelstaystest.FaultCutMidResponse} {
+	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: http.StatusForbidden},
+		{Kind: hotelstaystest.FaultAlteredBody}, {Kind: hotelstaystest.FaultCutMidResponse}} {
 		inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 			dir := t.TempDir()
-			srv.Inject(hotelstaystest.Fault{Operation: hotelstaystest.OpVoucherDownload, Kind: kind, Times: 2})
+			fault.Operation, fault.Times = hotelstaystest.OpVoucherDownload, 2
+			srv.Inject(fault)
 			_, err := client.SaveVoucher(t.Context(), voucherRef, filepath.Join(dir, "voucher.pdf"))
-			require.NoError(t, err, kind)
-			assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpOrderVoucher), kind)
-			assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), kind)
+			require.NoError(t, err, fault.Kind)
+			assert.Equal(t, 3, srv.Ledger().Count(hotelstays.OpOrderVoucher), fault.Kind)
+			assert.Equal(t, 3, srv.Ledger().Count(hotelstaystest.OpVoucherDownload), fault.Kind)
 			assertFiles(t, dir, "voucher.pdf")
 		})
 	}

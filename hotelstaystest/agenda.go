@@ -21,26 +21,9 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.L
 // reach moves the clock on to t. It never moves it back.
 func (c *clock) reach(t time.Time) { c.offset.Add(int64(max(0, t.Sub(c.now())))) }
 
-// DueKind is the kind of a [Due].
-type DueKind string
-
-// The kinds of Due.
-const (
-	DueConfirmation DueKind = "confirmation" // of an order, after Config.ConfirmAfter
-	DueDelivery     DueKind = "delivery"     // an attempt to deliver an event
-)
-
-// Due is something that the sandbox does by itself at a time of its clock.
-type Due struct {
-	At        time.Time `json:"at"`
-	Kind      DueKind   `json:"kind"`
-	Reference string    `json:"reference"` // platformReferenceNo of the order, or id of the event
-	Attempt   int       `json:"attempt"`   // of a delivery, counted from 1
-}
-
-// appointment is a Due with its order or its event.
+// appointment is the confirmation of an order, or an attempt to deliver an event, at a time of the clock.
 type appointment struct {
-	Due
+	at    time.Time
 	order *order
 	event *event
 }
@@ -61,7 +44,7 @@ func newAgenda(mu *sync.Mutex) *agenda {
 
 func (g *agenda) add(a appointment) {
 	at, _ := slices.BinarySearchFunc(g.ahead, a, func(other, a appointment) int {
-		return cmp.Or(other.At.Compare(a.At), -1)
+		return cmp.Or(other.at.Compare(a.at), -1)
 	})
 	g.ahead = slices.Insert(g.ahead, at, a)
 	if at == 0 {
@@ -83,7 +66,7 @@ func (g *agenda) rouse() {
 	}
 }
 
-func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].At.After(at) }
+func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].at.After(at) }
 
 // lock locks the orders, the webhooks and the agenda. It does what is due, unless Advance
 // is doing that, and returns the sandbox's time.
@@ -99,16 +82,15 @@ func (s *Server) lock() time.Time {
 func (s *Server) unlock() { s.orders.mu.Unlock() }
 
 // doNext does what is next on the agenda. The caller holds the lock.
-func (s *Server) doNext() Due {
+func (s *Server) doNext() {
 	a := s.agenda.ahead[0]
 	s.agenda.ahead[0] = appointment{} // for the garbage collector
 	s.agenda.ahead = s.agenda.ahead[1:]
-	if a.Kind == DueConfirmation {
-		s.orders.confirmDue(a.order, a.At)
+	if a.order != nil {
+		s.orders.confirmDue(a.order, a.at)
 	} else {
 		s.webhooks.attempt(a.event)
 	}
-	return a.Due
 }
 
 // keepAgenda does what is due until the server closes.
@@ -119,7 +101,7 @@ func (s *Server) keepAgenda() {
 		now := s.lock()
 		timer.Stop()
 		if ahead := s.agenda.ahead; len(ahead) > 0 && !s.agenda.advancing {
-			timer.Reset(ahead[0].At.Sub(now))
+			timer.Reset(ahead[0].at.Sub(now))
 		}
 		s.unlock()
 		select {
@@ -135,8 +117,8 @@ func (s *Server) keepAgenda() {
 func (s *Server) Now() time.Time { return s.clock.now() }
 
 // Advance moves the sandbox's clock on by d. It does what becomes due on the way, each at
-// its time, and returns that in order. After a delivery attempt it waits for the answer,
-// because the next attempt depends on it; a callback handler must not call it.
+// its time. After a delivery attempt it waits for the answer, because the next attempt depends
+// on it; a callback handler must not call it.
 //
 // On this clock are the lives of tokens, sessions and links, confirmations, late visibility,
 // the pauses between delivery attempts, and the ledger's times. Rate limits, delays of
@@ -144,15 +126,11 @@ func (s *Server) Now() time.Time { return s.clock.now() }
 // Advance shortens none of its pauses.
 //
 // Advance panics when d is negative, or takes the clock more than ten years from real time.
-func (s *Server) Advance(d time.Duration) []Due {
-	done, err := s.advance(d)
-	panicOn("Advance", err)
-	return done
-}
+func (s *Server) Advance(d time.Duration) { panicOn("Advance", s.advance(d)) }
 
-func (s *Server) advance(d time.Duration) ([]Due, error) {
+func (s *Server) advance(d time.Duration) error {
 	if d < 0 {
-		return nil, badField("advance", "%s is negative, but the clock does not go back", d)
+		return badField("advance", "%s is negative, but the clock does not go back", d)
 	}
 	g := s.agenda
 	s.lock()
@@ -161,10 +139,9 @@ func (s *Server) advance(d time.Duration) ([]Due, error) {
 		g.changed.Wait()
 	}
 	if ahead := time.Duration(s.clock.offset.Load()); d > maxAhead-ahead {
-		return nil, badField("advance", "%s is too far: the clock is %s ahead of real time, of at most %s", d, ahead, maxAhead)
+		return badField("advance", "%s is too far: the clock is %s ahead of real time, of at most %s", d, ahead, maxAhead)
 	}
 	g.advancing = true
-	var done []Due
 	for target := s.clock.now().Add(d); ; {
 		for g.inFlight > 0 {
 			g.changed.Wait()
@@ -173,12 +150,12 @@ func (s *Server) advance(d time.Duration) ([]Due, error) {
 			s.clock.reach(target)
 			break
 		}
-		s.clock.reach(g.ahead[0].At)
-		done = append(done, s.doNext())
+		s.clock.reach(g.ahead[0].at)
+		s.doNext()
 	}
 	g.advancing = false
 	g.changed.Broadcast()
 	g.rouse()
 	s.ledger.note(EntryClock)
-	return done, nil
+	return nil
 }

@@ -214,10 +214,8 @@ func getWebhooks(c *controlCall) (any, error) {
 
 func redeliver(c *controlCall) (any, error) { return nil, c.s.redeliverWebhook(c.PathValue("eventId")) }
 
-func getClock(c *controlCall) (any, error) { return c.clock(nil), nil }
-
-func (c *controlCall) clock(done []Due) controlClock {
-	return controlClock{Now: c.s.Now(), Offset: duration(c.s.clock.offset.Load()), Done: done}
+func getClock(c *controlCall) (any, error) {
+	return controlClock{Now: c.s.Now(), Offset: duration(c.s.clock.offset.Load())}, nil
 }
 
 func postClock(c *controlCall, req *struct {
@@ -226,11 +224,10 @@ func postClock(c *controlCall, req *struct {
 	if req.Advance == nil {
 		return nil, badField("advance", "advance is required, a duration such as 10m")
 	}
-	done, err := c.s.advance(time.Duration(*req.Advance))
-	if err != nil {
+	if err := c.s.advance(time.Duration(*req.Advance)); err != nil {
 		return nil, err
 	}
-	return c.clock(done), nil
+	return getClock(c)
 }
 
 func getEvents(c *controlCall) (any, error) {

@@ -150,9 +150,8 @@ func TestControlFaults(t *testing.T) {
 		}
 		for body, field := range map[string]string{
 			`{}`: "kind", `{"kind":"cuts"}`: "kind", `{"kind":"cut","operation":"Bok"}`: "operation", `{"kind":"drop"}`: "operation",
-			`{"kind":"wrong-digest","operation":"VoucherDownload"}`: "operation",
-			`{"kind":"cut","operation":"Webhook"}`:                  "kind",
-			`{"kind":"drop","operation":"Webhook","commit":true}`:   "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
+			`{"kind":"cut","operation":"Webhook"}`:                "kind",
+			`{"kind":"drop","operation":"Webhook","commit":true}`: "commit", `{"kind":"cut-before-read","commit":true}`: "commit",
 			`{"kind":"cut","skip":-1}`: "skip", `{"kind":"cut","times":-2}`: "times", `{"kind":"cut","delay":"-1s"}`: "delay",
 			`{"kind":"cut","bytesPerSecond":1}`: "bytesPerSecond", `{"kind":"slow-body","bytesPerSecond":1,"delay":"1s"}`: "bytesPerSecond",
 			`{"kind":"cut","probability":1.1}`: "probability", `{"kind":"cut","status":100}`: "status",
@@ -240,8 +239,7 @@ func TestControlClock(t *testing.T) {
 		login(t, s).book("ref", 0)
 		var clock controlClock
 		c.must("POST", "/_sandbox/clock", `{"advance":"10m"}`, &clock)
-		failIf(t, !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute || len(clock.Done) != 1 ||
-			clock.Done[0].Kind != DueConfirmation || clock.Done[0].Reference != "PO000000001", "%+v", clock)
+		failIf(t, !clock.Now.Equal(time.Now().Add(10*time.Minute)) || time.Duration(clock.Offset) != 10*time.Minute, "%+v", clock)
 		same(t, s.Ledger().Orders()[0].Status, 5)
 		c.must("POST", "/_sandbox/clock", `{"advance":"0s"}`, nil)
 		c.refused("POST", "/_sandbox/clock", `{"advance":"-1s"}`, 400, "advance", "does not go back")

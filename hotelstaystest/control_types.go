@@ -59,7 +59,6 @@ type waitingFault struct {
 type controlClock struct {
 	Now    time.Time `json:"now"`
 	Offset duration  `json:"offset"` // from real time
-	Done   []Due     `json:"done,omitempty"`
 }
 
 // duration is a time.Duration that JSON has as text, such as "3m0s".

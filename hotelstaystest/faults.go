@@ -45,12 +45,8 @@ const (
 	FaultWrongType FaultKind = "wrong-type"
 	// FaultSlowBody sends the true answer in ten pieces over Delay, or at BytesPerSecond.
 	FaultSlowBody FaultKind = "slow-body"
-	// FaultWrongDigest makes OrderVoucher answer a wrong digest. For the operation OrderVoucher only.
-	FaultWrongDigest FaultKind = "wrong-digest"
 	// FaultAlteredBody flips a bit in the middle of the true body.
 	FaultAlteredBody FaultKind = "altered-body"
-	// FaultExpiredLink answers like a downloadUrl that has expired.
-	FaultExpiredLink FaultKind = "expired-link"
 )
 
 // The kinds of fault of webhook deliveries, for [OpWebhook] only. FaultDelay and
@@ -72,8 +68,8 @@ func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
 // openapi.json describes each.
 var faultKinds = []FaultKind{
 	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
-	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultWrongDigest, FaultAlteredBody,
-	FaultExpiredLink, FaultDuplicate, FaultBadSignature, FaultDrop,
+	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,
+	FaultDuplicate, FaultBadSignature, FaultDrop,
 }
 
 var webhookKinds = []FaultKind{FaultDelay, FaultAlteredBody, FaultDuplicate, FaultBadSignature, FaultDrop}
@@ -104,17 +100,10 @@ type Fault struct {
 }
 
 func (f *Fault) validate() error {
-	switch f.Kind {
-	case FaultWrongDigest:
-		if f.Operation != opOrderVoucher {
-			return badField("operation", "fault %s needs operation %s", f.Kind, opOrderVoucher)
-		}
-	case FaultDuplicate, FaultBadSignature, FaultDrop:
-		if f.Operation != OpWebhook {
-			return badField("operation", "fault %s needs operation %s", f.Kind, OpWebhook)
-		}
-	}
+	onlyWebhooks := []FaultKind{FaultDuplicate, FaultBadSignature, FaultDrop}
 	switch {
+	case f.Operation != OpWebhook && slices.Contains(onlyWebhooks, f.Kind):
+		return badField("operation", "fault %s needs operation %s", f.Kind, OpWebhook)
 	case !slices.Contains(faultKinds, f.Kind):
 		return badField("kind", "unknown fault kind %q", f.Kind)
 	case f.Operation != "" && !slices.Contains(Operations(), f.Operation):
@@ -150,7 +139,7 @@ var referenceOps = []Operation{opBook, opQueryOrders, opOrderVoucher, opCancel, 
 // keepsAnswer reports whether the fault needs the true answer.
 func (f *Fault) keepsAnswer() bool {
 	switch f.Kind {
-	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody, FaultExpiredLink:
+	case FaultStatus, FaultCut, FaultResetStream, FaultGarbage, FaultEmptyBody:
 		return false
 	}
 	return true

@@ -120,15 +120,12 @@ func TestFaultDetails(t *testing.T) {
 		"HTTP %d %v", html.status, html.header)
 
 	_, order := u.book("ref", 0)
-	s.Inject(Fault{Operation: opOrderVoucher, Kind: FaultWrongDigest})
 	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultAlteredBody})
 	v := u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
 	_, altered := u.download(v.str("voucher", "downloadUrl"))
 	_, doc := u.download(v.str("voucher", "downloadUrl"))
 	digest := v.str("voucher", "signature", "digest")
-	failIf(t, sha256Hex(doc) == digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered), "the voucher was not altered")
-	v = u.must(voucherPath, object{"platformReferenceNo": order.str("hotelOrder", "platformReferenceNo")})
-	failIf(t, v.str("voucher", "signature", "digest") != sha256Hex(doc), "the faults did not end")
+	failIf(t, sha256Hex(doc) != digest || len(doc) != len(altered) || sha256Hex(doc) == sha256Hex(altered), "the voucher was not altered once")
 	s.Inject(Fault{Kind: FaultStatus, Times: 3})
 	s.Inject(Fault{Operation: OpVoucherVerify, Kind: FaultCut, Times: -1})
 	u.post(queryPath, "{}")
@@ -267,10 +264,6 @@ func TestVoucherFaults(t *testing.T) {
 	failIf(t, err == nil || half.status != 200 || half.header.Get("Content-Length") != size || !bytes.Equal(half.body, doc[:len(doc)/2]),
 		"cut: HTTP %d, %d bytes, %v, %v", half.status, len(half.body), half.header, err)
 
-	s.Inject(Fault{Operation: OpVoucherDownload, Kind: FaultExpiredLink})
-	if status, text := u.download(link); status != 403 || !bytes.Contains(text, []byte("expired")) {
-		t.Errorf("expired: HTTP %d, %s", status, text)
-	}
 	if status, again := u.download(link); status != 200 || !bytes.Equal(again, doc) {
 		t.Errorf("afterwards: HTTP %d", status)
 	}

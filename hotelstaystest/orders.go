@@ -128,7 +128,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	st.log(o, now)
 	st.s.webhooks.happened(o, OnBook, now)
 	if after := st.s.cfg.ConfirmAfter; after != Never {
-		st.confirmAt(o, now.Add(length(after)))
+		st.s.agenda.add(appointment{at: now.Add(length(after)), order: o})
 	}
 	return o
 }
@@ -143,10 +143,6 @@ func (st *orderStore) insert(o *order) {
 	st.byCustomer[o.customerRef] = append(st.byCustomer[o.customerRef], o)
 	content := o.account + "\x00" + o.content
 	st.byContent[content] = append(st.byContent[content], o)
-}
-
-func (st *orderStore) confirmAt(o *order, at time.Time) {
-	st.s.agenda.add(appointment{Due: Due{At: at, Kind: DueConfirmation, Reference: o.platformRef}, order: o})
 }
 
 // confirmDue confirms an order whose time has come, as of that time.

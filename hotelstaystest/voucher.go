@@ -209,7 +209,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	now := s.lock()
 	defer s.unlock()
 	if !now.Before(time.Unix(0, expires)) {
-		return nil, expiredLink()
+		return nil, forbidden("the link has expired; ask OrderVoucher for a new one")
 	}
 	number, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, downloadPath), "/")
 	o := s.orders.byVoucher(number)
@@ -218,10 +218,6 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	}
 	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
-}
-
-func expiredLink() *failure {
-	return forbidden("the link has expired; ask OrderVoucher for a new one")
 }
 
 func (s *Server) verifyPage(number string) (any, error) {

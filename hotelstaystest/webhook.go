@@ -117,8 +117,7 @@ func (w *webhooks) next(o *order, passed *event) {
 }
 
 func (w *webhooks) schedule(e *event, pause time.Duration) {
-	due := Due{At: w.s.clock.now().Add(pause), Kind: DueDelivery, Reference: e.EventID, Attempt: e.tries + 1}
-	w.s.agenda.add(appointment{Due: due, event: e})
+	w.s.agenda.add(appointment{at: w.s.clock.now().Add(pause), event: e})
 }
 
 // attempt makes an attempt that is due, with the next fault. The caller holds the lock.

@@ -26,15 +26,15 @@ const (
 	next       = "api/next.txt"
 )
 
-// limits are the most exported names that a package may have, each constant counted, the most types of
-// options, and the most lines of its text; 0: no limit.
+// limits are the most exported names that a package may have, each constant counted but not what an
+// operation needs, the most types of options, and the most lines of its text; 0: no limit.
 var limits = []struct {
 	pkg                       string
 	names, optionTypes, lines int
 }{
-	{"hotelstays", 215, 3, 0},
+	{"hotelstays", 176, 3, 0},
 	{"types", 150, 0, 0},
-	{"hotelstaystest", 80, 0, 0},
+	{"hotelstaystest", 72, 0, 0},
 	{"durable", 53, 0, 133},
 }
 
@@ -149,7 +149,7 @@ func count(public map[string]*types.Package, lines []string) (err error) {
 		names, optionTypes := 0, map[string]bool{}
 		scope := public[limit.pkg].Scope()
 		for _, name := range scope.Names() {
-			if !token.IsExported(name) {
+			if !token.IsExported(name) || isOfOperation(scope, name) {
 				continue
 			}
 			names++
@@ -173,6 +173,12 @@ func count(public map[string]*types.Package, lines []string) (err error) {
 		}
 	}
 	return err
+}
+
+// isOfOperation reports whether a name is the constant, the request or the response of an operation.
+func isOfOperation(scope *types.Scope, name string) bool {
+	op := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, "Request"), "Response"), "Op")
+	return op != name && scope.Lookup("Op"+op) != nil && scope.Lookup(op+"Request") != nil
 }
 
 func compare(lines []string) error {
