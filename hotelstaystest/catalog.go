@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -28,15 +29,17 @@ type Catalog struct {
 	UnmatchedEvery int `json:"unmatchedEvery"`
 }
 
-func (c *Catalog) setDefaults() {
-	orDefault(&c.Countries, 3)
-	orDefault(&c.ProvincesPerCountry, 2)
-	orDefault(&c.CitiesPerProvince, 5)
-	orDefault(&c.HotelsPerCity, 12)
-	orDefault(&c.RoomsPerHotel, 3)
-	orDefault(&c.RatesPerRoom, 4)
-	orDefault(&c.EmptyEvery, 5)
-	orDefault(&c.UnmatchedEvery, 10)
+func (c *Catalog) sizes() []setting[int] {
+	return []setting[int]{
+		{"catalog.countries", &c.Countries, 3, 1, len(countries)},
+		{"catalog.provincesPerCountry", &c.ProvincesPerCountry, 2, 1, 100_000},
+		{"catalog.citiesPerProvince", &c.CitiesPerProvince, 5, 1, 100_000},
+		{"catalog.hotelsPerCity", &c.HotelsPerCity, 12, 1, 100_000},
+		{"catalog.roomsPerHotel", &c.RoomsPerHotel, 3, 1, 50},
+		{"catalog.ratesPerRoom", &c.RatesPerRoom, 4, 1, 12},
+		{"catalog.emptyEvery", &c.EmptyEvery, 5, math.MinInt, math.MaxInt},
+		{"catalog.unmatchedEvery", &c.UnmatchedEvery, 10, math.MinInt, math.MaxInt},
+	}
 }
 
 type world struct {

@@ -241,7 +241,12 @@ func (c Config) complete() (Config, error) {
 	c = c.clone()
 	orDefault(&c.Addr, anyPort)
 	orDefault(&c.Seed, 1)
-	c.Catalog.setDefaults()
+	for _, n := range c.Catalog.sizes() {
+		orDefault(n.value, n.absent)
+	}
+	for _, d := range c.durations() {
+		orDefault(d.value, d.absent)
+	}
 	if len(c.Accounts) == 0 {
 		c.Accounts = []Account{{"sandbox-app-key", "sandbox-app-secret"}}
 	}
@@ -253,19 +258,12 @@ func (c Config) complete() (Config, error) {
 			o.Scopes = slices.Clone(allScopes)
 		}
 	}
-	orDefault(&c.TokenLifetime, time.Hour)
-	orDefault(&c.SessionLifetime, Never)
 	for _, op := range operations() {
 		if _, ok := c.RateLimits[op.name]; !ok && op.name.RateLimit() > 0 {
 			c.RateLimits[op.name] = op.name.RateLimit()
 		}
 	}
-	orDefault(&c.ConfirmAfter, 3*time.Minute)
-	orDefault(&c.LateVisibility, AtOnce)
 	orDefault(&c.CancelRule, CancelAllowed)
-	orDefault(&c.CancelCutoff, 24*time.Hour)
-	orDefault(&c.VoucherDelay, 5*time.Second)
-	orDefault(&c.VoucherLinkLifetime, 15*time.Minute)
 	c.Webhooks.setDefaults()
 	orDefault(&c.Variants.Available, 1)
 	orDefault(&c.Variants.BusinessFailureStatus, http.StatusOK)
@@ -273,6 +271,26 @@ func (c Config) complete() (Config, error) {
 	n.Confirmed, n.Cancelled, n.Pending = cmp.Or(n.Confirmed, 2), cmp.Or(n.Cancelled, 3), cmp.Or(n.Pending, 4)
 	orDefault(&c.LedgerLimit, 50_000)
 	return c, c.check()
+}
+
+// setting is a field with its default, and what it may be.
+type setting[T any] struct {
+	field               string
+	value               *T
+	absent, least, most T
+}
+
+func (c *Config) durations() []setting[time.Duration] {
+	return []setting[time.Duration]{
+		{"tokenLifetime", &c.TokenLifetime, time.Hour, 1, Never},
+		{"sessionLifetime", &c.SessionLifetime, Never, 1, Never},
+		{"confirmAfter", &c.ConfirmAfter, 3 * time.Minute, AtOnce, Never},
+		{"lateVisibility", &c.LateVisibility, AtOnce, AtOnce, Never},
+		{"cancelCutoff", &c.CancelCutoff, 24 * time.Hour, AtOnce, Never},
+		{"voucherDelay", &c.VoucherDelay, 5 * time.Second, AtOnce, Never},
+		{"voucherLinkLifetime", &c.VoucherLinkLifetime, 15 * time.Minute, 1, Never},
+		{"webhooks.timeout", &c.Webhooks.Timeout, 10 * time.Second, 1, Never},
+	}
 }
 
 func (w *WebhookConfig) setDefaults() {
@@ -284,7 +302,6 @@ func (w *WebhookConfig) setDefaults() {
 	if w.RetryDelays == nil {
 		w.RetryDelays = []time.Duration{1 * time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}
 	}
-	orDefault(&w.Timeout, 10*time.Second)
 	events := map[WebhookTrigger][]types.EventKind{
 		OnBook: {types.EventOrderCreated}, OnConfirm: {types.EventOrderPaid, types.EventOrderModified}, OnAmend: {types.EventOrderModified},
 		OnCancel: {types.EventOrderCancelled}, OnStatus: {types.EventOrderModified},

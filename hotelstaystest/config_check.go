@@ -91,18 +91,8 @@ func loopbackHost(host string) bool {
 }
 
 func (c *Catalog) check(f *configFaults) {
-	for _, n := range []struct {
-		name        string
-		value, most int
-	}{
-		{"countries", c.Countries, len(countries)},
-		{"provincesPerCountry", c.ProvincesPerCountry, 100_000},
-		{"citiesPerProvince", c.CitiesPerProvince, 100_000},
-		{"hotelsPerCity", c.HotelsPerCity, 100_000},
-		{"roomsPerHotel", c.RoomsPerHotel, 50},
-		{"ratesPerRoom", c.RatesPerRoom, 12},
-	} {
-		f.refuseIf(n.value < 1 || n.value > n.most, "catalog.%s must be between 1 and %d, not %d", n.name, n.most, n.value)
+	for _, n := range c.sizes() {
+		f.refuseIf(*n.value < n.least || *n.value > n.most, "%s must be between %d and %d, not %d", n.field, n.least, n.most, *n.value)
 	}
 }
 
@@ -138,21 +128,12 @@ func (c *Config) checkBooking(f *configFaults) {
 }
 
 func (c *Config) checkDurations(f *configFaults) {
-	type row struct {
-		field string
-		value time.Duration
-		least time.Duration
+	all := c.durations()
+	for i := range c.Webhooks.RetryDelays {
+		all = append(all, setting[time.Duration]{field: fmt.Sprintf("webhooks.retryDelays[%d]", i), value: &c.Webhooks.RetryDelays[i], least: 1})
 	}
-	rows := []row{
-		{"tokenLifetime", c.TokenLifetime, 1}, {"sessionLifetime", c.SessionLifetime, 1}, {"voucherLinkLifetime", c.VoucherLinkLifetime, 1},
-		{"confirmAfter", c.ConfirmAfter, AtOnce}, {"lateVisibility", c.LateVisibility, AtOnce}, {"cancelCutoff", c.CancelCutoff, AtOnce},
-		{"voucherDelay", c.VoucherDelay, AtOnce}, {"webhooks.timeout", c.Webhooks.Timeout, 1},
-	}
-	for i, d := range c.Webhooks.RetryDelays {
-		rows = append(rows, row{fmt.Sprintf("webhooks.retryDelays[%d]", i), d, 1})
-	}
-	for _, r := range rows {
-		f.refuseIf(r.value < r.least, "%s must be positive, not %s", r.field, durationText(r.value))
+	for _, d := range all {
+		f.refuseIf(*d.value < d.least, "%s must be positive, not %s", d.field, durationText(*d.value))
 	}
 }
 

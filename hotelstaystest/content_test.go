@@ -104,9 +104,8 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 }
 
 func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
-	w := newWorld(7, Catalog{})
-	w.size.setDefaults()
-	w.size.CitiesPerProvince = 60
+	cfg, _ := Config{Catalog: Catalog{CitiesPerProvince: 60}}.complete()
+	w := newWorld(7, cfg.Catalog)
 	for _, kind := range []placeKind{country, province, city} {
 		names := map[i18n]bool{}
 		for i := range w.count(kind) {

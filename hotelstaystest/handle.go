@@ -296,22 +296,28 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-var headerForms = []struct {
-	name string
-	form func(string) bool
+// headers are those of requests, with who takes them and their form.
+var headers = []struct {
+	name  string
+	taken func(*operation) bool // nil: by all
+	form  func(string) bool
 }{
-	{"Request-Id", notEmpty},
-	{"Trace-Id", notEmpty},
-	{"Session-Id", notEmpty},
-	{"User-Ref", notEmpty},
-	{"Test", func(string) bool { return true }}, // unknown values are ignored
-	{"Client-Request-Timestamp", digitsForm.MatchString},
-	{"IP", func(v string) bool { _, err := netip.ParseAddr(v); return err == nil }},
-	{"Language", languageTag.MatchString},
-	{"Market", countryForm.MatchString},
-	{"Currency", currencyForm.MatchString},
-	{"Timeout-Milliseconds", func(v string) bool { n, err := strconv.Atoi(v); return err == nil && n > 0 }},
+	{"Request-Id", nil, notEmpty},
+	{"Trace-Id", nil, notEmpty},
+	{"Client-Request-Timestamp", nil, digitsForm.MatchString},
+	{"IP", nil, func(v string) bool { _, err := netip.ParseAddr(v); return err == nil }},
+	{"Language", nil, languageTag.MatchString},
+	{"User-Ref", notTicket, notEmpty},
+	{"Market", notTicket, countryForm.MatchString},
+	{"Session-Id", ofBookingFlow, notEmpty},
+	{"Currency", ofBookingFlow, currencyForm.MatchString},
+	{"Test", ofBookingFlow, func(string) bool { return true }}, // unknown values are ignored
+	{"Timeout-Milliseconds", ofBookingFlow, func(v string) bool { n, err := strconv.Atoi(v); return err == nil && n > 0 }},
 }
+
+func notTicket(op *operation) bool { return op.name != opTicket }
+
+func ofBookingFlow(op *operation) bool { return op.session != sessionNone }
 
 func notEmpty(v string) bool { return v != "" }
 
@@ -319,26 +325,15 @@ func (s *Server) checkHeaders(c *call) error {
 	if c.repeated {
 		return badRequest("Request-Id %q was used before; every request needs a new one", c.requestID)
 	}
-	if c.op.session == sessionNone {
-		for _, name := range []string{"Session-Id", "Currency", "Test", "Timeout-Milliseconds"} {
-			if len(c.header.Values(name)) > 0 {
-				return badRequest("%s takes no header %s; only these do: %s", c.op.name, name, strings.Join(bookingFlow(), ", "))
-			}
-		}
-	}
-	if c.op.name == opTicket {
-		for _, name := range []string{"Market", "User-Ref"} {
-			if len(c.header.Values(name)) > 0 {
-				return badRequest("Ticket takes no header %s", name)
-			}
-		}
-	}
-	for _, h := range headerForms {
+	for _, h := range headers {
 		values := c.header.Values(h.name)
-		if len(values) > 1 {
+		switch {
+		case len(values) == 0:
+		case h.taken != nil && !h.taken(c.op):
+			return badRequest("%s takes no header %s; only these do: %s", c.op.name, h.name, namesOf(h.taken))
+		case len(values) > 1:
 			return badRequest("header %s was sent twice", h.name)
-		}
-		if len(values) == 1 && !h.form(values[0]) {
+		case !h.form(values[0]):
 			return badRequest("header %s has a malformed value %q", h.name, values[0])
 		}
 	}

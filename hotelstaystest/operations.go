@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -70,12 +71,13 @@ func Operations() []Operation {
 	return append(names, OpVoucherDownload, OpVoucherVerify, OpWebhook)
 }
 
-// bookingFlow returns the names of those that take the headers of the booking flow.
-func bookingFlow() (names []string) {
+// namesOf returns the names of the operations that match.
+func namesOf(matches func(*operation) bool) string {
+	var names []string
 	for _, op := range operations() {
-		if op.session != sessionNone {
+		if matches(&op) {
 			names = append(names, string(op.name))
 		}
 	}
-	return names
+	return strings.Join(names, ", ")
 }

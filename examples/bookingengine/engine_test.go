@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -73,38 +71,6 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			s.shows(address, "Your booking is cancelled")
 		})
 	}
-}
-
-// The journal has keys of its own: after a new AppSecret it still reads the bookings that it has.
-func TestRotatedSecretKeepsBookings(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		checkout := s.toCheckout(60)
-		s.engine.endSends() // the Book waits
-		s.engine.stop()
-		address := s.post(checkout+"/book", guests())
-		time.Sleep(time.Second)
-		svc := s.engine.service
-		svc.credential.AppSecret = types.NewSecret("rotated")
-		svc.options = append(svc.options, hotelstays.WithHTTPClient(&http.Client{Transport: rotated{s.srv}}))
-		s.restart(true, time.Minute)
-		time.Sleep(30 * time.Minute)
-		s.shows(address, "Your booking is confirmed")
-		assert.Equal(s.t, 1, s.srv.Ledger().Count(hotelstays.OpBook))
-	})
-}
-
-// rotated is a service that takes the secret "rotated" in place of the sandbox's.
-type rotated struct{ srv *hotelstaystest.Server }
-
-func (r rotated) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = bytes.ReplaceAll(body, []byte(`"rotated"`), []byte(`"`+r.srv.AppSecret+`"`))
-	req = req.Clone(req.Context())
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return r.srv.Client().Transport.RoundTrip(req)
 }
 
 // The request is lost: after ten minutes there is certainly no order, and the guest may book
@@ -243,23 +209,5 @@ func TestRefusedCancellation(t *testing.T) {
 		assert.Contains(s.t, page, "This booking cannot be cancelled online")
 		assert.Contains(s.t, page, "Your booking is confirmed")
 		assert.Contains(s.t, page, "Cancel the booking")
-	})
-}
-
-// A cancellation that could not be sent before its fee rose is not sent.
-func TestDearerCancellationIsNotSent(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		address := s.post(s.toCheckout(5)+"/book", guests())
-		time.Sleep(10 * time.Minute)
-		s.status(hotelstays.OpQueryOrders, 503, -1)
-		s.post(address+"/cancel", free)
-		time.Sleep(looks + time.Second)
-		s.restart(false, 3*24*time.Hour)
-		s.srv.ClearFaults()
-		time.Sleep(2 * time.Hour)
-		page := s.get(address)
-		assert.Contains(s.t, page, "Cancelling costs more now than when you asked for it.")
-		assert.Contains(s.t, page, "Cancel the booking")
-		assert.Zero(s.t, s.srv.Ledger().Count(hotelstays.OpCancel))
 	})
 }

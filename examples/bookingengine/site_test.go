@@ -258,27 +258,6 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	})
 }
 
-// headerless removes the Session-Id header of answers, which the document allows.
-type headerless struct{ http.RoundTripper }
-
-func (h headerless) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := h.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Header.Del("Session-Id")
-	}
-	return resp, err
-}
-
-func TestRoomsOfASessionThatNoHeaderNames(t *testing.T) {
-	inBubble(t, func(s *testSite) {
-		through := &http.Client{Transport: headerless{s.srv.Client().Transport}}
-		defer s.srv.Client().CloseIdleConnections()
-		s.engine.service.options = append(s.engine.service.options, hotelstays.WithHTTPClient(through))
-		s.restart(false, 0)
-		s.get(links(s.get(s.searchAddress(60)))[0])
-	})
-}
-
 // A list that breaks off says so, and what was shown can be chosen.
 func TestHotelsThatBreakOff(t *testing.T) {
 	inBubble(t, func(s *testSite) {
