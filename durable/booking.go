@@ -100,12 +100,8 @@ type booking struct {
 }
 
 // newBooking returns a booking to store before Book is called. If Book has not started by startBy,
-// a worker sends it. A recovery with an EndedAt is that of a Book that has ended with an
-// unknown outcome: workers continue with its next poll.
+// a worker sends it.
 func newBooking(recovery hotelstays.BookingRecovery, startBy time.Time) booking {
-	if !recovery.EndedAt.IsZero() {
-		return handedOver(recovery)
-	}
 	return booking{Booking: Booking{Recovery: recovery, Due: wallClock(startBy.Add(ClockMargin))}, Round: 1}
 }
 
@@ -124,9 +120,7 @@ func (b booking) after(before booking) (booking, error) {
 		return b, ErrAlreadyBooked
 	}
 	b.Round = max(before.Round, 1) + 1
-	if last := before.lastBook(); !last.IsZero() {
-		b, _ = b.earlierEnded(last)
-	}
+	b, _ = b.earlierEnded(before.lastBook())
 	return b, nil
 }
 
@@ -339,7 +333,6 @@ type settled struct {
 
 // settle returns what a Book that has ended means for the stored booking, which may be of a later round.
 func (s sent) settle(stored booking) (next booking, is settled) {
-	next = stored
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
 	switch {

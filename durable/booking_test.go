@@ -25,7 +25,7 @@ func after(d time.Duration) time.Time { return start.Add(d) }
 var (
 	waiting  = newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	handed   = hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 1, NextPoll: after(30 * time.Second)}
-	polling  = newBooking(handed, start)
+	polling  = handedOver(handed)
 	bookings = map[string]booking{"waiting": waiting, "booking": started(), "polling": polling,
 		"taken over": takenOver(waiting), "found": ended(EndingFound), "reused": ended(EndingReused),
 		"absent": ended(EndingAbsent), "failed": ended(EndingFailed), "abandoned": ended(EndingAbandoned)}

@@ -131,7 +131,7 @@ type cancellation struct {
 	Nothing string               `json:"nothing,omitempty"`
 	// Bound is when a worker has found that the booking has ended.
 	Bound time.Time `json:"bound,omitzero"`
-	// Attempts counts, up to a limit, how often the order was read or Cancel was sent in vain.
+	// Attempts counts how often the order was read or Cancel was sent in vain.
 	Attempts int `json:"attempts,omitempty"`
 	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
 	Due time.Time `json:"-"`
@@ -159,8 +159,10 @@ func newCancellation(req CancelOrder, booking *booking, fingerprint string, now 
 	return c, err
 }
 
-// named reports whether the request itself names the order.
-func (c cancellation) named() bool { return c.Round == 0 && c.PlatformReferenceNo != "" }
+// ofAnother reports whether two cancellations are of different orders.
+func (c cancellation) ofAnother(was cancellation) bool {
+	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
+}
 
 // same reports whether a stored cancellation is the one that a worker has read: another one may have begun since,
 // also at the same time by a coarse clock.
@@ -173,7 +175,7 @@ func (c cancellation) same(read cancellation) bool {
 // that booking has no order of its own. waits reports that the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
-	case c.named():
+	case c.Round == 0 && c.PlatformReferenceNo != "": // the request names the order
 		return c, false
 	case booking == nil:
 		if c.PlatformReferenceNo == "" {
@@ -334,8 +336,8 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 
 // inVain returns a waiting cancellation after an attempt in vain. The pauses double up to bookingPause.
 func (c cancellation) inVain(at time.Time) cancellation {
-	c.Due = wallClock(at.Add(min(cancelPause<<c.Attempts, bookingPause)))
-	c.Attempts = min(c.Attempts+1, 3)
+	c.Due = wallClock(at.Add(min(cancelPause<<min(c.Attempts, 3), bookingPause)))
+	c.Attempts++
 	return c
 }
 

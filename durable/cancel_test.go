@@ -215,7 +215,10 @@ func TestAnswersToCancel(t *testing.T) {
 			case wait:
 				assert.Equal(t, at.Add(5*time.Second), c.Due)
 				assert.Equal(t, at.Add(10*time.Second), c.inVain(at).Due)
-				assert.Equal(t, at.Add(30*time.Second), c.inVain(at).inVain(at).inVain(at).inVain(at).Due, "the pauses double")
+				for range 70 {
+					c = c.inVain(at)
+				}
+				assert.Equal(t, at.Add(30*time.Second), c.Due, "the pauses double")
 				assert.Nil(t, c.Cost, "it is asked for again")
 			}
 			stored := roundTrip(t, c)
@@ -335,6 +338,8 @@ func TestCancellationsAreOfARound(t *testing.T) {
 		"found, and its row is deleted":   {foundIn(1), none, toCancel, true, "", false, "order-1"},
 		"open, and its row is deleted":    {&open, none, toCancel, true, refused, false, ""},
 		"found by an older version":       {&older, foundIn(1), toCancel, true, "", false, "order-1"},
+		"stored by an older version then": {foundIn(1), &older, toCancel, true, "", false, "order-1"},
+		"of an older version, and again":  {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
 		"abandoned, an earlier was sent":  {&unsent, &unsent, toCancel, true, "", false, ""},
 		"open":                            {&open, &open, toCancel, true, "", true, ""},
 		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
@@ -408,6 +413,12 @@ func TestSameCancellation(t *testing.T) {
 	assert.True(t, older.same(first), "an older version has stored it")
 	assert.False(t, later.same(first))
 	assert.False(t, second.same(first))
+	another := first
+	another.PlatformReferenceNo = "order-2"
+	assert.True(t, another.ofAnother(first))
+	assert.False(t, first.ofAnother(first))
+	assert.False(t, another.ofAnother(older), "nobody knows which order that was")
+	assert.False(t, older.ofAnother(another))
 }
 
 // Which cancellations may be followed by another one, and can be woken.

@@ -287,6 +287,23 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 	}
 }
 
+// wake makes a row due now, if there is one and next says so.
+func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind Kind, reference string,
+	next func(S, time.Time) (S, bool)) error {
+	err := command[S, P](ctx, e, e.id(kind, reference), func(s *S) error {
+		woken, ok := next(*s, time.Now())
+		if !ok {
+			return errKeep
+		}
+		*s = woken
+		return nil
+	})
+	if errors.Is(err, ErrNotBegun) {
+		return nil
+	}
+	return err
+}
+
 // Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
 // OnCancel or OnOrder for the reference was committed in this process. Values that nobody has received
 // are one. Watch first, then look at your own row, and look again after each value. Another process
@@ -303,12 +320,12 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 // that wait for Send, stay as they are, without an error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
-	err := e.wakeBooking(ctx, customerReferenceNo)
+	err := wake(ctx, e, KindBooking, customerReferenceNo, booking.wake)
 	if err == nil && e.opts.OnCancel != nil {
-		err = e.wakeCancel(ctx, customerReferenceNo)
+		err = wake(ctx, e, KindCancel, customerReferenceNo, cancellation.wake)
 	}
 	if err == nil && e.opts.OnOrder != nil {
-		err = e.wakeOrder(ctx, customerReferenceNo)
+		err = wake(ctx, e, KindOrder, customerReferenceNo, followed.wake)
 	}
 	return e.failed(err, "Wake: reference %q", customerReferenceNo)
 }
@@ -390,44 +407,38 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 		e.calls.Store(c, nil)
 		e.log.ErrorContext(ctx, c.name+" has not returned, though its ctx has ended; it keeps one worker of this process",
 			slog.String("reference", c.Reference))
-		err := e.hold(ctx, c.ID)
-		if err != nil && !errors.Is(err, ErrNotBegun) {
+		if err := e.hold(ctx, c.ID); err != nil {
 			e.log.WarnContext(ctx, "another process may call "+c.name+" as well",
 				slog.String("reference", c.Reference), slog.String("error", err.Error()))
 		}
 	}
 }
 
-// hold makes an open row due later.
+// hold makes a row due later.
 func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	err := e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
+	return e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
 		row, err := e.store.Lock(ctx, tx, id)
-		if err != nil || row == nil || row.Life != Open {
-			return cmp.Or(err, errKeep)
+		if err != nil || row == nil {
+			return err
 		}
 		row.Due = wallClock(time.Now().Add(lease))
 		return e.store.Save(ctx, tx, row)
 	})
-	if errors.Is(err, errKeep) {
-		return nil
-	}
-	return err
 }
 
 // Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
 // after the end of their ctx, as the name of the function and the reference, and with Options.Clients the account.
 // Each keeps a worker.
 func (e *Engine[Tx]) Hanging() (calls []string) {
-	e.calls.Range(func(key, _ any) bool {
+	for key := range e.calls.Range {
 		c, _ := key.(*handlerCall)
 		call := c.name + " " + c.Reference
 		if e.opts.Clients != nil {
 			call += " of account " + c.Account
 		}
 		calls = append(calls, call)
-		return true
-	})
+	}
 	return calls
 }

@@ -91,7 +91,7 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 			return nil, err
 		})
 	}
-	if errors.Is(err, errKeep) || again && errors.Is(err, ErrNotBegun) { // there is no cancellation
+	if errors.Is(err, errKeep) || errors.Is(err, ErrNotBegun) { // there is no cancellation
 		err = nil
 	}
 	return b, err
@@ -220,7 +220,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		switch {
 		case isOfHandler(err):
 		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // it is handed over, or the caller was faster
-			err = errMoved
+			err = ErrMoved
 		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // and it has ended
 			err = nil
 		}
@@ -240,7 +240,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	}
 	return next.Due, change(ctx, e, e.id(KindBooking, row.Reference), false, func(locked *Row, b *booking) (delivery[Tx], error) {
 		if locked.Version != row.Version {
-			return nil, errMoved
+			return nil, ErrMoved
 		}
 		*b = next
 		return nil, nil
@@ -254,7 +254,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
 		order := final.State == hotelstays.BookingFound && sameRound(*b, polled)
 		if !order && locked.Version != row.Version {
-			return nil, errMoved
+			return nil, ErrMoved
 		}
 		ended, first, err := b.end(final)
 		if !first {
@@ -268,7 +268,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	case errors.Is(err, ErrConflictingOutcome): // it has ended before
 		e.log.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		err = nil
-	case err == nil && delivered:
+	case delivered:
 		e.changed(id.Reference)
 	}
 	return err
@@ -279,27 +279,11 @@ func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 	for b, err := range e.List(ctx) {
 		of := e.of(b.Account())
 		if err == nil && b.Phase(time.Now()) == PhaseBooking {
-			err = of.wakeBooking(ctx, b.Recovery.CustomerReferenceNo)
+			err = wake(ctx, of, KindBooking, b.Recovery.CustomerReferenceNo, booking.wake)
 		}
 		if err != nil && ctx.Err() == nil {
 			of.log.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
 				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
 		}
 	}
-}
-
-// wakeBooking makes a booking due now.
-func (e *Engine[Tx]) wakeBooking(ctx context.Context, reference string) error {
-	err := command(ctx, e, e.id(KindBooking, reference), func(b *booking) error {
-		next, ok := b.wake(time.Now())
-		if !ok {
-			return errKeep
-		}
-		*b = next
-		return nil
-	})
-	if errors.Is(err, ErrNotBegun) {
-		return nil
-	}
-	return err
 }

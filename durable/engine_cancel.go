@@ -55,8 +55,7 @@ type Cancellation struct {
 // The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
 // ErrAlreadyCancelled if one has cancelled the order. Roll tx back then. After a cancellation that was
-// refused, or that left the order standing, another one begins. After one that has cancelled its order, a request
-// begins that names another order under the reference.
+// refused, or that left the order standing, another one begins, and so does one of another order.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)
 	if err != nil {
@@ -92,8 +91,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		was, err := read[cancellation](before)
 		switch {
 		case err != nil:
-		case was.Delivered && was.Ending == CancelDone && c.named() && was.PlatformReferenceNo != "" &&
-			c.PlatformReferenceNo != was.PlatformReferenceNo: // another order
+		case was.Delivered && was.Ending == CancelDone && c.ofAnother(was):
 		case was.again() != nil:
 			err = was.again()
 		case !was.Delivered:
@@ -148,9 +146,6 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 // bound binds a cancellation to the latest booking under its reference, which a worker polls for if
 // that has not ended.
 func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (bound cancellation, waits bool, err error) {
-	if c.named() {
-		return c, false, nil
-	}
 	row, err := e.store.Read(ctx, e.id(KindBooking, c.CustomerReferenceNo))
 	if err != nil || row == nil {
 		c, _ = c.bind(at, nil)
@@ -165,7 +160,7 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 		bound.Bound = wallClock(at)
 	}
 	if waits && b.Phase(at) == PhasePolling && !row.Busy {
-		err = e.wakeBooking(ctx, c.CustomerReferenceNo)
+		err = wake(ctx, e, KindBooking, c.CustomerReferenceNo, booking.wake)
 	}
 	return bound, waits, err
 }
@@ -220,7 +215,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	err = change(sendCtx, e, id, false, func(_ *Row, c *cancellation) (_ delivery[Tx], err error) {
 		// another worker, BeginTx or a person was faster
 		if c.Delivered || c.Ending != "" || !c.SendBy.IsZero() || !c.same(bound) {
-			return nil, errMoved
+			return nil, ErrMoved
 		}
 		if bound.Ending == "" {
 			marked, err = bound.start(now, limit, order, e.client.StatusMeanings())
@@ -255,7 +250,7 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 		n := next(*c)
 		ends := n.Ending != "" && c.Ending == "" && c.same(n) && c.SendBy.Equal(n.SendBy)
 		if c.Delivered || locked.Version != row.Version && !ends {
-			return nil, errMoved
+			return nil, ErrMoved
 		}
 		*c = e.delivering(n)
 		return nil, nil
@@ -303,27 +298,11 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	}
 	e.changed(reference)
 	if done && e.opts.OnOrder != nil {
-		if err := e.wakeOrder(ctx, reference); err != nil {
+		if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
 			e.log.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
 		}
 	}
 	return nil
-}
-
-// wakeCancel makes the cancellation of a reference due, if there is one.
-func (e *Engine[Tx]) wakeCancel(ctx context.Context, reference string) error {
-	err := command(ctx, e, e.id(KindCancel, reference), func(c *cancellation) error {
-		next, ok := c.wake(time.Now())
-		if !ok || c.Delivered {
-			return errKeep
-		}
-		*c = next
-		return nil
-	})
-	if errors.Is(err, ErrNotBegun) {
-		return nil
-	}
-	return err
 }
 
 func (e *Engine[Tx]) logRead(ctx context.Context, row *Row, err error) {

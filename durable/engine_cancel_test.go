@@ -256,6 +256,11 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 			require.NoError(t, e.cancel(toCancel))
 			e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		}},
+		"the booking's row makes no sense": {nil, func(t *testing.T, e *engine) {
+			e.abandoned(requestOf("ref-1"))
+			require.NoError(t, e.cancel(toCancel))
+			e.edit(durable.KindBooking, "{", "")
+		}},
 		"the order has other dates": {refused, func(t *testing.T, e *engine) {
 			req := requestOf("ref-1")
 			req.Expect = &types.RoomRatePkg{CheckIn: "2099-05-01", CheckOut: "2099-05-02"}

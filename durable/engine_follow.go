@@ -64,7 +64,7 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 	id := e.id(KindOrder, row.Reference)
 	err = change(ctx, e, id, order != nil, func(locked *Row, stored *followed) (then delivery[Tx], err error) {
 		if stored.Settled || !bytes.Equal(stored.Seen, f.Seen) || order == nil && locked.Version != row.Version {
-			return nil, errMoved
+			return nil, ErrMoved
 		}
 		if *stored = next; order != nil {
 			then = func(ctx context.Context, tx Tx) error {
@@ -128,35 +128,16 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 		return f.failed(at).Due, err == nil
 	}
 	order, others := identify(of.orders, f.PlatformReferenceNo)
-	if order == nil || f.PlatformReferenceNo == "" || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
+	if order == nil || !f.MissingSince.IsZero() || strings.Join(others, ", ") != f.Other {
 		return due, false
 	}
 	next, _, changed, err := f.saw(e.keys, at, order, e.client.StatusMeanings())
 	return next.Due, err == nil && !changed && !next.Settled
 }
 
-// wakeOrder makes a followed order due, if there is one.
-func (e *Engine[Tx]) wakeOrder(ctx context.Context, reference string) error {
-	err := command(ctx, e, e.id(KindOrder, reference), func(f *followed) error {
-		next, ok := f.wake(time.Now())
-		if !ok {
-			return errKeep
-		}
-		*f = next
-		return nil
-	})
-	if errors.Is(err, ErrNotBegun) {
-		return nil
-	}
-	return err
-}
-
 // Unfollow ends the reads of an order, because the caller knows enough. OnOrder may be under way.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
-		if f.Settled {
-			return nil, errKeep
-		}
 		f.Settled, f.Seen = true, nil
 		return nil, nil
 	})

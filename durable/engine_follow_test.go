@@ -94,6 +94,20 @@ func TestOrderOfABookingBegunAnew(t *testing.T) {
 	})
 }
 
+// An older version has stored the order without its number. Another order under the reference is no change of it.
+func TestOrderOfAnOlderVersionHasItsIdentity(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		e.send()
+		e.edit(durable.KindOrder, `"platformReferenceNo":"order-1",`, "")
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-1", "order-9")}, nil }
+		e.stepOf(durable.KindOrder)
+		assert.Empty(t, e.changes)
+		assert.Contains(t, e.log.String(), "another order is under the reference")
+	})
+}
+
 // A read that fails is repeated soon, also of an order that has not changed for long.
 func TestFailedReadOfAFollowedOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,9 +138,7 @@ func TestFollowedOrderIsNotShown(t *testing.T) {
 		e.begin("ref-1")
 		e.send()
 		e.orders = func([]string) ([]types.Order, error) { return nil, nil }
-		for range 2 {
-			e.stepOf(durable.KindOrder)
-		}
+		e.runFor(5 * time.Minute)
 		assert.Equal(t, 1, strings.Count(e.log.String(), "level=WARN msg=\"a followed order has disappeared\""))
 		time.Sleep(60 * 24 * time.Hour)
 		due, err := e.work(durable.KindOrder)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -204,6 +205,13 @@ func (e *engine) row(kind durable.Kind, reference string) *durable.Row {
 	return row
 }
 
+// edit changes the state of a row of ref-1, as another version or a person does.
+func (e *engine) edit(kind durable.Kind, old, with string) {
+	row := e.row(kind, "ref-1")
+	row.State = []byte(strings.Replace(string(row.State), old, with, 1))
+	e.store.Put(*row)
+}
+
 // booking returns what is stored of ref-1.
 func (e *engine) booking() (b durable.StoredBooking) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindBooking, "ref-1").State, &b))
@@ -245,6 +253,7 @@ func TestBookEndsInALaterRound(t *testing.T) {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil
 	}
 	refusal := func() (*hotelstays.BookingOutcome, error) { return nil, refused }
+	late := func() (*hotelstays.BookingOutcome, error) { time.Sleep(time.Hour); return lostAnswer() }
 	conflict := durable.ErrConflictingOutcome
 	for name, tc := range map[string]struct {
 		book    func() (*hotelstays.BookingOutcome, error)
@@ -265,6 +274,7 @@ func TestBookEndsInALaterRound(t *testing.T) {
 		"a later round, absent":              {absent, 2, "", "", 0, false, nil},
 		"a later round that is found":        {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
 		"a later round that was refused":     {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
+		"a later one was refused too early":  {late, 2, durable.EndingFailed, "", 0, false, unknown},
 		"a later round that was given up":    {lostAnswer, 2, durable.EndingAbandoned, "", 0, false, unknown},
 		"a later round, and another outcome": {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
 	} {
@@ -291,6 +301,9 @@ func TestBookEndsInALaterRound(t *testing.T) {
 					assert.True(t, is, "%v", err)
 				default:
 					assert.ErrorIs(t, err, tc.err)
+					if tc.err != nil {
+						assert.ErrorContains(t, err, "but that was not stored")
+					}
 				}
 				b := e.booking()
 				assert.Equal(t, []any{tc.stored, tc.round}, []any{b.Ending, b.Round})
@@ -308,6 +321,7 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 	}
 	for why, change := range map[string]func(row *durable.Row){
 		"its life is 0":                         func(row *durable.Row) { row.Life = 0 },
+		"its life is 4":                         func(row *durable.Row) { row.Life = durable.Over + 1 },
 		`its state is of the reference "ref-2"`: replace("ref-1", "ref-2"),
 		"or of another account":                 replace(`"fingerprint":"`, `"fingerprint":"other`),
 		`its ending is "found"`:                 replace(`"round":1`, `"round":1,"ending":"found"`),
@@ -349,16 +363,12 @@ func TestRequestIsErased(t *testing.T) {
 
 // A newer process of the fleet has stored fields that this version does not know.
 func TestRowsKeepUnknownFields(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t)
+	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
-		row := e.row(durable.KindBooking, "ref-1")
-		row.State = []byte(strings.Replace(strings.Replace(string(row.State), `{`, `{"newer":12345678901234567890,`, 1),
-			`"recovery":{`, `"recovery":{"inner":[1],`, 1))
-		e.store.Put(*row)
+		e.edit(durable.KindBooking, `{`, `{"newer":12345678901234567890,`)
+		e.edit(durable.KindBooking, `"recovery":{`, `"recovery":{"inner":[1],`)
 		e.book = found
-		_, err := e.Send(t.Context(), "ref-1")
-		require.NoError(t, err)
+		e.send()
 		state := string(e.row(durable.KindBooking, "ref-1").State)
 		assert.Contains(t, state, `"newer":12345678901234567890`)
 		assert.Contains(t, state, `"inner":[1]`)
@@ -366,12 +376,20 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
-		row := e.row(durable.KindBooking, "ref-1")
-		row.State = []byte(strings.Replace(string(row.State), `{`, `{"newer":1,`, 1))
-		e.store.Put(*row)
+		e.edit(durable.KindBooking, `{`, `{"newer":1,`)
 		require.NoError(t, e.Abandon(t.Context(), "ref-1"))
 		require.NoError(t, e.Retry(t.Context(), "ref-1"))
 		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "ending", "what this version removes is gone")
+	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			e.edit(durable.KindBooking, `"recovery":{`, `"recovery":{"expect":{"newer":1},`)
+			return lostAnswer()
+		}
+		_, err := e.Send(t.Context(), "ref-1")
+		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
+		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "newer", "the object is gone")
 	})
 }
 
@@ -464,6 +482,46 @@ func TestPollsForManyBookings(t *testing.T) {
 	})
 }
 
+// Rows of one user are asked for together. While Run has workers, it looks for more at once, and each order that
+// is found has a worker.
+func TestRequestsForManyRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.PollInterval = time.Hour })
+		e.book = lostAnswer
+		lose := func(reference string, opts ...hotelstays.CallOption) {
+			require.NoError(t, e.beginTx(requestOf(reference), opts...))
+			_, err := e.Send(t.Context(), reference)
+			require.Error(t, err)
+		}
+		made := []string{"ref-000", "ref-001", "ref-002", "french-1", "french-2"}
+		for i := range 250 {
+			lose(fmt.Sprintf("ref-%03d", i))
+		}
+		for _, reference := range made[3:] {
+			lose(reference, hotelstays.WithMarket("FR"))
+		}
+		e.orders = func(of []string) (orders []types.Order, _ error) {
+			time.Sleep(10 * time.Second)
+			for _, reference := range made {
+				if slices.Contains(of, reference) {
+					orders = append(orders, orderUnder(reference, "order-1"))
+				}
+			}
+			return orders, nil
+		}
+		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
+			time.Sleep(10 * time.Second)
+			return polled(hotelstays.BookingFound, nil)(r)
+		}
+		time.Sleep(time.Second)
+		e.runFor(25 * time.Second)
+		assert.Equal(t, []int{4, 5}, []int{len(e.asked), len(e.outcomes)})
+		time.Sleep(time.Minute)
+		e.runFor(25 * time.Second)
+		assert.Subset(t, e.asked, [][]string{made[:3], made[3:]}, "their orders are followed")
+	})
+}
+
 // The text of a panic may quote a request.
 func TestPanicOfAFunctionOfTheCaller(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
@@ -493,6 +551,7 @@ func TestFunctionOfTheCallerHangs(t *testing.T) {
 		time.AfterFunc(5*time.Minute, func() { assert.Equal(t, []string{"OnOutcome ref-1"}, e.Hanging()) })
 		e.send()
 		assert.Contains(t, e.log.String(), "level=ERROR msg=\"OnOutcome has not returned, though its ctx has ended")
+		assert.Contains(t, e.log.String(), "another process may call OnOutcome as well", "its row is locked")
 		synctest.Wait()
 		assert.Empty(t, e.Hanging())
 	})

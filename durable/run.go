@@ -74,7 +74,7 @@ func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
 	id := row.ID
 	if _, held := e.working.LoadOrStore(id, nil); held { // a function that hangs keeps one worker, not all
-		return due, errMoved
+		return due, ErrMoved
 	}
 	defer e.working.Delete(id)
 	defer func() {
@@ -107,18 +107,15 @@ func (e *Engine[Tx]) next(ctx context.Context, row *Row) (due time.Time, err err
 	return e.workBooking(ctx, row)
 }
 
-// ErrMoved is an error of Work.
-var ErrMoved = errMoved
-
 // Timeout returns how long a step of a row may take, with the functions of the caller.
 func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	switch row.Kind {
 	case KindBooking:
-		if b, err := read[booking](row); err == nil && b.Phase(time.Now()) == PhaseWaiting {
+		if b, _ := read[booking](row); b.Phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	case KindCancel:
-		if c, err := read[cancellation](row); err == nil && c.phase(time.Now()) == PhaseWaiting {
+		if c, _ := read[cancellation](row); c.phase(time.Now()) == PhaseWaiting {
 			return e.opts.BookTimeout + lease
 		}
 	}
@@ -443,7 +440,7 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	_, err := r.guarded(stepCtx, row, step)
 	now := time.Now()
 	switch {
-	case err == nil || errors.Is(err, errMoved) && !isOfHandler(err):
+	case err == nil || errors.Is(err, ErrMoved) && !isOfHandler(err):
 	case ctx.Err() != nil:
 		r.giveBack(ctx, row, now)
 	default:

@@ -219,6 +219,8 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		_, err := e.Send(t.Context(), "ref-1", hotelstays.WithMarket("FR"))
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid, "workers would poll without it")
+		_, err = e.Send(t.Context(), "ref-1", hotelstays.WithBatchSize(2))
+		require.ErrorAs(t, err, &invalid, "it is no option of Book")
 		require.Equal(t, durable.PhaseWaiting, e.booking().Phase(time.Now()))
 		page, stop := e.Watch("ref-1")
 		defer stop()
@@ -365,6 +367,13 @@ func TestSingleProcess(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
 		t.Run(fmt.Sprint(single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
+				require.NoError(t, e.beginTx(requestOf("ref-2"))) // its poll is due later
+				e.book = lostAnswer
+				_, err := e.Send(t.Context(), "ref-2")
+				require.Error(t, err)
+				later := e.row(durable.KindBooking, "ref-2")
+				later.Due = time.Now().Add(time.Hour)
+				e.store.Put(*later)
 				e.begin("ref-1")
 				died := make(chan struct{})
 				e.book = func() (*hotelstays.BookingOutcome, error) { <-died; return lostAnswer() }
@@ -385,6 +394,7 @@ func TestSingleProcess(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				assert.Equal(t, want, time.Since(started))
+				assert.Equal(t, later.State, e.row(durable.KindBooking, "ref-2").State)
 			})
 		})
 	}

@@ -110,8 +110,8 @@ type DueLook struct {
 	Each  int
 }
 
-// errMoved: the row has changed since it was read, so that what a worker has found out is not stored.
-var errMoved = errors.New("the row has changed meanwhile")
+// ErrMoved: the row has changed since Work has read it, or another worker has it.
+var ErrMoved = errors.New("the row has changed meanwhile")
 
 // errKeep leaves a row as it is.
 var errKeep = errors.New("nothing is to be stored")

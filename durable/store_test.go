@@ -110,6 +110,11 @@ func TestFailuresOfTheStore(t *testing.T) {
 		_, err := e.Work(e.t.Context(), row, 10)
 		return err
 	}
+	run := func(e *engine, store *failingStore, _ *durable.Row) error {
+		ctx, cancel := context.WithTimeout(e.t.Context(), time.Second/2)
+		defer cancel()
+		return e.Run(ctx, store)
+	}
 	for name, tc := range map[string]struct {
 		kind    durable.Kind
 		prepare func(e *engine)
@@ -147,11 +152,17 @@ func TestFailuresOfTheStore(t *testing.T) {
 				return []types.Order{o}, nil
 			}
 		}, work},
-		"Run": {"", again, func(e *engine, store *failingStore, _ *durable.Row) error {
-			ctx, cancel := context.WithTimeout(e.t.Context(), time.Second/2)
-			defer cancel()
-			return e.Run(ctx, store)
-		}},
+		"Run": {"", again, run},
+		"Run polls for two": {"", func(e *engine) {
+			e.book = lostAnswer
+			for _, reference := range []string{"ref-1", "ref-2"} {
+				e.begin(reference)
+				_, err := e.Send(e.t.Context(), reference)
+				require.Error(e.t, err)
+			}
+			e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+			time.Sleep(time.Second)
+		}, run},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for failing, more := int32(1), true; more; failing++ {
