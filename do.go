@@ -119,7 +119,7 @@ func (r *DoRequest) parts() parts {
 func (r *DoRequest) validate(v *validation) {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~"
 	if len(r.Path) < 2 || r.Path[0] != '/' || path.Clean(r.Path) != r.Path || strings.Trim(r.Path, plain) != "" {
-		v.add("path", "must be a path below the base URL that begins with a slash, such as /api/search/hotelList, without query and escapes")
+		v.add("path", "must begin with a slash, such as /api/search/hotelList, without query and escapes")
 	}
 	known, _ := r.operation()
 	if r.Idempotent && known != "" && operations[known].mutates {

@@ -163,7 +163,7 @@ func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error
 	case len(found) > 1:
 		return nil, &AmbiguousReferenceError{CustomerReferenceNo: reference, Orders: found}
 	case n > 0:
-		why = fmt.Errorf("none of %d orders has reference %q, so the service did not apply the filter, and the order may exist", n, reference)
+		why = fmt.Errorf("the service did not apply the filter: none of %d orders has reference %q, so the order may exist", n, reference)
 	case resp.more != "":
 		why = fmt.Errorf("no order has reference %q, but %s indicates further orders, so the order may exist", reference, resp.more)
 	default:

@@ -21,37 +21,36 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ResponseMeta is what an answer says about itself. Every response has one.
+// ResponseMeta describes an answer. Every response has one.
 type ResponseMeta struct {
 	HTTPStatus int
 	// Msg is the envelope's message, up to 1 KiB.
 	Msg string
-	// RequestID identifies the attempt that was answered; quote it in reports.
+	// RequestID identifies the attempt that was answered; quote it in reports to the supplier.
 	RequestID string
 	// TraceID identifies the call, or all calls that WithTraceID gave the same id.
 	TraceID string
 	// SessionID is the answer's Session-Id header. A credential or token in it is redacted.
 	SessionID string
-	// ServerCost is how long the service took, by its own header.
+	// ServerCost is how long the service took, as its header says.
 	ServerCost time.Duration
 	// RateLimit is nil unless the service sent all of its figures.
 	RateLimit *RateLimit
-	// Header holds the headers of the answer, without cookies and what repeats a secret of the call.
+	// Header holds the headers of the answer, without cookies and values that repeat a secret of the call.
 	Header http.Header
 	// Attempts counts how often the request was sent.
 	Attempts int
-	// Mismatches lists up to 64 fields whose JSON type is not the documented one, and MismatchCount
-	// counts all. A number in the place of text was read as its digits. Any other field is empty, and
-	// what it makes useless was left out of its list: an offer by its price, tax, dates, cancellation
-	// terms or id, a room by its list of offers, a hotel or a place by its id, and a search's Basic by its
-	// session.
+	// Mismatches lists up to 64 fields whose JSON type is not the documented one; MismatchCount counts all. If text is
+	// documented, a number becomes its digits. Any other such field is empty. If the field is essential, its list element
+	// is left out: an offer for its price, tax, dates, cancellation terms or id, a room for its list of offers, a hotel or
+	// a place for its id. Basic of a search is left out for its session.
 	Mismatches    []Mismatch
 	MismatchCount int
 	// RawData is the JSON of data, if WithRawData asked for it.
 	RawData json.RawMessage
 }
 
-// Mismatch is a field of another JSON type than documented.
+// Mismatch is a field whose JSON type is not the documented one.
 type Mismatch struct {
 	Path string // such as data.orders[0].rooms[1].rate.netRate.amount
 	Want string // the documented type: integer, number, string, boolean, array or object
@@ -73,7 +72,7 @@ type exchange struct {
 	parts  parts
 	body   []byte
 
-	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline does
+	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline ends it
 	queued         bool          // see invokeQueued
 	attemptTimeout time.Duration // of a queued call
 	maxBytes       int64
@@ -94,13 +93,13 @@ type exchange struct {
 	outcome error // of the call; errPanicked until there is one
 }
 
-// parts is what a call needs of its request.
+// parts are the parts of a request that a call uses.
 type parts struct {
 	body      any            // sent as JSON
 	session   string         // sent as Session-Id
 	reference string         // names the order when the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors
-	guests    redact.Words   // kept out of what the service wrote
+	guests    redact.Words   // kept out of texts of the service
 }
 
 // decodable is what the generated code decodes: of a new response, after go generate ./internal/wire.
@@ -127,15 +126,15 @@ func (x *exchange) target(into decodable) wire.Target {
 
 func decodeTarget(into decodable) wire.Target { return wire.Target{Into: into, Read: into.decode} }
 
-// received stores the result; its token is a secret of the call from then on.
+// received stores the result. Its token is a secret of the call from then on.
 func (x *exchange) received(r transport.Result) {
 	x.Result = r
 	x.secrets[0] = x.credential()
 	x.secrets = append(x.secrets, r.Token)
 }
 
-// read decodes the answer or returns the typed error. The outcome of an operation that mutates is unknown
-// unless the answer is definite or nothing was sent.
+// read decodes the answer, or returns the typed error. If the operation mutates, the outcome is unknown unless the error is
+// definite.
 func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) error {
 	definite, err := x.decode(into, meta, check)
 	if err == nil {
@@ -151,7 +150,7 @@ func (x *exchange) read(into decodable, meta *ResponseMeta, check func() error) 
 	return unknown
 }
 
-// decode returns the error of the call, and whether there is no doubt about what the service did.
+// decode returns the error of the call. definite reports whether it is certain what the service did.
 func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error) (definite bool, err failure) {
 	if x.Answer == nil || x.Err != nil {
 		return x.noAnswer()
@@ -164,7 +163,7 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 			fault, unusable = nil, nil
 			env.HasCode, env.HasData = true, true
 		}
-		success = success && (env.HasCode || env.Msg == "") // else it is OAuth's own error object
+		success = success && (env.HasCode || env.Msg == "") // otherwise it is OAuth's own error object
 	}
 	switch {
 	case fault != nil && errors.Is(fault, x.ctx.Err()):
@@ -175,9 +174,9 @@ func (x *exchange) decode(into decodable, meta *ResponseMeta, check func() error
 	case fault != nil:
 		return false, x.decodeError(fault)
 	case !env.HasCode:
-		return false, x.decodeError(errors.New("it has no code, so it is not known to be a success"))
+		return false, x.decodeError(errors.New("it has no code, so nobody knows whether the call succeeded"))
 	case !env.HasData && !x.row.noData:
-		return false, x.decodeError(errors.New("it reports success and has no data"))
+		return false, x.decodeError(errors.New("it reports success, but has no data"))
 	}
 	*meta = x.meta(env)
 	switch {
@@ -200,15 +199,15 @@ var errTwoTokens = errors.New("data.access_token and access_token are two differ
 
 func missing(field string) error { return fmt.Errorf("%s is missing", field) }
 
-var errOtherOrder = errors.New("it is of another order than the one asked for")
+var errOtherOrder = errors.New("it is about another order than the request")
 
-// sameReference reports whether an answer may be of the order asked for: one of them may be missing.
+// sameReference reports whether the references of a request and its answer agree. Either may be empty.
 func sameReference(asked, answered string) bool {
 	return asked == "" || answered == "" || asked == answered
 }
 
-// decodeBare reads an answer without an envelope, as the OAuth standard defines it, and reports whether
-// it is no error. An error's text becomes env's message.
+// decodeBare reads an answer without an envelope, as the OAuth standard defines it. It returns false for an error object,
+// whose text becomes env's message.
 func (x *exchange) decodeBare(into decodable, env *wire.Envelope) bool {
 	var refusal oauthRefusal
 	if _, err := wire.DecodeBare(x.ctx, x.Answer.Body, x.target(&refusal)); err != nil {
@@ -236,7 +235,7 @@ var readOAuthRefusal = wire.Struct([]wire.Field[oauthRefusal]{
 
 func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 
-// noAnswer is the error of a call without an answer. Its request may have arrived.
+// noAnswer returns the error of a call without a whole answer.
 func (x *exchange) noAnswer() (definite bool, err failure) {
 	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {
 		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.maxBytes))
@@ -244,7 +243,7 @@ func (x *exchange) noAnswer() (definite bool, err failure) {
 	cause := x.scrubError(x.Err)
 	_, explained := cause.(failure)
 	switch {
-	case x.Answer != nil: // the ctx ended before the next attempt
+	case x.Answer != nil: // ctx ended before the next attempt
 		env, _, _ := wire.Peek(x.ctx, x.Answer.Body)
 		cause = &afterRefusal{cause, x.apiError(env)}
 	case x.EarlierStatus != 0 && !explained:
@@ -329,7 +328,7 @@ func (x *exchange) meta(env wire.Envelope) ResponseMeta {
 	return m
 }
 
-// rawData copies the answer's data. Tokens are masked. It is nil where ctx ended first.
+// rawData copies the answer's data, with tokens redacted. It is nil if ctx ended first.
 func (x *exchange) rawData() json.RawMessage {
 	_, data, _ := wire.Peek(x.ctx, x.Answer.Body)
 	switch {
@@ -341,7 +340,7 @@ func (x *exchange) rawData() json.RawMessage {
 	return json.RawMessage(redact.Keys(string(data)))
 }
 
-// requestID and trace prefer the ids that the service answered with: its logs hold them.
+// requestID and trace prefer the ids in the answer, because the supplier finds the request by these.
 func (x *exchange) requestID() string { return x.echoed("Request-Id", x.RequestID) }
 func (x *exchange) trace() string     { return x.echoed("Trace-Id", x.set.TraceID) }
 
@@ -354,7 +353,7 @@ func (x *exchange) echoed(header, sent string) string {
 	return sent
 }
 
-// isUnprintable reports characters that no id has: they would forge lines of a log.
+// isUnprintable reports characters that could forge lines of a log. No id has them.
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 const (
@@ -362,8 +361,8 @@ const (
 	maxMsg     = 1024 // bytes of a message
 )
 
-// excerpt is the beginning of an answer: of JSON names and types alone, because values are about
-// guests. Operations that fetch tokens have none.
+// excerpt returns the beginning of an answer. JSON is reduced to names and types, because its values are about guests. It is
+// empty for operations that fetch tokens.
 func (x *exchange) excerpt() string {
 	if x.row.noAuth {
 		return ""
@@ -373,8 +372,8 @@ func (x *exchange) excerpt() string {
 	return redact.Shorten(strings.ToValidUTF8(redact.Keys(x.scrubQuoted(text)), "?"), maxExcerpt)
 }
 
-// message is the envelope's msg. For operations that fetch tokens it ends before the first text that
-// looks like one, and is empty if it is JSON.
+// message returns the envelope's msg. For operations that fetch tokens it ends before the first text that looks like a token,
+// and is empty if it is JSON.
 func (x *exchange) message(msg string) string {
 	text := x.scrubQuoted(msg)
 	if x.row.noAuth {
@@ -386,7 +385,7 @@ func (x *exchange) message(msg string) string {
 	return redact.Shorten(text, maxMsg)
 }
 
-// header returns the answer's headers without those that are secret. Only then are they copied.
+// header returns the answer's headers. If some are secret, it returns a copy without these.
 func (x *exchange) header() http.Header {
 	h := x.Answer.Header
 	isSecret := func(name string, values []string) bool {
@@ -402,8 +401,7 @@ func (x *exchange) header() http.Header {
 	return h
 }
 
-// sessionID is the answer's Session-Id. Later calls send it, so that only a whole credential or token
-// in it is redacted.
+// sessionID returns the answer's Session-Id. Only a whole credential or token in it is redacted, because later calls send it.
 func (x *exchange) sessionID() string {
 	id := x.Answer.Header.Get("Session-Id")
 	if own := (redact.Set{x.secrets[0], x.secrets[len(x.secrets)-1]}); own.In(id) {
@@ -414,18 +412,18 @@ func (x *exchange) sessionID() string {
 
 func (x *exchange) scrub(text string) string { return x.secrets.Text(text) }
 
-// scrubQuoted is scrub for what the service wrote, which may repeat the request's guests. In errors of
-// this machine a name is only a word.
+// scrubQuoted is scrub for texts of the service, which may repeat the names of guests. Errors of this machine do not contain
+// such names.
 func (x *exchange) scrubQuoted(text string) string { return x.parts.guests.Text(x.scrub(text)) }
 
 func (x *exchange) scrubAttempt(text, token string) string {
 	return redact.Set{token, x.credential()}.Text(x.scrub(text))
 }
 
-// credential is the secret that the token was fetched with.
+// credential returns the secret that the token was fetched with.
 func (x *exchange) credential() string { return x.client.tokens.LastSecret().Reveal() }
 
-// scrubError returns err, or its scrubbed text: net/http quotes malformed answers.
+// scrubError returns err, or if that contains a secret, an error with the scrubbed text: net/http quotes malformed answers.
 func (x *exchange) scrubError(err error) error {
 	if text := err.Error(); x.scrub(text) != text {
 		return transport.WithoutCause(x.ctx, errors.New(redact.Shorten(x.scrub(text), maxMsg)))

@@ -13,13 +13,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListRequest searches by hotel ids, or by the id or the name of a destination: one of them
-// is required.
+// HotelListRequest searches by hotel ids, or by the id or the name of a destination: one of them is required.
 type HotelListRequest struct {
 	// SessionID, if set, continues a session. The response names the session of its offers.
 	SessionID string `json:"sessionId,omitempty"`
-	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most
-	// types.MaxHotelIDs. HotelListBatches takes any number. Unknown ids find nothing.
+	// HotelIDs are PlatformHotelIDs, or ids from HotelList and HotelsMetadata: at most types.MaxHotelIDs.
+	// HotelListBatches takes any number. Unknown ids find nothing.
 	HotelIDs      []string `json:"hotelIds,omitempty"`
 	DestinationID string   `json:"destinationId,omitempty"`
 	// DestinationName matches the names of cities.
@@ -33,11 +32,11 @@ type HotelListRequest struct {
 	CountryCode     string `json:"countryCode,omitempty"`
 	ResidencyCode   string `json:"residencyCode,omitempty"`   // ISO 3166-1 alpha-2
 	NationalityCode string `json:"nationalityCode,omitempty"` // ISO 3166-1 alpha-2
-	// PageNum counts from 1. 0 is not sent, and the answer's page then undocumented.
+	// PageNum counts from 1. 0 is not sent: which page comes then is undocumented.
 	PageNum int `json:"pageNum,omitempty"`
 	// PageSize is at most types.MaxListPageSize. 0 means the service's default, 50.
 	PageSize int `json:"pageSize,omitempty"`
-	// Cursor is sent as it is. No response is documented to carry one, so the iterators refuse it.
+	// Cursor is sent as it is. No response is documented to return a cursor, so the iterators refuse it.
 	Cursor *int64       `json:"cursor,omitempty"`
 	SortBy types.SortBy `json:"sortBy,omitempty"`
 }
@@ -75,8 +74,8 @@ func (r *HotelListRequest) validate(v *validation) {
 // HotelListResponse holds a page of hotels with prices.
 type HotelListResponse struct {
 	List []types.Hotel `json:"list"`
-	// Basic names the session, from the Session-Id header if need be, and the reason for an empty
-	// or incomplete list.
+	// Basic has the session of the offers, and the reason for an empty or incomplete list. If the answer names no session,
+	// SessionID is the Session-Id header.
 	Basic types.SearchBasic `json:"basic"`
 	// Total is 0 if there are no hotels, or if the search has no totals.
 	Total int `json:"total"`
@@ -113,12 +112,12 @@ func (c *Client) HotelList(ctx context.Context, req *HotelListRequest, opts ...C
 	return invoke(ctx, c, OpHotelList, req, opts)
 }
 
-// HotelListPages yields the pages of a search from req.PageNum on, each fetched when the loop needs
-// it, in the session of the page before it. An error ends the iteration.
+// HotelListPages yields the pages of a search from req.PageNum on. It fetches each page when the loop needs it, in the
+// session of the page before. An error ends the iteration.
 //
-// HasMore decides whether another page follows. If the service does not send it, Total decides; without
-// both, the listing ends with a page that is empty or repeats an earlier one. Where more is promised,
-// such a page is a *PageError, if it repeats or is the eleventh empty one in a row.
+// HasMore decides whether another page follows. If the service does not send it, Total decides. Without both, the listing
+// ends with a page that is empty or repeats an earlier page. If HasMore or Total promises more, a page that repeats an earlier
+// page, or the eleventh empty page in a row, is a *PageError.
 func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	if req == nil {
 		return failedSeq[*HotelListResponse](nilRequest(OpHotelList))
@@ -136,7 +135,7 @@ func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings)
 		next := *req
 		fetch := func(num int) (resp *HotelListResponse, info paging.Info, err error) {
 			next.PageNum = num
-			if req.PageNum < 0 { // validation refuses it
+			if req.PageNum < 0 { // so that validation refuses it
 				next.PageNum = req.PageNum
 			}
 			if resp, err = c.HotelList(ctx, &next, set.forCall(OpHotelList)); err != nil {

@@ -1,4 +1,4 @@
-// Searching any number of hotels: in batches, in parallel.
+// HotelListBatches: searching any number of hotels, in parallel batches.
 
 package hotelstays
 
@@ -24,7 +24,7 @@ const (
 
 // BatchError reports a batch that failed. The other batches continue.
 type BatchError struct {
-	// HotelIDs are the ids of the batch. Its pages before the error were yielded.
+	// HotelIDs are the ids of the batch. The pages before the error were yielded.
 	HotelIDs []string
 	Err      error
 }
@@ -38,17 +38,16 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() error { return e.Err }
 
 func (*BatchError) kind() ErrorKind  { return KindBatch }
-func (*BatchError) details() details { return details{} } // those of its cause
+func (*BatchError) details() details { return details{} } // the cause has them
 
-// LogValue is a group for slog: the kind, the text, and what Err knows of its call.
+// LogValue is a group for slog: the kind, the text, and the details of Err.
 func (e *BatchError) LogValue() slog.Value { return logValue(e) }
 
-// HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the pages as
-// they arrive. The offers of a page belong to that page's session. PageNum and Cursor must not be
-// set. By default a page holds a whole batch, at most types.MaxListPageSize hotels.
+// HotelListBatches searches any number of req.HotelIDs in parallel batches, and yields the pages as they arrive. The offers
+// of a page belong to the session of that page. PageNum and Cursor must not be set. By default a page holds a whole batch, at
+// most types.MaxListPageSize hotels.
 //
-// A batch that fails yields a *BatchError with its ids, and the others continue, until ctx ends or
-// the loop is left.
+// A batch that fails yields a *BatchError with its ids. The other batches continue until ctx ends, or you leave the loop.
 func (c *Client) HotelListBatches(ctx context.Context, req *HotelListRequest, opts ...CallOption) iter.Seq2[*HotelListResponse, error] {
 	b, err := c.batches(ctx, req, opts)
 	if err != nil {
@@ -62,7 +61,7 @@ func (b *batchSearch) all(ctx context.Context) iter.Seq2[*HotelListResponse, err
 		ctx, cancel := context.WithCancel(ctx)
 		pages := make(chan batchPage)
 		go b.run(ctx, pages)
-		defer func() { // also when the loop is left
+		defer func() { // also if the loop breaks
 			cancel()
 			for range pages {
 			}
@@ -87,7 +86,7 @@ type batchSearch struct {
 	set     settings
 }
 
-// batches validates the request once, so that its faults are not reported by every batch.
+// batches validates the request once, and not in every batch.
 func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []CallOption) (*batchSearch, error) {
 	if err := c.usable(ctx, OpHotelList); err != nil {
 		return nil, err
@@ -103,13 +102,13 @@ func (c *Client) batches(ctx context.Context, req *HotelListRequest, opts []Call
 	set.Parallelism = cmp.Or(set.Parallelism, defaultBatchParallelism)
 	b.request.PageSize = cmp.Or(b.request.PageSize, types.MaxListPageSize)
 	if len(b.ids) == 0 {
-		set.faults.add("hotelIds", "is empty; HotelListBatches needs hotel ids")
+		set.faults.add("hotelIds", "is required by HotelListBatches")
 	}
 	set.faults.hotelIDs(b.ids)
 	probe := b.request
 	probe.HotelIDs = []string{"any"} // the real ids are checked above
 	if probe.PageNum != 0 || probe.Cursor != nil {
-		set.faults.add("pageNum", "is set, or cursor is; every batch has its own pages")
+		set.faults.add("pageNum", "and cursor must not be set, because every batch has its own pages")
 	}
 	input := validation{faults: set.faults}
 	probe.validate(&input)

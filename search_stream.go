@@ -1,4 +1,4 @@
-// A search that hands out hotels while the answer arrives.
+// HotelListStream: hotels while the answer arrives.
 
 package hotelstays
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListStream is a search that hands out its hotels while the answer arrives, for one goroutine.
+// HotelListStream is a search that yields its hotels while the answer arrives. Only one goroutine may use it.
 type HotelListStream struct {
 	client *Client
 	ctx    context.Context
@@ -26,34 +26,33 @@ type HotelListStream struct {
 	complete bool
 }
 
-// HotelListStream returns a search that hands out each hotel as soon as it has arrived, and keeps
-// none. Nothing is sent before Hotels is ranged over. It is one call, like HotelList: while Response
-// says HasMore, make another stream for the next PageNum, with Basic.SessionID as SessionID.
+// HotelListStream returns a search that yields each hotel as soon as it has arrived, and keeps none in memory. The request is
+// sent when a loop over Hotels begins. A stream is one page, like HotelList: while Response has HasMore, make another stream
+// for the next PageNum, with Basic.SessionID as SessionID.
 func (c *Client) HotelListStream(ctx context.Context, req *HotelListRequest, opts ...CallOption) *HotelListStream {
 	return &HotelListStream{client: c, ctx: ctx, req: clone(req), set: collect("HotelListStream", operations[OpHotelList], opts)}
 }
 
-// NewHotelListStream returns a stream without a client, for tests of what uses one. Response returns
-// resp, or an empty response, which is complete once a loop over Hotels has ended without an error.
+// NewHotelListStream returns a stream without a client, for tests of your code. Response returns resp, or an empty response
+// if resp is nil. It is complete once a loop over Hotels has ended without an error.
 func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListResponse) *HotelListStream {
 	if resp == nil {
 		resp = new(HotelListResponse)
 	}
 	if hotels == nil {
-		f := faults{{"hotels", "is nil: pass the sequence that the loop is to get"}}
+		f := faults{{"hotels", "is nil; pass the hotels that Hotels yields"}}
 		hotels = failedSeq[*types.Hotel](f.err("NewHotelListStream"))
 	}
 	return &HotelListStream{made: hotels, answer: resp}
 }
 
-// Hotels makes the call and yields the hotels of HotelList, in the same order. Another range over it
-// is another call. An error ends the iteration. A refusal or an invalid answer may show only behind
-// the hotels: until the loop has ended without an error they are provisional. An answer that breaks
-// off is asked for again only before the first hotel; later it is a *TransportError that says how
-// many came.
+// Hotels makes the call and yields the hotels of HotelList, in the same order. Each loop over it is a new call. An error ends
+// the iteration. A refusal or an invalid answer may show only after the hotels, so use them only provisionally until the loop
+// has ended without an error. If an answer breaks off before the first hotel, the client asks again; later the error is a
+// *TransportError with the number of hotels.
 //
-// The loop's time is part of the call's: a slow loop needs WithTimeout or a deadline of ctx, because
-// the default is 60 seconds. Breaking out of it closes the answer, and over HTTP/1.1 its connection.
+// The time of the loop is part of the time of the call: a slow loop needs WithTimeout or a deadline of ctx, because the default
+// is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {
@@ -62,8 +61,8 @@ func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	}
 }
 
-// Response returns the latest answer without its hotels, or nil until one begins. complete reports
-// whether all of it arrived; until then only Meta and Basic.SessionID are set, from its headers.
+// Response returns the latest answer without its hotels, or nil before the first answer. complete reports whether all of it
+// has arrived. Until then only Meta and Basic.SessionID are set, from the headers.
 func (s *HotelListStream) Response() (resp *HotelListResponse, complete bool) {
 	return s.resp, s.complete
 }
@@ -104,7 +103,7 @@ func (s *HotelListStream) receiveMade(yield func(*types.Hotel) bool) error {
 	return nil
 }
 
-// finish reads what came beside the hotels.
+// finish reads the rest of the answer, without the hotels.
 func (s *HotelListStream) finish(r *hotelReader) error {
 	resp := &r.page
 	if err := r.read(resp, &resp.Meta, func() error { return s.req.check(resp, r.exchange) }); err != nil {
@@ -115,7 +114,7 @@ func (s *HotelListStream) finish(r *hotelReader) error {
 	return nil
 }
 
-// hotelReader hands out the hotels of an answer while it arrives.
+// hotelReader yields the hotels of an answer while it arrives.
 type hotelReader struct {
 	*exchange
 	search  *HotelListStream
@@ -138,7 +137,7 @@ func (r *hotelReader) handOut(h *types.Hotel) error {
 	return nil
 }
 
-// DecodeFeed hands out what arrives.
+// DecodeFeed yields the hotels of an answer that arrives.
 func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again bool, err error) {
 	s := r.search
 	r.received(begun)
@@ -158,7 +157,7 @@ func (r *hotelReader) DecodeFeed(begun transport.Result, body *wire.Feed) (again
 	}
 	switch {
 	case err != nil && r.hotels > 0:
-		err = fmt.Errorf("%w; hotels handed out: %d", err, r.hotels)
+		err = fmt.Errorf("%w; hotels yielded before: %d", err, r.hotels)
 	case err != nil: // another attempt may follow
 		s.resp = nil
 	}

@@ -324,8 +324,8 @@ func TestStreamThatBreaksOff(t *testing.T) {
 	}{
 		{"at once", 0, 3, 0, "0 bytes"},
 		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
-		{"behind it", first, 1, 1, "hotels handed out: 1"},
-		{"behind the second", second, 1, 2, "hotels handed out: 2"},
+		{"behind it", first, 1, 1, "hotels yielded before: 1"},
+		{"behind the second", second, 1, 2, "hotels yielded before: 2"},
 	} {
 		inBubble(t, row.name, func(t *testing.T) {
 			answer := &fixedAnswer{Status: 200, Body: page[:row.end], Cut: io.ErrUnexpectedEOF}
@@ -425,7 +425,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 			assert.Equal(t, 1, hotels)
 			require.ErrorAs(t, end, new(*hotelstays.TransportError))
 			assert.ErrorIs(t, end, row.is)
-			assert.ErrorContains(t, end, "hotels handed out: 1")
+			assert.ErrorContains(t, end, "hotels yielded before: 1")
 		})
 	}
 }

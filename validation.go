@@ -16,19 +16,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ValidationError reports bad input, with all faults. Nothing was sent.
+// ValidationError reports invalid input, with all faults. Nothing was sent.
 type ValidationError struct {
-	// Operation is the operation that was called, or empty if Func is set.
-	Operation Operation
-	// Func is the function that was called if it is not an operation, such as "New".
-	Func   string
-	Fields []FieldError
+	Operation Operation // the called operation; empty if Func is set
+	Func      string    // the called function if it is not an operation, such as "New"
+	Fields    []FieldError
 }
 
 // FieldError is one fault of a request or of its options.
 type FieldError struct {
-	// Path is a JSON path in the request body, such as guests[0].roomIndex, or the name of a header, an
-	// option or a parameter.
+	// Path is a JSON path in the request, such as guests[0].roomIndex, or the name of a header, an option or a parameter.
 	Path    string
 	Problem string // what is wrong, and what is right
 }
@@ -52,13 +49,13 @@ func (e *ValidationError) details() details {
 	return details{operation: cmp.Or(e.Operation, Operation(e.Func))}
 }
 
-// LogValue is like that of APIError. Its operation may be Func.
+// LogValue is the log group of APIError. Its operation may be Func.
 func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 
-// validation collects the faults of one call. Its fields are what the client allows.
+// validation collects the faults of one call.
 type validation struct {
 	faults
-	loopback  bool // the callback URL may be loopback, like the base URL
+	loopback  bool // the callback URL may be loopback, because the base URL is
 	callbacks bool // the credential may register callbacks
 }
 
@@ -125,14 +122,14 @@ func (f *faults) pageSize(path string, size, limit int) {
 // secret refuses the marker that replaces a secret in JSON and logs.
 func (f *faults) secret(path, value string) {
 	if value == redact.Marker {
-		f.add(path, "is the text %q; copies through JSON or a log lose secrets, set it again", redact.Marker)
+		f.add(path, "is the text %q, because JSON and logs redact secrets; set the secret again", redact.Marker)
 	}
 }
 
 func (f *faults) session(id string, required bool) {
 	switch {
 	case required && strings.TrimSpace(id) == "":
-		f.add("Session-Id", "is required: HotelListResponse.Basic.SessionID of the search; store it with the booking, for Cancel")
+		f.add("Session-Id", "is required; use Basic.SessionID of the search, and store it with the booking, for Cancel")
 	case !isHeaderValue(id):
 		f.add("Session-Id", "contains characters that a header cannot carry")
 	}
@@ -210,15 +207,14 @@ func isLoopback(host string) bool {
 func headerProblem(value string) string {
 	switch {
 	case strings.TrimSpace(value) == "":
-		return "is empty; leave the option out instead"
+		return "is empty; leave out the option instead"
 	case !isHeaderValue(value):
 		return "contains characters that a header cannot carry"
 	}
 	return ""
 }
 
-// isHeaderValue reports whether net/http sends s unchanged: no control characters, and no
-// spaces at its ends.
+// isHeaderValue reports whether net/http sends s unchanged: it has no control characters, and no spaces at its ends.
 func isHeaderValue(s string) bool {
 	for _, r := range s {
 		if r < 0x20 || r == 0x7f {
@@ -232,11 +228,11 @@ func nilRequest(op Operation) error {
 	return (&faults{{"request", "is nil"}}).err(op)
 }
 
-// noCursor refuses a cursor, because no answer is documented to carry one.
+// noCursor refuses a cursor, because no answer is documented to return one.
 func noCursor(op Operation, cursor *int64) error {
 	var f faults
 	if cursor != nil {
-		f.add("cursor", "is set; an iterator advances by page number")
+		f.add("cursor", "must not be set, because iterators advance by page number")
 	}
 	return f.err(op)
 }

@@ -1,4 +1,4 @@
-// Vouchers: the state of an order's voucher, waiting for it, and the errors of vouchers.
+// Vouchers: OrderVoucher, AwaitVoucher, and the errors of vouchers.
 
 package hotelstays
 
@@ -19,8 +19,8 @@ type OrderVoucherRequest struct {
 	// PlatformReferenceNo is the only reference that never matches two orders.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	SupplierReferenceNo string `json:"supplierReferenceNo,omitempty"`
-	// IncludeDocument requests the document in the answer, beside its link. Above 8 MB it is
-	// ErrVoucherTooLarge. OrderVoucher does not verify it; the other functions for vouchers do.
+	// IncludeDocument requests the document in the answer, beside its link. For a document above 8 MB the error is
+	// ErrVoucherTooLarge. OrderVoucher does not verify the document; the other functions for vouchers do.
 	IncludeDocument bool `json:"includeDocument,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type OrderVoucherResponse struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Status never makes the call fail. VoucherGenerated has a Voucher.
+	// Status never makes the call fail. With VoucherGenerated there is a Voucher.
 	Status  types.VoucherStatus `json:"status"`
 	Voucher *types.Voucher      `json:"voucher"`
 	Meta    ResponseMeta        `json:"-"`
@@ -66,17 +66,15 @@ func (r *OrderVoucherRequest) check(resp *OrderVoucherResponse, _ *exchange) err
 
 func (r *OrderVoucherResponse) meta() *ResponseMeta { return &r.Meta }
 
-// OrderVoucher returns the voucher of an order. It is made once the supplier confirms the booking. The
-// error is ErrAmbiguousReference if the reference matches several orders, ErrNotFound if the account
-// has no such order, ErrForbidden without types.ScopeBookingRead, and a *DecodeError if the answer is
-// about another order.
+// OrderVoucher returns the voucher of an order, which the service makes once the supplier confirms the booking. The error is
+// ErrAmbiguousReference if the reference matches several orders, ErrNotFound if the account has no such order, ErrForbidden
+// without types.ScopeBookingRead, and a *DecodeError if the answer is about another order.
 func (c *Client) OrderVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	return invoke(ctx, c, OpOrderVoucher, req, opts)
 }
 
-// AwaitVoucher polls the voucher of an order, like AwaitOrder, until its status is neither
-// NOT_GENERATED nor PENDING. VoucherFailed and VoucherCancelled also end the wait, without an error.
-// When ctx ends, the last answer comes with the error.
+// AwaitVoucher polls the voucher of an order, like AwaitOrder, until its status is neither NOT_GENERATED nor PENDING.
+// VoucherFailed and VoucherCancelled also end the wait, without an error. When ctx ends, the last answer comes with the error.
 func (c *Client) AwaitVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*OrderVoucherResponse, error) {
 	set := collect("AwaitVoucher", operations[OpOrderVoucher], opts)
 	if err := checkCall(ctx, c, OpOrderVoucher, req, set); err != nil {
@@ -106,13 +104,13 @@ func voucherProgress(req *OrderVoucherRequest, seen *OrderVoucherResponse) strin
 	return fmt.Sprintf("AwaitVoucher: the voucher of order %q is still %s", req.anyReference(), seen.Status)
 }
 
-// VoucherError reports a document that could not be downloaded, verified or written. No byte
-// of an unverified document was returned.
+// VoucherError reports that a document could not be downloaded, verified or written. No byte of an unverified document was
+// returned.
 type VoucherError struct {
 	Reference     string // of the order; only SaveVoucher and OpenVoucher set it
 	VoucherNumber string // empty without a voucher
 	Version       int
-	Status        types.VoucherStatus // of ErrVoucherNotReady and ErrNoVoucher
+	Status        types.VoucherStatus // set with ErrVoucherNotReady and ErrNoVoucher
 	Err           error               // a sentinel of vouchers, or another cause
 	Detail        string
 }
@@ -132,7 +130,7 @@ func (e *VoucherError) Error() string {
 	}
 	switch {
 	case errors.Is(e.Err, ErrVoucherAltered):
-		text += "; do not use it, call OrderVoucher again, and report it if it happens again"
+		text += "; do not use it; call OrderVoucher again, and if it happens again report it to the supplier"
 	case errors.Is(e.Err, ErrVoucherLinkExpired):
 		text += "; call OrderVoucher for a new link"
 	}
@@ -155,7 +153,7 @@ func (e *VoucherError) kind() ErrorKind {
 
 func (e *VoucherError) details() details { return details{reference: e.Reference} }
 
-// LogValue is a group for slog: the kind, the reference, the text, and what Err knows of its call.
+// LogValue is a group for slog: the kind, the reference, the text, and the details of Err.
 func (e *VoucherError) LogValue() slog.Value { return logValue(e) }
 
 func voucherError(v *types.Voucher, err error, format string, args ...any) error {

@@ -38,10 +38,10 @@ func (c *Client) collectVoucher(ctx context.Context, method Operation, row *oper
 	return set, set.faults.err(method)
 }
 
-// VerifyVoucher compares the SHA-256 of a document with that of its voucher, in constant time. The
-// error is ErrVoucherAltered if they differ or the document is empty. Without a signature block it is
-// ErrVoucherAltered if the size differs, else ErrVoucherUnsigned. An unchanged document may be superseded,
-// or its order cancelled: Voucher.VerifyURL shows whether it is valid.
+// VerifyVoucher compares the SHA-256 of a document with the digest of its voucher, in constant time. The error is
+// ErrVoucherAltered if they differ, or the document is empty. For a voucher without a signature block the error is
+// ErrVoucherAltered if the size differs, and otherwise ErrVoucherUnsigned. An unchanged document may be superseded, or its
+// order cancelled: Voucher.VerifyURL shows whether it is valid.
 func VerifyVoucher(document []byte, v *types.Voucher) error {
 	if v == nil {
 		return &VoucherError{Err: ErrNoVoucher, Detail: "the voucher is nil"}
@@ -64,17 +64,16 @@ func verdict(v *types.Voucher, size int64, sum []byte, set settings) error {
 	return nil
 }
 
-// DownloadVoucher downloads the document of v, unless it is in v, to a temporary file, and writes it to
-// w after it has verified all of it. The errors are those of VerifyVoucher, ErrVoucherLinkExpired, and
-// those of the connection and of w, all in a *VoucherError; a nil w is a *ValidationError. The download
-// ends with ctx or WithTimeout; without a deadline, after five minutes. A broken one is not resumed.
+// DownloadVoucher downloads the document of v, unless v contains it, to a temporary file. It verifies the whole document, and
+// then writes it to w. The error is a *VoucherError with an error of VerifyVoucher, ErrVoucherLinkExpired, or an error of the
+// connection or of w. A nil w is a *ValidationError. The download ends with ctx or WithTimeout, and without a deadline after
+// five minutes. A broken download is not resumed.
 //
-// The request has no credentials. It follows up to three redirects if the voucher has a digest. Link
-// and redirects must be https and lead to a public host, as ValidateCallbackURL defines it, and to its
-// public addresses, unless WithVoucherHosts names the host. With a DialContext of your own, the address
-// that it connected to is checked before anything is sent; a proxy, or a RoundTripper other than
-// *http.Transport, has to check addresses itself. A client of a loopback base URL accepts any host,
-// and http on loopback.
+// The request has no credentials. It follows up to three redirects if the voucher has a digest. Link and redirects must be
+// https, and lead to a public host, as ValidateCallbackURL defines it, and to its public addresses, unless WithVoucherHosts
+// names the host. With your own DialContext, the connected address is checked before anything is sent. A proxy, or a
+// RoundTripper other than *http.Transport, must check addresses itself. A client of a loopback base URL accepts any host, and
+// http on loopback.
 func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Writer, opts ...CallOption) error {
 	set, err := c.collectVoucher(ctx, "DownloadVoucher", nil, opts)
 	if err != nil {
@@ -91,14 +90,14 @@ func (c *Client) DownloadVoucher(ctx context.Context, v *types.Voucher, w io.Wri
 		}
 		defer func() { _ = temp.Close() }()
 		if _, err = io.Copy(w, temp); err != nil {
-			err = voucherError(v, transport.WithoutCause(ctx, err), "writing the verified document")
+			err = voucherError(v, transport.WithoutCause(ctx, err), "the verified document could not be written to w")
 		}
 		return none, err
 	})
 	return err
 }
 
-// tempFile is removed when it is closed.
+// tempFile is a file that Close removes.
 type tempFile struct {
 	*os.File
 	size int64
@@ -110,15 +109,15 @@ func (f tempFile) Close() error {
 	return err
 }
 
-// spool returns the verified document of v in a temporary file, at its start. The file is in dir, or
-// else where temporary files are, and then ends with the process.
+// spool returns the verified document of v in a temporary file, at its start. Without a dir, the file is in the directory of
+// temporary files, and on Unix a killed process leaves no file.
 func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir string) (temp tempFile, err error) {
 	file, err := os.CreateTemp(dir, ".voucher-*")
 	if err != nil {
 		return temp, &VoucherError{Err: err, Detail: "a temporary file could not be created"}
 	}
 	if dir == "" {
-		os.Remove(file.Name()) // Unix: a killed process leaves no file
+		os.Remove(file.Name()) // fails on Windows
 	}
 	whole := false
 	defer func() { // also when a transport panics
@@ -134,7 +133,7 @@ func (c *Client) spool(ctx context.Context, v *types.Voucher, set settings, dir 
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return temp, &VoucherError{Err: err, Detail: "reading the temporary file"}
+		return temp, &VoucherError{Err: err, Detail: "the temporary file could not be read"}
 	}
 	whole = true
 	return tempFile{file, size}, nil
@@ -166,15 +165,15 @@ func (s *settings) acceptable(v *types.Voucher) error {
 }
 
 func unsignedVoucher(v *types.Voucher) error {
-	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it by its size alone")
+	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it, and checks only its size")
 }
 
 var errVoucherSize = errors.New("size not accepted")
 
-// sizeSlack is how far a document may exceed the size that its voucher states, if its digest matches.
+// sizeSlack is how many bytes a document with the right digest may have more than its voucher states.
 const sizeSlack = 64 << 10
 
-// copyDocument reads at most one byte more than is allowed.
+// copyDocument copies and verifies a document. It reads at most one byte more than is allowed.
 func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types.Voucher, set settings, links []string) error {
 	sum := sha256.New()
 	limit := set.MaxVoucherBytes
@@ -195,7 +194,7 @@ func copyDocument(ctx context.Context, w io.Writer, document io.Reader, v *types
 	return verdict(v, size, sum.Sum(nil), set)
 }
 
-// writeDocument writes the document in v, or the one behind its link.
+// writeDocument writes the document in v, or downloads it.
 func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Writer, set settings) error {
 	if err := set.acceptable(v); err != nil {
 		return err
@@ -220,20 +219,19 @@ func (c *Client) writeDocument(ctx context.Context, v *types.Voucher, w io.Write
 	return copyDocument(ctx, w, resp.Body, v, set, links)
 }
 
-// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher: during a
-// download its link may expire, or a new version may replace it.
+// maxVoucherAttempts limits how often SaveVoucher and OpenVoucher get the voucher, whose link may expire during a download,
+// or lead to an older version.
 const maxVoucherAttempts = 3
 
-// SaveVoucher gets the voucher of an order, saves its document at path, for its owner alone, and
-// returns the voucher. It writes, verifies and syncs a file beside path and renames it: path holds a
-// whole document, or after an error what it had before. A process that is killed may leave a file
-// named .voucher-*, which you can delete.
+// SaveVoucher gets the voucher of an order, saves its document at path, readable only for the file's owner, and returns the
+// voucher. It writes, verifies and syncs a file beside path, and then renames it: path has a whole document, or after an error
+// its old content. A process that is killed may leave a file named .voucher-*, which you can delete.
 //
-// If the link has expired, or the document is incomplete or altered, there may be a newer version:
-// SaveVoucher gets the voucher again, at most three times in all. With req.IncludeDocument it uses the
-// document in the answer, or the link if that is too large. A voucher without a document is
-// ErrVoucherNotReady, which AwaitVoucher waits for, or ErrNoVoucher; the other errors are those of
-// OrderVoucher and DownloadVoucher. WithTimeout applies to each OrderVoucher and each download.
+// If the link has expired, or the document is incomplete or altered, there may be a newer version: SaveVoucher gets the
+// voucher again, at most three times in all. With req.IncludeDocument it uses the document in the answer, or the link if the
+// document is too large. If there is no document, the error is ErrVoucherNotReady, for which AwaitVoucher waits, or
+// ErrNoVoucher. The other errors are those of OrderVoucher and DownloadVoucher. WithTimeout bounds each OrderVoucher and each
+// download.
 func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path string, opts ...CallOption) (*types.Voucher, error) {
 	set, err := c.collectVoucher(ctx, "SaveVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
@@ -258,9 +256,9 @@ func (c *Client) SaveVoucher(ctx context.Context, req *OrderVoucherRequest, path
 	})
 }
 
-// OpenVoucher gets the voucher of an order like SaveVoucher, and returns its verified document. Close
-// it: until then it is in a temporary file. Each call is two requests, so a server that passes documents on
-// should keep them, under the digest of the voucher.
+// OpenVoucher gets the voucher of an order like SaveVoucher, and returns its verified document. Close the document: until then
+// it is in a temporary file. Each call makes two requests, so a server should cache the documents, by the digest of the
+// voucher.
 func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts ...CallOption) (*VoucherDocument, error) {
 	set, err := c.collectVoucher(ctx, "OpenVoucher", operations[OpOrderVoucher], opts)
 	if err != nil {
@@ -283,12 +281,12 @@ func (c *Client) OpenVoucher(ctx context.Context, req *OrderVoucherRequest, opts
 type VoucherDocument struct {
 	Voucher *types.Voucher
 	Size    int64         // in bytes
-	Content io.ReadSeeker // of OpenVoucher a temporary file, of a test any reader
+	Content io.ReadSeeker // OpenVoucher sets a temporary file, a test any reader
 }
 
 var _ io.ReadSeekCloser = (*VoucherDocument)(nil)
 
-var errNoContent = errors.New("hotelstays: this VoucherDocument has no Content; OpenVoucher returns one that has")
+var errNoContent = errors.New("hotelstays: this VoucherDocument has no Content; use a VoucherDocument from OpenVoucher")
 
 // Read reads the next bytes of Content.
 func (d *VoucherDocument) Read(p []byte) (int, error) {
@@ -306,7 +304,7 @@ func (d *VoucherDocument) Seek(offset int64, whence int) (int64, error) {
 	return d.Content.Seek(offset, whence)
 }
 
-// Close closes Content if it is an io.Closer. That of OpenVoucher is then removed.
+// Close closes Content if it is an io.Closer. The temporary file of OpenVoucher is then removed.
 func (d *VoucherDocument) Close() error {
 	if content, ok := d.Content.(io.Closer); ok {
 		return content.Close()
@@ -314,7 +312,7 @@ func (d *VoucherDocument) Close() error {
 	return nil
 }
 
-// spoolVoucher gets the voucher of an order and its document, in a file of spool.
+// spoolVoucher gets the voucher of an order, and its document in a file of spool.
 func (c *Client) spoolVoucher(ctx context.Context, req *OrderVoucherRequest, set settings, dir string) (*types.Voucher, tempFile, error) {
 	ask, reference := *req, req.anyReference()
 	for attempt := 1; ; attempt++ {

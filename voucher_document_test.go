@@ -216,7 +216,7 @@ func documentFaults() map[string]documentFault {
 	faults := map[string]documentFault{
 		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"another": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
-			text: "; do not use it, call OrderVoucher again"},
+			text: "; do not use it; call OrderVoucher again"},
 		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"a body cut":    {serve: breaking(voucherDoc[:n/2], io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, asks: 3},
@@ -227,9 +227,9 @@ func documentFaults() map[string]documentFault {
 			is: context.Canceled, asks: 1},
 		"a cause with the link, cut": {serve: failing(&url.Error{Op: "Get", URL: voucherLink, Err: io.ErrUnexpectedEOF}),
 			is: io.ErrUnexpectedEOF, asks: 3},
-		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "downloading", asks: 1},
+		"no answer": {serve: func(*http.Request) (*http.Response, error) { return nil, nil }, text: "could not be downloaded", asks: 1},
 		"no body": {serve: func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil },
-			text: "downloading the document", asks: 1},
+			text: "the document could not be downloaded", asks: 1},
 		"too large":                             {change: sized(64<<20 + 1), text: "67108865 bytes", unfetched: true},
 		"longer than stated and than the limit": {change: sized(1), opts: atMost(n - 1), text: fmt.Sprintf("more than %d bytes", n-1), asks: 1},
 		"above the limit": {opts: atMost(n - 1), text: fmt.Sprintf("the limit is %d (WithMaxVoucherBytes)", n-1), asks: 1,
@@ -507,7 +507,7 @@ func TestDownloadVoucherToAWriterThatFails(t *testing.T) {
 	}
 	err := client.DownloadVoucher(t.Context(), service.voucher(1), failingWriter{3, nil})
 	assert.ErrorIs(t, err, io.ErrShortWrite)
-	assert.ErrorContains(t, err, "writing the verified document")
+	assert.ErrorContains(t, err, "the verified document could not be written")
 	assertFiles(t, temp)
 
 	t.Setenv("TMPDIR", filepath.Join(temp, "missing"))

@@ -1,4 +1,4 @@
-// Links of vouchers: the hosts that a document may come from, and the request for it.
+// Links of vouchers: the hosts that a document may come from, and its download.
 
 package hotelstays
 
@@ -22,8 +22,8 @@ import (
 
 const maxVoucherRedirects = 3
 
-// getDocument requests the document of v, also behind redirects, and returns all links on the way,
-// which no error may quote.
+// getDocument requests the document of v, and follows redirects. It also returns all links on the way, which no error may
+// quote.
 func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.Response, links []string, err error) {
 	next := v.DownloadURL
 	links = []string{next}
@@ -35,7 +35,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 		links = append(links, u.String())
 		resp, err = c.requestDocument(ctx, u)
 		if err != nil {
-			return nil, nil, voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "downloading the document")
+			return nil, nil, voucherError(v, withoutLinks(transport.WithoutCause(ctx, err), links), "the document could not be downloaded")
 		}
 		if resp.StatusCode == http.StatusOK {
 			return resp, links, nil
@@ -48,7 +48,7 @@ func (c *Client) getDocument(ctx context.Context, v *types.Voucher) (resp *http.
 	}
 }
 
-// voucherLink parses a link, or a redirect of the link from, and checks where it leads to.
+// voucherLink parses a link, or a redirect of the link from, and checks its host.
 func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	what, parse := "its link", url.Parse
 	if from != nil {
@@ -65,7 +65,7 @@ func (c *Client) voucherLink(from *url.URL, link string) (*url.URL, error) {
 	case u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not https", what)
 	case !c.trustsHost(host) && hostProblem(host) != "":
-		return nil, fmt.Errorf("%s leads to %.100q, which is no public host; name a private store with WithVoucherHosts", what, host)
+		return nil, fmt.Errorf("%s leads to %.100q, which is not a public host; name a private host with WithVoucherHosts", what, host)
 	}
 	return u, nil
 }
@@ -85,7 +85,7 @@ func (c *Client) requestDocument(ctx context.Context, u *url.URL) (*http.Respons
 	// A RoundTripper follows no redirect and has no cookies.
 	resp, err := c.documentTransport(req).RoundTrip(req)
 	if err == nil && (resp == nil || resp.Body == nil) {
-		err = errors.New("the transport returned neither an answer nor an error")
+		err = errors.New("the RoundTripper returned neither an answer nor an error")
 	}
 	return resp, err
 }
@@ -111,8 +111,8 @@ func documentRefused(v *types.Voucher, status int) error {
 	return voucherError(v, err, "HTTP %d%s", status, next)
 }
 
-// documentTransport returns the client's transport, or one that connects to public addresses alone.
-// A proxy and another RoundTripper are out of reach.
+// documentTransport returns a transport that connects only to public addresses. Where a proxy or another RoundTripper
+// connects, it is the client's own.
 func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 	rt := c.http.Transport
 	if _, ok := rt.(defaultTransport); ok {
@@ -130,12 +130,12 @@ func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 	return publicTransport(t)
 }
 
-// publicTransport returns a copy of t for one request. Connections of t may have come from a
-// proxy, or to a private address.
+// publicTransport returns a copy of t for one request, because idle connections of t may lead to a proxy or to a private
+// address.
 func publicTransport(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.Proxy, t.DisableKeepAlives = nil, true
-	if len(t.TLSNextProto) > 0 { // such as http2.ConfigureTransport sets: its connections stay in a pool of its own
+	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets it, and has a pool of connections of its own
 		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
 	}
 	//lint:ignore SA1019 deprecated, and used where it is set
@@ -157,9 +157,8 @@ func publicTransport(t *http.Transport) *http.Transport {
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// publicDial refuses private addresses: the dialer of NewTransport before it connects, any other
-// one before anything is sent. The address that counts is the one connected to, because the next
-// look-up of a name may have another.
+// publicDial refuses private addresses: with the dialer of NewTransport before it connects, with another dialer before
+// anything is sent. It checks the address of the connection, because a second look-up of the name may have another result.
 func publicDial(dial dialFunc) dialFunc {
 	control := func(_, addr string, _ syscall.RawConn) error { return publicAddress(addr) }
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -177,7 +176,7 @@ func publicDial(dial dialFunc) dialFunc {
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96") // followed by an IPv4 address
 
-// publicAddress refuses a private address. One that is no IP address is of the caller's own dialer.
+// publicAddress refuses a private address. An address that is not an IP address comes from the caller's own dialer.
 func publicAddress(addr string) error {
 	peer, err := netip.ParseAddrPort(addr)
 	ip := peer.Addr()
@@ -186,13 +185,13 @@ func publicAddress(addr string) error {
 		ip = netip.AddrFrom4([4]byte(ipv6[12:]))
 	}
 	if err == nil && !isPublic(ip) {
-		return fmt.Errorf("the host has the private address %s; name a private store with WithVoucherHosts", peer.Addr())
+		return fmt.Errorf("the host has the private address %s; name a private host with WithVoucherHosts", peer.Addr())
 	}
 	return nil
 }
 
-// withoutLinks returns err, or the first of its causes without the links, or its text with the
-// links redacted. Whoever has a link has the document.
+// withoutLinks returns err, or its first cause without the links, or else its text with the links redacted: anyone with the
+// link can get the document.
 func withoutLinks(err error, links []string) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		if text := cause.Error(); redactLinks(text, links) == text {
@@ -202,8 +201,8 @@ func withoutLinks(err error, links []string) error {
 	return errors.New(redactLinks(err.Error(), links))
 }
 
-// redactLinks redacts links and their parts: an error may quote the path alone, or one parameter. Shorter
-// parts prove nothing, and may be words of any error.
+// redactLinks redacts links and their parts, because an error may quote only the path, or one parameter. Parts of less than
+// minPart bytes are kept, because they may be words of any error.
 func redactLinks(text string, links []string) string {
 	const minPart = 8
 	var secrets redact.Set

@@ -31,7 +31,7 @@ const defaultTolerance = 300 * time.Second
 // WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
 	Err    error  // ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody
-	Detail string // quotes nothing of the delivery
+	Detail string // without text of the delivery
 }
 
 // Error returns the reason and the detail.
@@ -48,8 +48,8 @@ func (*WebhookError) details() details { return details{} }
 // LogValue is a group for slog: the kind and the text.
 func (e *WebhookError) LogValue() slog.Value { return logValue(e) }
 
-// WebhookEvent is a verified delivery. QueryOrders returns the order's current state. Its JSON is a full
-// copy, for a queue; it is not the body of a delivery, which anyone can write: that is for VerifyWebhook.
+// WebhookEvent is a verified delivery. QueryOrders returns the order's current state. The JSON of an event is a full copy, for
+// your queue. Do not decode the body of a delivery into it, because anyone can write one: use VerifyWebhook.
 type WebhookEvent struct {
 	CustomerReferenceNo string          `json:"customerReferenceNo"`
 	HotelConfirmNo      string          `json:"hotelConfirmNo,omitempty"`
@@ -57,15 +57,15 @@ type WebhookEvent struct {
 	// EventTime is Unix time in milliseconds, or 0 if it was not sent.
 	EventTime int64 `json:"eventTime,omitempty"`
 
-	Account  string    `json:"account,omitempty"` // whose event it is: see VerifyWebhookOptions
-	ID       string    `json:"id,omitempty"`      // or empty; the signature does not cover it
+	Account  string    `json:"account,omitempty"` // see VerifyWebhookOptions
+	ID       string    `json:"id,omitempty"`      // may be empty; the signature does not cover it
 	Signed   bool      `json:"signed,omitempty"`  // the delivery has a valid signature, made at SignedAt
 	SignedAt time.Time `json:"signedAt,omitzero"`
 	Raw      []byte    `json:"raw,omitempty"` // the whole body byte for byte, with undocumented fields
 }
 
-// webhookBody is the documented JSON of a delivery. Other names in a body mean nothing. No exported type leads
-// to it, so that decodegen cannot see it.
+// webhookBody is the documented JSON of a delivery. Its decoder is written by hand, because decodegen reads only exported
+// types.
 type webhookBody struct {
 	CustomerReferenceNo string          `json:"customerReferenceNo"`
 	HotelConfirmNo      string          `json:"hotelConfirmNo"`
@@ -90,8 +90,8 @@ func (e *WebhookEvent) Time() time.Time {
 	return time.UnixMilli(e.EventTime)
 }
 
-// Keys returns the keys of the event for an EventStore, hashes of 64 characters: duplicates share at
-// least one. Events of two accounts share none, nor do a signed event and an unsigned one.
+// Keys returns the keys of the event for an EventStore, hashes of 64 characters. Duplicates share at least one key. Events of
+// two accounts share none, nor do a signed and an unsigned event.
 func (e *WebhookEvent) Keys() []string {
 	trust := "signed"
 	if !e.Signed {
@@ -114,9 +114,9 @@ func (e *WebhookEvent) Keys() []string {
 	return []string{key}
 }
 
-// VerifyWebhook verifies and decodes a delivery, whose body must be the raw bytes. It does not detect
-// duplicates; NewWebhookHandler does. The error is a *WebhookError, or a *ValidationError if opts are
-// invalid. A body without customerReferenceNo or event, as texts, is ErrWebhookBody.
+// VerifyWebhook verifies and decodes a delivery. body must be the raw bytes. It does not detect duplicates; NewWebhookHandler
+// does. The error is a *WebhookError, or a *ValidationError if opts are invalid. If customerReferenceNo or event is not a
+// text in body, the error is ErrWebhookBody.
 func VerifyWebhook(body []byte, h http.Header, opts VerifyWebhookOptions) (*WebhookEvent, error) {
 	var f faults
 	secrets := opts.reveal()
@@ -132,7 +132,7 @@ func VerifyWebhook(body []byte, h http.Header, opts VerifyWebhookOptions) (*Webh
 	return event, nil
 }
 
-// verify returns the event of a body, which becomes its Raw.
+// verify returns the event of a body. The body becomes the event's Raw.
 func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []string) (*WebhookEvent, error) {
 	var signedAt time.Time
 	account := o.Account
@@ -157,7 +157,7 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 		return nil, &WebhookError{ErrWebhookBody, err.Error()}
 	}
 	for _, m := range mismatches.List {
-		if m.Path == "customerReferenceNo" || m.Path == "event" { // numbers are no texts here
+		if m.Path == "customerReferenceNo" || m.Path == "event" { // here a number is not a text
 			return nil, &WebhookError{ErrWebhookBody, m.String()}
 		}
 	}
@@ -208,8 +208,8 @@ func checkSignature(body []byte, header string, secrets []string, tolerance time
 	return at, signer, nil
 }
 
-// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes, and
-// refuses a second t, because only one of them is signed.
+// parseSignature reads t=<unix seconds>,v1=<hex>[,v1=<hex>…]. It ignores other schemes. It refuses a second t, because only
+// one t is signed.
 func parseSignature(header string) (stamp string, candidates []macSum, err error) {
 	const noDigest = "a v1 is not a SHA-256 HMAC in hex"
 	malformed := func(detail string) (string, []macSum, error) {
@@ -248,24 +248,22 @@ func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // VerifyWebhookOptions says which deliveries to trust.
 type VerifyWebhookOptions struct {
-	// Secrets are the webhook signing secrets, not the application's; one of them must match. Set
-	// two during a rotation.
+	// Secrets are the webhook signing secrets, not the application's secret; one of them must match. Set two during a
+	// rotation.
 	Secrets []types.Secret
-	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can
-	// send. A signature that is present must match, unless Secrets is empty. An event that comes
-	// unsigned and then signed is handled twice.
+	// AllowUnsigned accepts deliveries without a signature, which anyone who knows the URL can send. A signature that is
+	// present must match, unless Secrets is empty. An event that comes unsigned and then signed is handled twice.
 	AllowUnsigned bool
-	// Account names the account whose events these are, because two accounts may have the same
-	// references and event ids. Its name is part of the keys, so accounts can share an EventStore. By
-	// default the secret that signed a delivery stands for the account: after a rotation, a late repeat of
-	// an event is handled again. Unsigned events without an Account all count as one account's.
+	// Account names the account of the events, because two accounts may have the same references and event ids. It is part
+	// of the keys, so accounts can share an EventStore. By default each secret counts as an account: after a rotation, a
+	// late repeat of an event is handled again. Without Account, all unsigned events count as one account.
 	Account string
 	// Tolerance is the largest difference between a delivery's time and now, in both directions;
 	// 300 seconds by default.
 	Tolerance time.Duration
 }
 
-// reveal returns the secrets. Each costs a hash.
+// reveal returns the secrets. Call it once per delivery, because each costs a hash.
 func (o VerifyWebhookOptions) reveal() []string {
 	secrets := make([]string, len(o.Secrets))
 	for i, s := range o.Secrets {

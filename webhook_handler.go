@@ -1,4 +1,4 @@
-// The webhook handler: handles each event once.
+// The webhook handler, which handles each event once.
 
 package hotelstays
 
@@ -15,15 +15,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// settleTimeout bounds the calls of the store after the function, when the sender may be gone.
+// settleTimeout bounds the store's calls after the function, when the sender may have disconnected.
 const settleTimeout = 5 * time.Second
 
-// WebhookHandler is an http.Handler for webhooks. It is safe for concurrent use;
-// NewWebhookHandler makes one.
+// WebhookHandler is an http.Handler for webhooks. Create it with NewWebhookHandler. It is safe for concurrent use.
 type WebhookHandler struct {
 	opts     WebhookOptions
 	trust    VerifyWebhookOptions
-	unsigned EventStore // of unsigned events
+	unsigned EventStore // for unsigned events
 	fn       func(context.Context, *WebhookEvent) error
 }
 
@@ -34,34 +33,33 @@ type WebhookOptions struct {
 	AllowUnsigned bool
 	Account       string
 	Tolerance     time.Duration
-	// Store is by default in memory: the last 100,000 signed events, and the last 200,000 unsigned ones.
+	// Store is in memory by default, with the last 100,000 signed events, and the last 200,000 unsigned events.
 	Store     EventStore
 	Retention time.Duration // how long Store remembers an event, 7 days by default
-	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx
-	// ends, and a duplicate may be handled.
+	// Lease limits the handling of an event, 1 minute by default. After it the function's ctx ends, and a duplicate may be
+	// handled.
 	Lease        time.Duration
 	MaxBodyBytes int64 // 1 MiB by default
-	// ReadTimeout limits reading the body, to 10 seconds by default. It needs a ResponseWriter
-	// with a read deadline; if a middleware hides that, use http.Server.ReadTimeout.
+	// ReadTimeout limits the reading of the body, 10 seconds by default. It needs a ResponseWriter with a read deadline;
+	// if a middleware hides it, use http.Server.ReadTimeout.
 	ReadTimeout time.Duration
-	// OnError, if set, is called for each rejected or failed delivery, after the response.
-	// ErrWebhookBusy needs no alarm: the event came twice at the same time.
+	// OnError, if set, is called for each rejected or failed delivery, after the response. ErrWebhookBusy needs no alarm:
+	// the event came twice at the same time.
 	OnError func(*http.Request, error)
 }
 
 // NewWebhookHandler returns a handler that verifies deliveries and calls fn for each event,
 // concurrently and in any order. The error is a *ValidationError.
 //
-// An event is handled once fn returns nil. After an error the sender may deliver it again. fn succeeds
-// once per event within the store's retention, provided that it returns within its lease. Its ctx
-// ends when the sender disconnects, or after opts.Lease.
+// An event is handled when fn returns nil. After an error the sender may deliver it again. Within the store's retention fn
+// succeeds once per event, provided that it returns within its lease. Its ctx ends when the sender disconnects, or after
+// opts.Lease.
 //
-// Two deliveries are duplicates if they have the same event id or the same signed body. Without an id they
-// are also duplicates if they have the same reference and kind; of types.EventOrderModified and of unknown
-// kinds, which may come again, the same time too. A signed and an unsigned
-// delivery never are, so that nobody without a secret can make an event look handled. The signature
-// does not cover the id: who has a signed delivery that was never handled, and guesses the id of
-// another event, can make that event look handled.
+// Two deliveries are duplicates if they have the same event id or the same signed body. Without an id they are also duplicates
+// if they have the same reference and kind. For types.EventOrderModified and unknown kinds, which may come again, the time must
+// be the same, too. A signed and an unsigned delivery are never duplicates, so that nobody without a secret can make an event
+// look handled. But the signature does not cover the id: an attacker with a signed delivery that was never handled, who guesses
+// the id of another event, can make that event look handled.
 //
 //	200  handled, now or before
 //	400  the body is not an event
@@ -85,7 +83,7 @@ func NewWebhookHandler(opts WebhookOptions, fn func(context.Context, *WebhookEve
 		return nil, err
 	}
 	unsigned := opts.Store
-	if opts.Store == nil { // an unsigned flood must not push a signed event out
+	if opts.Store == nil { // two stores, so that many unsigned events cannot push out a signed event
 		opts.Store, unsigned = newMemoryEvents(defaultEvents), newMemoryEvents(defaultEvents)
 	}
 	opts.Retention = cmp.Or(opts.Retention, 7*24*time.Hour)
@@ -114,7 +112,7 @@ func (h *WebhookHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *WebhookHandler) handle(w http.ResponseWriter, r *http.Request) (status int, err error) {
-	// Also for a body that only net/http reads, after a refusal. It fails behind some middlewares.
+	// Before any refusal, because net/http then reads the body itself. It fails behind some middlewares.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opts.ReadTimeout))
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, fmt.Errorf("hotelstays: webhook: the method is %.20q, not POST", r.Method)
@@ -138,9 +136,10 @@ func (h *WebhookHandler) read(w http.ResponseWriter, r *http.Request) (body []by
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("hotelstays: webhook: %w", err)
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("hotelstays: webhook: the body is larger than %d bytes (MaxBodyBytes): %w",
+			h.opts.MaxBodyBytes, err)
 	case err != nil:
-		return nil, http.StatusRequestTimeout, fmt.Errorf("hotelstays: webhook: reading the body: %w", err)
+		return nil, http.StatusRequestTimeout, fmt.Errorf("hotelstays: webhook: the body could not be read: %w", err)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, 0, nil
@@ -154,14 +153,14 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	claim, err := store.Claim(ctx, keys, h.opts.Lease)
 	switch {
 	case err != nil:
-		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: claiming the event: %w", err)
+		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: the store could not claim the event: %w", err)
 	case claim == ClaimDone:
 		return http.StatusOK, nil
 	case claim != ClaimGranted:
 		return http.StatusServiceUnavailable, fmt.Errorf("hotelstays: webhook: %w", ErrWebhookBusy)
 	}
 	done := false
-	defer func() { // fn may panic; an expired lease may already belong to another process
+	defer func() { // also if fn panics; but after the lease another process may have the claim
 		if !done && time.Now().Before(leaseEnd) {
 			_ = h.settle(ctx, func(ctx context.Context) error { return store.Release(ctx, keys) })
 		}
@@ -170,7 +169,8 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	defer cancel()
 	if err := h.fn(leased, event); err != nil {
 		return http.StatusInternalServerError,
-			fmt.Errorf("hotelstays: webhook: handling %.100q of %.100q: %w", event.Kind, event.CustomerReferenceNo, err)
+			fmt.Errorf("hotelstays: webhook: your function failed for the event %.100q of order %.100q: %w",
+				event.Kind, event.CustomerReferenceNo, err)
 	}
 	done = true
 	err = h.settle(ctx, func(ctx context.Context) error {
@@ -178,7 +178,7 @@ func (h *WebhookHandler) once(ctx context.Context, event *WebhookEvent) (status 
 	})
 	if err != nil {
 		return http.StatusServiceUnavailable,
-			fmt.Errorf("hotelstays: webhook: the event was handled, but not marked as handled; the sender may repeat it: %w", err)
+			fmt.Errorf("hotelstays: webhook: the event was handled, but the store did not mark it; it may be handled again: %w", err)
 	}
 	return http.StatusOK, nil
 }

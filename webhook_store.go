@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// ClaimState is the result of a claim. Any value but these is treated as ClaimBusy, also the zero value,
-// which is not set.
+// ClaimState is the result of a claim. Every other value, also the zero value, counts as ClaimBusy.
 type ClaimState string
 
 const (
@@ -23,18 +22,17 @@ const (
 	ClaimDone ClaimState = "done"
 )
 
-// EventStore remembers handled events, for all processes that receive them. Two events with a common
-// key are duplicates. Keys are compared byte by byte, and have at most 255 bytes of UTF-8. A call has
-// at least one, and none twice. Claims and done keys stay if a server's clock is set back.
+// EventStore remembers handled events, for all processes that receive them. Two events with a common key are duplicates. Keys
+// are compared byte by byte, and have at most 255 bytes of UTF-8. A call has at least one key, and no key twice. Claims and
+// done keys must stay if a server's clock is set back.
 //
-// Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest
-// tests implementations.
+// Methods must return when ctx ends, and be safe for concurrent use. Package hotelstaystest/storetest tests implementations.
 type EventStore interface {
-	// Claim claims all keys, or none of them: it returns ClaimDone if any key is done,
-	// else ClaimBusy if any is claimed. A claim expires after lease.
+	// Claim claims all keys or none. It returns ClaimDone if any key is done, and otherwise ClaimBusy if any is claimed. A
+	// claim expires after lease.
 	Claim(ctx context.Context, keys []string, lease time.Duration) (ClaimState, error)
-	// Done marks all keys as done, for at least retention, also if their claim has expired
-	// or another caller has claimed them.
+	// Done marks all keys as done, for at least retention, even if their claim has expired or another caller has claimed
+	// them.
 	Done(ctx context.Context, keys []string, retention time.Duration) error
 	// Release ends the claims of all keys. Keys that are done stay done.
 	Release(ctx context.Context, keys []string) error
@@ -42,16 +40,15 @@ type EventStore interface {
 
 const defaultEvents = 200_000 // keys, two per event
 
-var errEventsFull = errors.New("hotelstays: webhook: too many events are being handled at once")
+var errEventsFull = errors.New("too many events are being handled at once")
 
-// memoryEvents is an EventStore for one process. At its limit it drops the oldest done keys,
-// and never a claim.
+// memoryEvents is an EventStore for one process. At its limit it drops the oldest done keys, and never a claim.
 type memoryEvents struct {
 	limit int // keys
 
 	mu   sync.Mutex
 	held map[string]*eventKey
-	done []*eventKey // oldest first, also those that are no longer held
+	done []*eventKey // oldest first; some are no longer held
 }
 
 type eventKey struct {
@@ -117,8 +114,7 @@ func (m *memoryEvents) Release(_ context.Context, keys []string) error {
 	return nil
 }
 
-// makeRoom drops expired keys, then the oldest done keys. It searches the claims last,
-// because there can be many.
+// makeRoom drops expired keys, then the oldest done keys. It searches the claims last, because there can be many.
 func (m *memoryEvents) makeRoom(n int) bool {
 	now := time.Now()
 	full := func() bool { return len(m.held)+n > m.limit }

@@ -88,5 +88,5 @@ func TestBookAnsweredWithAnotherReference(t *testing.T) {
 	}
 	var cause *hotelstays.DecodeError
 	require.ErrorAs(t, unknown.Err, &cause, "it is of a type, and says where to look")
-	assert.ErrorContains(t, unknown, "it is of another order")
+	assert.ErrorContains(t, unknown, "it is about another order")
 }
