@@ -84,40 +84,6 @@ func TestOAuthToken(t *testing.T) {
 	})
 }
 
-func TestOAuthTopLevel(t *testing.T) {
-	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
-	u := &user{t: t, s: s, http: s.Client()}
-	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}
-	var ok struct {
-		Code        *int
-		AccessToken string `json:"access_token"`
-	}
-	if r := u.post(oauthPath, body); json.Unmarshal(r.body, &ok) != nil || ok.Code != nil || ok.AccessToken == "" {
-		t.Errorf("success is %s", r.body)
-	}
-	body["scope"] = "everything"
-	var bad struct{ Error string }
-	if r := u.post(oauthPath, body); r.status != 400 || json.Unmarshal(r.body, &bad) != nil || bad.Error != "invalid_scope" {
-		t.Errorf("failure is HTTP %d %s", r.status, r.body)
-	}
-	u.refused(ticketPath, "{}", 400, types.CodeParam, "appKey")
-}
-
-func TestTicketScopes(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, TicketScopes: []types.Scope{types.ScopeBookingRead}})
-	u := login(t, s)
-	for path, scope := range map[string]types.Scope{
-		destinationsPath: types.ScopeContentRead, metadataPath: types.ScopeContentRead,
-		detailPath: types.ScopeContentRead, idListPath: types.ScopeContentRead,
-		listPath: types.ScopeSearchRead, ratesPath: types.ScopeSearchRead, availPath: types.ScopeSearchRead,
-		bookPath: types.ScopeBookingWrite, cancelPath: types.ScopeBookingCancel,
-	} {
-		u.refused(path, "{}", 403, codeForbidden, string(scope))
-	}
-	u.must(queryPath, "{}")
-	u.refused(voucherPath, object{"customerReferenceNo": "x"}, 404, types.CodeNotFound, "")
-}
-
 func TestMarketsAndUsers(t *testing.T) {
 	s := start(t, Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}})
 	u := login(t, s) // neither applies to Ticket

@@ -14,79 +14,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestBookRules(t *testing.T) {
-	s, u := open(t)
-	in, ids := u.find(nil)
-	guest := func(more object) object {
-		return object{"guests": []object{with(object{"roomIndex": 1, "firstName": "Test", "lastName": "Guest"}, more)}}
-	}
-	for _, tc := range []struct {
-		more object
-		msg  string
-	}{
-		{object{"customerReferenceNo": nil}, "customerReferenceNo"},
-		{object{"ratePkgId": nil}, "ratePkgId"},
-		{object{"ratePkgId": "x"}, "not an offer"},
-		{object{"holder": nil}, "holder"},
-		{object{"holder": object{"firstName": "Test"}}, "holder.lastName"},
-		{object{"guests": nil}, "guests"},
-		{object{"guests": []object{}}, "guests"},
-		{guest(object{"roomIndex": nil}), "guests[0].roomIndex"},
-		{guest(object{"roomIndex": 0}), "roomIndex must be between 1 and 1"},
-		{guest(object{"roomIndex": 2}), "roomIndex must be between 1 and 1"},
-		{guest(object{"firstName": nil}), "guests[0].firstName"},
-		{guest(object{"gender": "X"}), "guests[0].gender"},
-		{guest(object{"dateOfBirth": "01/02/2000"}), "guests[0].dateOfBirth"},
-		{guest(object{"passportNumber": strings.Repeat("é", 51)}), "passportNumber"},
-		{guest(object{"nationalityCode": "ARE"}), "guests[0].nationalityCode"},
-		{guest(object{"isChild": true}), "dateOfBirth (or age)"},
-		{guest(object{"age": -1}), "age"},
-	} {
-		in.refused(bookPath, booking("ref", ids[0], tc.more), 400, types.CodeParam, tc.msg)
-	}
-	u.refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "Session-Id")
-	if n := len(s.Ledger().Orders()); n != 0 {
-		t.Fatalf("refusals made %d orders", n)
-	}
-	for i, more := range []object{
-		guest(object{"gender": "f", "passportNumber": strings.Repeat("é", 50)}), guest(object{"gender": "Male", "lastName": "Other"}),
-		guest(object{"isChild": true, "age": 0, "lastName": "Child"}),
-		guest(object{"isChild": true, "dateOfBirth": "2029-01-31", "lastName": "Infant"}),
-	} {
-		in.must(bookPath, booking(fmt.Sprint("ok", i), ids[0], more))
-	}
-	contract := login(t, start(t, Config{RequiredGuestFields: []string{"passportNumber"}}))
-	in, ids = contract.find(nil)
-	in.refused(bookPath, booking("ref", ids[0], nil), 400, types.CodeParam, "passportNumber is required")
-}
-
-func TestOneOrderForAReferenceAndForAContent(t *testing.T) {
-	s, u := open(t, Config{Accounts: twoAccounts})
-	in, made := u.book("ref", 0)
-	same(t, made.str("hotelOrder", "status"), "1")
-	number := made.str("hotelOrder", "platformReferenceNo")
-	other, ids := u.find(nil)
-	again := func() *reply { return other.must(bookPath, booking("ref", ids[3], nil)) }
-	same(t, again().str("hotelOrder", "platformReferenceNo"), number)
-	twin := other.refused(bookPath, booking("twin", ids[0], guests("TEST", "guest")), 200, types.CodeDuplicateBooking, number)
-	failIf(t, !strings.Contains(twin.msg, "customerReferenceNo ref"), "msg %q", twin.msg)
-	other.must(bookPath, booking("third", ids[0], guests("Another", "Guest")))
-
-	in.must(cancelPath, cancellation("ref", made))
-	same(t, again().str("hotelOrder", "status"), "3")
-	other.must(bookPath, booking("twin", ids[0], nil))
-	l := s.Ledger()
-	failIf(t, len(l.Orders()) != 3 || l.BookingsReused() != 2 || l.DuplicatesRefused() != 1,
-		"%d orders, %d reused, %d refused", len(l.Orders()), l.BookingsReused(), l.DuplicatesRefused())
-	_, own := u.stranger().book("ref", 0)
-	failIf(t, own.str("hotelOrder", "platformReferenceNo") == number || len(l.OrdersFor("ref")) != 2, "accounts share references")
-
-	_, strict := open(t, Config{Variants: Variants{BusinessFailureStatus: 400}})
-	in, _ = strict.book("first", 0)
-	_, ids = in.find(nil)
-	in.refused(bookPath, booking("second", ids[0], nil), 400, types.CodeDuplicateBooking, "first")
-}
-
 // Two bookings have the same content if hotel, stay, rooms and guests are the same, in any order of the guests.
 func TestSameContent(t *testing.T) {
 	_, u := open(t)
@@ -229,18 +156,6 @@ func TestMovedAndClosedOffers(t *testing.T) {
 	in.refused(bookPath, booking("closed", ids[1], guests("Second", "Guest")), 200, types.CodeRateChanged, "")
 	_, left := in.find(nil)
 	same(t, len(left), len(ids)-1)
-}
-
-func TestCheckAvailVariants(t *testing.T) {
-	s, u := open(t, Config{Variants: Variants{Available: 2}})
-	in, ids := u.header("Currency", "JPY").find(nil)
-	s.MoveRate(ids[0], -5)
-	delete(in.headers, "Currency")
-	r := in.must(availPath, object{"ratePkgId": ids[0]})
-	failIf(t, r.str("status") != "2" || r.str("statusRemark") == "", "%s", r.body)
-	same(t, r.str("roomRatePkg", "rate", "netRate", "currency"), "JPY", "of the search")
-	other := in.header("Currency", "EUR").must(availPath, object{"ratePkgId": ids[0]})
-	same(t, other.str("roomRatePkg", "rate", "netRate", "currency"), "EUR")
 }
 
 func TestCancelRefusals(t *testing.T) {

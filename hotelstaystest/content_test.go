@@ -49,36 +49,6 @@ func TestDestinations(t *testing.T) {
 	u.refused(destinationsPath, object{"minHotelCount": -1}, 400, types.CodeParam, "minHotelCount")
 }
 
-func TestHotelsMetadataPages(t *testing.T) {
-	s, u := open(t, Config{Catalog: Catalog{HotelsPerCity: 50}})
-	for _, tc := range []struct {
-		page    object
-		n       int
-		hasMore string
-	}{
-		{nil, 20, "true"}, {object{"pageNum": 0}, 20, "true"}, {object{"pageNum": -7}, 20, "true"}, {object{"pageNum": 3}, 10, "false"},
-		{object{"pageNum": 4}, 0, "false"}, {object{"pageNum": 1 << 60}, 0, "false"}, {object{"pageSize": 100}, 50, "false"},
-		{object{"pageSize": 25, "pageNum": 2, "cursor": 3}, 25, "false"},
-	} {
-		body := object{"destinationId": s.CityID(0)}
-		if tc.page != nil {
-			body["page"] = tc.page
-		}
-		r := u.must(metadataPath, body)
-		failIf(t, len(r.list("hotelsMetadata")) != tc.n || r.str("page", "total") != "50" || r.str("page", "hasMore") != tc.hasMore,
-			"%v: %d hotels, page %v", tc.page, len(r.list("hotelsMetadata")), r.at("page"))
-	}
-	foreign := u.must(metadataPath, object{"destinationId": "another platform's"})
-	failIf(t, len(foreign.list("hotelsMetadata")) != 0 || foreign.str("page", "total") != "0", "a foreign destination: %s", foreign.body)
-	without := 0
-	for _, h := range u.must(metadataPath, object{"destinationId": s.CityID(0), "page": object{"pageSize": 50}}).list("hotelsMetadata") {
-		if h.(object)["platformHotelId"] == nil {
-			without++
-		}
-	}
-	same(t, without, 5, "hotels without platformHotelId")
-}
-
 func TestHotelStaticDetailAndIDList(t *testing.T) {
 	s, u := open(t)
 	id := s.HotelIDs(1)[0]

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 func TestControlOrders(t *testing.T) {
@@ -73,49 +71,6 @@ func TestControlOrders(t *testing.T) {
 	})
 }
 
-func TestControlListsOrders(t *testing.T) {
-	s, c := controlled(t)
-	in, ids := login(t, s).find(nil)
-	for i := range 5 {
-		in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
-	}
-	for query, want := range map[string]string{"": "[0 1 2 3 4] 5", "?limit=2": "[3 4] 5"} {
-		var got struct {
-			Orders []orderDetails
-			Total  int
-		}
-		c.must("GET", "/_sandbox/orders"+query, nil, &got)
-		refs := []string{}
-		for _, o := range got.Orders {
-			refs = append(refs, o.CustomerReferenceNo)
-		}
-		same(t, fmt.Sprint(refs, got.Total), want, query)
-	}
-	c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
-	c.refused("GET", "/_sandbox/requests?after=9223372036854775808", nil, 400, "after", "integer")
-}
-
-func TestControlOffers(t *testing.T) {
-	s, c := controlled(t)
-	in, ids := login(t, s).find(nil)
-	c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 10}, nil)
-	c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": 0}, nil)
-	c.must("POST", "/_sandbox/offers/close", object{"ratePkgId": ids[1]}, nil)
-	in.refused(bookPath, booking("ref", ids[0], nil), 200, types.CodeRateChanged, "")
-	in.refused(bookPath, booking("ref", ids[1], nil), 200, types.CodeRateChanged, "")
-	for _, id := range []string{"", "x", "LTE.x", ids[0][1:]} {
-		c.refused("POST", "/_sandbox/offers/close", object{"ratePkgId": id}, 400, "ratePkgId", "is not a ratePkgId")
-	}
-	for _, percent := range []int{-100, 1001} {
-		c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0], "percent": percent}, 400, "percent", "above -100")
-	}
-	c.refused("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[0]}, 400, "percent", "required")
-	for range 60 { // a price never overflows
-		c.must("POST", "/_sandbox/offers/price", object{"ratePkgId": ids[2], "percent": 1000}, nil)
-	}
-	in.must(availPath, object{"ratePkgId": ids[2]})
-}
-
 func TestControlFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
@@ -165,24 +120,6 @@ func TestControlFaults(t *testing.T) {
 			s.Inject(Fault{Kind: FaultCut})
 		}
 		c.refused("POST", "/_sandbox/faults", `{"kind":"cut"}`, 409, "", "remove some")
-	})
-}
-
-func TestControlSessionsAndTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, c := controlled(t)
-		u := login(t, s)
-		in, order := u.book("ref", 0)
-		late, ids := u.find(nil)
-		c.must("POST", "/_sandbox/sessions/expire", nil, nil)
-		late.refused(bookPath, booking("late", ids[1], nil), 400, types.CodeParam, "expired")
-		in.refused(bookPath, booking("other", ids[1], nil), 400, types.CodeParam, "expired")
-		in.refused(listPath, search(s, nil), 400, types.CodeParam, "expired")
-		in.must(cancelPath, cancellation("ref", order))
-		u.book("new", 1) // at the same virtual time
-		c.must("POST", "/_sandbox/tokens/revoke", nil, nil)
-		u.refused(queryPath, "{}", 401, types.CodeUnauthorized, "revoked")
-		login(t, s).must(queryPath, "{}")
 	})
 }
 
@@ -279,18 +216,6 @@ func TestControlLedger(t *testing.T) {
 			got.Counts["Destinations"] != 5 || got.Counts[""] != 1 || got.RateLimited["Destinations"] != 3 ||
 			got.TicketsIssued != 1 || got.Orders != 1 || got.Cancellations[0].CustomerReferenceNo != "ref", "%+v", got)
 	})
-}
-
-func TestControlCatalog(t *testing.T) {
-	s, c := controlled(t)
-	var got struct {
-		CityCount, HotelCount int
-		Cities                []controlCity
-		HotelIDs              []string
-	}
-	c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
-	failIf(t, got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
-		len(got.HotelIDs) != 5, "%+v", got)
 }
 
 func TestOpenAPIListsEveryPathAndFault(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -205,26 +204,6 @@ func TestFaultsOfAnOrder(t *testing.T) {
 		failIf(t, err == nil || len(s.Ledger().Cancellations()) != 2, "%v, %+v", err, s.Ledger().Cancellations())
 		failIf(t, len(s.Faults()) != 0, "%+v", s.Faults())
 	})
-}
-
-func TestAbandonedDelay(t *testing.T) {
-	for _, commit := range []bool{false, true} {
-		for _, config := range []Config{{}, {TLS: true}, {TLS: true, HTTP1Only: true}} {
-			synctest.Test(t, func(t *testing.T) {
-				s := start(t, config)
-				in, ids := login(t, s).find(nil)
-				s.Inject(Fault{Operation: opBook, Kind: FaultDelay, Delay: time.Hour, Commit: commit})
-				in.http = s.Client()
-				in.http.Timeout = time.Second
-				_, err := in.send(bookPath, booking("ref", ids[0], nil))
-				stopIf(t, !os.IsTimeout(err), "got %v", err)
-				synctest.Wait()
-				rec := s.Ledger().Requests(opBook)[0]
-				failIf(t, rec.Done.Sub(rec.Arrived) > 2*time.Second || !rec.Cut || rec.Executed != commit ||
-					len(s.Ledger().Orders()) != map[bool]int{true: 1}[commit], "commit %v: %+v", commit, rec)
-			})
-		}
-	}
 }
 
 func TestWrongType(t *testing.T) {

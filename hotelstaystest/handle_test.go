@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,24 +49,6 @@ func TestRequestHeaders(t *testing.T) {
 	u.header("Test", "what=ever&x").header("Timeout-Milliseconds", "2500").header("Currency", "JPY").must(listPath, search(s, nil))
 }
 
-func TestResponseHeaders(t *testing.T) {
-	s := start(t)
-	u := login(t, s)
-	r := u.header("Request-Id", "r-1").header("Trace-Id", "t-1").must(listPath, search(s, nil))
-	for name, want := range map[string]string{
-		"Request-Id": "r-1", "Trace-Id": "t-1", "Server-Cost-Milliseconds": r.header.Get("Server-Cost-Milliseconds"),
-		"Session-Id": r.str("basic", "sessionId"), "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "99", "X-RateLimit-Reset": "1",
-		"Retry-After": "", "Content-Type": "application/json; charset=utf-8",
-	} {
-		same(t, r.header.Get(name), want, name)
-	}
-	failIf(t, r.header.Get("Server-Cost-Milliseconds") == "", "no Server-Cost-Milliseconds")
-	made := u.must(destinationsPath, "{}")
-	failIf(t, made.header.Get("Request-Id") == "" || made.header.Get("Trace-Id") == "", "no ids were made")
-	again := u.header("Request-Id", "r-1").refused(destinationsPath, "{}", 400, types.CodeParam, "was used before")
-	failIf(t, again.header.Get("Request-Id") != "r-1", "a refusal does not echo the Request-Id")
-}
-
 func TestSeenIDsAreBounded(t *testing.T) {
 	ids := new(seenIDs)
 	for i := range maxSeenIDs + 10 {
@@ -77,22 +58,6 @@ func TestSeenIDsAreBounded(t *testing.T) {
 	failIf(t, kept > maxSeenIDs || kept < maxSeenIDs/2, "%d ids are kept", kept)
 	failIf(t, ids.repeated("0") || !ids.repeated(base36(maxSeenIDs/2+10)) || !ids.repeated(base36(maxSeenIDs+9)),
 		"the wrong ids were forgotten")
-}
-
-// Whoever reaches the port fills no memory with long ids, or with tickets of a year.
-func TestRequestsAreForgotten(t *testing.T) {
-	s := start(t, Config{NoRateLimits: true, LedgerLimit: 1})
-	u := login(t, s)
-	long := u.header("Request-Id", strings.Repeat("x", 2*maxHeader))
-	r, err := long.send(destinationsPath, "{}")
-	failIf(t, err != nil || r.status != http.StatusRequestHeaderFieldsTooLarge, "long headers: %v %v", r, err)
-	before := liveHeap()
-	for i := range 60 {
-		u.header("Request-Id", strconv.Itoa(i)+strings.Repeat("x", maxHeader/2)).must(destinationsPath, "{}")
-		u.must(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret, "ttl": maxTTL})
-	}
-	grown := liveHeap() - before
-	failIf(t, grown > 1<<20, "%d bytes are kept", grown)
 }
 
 // A body that does not arrive holds its connection for a minute; a call may take longer.

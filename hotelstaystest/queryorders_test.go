@@ -72,55 +72,6 @@ func TestAnswerWithoutOrders(t *testing.T) {
 	}
 }
 
-// Orders that are not visible yet. Under synctest several orders have the same time.
-func TestLateVisibility(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, u := open(t, Config{LateVisibility: 10 * time.Minute})
-		in, ids := u.find(nil)
-		for i := range 3 {
-			in.must(bookPath, booking(fmt.Sprint("ref", i), ids[0], guests("Test", fmt.Sprint(i))))
-		}
-		query := object{"customerReferenceNos": []string{"ref2", "ref0", "ref1"}}
-		u.s.Advance(10*time.Minute - 1)
-		same(t, len(u.must(queryPath, query).list("orders")), 0, "visible too early")
-		u.s.Advance(1)
-		got := u.must(queryPath, query)
-		for i := range 3 {
-			same(t, got.str("orders", i, "customerReferenceNo"), fmt.Sprint("ref", i), i)
-		}
-	})
-}
-
-func TestSetOrderStatus(t *testing.T) {
-	s, u := open(t, Config{ConfirmAfter: Never})
-	in, made := u.book("ref", 0)
-	cancel := cancellation("ref", made)
-	cancel["reason"] = "plans changed"
-	for _, step := range []struct {
-		do   func()
-		want string
-	}{
-		{func() {}, "1"},
-		{func() { s.SetOrderStatus("ref", 4) }, "4"},
-		{func() { s.SetOrderStatus("ref", 3) }, "3"},
-		{func() { s.ConfirmOrder("PO000000001") }, "2"}, // undoes the cancellation
-		{func() { s.ConfirmOrder("ref") }, "2"},
-		{func() { in.must(cancelPath, cancel) }, "3"},
-	} {
-		step.do()
-		r := u.must(queryPath, "{}")
-		same(t, r.str("orders", 0, "status"), step.want)
-		for _, field := range []string{"cancelTime", "cancelReason", "refundedPrice"} {
-			same(t, r.at("orders", 0, field) != nil, step.want == "3", step.want, field)
-		}
-	}
-	h := s.Ledger().Orders()[0].History
-	failIf(t, len(h) != 5, "history %v", h)
-	panics(t, "no order with reference", func() { s.ConfirmOrder("nobody's") })
-	panics(t, "status must be between 0 and 5", func() { s.SetOrderStatus("ref", 6) })
-	panics(t, "is not a ratePkgId", func() { s.MoveRate("x", 1) })
-}
-
 func TestOrderFields(t *testing.T) {
 	_, u := open(t)
 	in, ids := u.find(object{"roomOccupancies": []object{{"adultCount": 2}, {"adultCount": 1}}})

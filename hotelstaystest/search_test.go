@@ -118,26 +118,6 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 	}
 }
 
-func TestOffersBelongToTheirSession(t *testing.T) {
-	s, u := open(t, Config{Accounts: twoAccounts})
-	in, ids := u.find(nil)
-	r := in.must(ratesPath, object{
-		"hotelId": s.HotelIDs(1)[0], "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()})
-	failIf(t, len(r.list("rooms")) != 3 || r.header.Get("Session-Id") != in.headers["Session-Id"] ||
-		!slices.Contains(ids, r.str("rooms", 0, "rates", 0, "ratePkgId")), "rates: %.300s", r.body)
-	other, _ := u.find(nil)
-	for _, tc := range []struct {
-		u   *user
-		id  any
-		msg string
-	}{
-		{u, ids[0], "Session-Id"}, {other, ids[0], "is not of session"}, {in.with(u.ticket("two", "2")), ids[0], "not a session of this account"},
-		{in, "nonsense", "not an offer"}, {in, nil, "ratePkgId is required"},
-	} {
-		tc.u.refused(availPath, with(object{}, object{"ratePkgId": tc.id}), 400, types.CodeParam, tc.msg)
-	}
-}
-
 func TestSessionLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{SessionLifetime: 30 * time.Minute})

@@ -4,15 +4,12 @@ package hotelstaystest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -31,88 +28,6 @@ func (u *user) get(link string, headers ...string) (*reply, error) {
 			r.Header.Set(headers[i], headers[i+1])
 		}
 	})
-}
-
-func TestVoucherStates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, u := open(t, Config{ConfirmAfter: time.Minute, VoucherDelay: 10 * time.Second, VoucherLinkLifetime: time.Minute})
-		in, order := u.book("ref", 0)
-		want := func(status string) *reply {
-			t.Helper()
-			r := u.must(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true})
-			failIf(t, r.str("status") != status || (r.at("voucher") != nil) != (status == "GENERATED"), "got %s, want %s", r.body, status)
-			return r
-		}
-		downloads := func(status int, link string, headers ...string) []byte {
-			t.Helper()
-			got, doc := u.download(link, headers...)
-			same(t, got, status, link)
-			return doc
-		}
-		want("NOT_GENERATED")
-		s.Advance(time.Minute)
-		want("PENDING")
-		s.Advance(10 * time.Second)
-		r := want("GENERATED")
-		link := r.str("voucher", "downloadUrl")
-		doc := downloads(200, link)
-		inline, _ := base64.StdEncoding.DecodeString(r.str("voucher", "content", "base64"))
-		failIf(t, !bytes.Equal(doc, inline), "the inline document is another")
-		for field, want := range map[string]string{
-			"byteSize": strconv.Itoa(len(doc)), "expiresIn": "60", "version": "1", "issuedAt": "2000-01-01T00:01:10Z",
-		} {
-			same(t, r.str("voucher", field), want, field)
-		}
-		same(t, r.str("voucher", "signature", "digest"), sha256Hex(doc))
-		page := downloads(200, r.str("voucher", "verifyUrl"))
-		failIf(t, !bytes.Contains(page, []byte("V000000001, version 1: GENERATED")), "%s", page)
-		downloads(400, link, "Authorization", "Bearer "+u.token)
-		downloads(403, link+"0") // forged
-		s.Advance(time.Minute - 1)
-		downloads(200, link)
-		s.Advance(1)
-		downloads(403, link)
-
-		fresh := want("GENERATED").str("voucher", "downloadUrl")
-		s.RegenerateVoucher("ref")
-		want("PENDING")
-		downloads(410, fresh)
-		s.Advance(10 * time.Second)
-		second := want("GENERATED")
-		failIf(t, second.str("voucher", "version") != "2" || second.str("voucher", "signature", "digest") == sha256Hex(doc),
-			"%v", second.at("voucher"))
-		s.FailVoucher("ref")
-		want("FAILED")
-		in.must(cancelPath, cancellation("ref", order))
-		want("CANCELLED")
-		same(t, s.Ledger().Count(OpVoucherDownload), 6)
-	})
-}
-
-func TestVoucherReferences(t *testing.T) {
-	_, u := open(t, Config{Accounts: twoAccounts})
-	_, a := u.book("a", 0)
-	in, ids := u.find(nil)
-	in.must(bookPath, booking("b", ids[0], guests("Second", "Guest")))
-	u.refused(voucherPath, object{}, 400, types.CodeParam, "platformReferenceNo")
-	platform, supplier := a.str("hotelOrder", "platformReferenceNo"), a.str("hotelOrder", "supplierReferenceNo")
-	for _, tc := range []struct {
-		customer, platform, supplier any
-		found                        bool
-	}{
-		{nil, nil, supplier, true}, {nil, platform, supplier, true}, {"a", nil, supplier, true},
-		{"none", nil, supplier, false}, {"a", nil, "none", false}, {"b", platform, nil, false}, {"none", nil, nil, false},
-	} {
-		body := with(object{"customerReferenceNo": tc.customer, "platformReferenceNo": tc.platform, "supplierReferenceNo": tc.supplier}, nil)
-		if tc.found {
-			same(t, u.must(voucherPath, body).str("customerReferenceNo"), "a")
-		} else {
-			u.refused(voucherPath, body, 404, types.CodeNotFound, "order not found")
-		}
-	}
-	for name, reference := range map[string]string{"customer": "a", "platform": platform, "supplier": supplier} {
-		u.stranger().refused(voucherPath, object{name + "ReferenceNo": reference}, 404, types.CodeNotFound, "order not found")
-	}
 }
 
 // issued opens a server with a voucher.
