@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/keyring"
 )
 
-// olderJobs are jobs as commit 36d4cbe stores them: their kind, state, metadata and arguments. ago(5m) is a
+// olderJobs are jobs of an earlier version: their kind, state, metadata and arguments. ago(5m) is a
 // time, and ago(-2s) is one to come.
 var olderJobs = []struct{ reference, kind, state, metadata, args string }{
 	{"waiting", "booking", "scheduled", `{}`, `{"account":"ACCOUNT","reference":"waiting","request":"REQUEST",
