@@ -69,7 +69,7 @@ func runBook(s *Server, c *call, req *bookRequest) (*bookResponse, error) {
 
 // businessFailure is a refusal with the status of [Variants.BusinessFailureStatus].
 func (s *Server) businessFailure(code int, format string, args ...any) *failure {
-	return &failure{status: s.cfg.Variants.BusinessFailureStatus, code: code, msg: fmt.Sprintf(format, args...)}
+	return fail(s.cfg.Variants.BusinessFailureStatus, code, format, args...)
 }
 
 // checkBook applies the rules that do not depend on the offer.

@@ -52,7 +52,7 @@ func runCancel(s *Server, c *call, req *cancelRequest) (*cancelResponse, error) 
 		return nil, notFound()
 	}
 	if why := s.refusedCancel(o, req, now); why != "" {
-		return nil, &failure{status: http.StatusBadRequest, code: codeCancelRefused, msg: why}
+		return nil, fail(http.StatusBadRequest, codeCancelRefused, "%s", why)
 	}
 	o.fee = o.offer.feeAt(o.price, now)
 	o.cancelled, o.cancelReason = now, req.Reason

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -53,7 +52,7 @@ func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*contro
 	return func(c *controlCall) (any, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxControlBody))
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-			return nil, &inputError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the body exceeds %d bytes", maxControlBody)}
+			return nil, refuse(http.StatusRequestEntityTooLarge, "", "the body exceeds %d bytes", maxControlBody)
 		}
 		if err != nil {
 			return nil, badField("", "reading the body: %v", err)
@@ -61,8 +60,8 @@ func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*contro
 		if len(body) == 0 {
 			body = []byte("{}")
 		} else if media, _, err := mime.ParseMediaType(c.Header.Get("Content-Type")); err != nil || media != "application/json" {
-			return nil, &inputError{http.StatusUnsupportedMediaType, "Content-Type",
-				fmt.Sprintf("Content-Type must be application/json, not %q", c.Header.Get("Content-Type"))}
+			return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type",
+				"Content-Type must be application/json, not %q", c.Header.Get("Content-Type"))
 		}
 		req := new(Req)
 		if err := decodeStrict(body, req); err != nil {
@@ -151,8 +150,7 @@ func (s *Server) newRoutes() http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, controlHandler(func(w http.ResponseWriter, r *http.Request) (any, error) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return nil, &inputError{http.StatusMethodNotAllowed, "",
-				fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)}
+			return nil, refuse(http.StatusMethodNotAllowed, "", "%s takes %s, not %s", r.URL.Path, strings.Join(allowed, " or "), r.Method)
 		}))
 	}
 	mux.Handle("/", controlHandler(func(_ http.ResponseWriter, r *http.Request) (any, error) { return nil, noRoute(r) }))
@@ -169,11 +167,10 @@ func (s *Server) guard(r *http.Request) error {
 		return noRoute(r)
 	}
 	if !s.ownHost(r.Host) {
-		return &inputError{http.StatusForbidden, "Host",
-			fmt.Sprintf("the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)}
+		return refuse(http.StatusForbidden, "Host", "the control API does not answer to host %q; see control.hosts (-control-host)", r.Host)
 	}
 	if err := crossOrigin.Check(r); err != nil {
-		return &inputError{http.StatusForbidden, "Origin", "a page of another site cannot use the control API"}
+		return refuse(http.StatusForbidden, "Origin", "a page of another site cannot use the control API")
 	}
 	return nil
 }
@@ -192,7 +189,7 @@ func (s *Server) ownHost(host string) bool {
 }
 
 func noRoute(r *http.Request) error {
-	return &inputError{http.StatusNotFound, "", fmt.Sprintf("no control route at path %q; see %sopenapi.json", r.URL.Path, controlPath)}
+	return refuse(http.StatusNotFound, "", "no control route at path %q; see %sopenapi.json", r.URL.Path, controlPath)
 }
 
 // checkControlToken requires the token of [ControlConfig], as a bearer token or as the cookie
@@ -210,8 +207,8 @@ func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error
 		return nil
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
-	return &inputError{http.StatusUnauthorized, "Authorization",
-		"the control API needs the header Authorization: Bearer <control token>; a browser opens " + controlPath + "?token=<control token> first"}
+	return refuse(http.StatusUnauthorized, "Authorization",
+		"the control API needs the header Authorization: Bearer <control token>; a browser opens %s?token=<control token> first", controlPath)
 }
 
 // cookieValue is not the token, because browsers send cookies to all ports of a host: a server

@@ -118,7 +118,7 @@ func postFault(c *controlCall, req *controlFault) (any, error) {
 func deleteFault(c *controlCall) (any, error) {
 	id, err := strconv.Atoi(c.PathValue("id"))
 	if err != nil || c.s.removeFaults(func(f planted) bool { return f.id == id }) == 0 {
-		return nil, noSuch("id", "no fault %q; it may have acted already", c.PathValue("id"))
+		return nil, refuse(http.StatusNotFound, "id", "no fault %q; it may have acted already", c.PathValue("id"))
 	}
 	return nil, nil
 }

@@ -37,19 +37,14 @@ type inputError struct {
 
 func (e *inputError) Error() string { return e.msg }
 
+// refuse makes a refusal with an HTTP status.
+func refuse(status int, field, format string, args ...any) error {
+	return &inputError{status, field, fmt.Sprintf(format, args...)}
+}
+
 // badField is a refusal of a field's value.
 func badField(field, format string, args ...any) error {
-	return &inputError{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
-}
-
-// noSuch is a refusal of a name that stands for nothing.
-func noSuch(field, format string, args ...any) error {
-	return &inputError{http.StatusNotFound, field, fmt.Sprintf(format, args...)}
-}
-
-// conflict is a refusal because of the present state.
-func conflict(field, format string, args ...any) error {
-	return &inputError{http.StatusConflict, field, fmt.Sprintf(format, args...)}
+	return refuse(http.StatusBadRequest, field, format, args...)
 }
 
 func decodeStrict(body []byte, v any) error {

@@ -38,21 +38,23 @@ func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code
 
 func (f *failure) as(oauth string) *failure { f.oauth = oauth; return f }
 
+func fail(status, code int, format string, args ...any) *failure {
+	return &failure{status: status, code: code, msg: fmt.Sprintf(format, args...)}
+}
+
 func badRequest(format string, args ...any) *failure {
-	return &failure{status: http.StatusBadRequest, code: types.CodeParam, msg: "ERR.PARAM: " + fmt.Sprintf(format, args...)}
+	return fail(http.StatusBadRequest, types.CodeParam, "ERR.PARAM: "+format, args...)
 }
 
 func forbidden(format string, args ...any) *failure {
-	return &failure{status: http.StatusForbidden, code: codeForbidden, msg: fmt.Sprintf(format, args...)}
+	return fail(http.StatusForbidden, codeForbidden, format, args...)
 }
 
 func unauthorized(format string, args ...any) *failure {
-	return &failure{status: http.StatusUnauthorized, code: types.CodeUnauthorized, msg: fmt.Sprintf(format, args...)}
+	return fail(http.StatusUnauthorized, types.CodeUnauthorized, format, args...)
 }
 
-func notFound() *failure {
-	return &failure{status: http.StatusNotFound, code: types.CodeNotFound, msg: "order not found"}
-}
+func notFound() *failure { return fail(http.StatusNotFound, types.CodeNotFound, "order not found") }
 
 // answer is a response before it is written. Faults change it.
 type answer struct {
@@ -76,7 +78,7 @@ func jsonAnswer(status, code int, v any) *answer {
 func failureAnswer(err error) *answer {
 	f, ok := err.(*failure)
 	if !ok {
-		f = &failure{status: http.StatusInternalServerError, code: codeUpstream, msg: err.Error()}
+		f = fail(http.StatusInternalServerError, codeUpstream, "%v", err)
 	}
 	a := jsonAnswer(f.status, f.code, envelope{Code: f.code, Msg: f.msg})
 	a.msg = f.msg

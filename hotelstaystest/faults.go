@@ -184,7 +184,7 @@ func (fs *faults) add(f Fault) (planted, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if len(fs.list) >= maxFaults {
-		return planted{}, conflict("", "there are %d faults already; remove some", maxFaults)
+		return planted{}, refuse(http.StatusConflict, "", "there are %d faults already; remove some", maxFaults)
 	}
 	fs.lastID++
 	added := planted{f, fs.lastID}

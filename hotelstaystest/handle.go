@@ -218,8 +218,8 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	}
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", "1") // the window, in whole seconds
-	return failureAnswer(&failure{status: http.StatusTooManyRequests, code: types.CodeRateLimited,
-		msg: fmt.Sprintf("rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit)})
+	return failureAnswer(fail(http.StatusTooManyRequests, types.CodeRateLimited,
+		"rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit))
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
@@ -269,8 +269,7 @@ func (s *Server) check(r *http.Request, c *call, bodyErr error) (any, error) {
 		return s.serveDocument(r, c)
 	}
 	if r.Method != http.MethodPost {
-		return nil, &failure{status: http.StatusMethodNotAllowed, code: codeNoSuchOperation,
-			msg: fmt.Sprintf("%s takes POST, not %s", c.op.name, r.Method)}
+		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "%s takes POST, not %s", c.op.name, r.Method)
 	}
 	if bodyErr != nil {
 		return nil, bodyErr

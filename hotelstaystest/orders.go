@@ -4,6 +4,7 @@ package hotelstaystest
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -298,7 +299,7 @@ func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) er
 		o = own[0]
 	}
 	if o == nil {
-		return noSuch("reference", "no order with reference %q", reference)
+		return refuse(http.StatusNotFound, "reference", "no order with reference %q", reference)
 	}
 	return fn(o, now)
 }
@@ -345,7 +346,7 @@ func (s *Server) AmendOrder(reference string) { panicOn("AmendOrder", s.amendOrd
 func (s *Server) amendOrder(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.status() != s.cfg.Variants.OrderStatusNumbers.Confirmed {
-			return conflict("reference", "reference %q: the order is not confirmed", reference)
+			return refuse(http.StatusConflict, "reference", "reference %q: the order is not confirmed", reference)
 		}
 		o.amended++
 		o.confirmNo = fmt.Sprintf("HC-%s-%d", o.platformRef[2:], o.amended+1)

@@ -104,8 +104,8 @@ func runOrderVoucher(s *Server, c *call, req *orderVoucherRequest) (*orderVouche
 	}
 	doc := s.document(o)
 	if req.IncludeDocument && len(doc) > maxInline {
-		return nil, &failure{status: http.StatusBadRequest, code: types.CodeVoucherTooLarge,
-			msg: fmt.Sprintf("the document has %d bytes, too many for inline (%d); use downloadUrl", len(doc), maxInline)}
+		return nil, fail(http.StatusBadRequest, types.CodeVoucherTooLarge,
+			"the document has %d bytes, too many for inline (%d); use downloadUrl", len(doc), maxInline)
 	}
 	resp.Voucher = s.voucherBody(s.baseURL(c), o, doc, now, req.IncludeDocument)
 	return resp, nil
@@ -184,10 +184,10 @@ func documentAt(path string) *operation {
 
 func (s *Server) serveDocument(r *http.Request, c *call) (any, error) {
 	if c.op.name == "" {
-		return nil, &failure{status: http.StatusNotFound, code: codeNoSuchOperation, msg: "no operation at path " + r.URL.Path}
+		return nil, fail(http.StatusNotFound, codeNoSuchOperation, "no operation at path %s", r.URL.Path)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return nil, &failure{status: http.StatusMethodNotAllowed, code: codeNoSuchOperation, msg: "documents take GET"}
+		return nil, fail(http.StatusMethodNotAllowed, codeNoSuchOperation, "documents take GET")
 	}
 	if c.op.name == OpVoucherVerify {
 		return s.verifyPage(strings.TrimPrefix(r.URL.Path, verifyPath))
@@ -214,7 +214,7 @@ func (s *Server) download(r *http.Request, c *call) (any, error) {
 	number, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, downloadPath), "/")
 	o := s.orders.byVoucher(number)
 	if o == nil || !strings.HasSuffix(r.URL.Path, fmt.Sprintf("/%d.pdf", o.voucher.version)) {
-		return nil, &failure{status: http.StatusGone, code: types.CodeNotFound, msg: "this version of the voucher is superseded"}
+		return nil, fail(http.StatusGone, types.CodeNotFound, "this version of the voucher is superseded")
 	}
 	doc := s.document(o)
 	return &answer{status: http.StatusOK, body: doc, header: http.Header{"Content-Type": {"application/pdf"}}}, nil
@@ -246,7 +246,7 @@ func (s *Server) RegenerateVoucher(reference string) {
 func (s *Server) regenerateVoucher(reference string) error {
 	return s.withOrder(reference, func(o *order, now time.Time) error {
 		if o.voucher.version == 0 {
-			return conflict("reference", "reference %q: the order has no voucher yet", reference)
+			return refuse(http.StatusConflict, "reference", "reference %q: the order has no voucher yet", reference)
 		}
 		o.voucher = voucherState{version: o.voucher.version + 1, issued: now.Add(length(s.cfg.VoucherDelay))}
 		return nil

@@ -240,7 +240,7 @@ func (s *Server) redeliverWebhook(eventID string) error {
 	defer s.unlock()
 	rec, made := s.ledger.findWebhook(eventID)
 	if rec == nil {
-		return noSuch("eventId", "no event %q in the ledger", eventID)
+		return refuse(http.StatusNotFound, "eventId", "no event %q in the ledger", eventID)
 	}
 	o := s.orders.byPlatform[made.PlatformReferenceNo]
 	s.webhooks.schedule(&event{Webhook: made, rec: rec, order: o}, 0)
