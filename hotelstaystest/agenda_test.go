@@ -95,7 +95,8 @@ func TestAdvanceWaitsForAnswers(t *testing.T) {
 		same(t, s.Now(), began.Add(31*time.Second))
 		w := s.Ledger().Webhooks()[0]
 		a := w.Attempts
-		failIf(t, len(a) != 2 || w.State != WebhookDelivered || a[0].Done != began.Add(30*time.Second) || a[0].Status != 0 || a[0].Error == "", "%+v", w)
+		failIf(t, len(a) != 2 || w.State != WebhookDelivered || a[0].Done != began.Add(30*time.Second) || a[0].Status != 0 ||
+			a[0].Error == "", "%+v", w)
 	})
 }
 
@@ -137,8 +138,9 @@ func TestOneGoroutineWaits(t *testing.T) {
 		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have begun some
 		s.Advance(2 * time.Hour)
 		same(t, len(rc.all()), 31*3*2)
-		for i, o := range slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) { // confirmed at the same time
-			same(t, o.Order.PlatformReferenceNo, fmt.Sprintf("PO%09d", i+1))
+		confirmed := slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) // at the same time
+		for i, e := range confirmed {
+			same(t, e.Order.PlatformReferenceNo, fmt.Sprintf("PO%09d", i+1))
 		}
 	})
 }

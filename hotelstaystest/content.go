@@ -10,8 +10,10 @@ import (
 )
 
 var contentOperations = []operation{
-	{"Destinations", sessionNone, types.ScopeContentRead, runs(runDestinations), "Lists the destinations of a country, or those below another one."},
-	{"HotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata), "Lists the hotels of a destination in pages, without prices."},
+	{"Destinations", sessionNone, types.ScopeContentRead, runs(runDestinations),
+		"Lists the destinations of a country, or those below another one."},
+	{"HotelsMetadata", sessionNone, types.ScopeContentRead, runs(runHotelsMetadata),
+		"Lists the hotels of a destination in pages, without prices."},
 	{"HotelStaticDetail", sessionNone, types.ScopeContentRead, runs(runHotelStaticDetail), "Describes one hotel. It is under development."},
 	{"HotelIDList", sessionNone, types.ScopeContentRead, runs(runHotelIDList), "Lists hotel ids, as an older reference describes it."},
 }

@@ -14,9 +14,11 @@ import (
 )
 
 var searchOperations = []operation{
-	{"HotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList), "Searches hotels with their offers for some dates and rooms."},
+	{"HotelList", sessionOptional, types.ScopeSearchRead, runs(runHotelList),
+		"Searches hotels with their offers for some dates and rooms."},
 	{"HotelRates", sessionRequired, types.ScopeSearchRead, runs(runHotelRates), "Lists all offers of one hotel."},
-	{"CheckAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail), "Checks one offer: whether it still exists, and its present price."},
+	{"CheckAvail", sessionRequired, types.ScopeSearchRead, runs(runCheckAvail),
+		"Checks one offer: whether it still exists, and its present price."},
 }
 
 // The sandbox's limits of a search.
