@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestAdvance(t *testing.T) {
+func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
 		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{opBook: 1}})
@@ -49,7 +49,7 @@ func TestAdvance(t *testing.T) {
 	})
 }
 
-func TestAdvanceDoesNotMove(t *testing.T) {
+func TestLimitsFaultsAndSignaturesStayInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := verifying("sandbox-webhook-secret")
 		s := start(t, Config{

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestTicket(t *testing.T) {
+func TestTicketNeedsItsSecret(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := &user{t: t, s: s, http: s.Client()}
 	pair := func(more object) object {
@@ -48,7 +48,7 @@ func TestTicket(t *testing.T) {
 	u.with(login(t, other).token).refused(destinationsPath, "{}", 401, types.CodeUnauthorized, "unknown")
 }
 
-func TestOAuthToken(t *testing.T) {
+func TestTokenHasNoOtherScopesThanItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{
 			NoRateLimits:  true,

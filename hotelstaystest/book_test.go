@@ -15,7 +15,7 @@ import (
 )
 
 // Two bookings have the same content if hotel, stay, rooms and guests are the same, in any order of the guests.
-func TestSameContent(t *testing.T) {
+func TestOneStayIsBookedOnce(t *testing.T) {
 	_, u := open(t)
 	rooms := func(adults ...int) (list []object) {
 		for _, n := range adults {
@@ -55,7 +55,7 @@ func TestSameContent(t *testing.T) {
 	}
 }
 
-func TestConcurrentBook(t *testing.T) {
+func TestBooksAtOnceMakeOneOrder(t *testing.T) {
 	s, u := open(t)
 	in, ids := u.find(nil)
 	var wg sync.WaitGroup
@@ -76,7 +76,7 @@ func TestConcurrentBook(t *testing.T) {
 		"%d reused, %d refused of %d", l.BookingsReused(), l.DuplicatesRefused(), l.Count(opBook))
 }
 
-func TestCallbackURLs(t *testing.T) {
+func TestCallbackMustBePublicOrLoopback(t *testing.T) {
 	for _, tc := range []struct {
 		url           string
 		usual, strict bool
@@ -121,7 +121,7 @@ func TestCallbackURLs(t *testing.T) {
 	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, types.CodeParam, "OAuth")
 }
 
-func TestMovedAndClosedOffers(t *testing.T) {
+func TestMovedOfferIsBookedAfterACheck(t *testing.T) {
 	s, u := open(t)
 	in, ids := u.header("Currency", "AED").find(nil)
 	check := func(id, status string, remark bool) (price string) {
@@ -158,7 +158,7 @@ func TestMovedAndClosedOffers(t *testing.T) {
 	same(t, len(left), len(ids)-1)
 }
 
-func TestCancelRefusals(t *testing.T) {
+func TestCancelIsRefusedByRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{Accounts: twoAccounts})
 		in, ids := u.find(object{"checkIn": "2000-01-10", "checkOut": "2000-01-12"})
@@ -194,7 +194,7 @@ func TestCancelRefusals(t *testing.T) {
 	})
 }
 
-func TestCancelFees(t *testing.T) {
+func TestCancelCostsWhatTheOfferSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{NoRateLimits: true, CancelCutoff: AtOnce})
 		began := time.Now()

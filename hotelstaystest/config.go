@@ -101,7 +101,7 @@ type Config struct {
 	// AtOnce.
 	LateVisibility time.Duration `json:"lateVisibility,omitzero"`
 	// CancelRule is the cancellation rule of new orders. The default is CancelAllowed.
-	// [Server.SetCancelRule] changes that of one order.
+	// [Server.SetCancelRule] changes the rule of one order.
 	CancelRule CancelRule `json:"cancelRule,omitzero"`
 	// CancelCutoff is how long before check-in, at midnight UTC, cancelling ends. The
 	// default is 24 hours.

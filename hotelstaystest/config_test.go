@@ -15,7 +15,7 @@ import (
 )
 
 // The server's own copy has the defaults, and shares nothing with the caller's or with what it returns.
-func TestServerConfig(t *testing.T) {
+func TestConfigIsACopyWithDefaults(t *testing.T) {
 	text := func(c Config) string { return string(must(json.Marshal(c))) }
 	given := Config{
 		Accounts:     []Account{{"key", "secret"}},
@@ -43,7 +43,7 @@ func TestServerConfig(t *testing.T) {
 }
 
 // Every error names the field, by its path in JSON.
-func TestInvalidConfigs(t *testing.T) {
+func TestFaultsOfAConfigNameTheirFields(t *testing.T) {
 	catalog := func(c Catalog) *Config { return &Config{Catalog: c} }
 	webhooks := func(w WebhookConfig) *Config { return &Config{Webhooks: w} }
 	variants := func(v Variants) *Config { return &Config{Variants: v} }

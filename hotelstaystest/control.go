@@ -47,7 +47,7 @@ type controlRoute struct {
 	run          func(c *controlCall) (any, error)
 }
 
-// input makes a route's function of one that takes a JSON body. No body is an empty object.
+// input makes a route of a function that takes a JSON body. No body is an empty object.
 func input[Req any](fn func(c *controlCall, req *Req) (any, error)) func(*controlCall) (any, error) {
 	return func(c *controlCall) (any, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, c.Body, maxControlBody))

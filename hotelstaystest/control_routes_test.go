@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestControlOrders(t *testing.T) {
+func TestControlChangesOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, VoucherDelay: AtOnce,
@@ -71,7 +71,7 @@ func TestControlOrders(t *testing.T) {
 	})
 }
 
-func TestControlFaults(t *testing.T) {
+func TestControlInjectsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		u := login(t, s)
@@ -124,7 +124,7 @@ func TestControlFaults(t *testing.T) {
 }
 
 // A redelivery is the same event with all retries, and does not undo a delivery.
-func TestControlWebhooks(t *testing.T) {
+func TestRedeliveryIsTheSameEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500, 500, 200)
 		s, c := controlled(t, Config{
@@ -170,7 +170,7 @@ func TestControlWebhooks(t *testing.T) {
 	})
 }
 
-func TestControlClock(t *testing.T) {
+func TestControlMovesTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 5}}})
 		login(t, s).book("ref", 0)
@@ -193,7 +193,7 @@ func TestControlClock(t *testing.T) {
 	})
 }
 
-func TestControlLedger(t *testing.T) {
+func TestControlCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{RateLimits: map[Operation]int{"Destinations": 2}})
 		u := login(t, s)

@@ -163,7 +163,7 @@ func TestControlRefusesOtherSites(t *testing.T) {
 	c.with(header("Content-Type", "application/json; charset=utf-8")).must("POST", "/_sandbox/faults", `{"kind":"cut"}`, nil)
 }
 
-func TestControlToken(t *testing.T) {
+func TestControlNeedsItsToken(t *testing.T) {
 	const token = "a-control-token"
 	page := func(*Server) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the page") })
@@ -222,7 +222,7 @@ func TestRemoteControlNeedsAToken(t *testing.T) {
 }
 
 // Paths are taken as they are: none leads to a route or to a redirect by another spelling.
-func TestControlPaths(t *testing.T) {
+func TestControlRefusesOddPaths(t *testing.T) {
 	_, c := controlled(t)
 	for _, path := range []string{
 		"/_sandbox", "/_sandbox/", "/_sandbox/page/", "/_sandbox/page/x", "/_sandbox//ledger", "//_sandbox/ledger", "/_sandbox/ledger/",
@@ -250,7 +250,7 @@ func TestControlPaths(t *testing.T) {
 	}
 }
 
-func TestControlBodies(t *testing.T) {
+func TestControlRefusesBadBodies(t *testing.T) {
 	s, c := controlled(t)
 	for body, want := range map[string]struct{ field, text string }{
 		`{`:                                 {"", "not valid JSON"},

@@ -79,7 +79,7 @@ func (l *listening) until(kind string) (events []streamed) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestStreamHasEntriesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
@@ -117,7 +117,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestEventsGoOn(t *testing.T) {
+func TestStreamContinuesAfterAnEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
 		for range 3 {

@@ -26,7 +26,7 @@ type outcome struct {
 	json   bool // the answer is an envelope
 }
 
-func TestFaultKinds(t *testing.T) {
+func TestEachKindOfFaultActs(t *testing.T) {
 	for _, tc := range []struct {
 		fault Fault
 		want  outcome
@@ -135,7 +135,7 @@ func TestFaultDetails(t *testing.T) {
 	panics(t, `"Bok" is not an operation`, func() { s.Inject(Fault{Operation: "Bok", Kind: FaultCut}) })
 }
 
-func TestFaultSelection(t *testing.T) {
+func TestFirstMatchingFaultActs(t *testing.T) {
 	fs := newFaults(1)
 	draw := func(op Operation, n int) string {
 		out := ""
@@ -170,7 +170,7 @@ func TestFaultSelection(t *testing.T) {
 }
 
 // Faults with a Reference act on requests and webhooks of one order.
-func TestFaultsOfAnOrder(t *testing.T) {
+func TestFaultMeetsItsOrderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
@@ -224,7 +224,7 @@ func TestWrongType(t *testing.T) {
 	}
 }
 
-func TestVoucherFaults(t *testing.T) {
+func TestFaultsSpoilVouchers(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: 100_000})
 	u := login(t, s)
 	u.book("ref", 0)

@@ -295,7 +295,7 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headers are those of requests, with who takes them and their form.
+// headers are the headers of requests: who takes each, and its form.
 var headers = []struct {
 	name  string
 	taken func(*operation) bool // nil: by all

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestRequestHeaders(t *testing.T) {
+func TestHeadersAreRefused(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true})
 	u := login(t, s)
 	for _, tc := range []struct{ path, name, value, msg string }{
@@ -61,7 +61,7 @@ func TestSeenIDsAreBounded(t *testing.T) {
 }
 
 // A body that does not arrive holds its connection for a minute; a call may take longer.
-func TestSlowBodies(t *testing.T) {
+func TestSlowSenderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{Control: ControlConfig{Enabled: true}})
 		u := login(t, s)
@@ -87,7 +87,7 @@ func TestMethodsAndPaths(t *testing.T) {
 	failIf(t, r.status != http.StatusMethodNotAllowed || r.code != codeNoSuchOperation, "GET gives HTTP %d: %s", r.status, r.body)
 }
 
-func TestCompression(t *testing.T) {
+func TestLargeAnswersAreCompressed(t *testing.T) {
 	s := start(t, Config{Compression: true})
 	u := login(t, s)
 	r, err := u.header("Accept-Encoding", "gzip").send(listPath, search(s, nil))

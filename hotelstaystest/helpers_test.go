@@ -94,7 +94,7 @@ func open(t testing.TB, config ...Config) (*Server, *user) {
 	return s, login(t, s)
 }
 
-// twoAccounts are those of a server on which another account sees nothing.
+// twoAccounts are the accounts of a server on which the second one must see nothing of the first.
 var twoAccounts = []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}
 
 // stranger returns the user with a ticket of the second account.
@@ -269,7 +269,7 @@ func must[T any](v T, err error) T {
 
 func oneRoom() []object { return []object{{"adultCount": 2}} }
 
-// with adds fields to an object, or removes those that are nil.
+// with adds fields to an object. It removes a field whose new value is nil.
 func with(o, more object) object {
 	maps.Copy(o, more)
 	maps.DeleteFunc(o, func(_ string, v any) bool { return v == nil })

@@ -18,7 +18,7 @@ func (c *controller) journal(query string) []journalRequest {
 	return got.Requests
 }
 
-func TestJournal(t *testing.T) {
+func TestJournalKeepsBodiesWithControl(t *testing.T) {
 	s, c := controlled(t)
 	u := login(t, s)
 	in, ids := u.find(nil)
@@ -58,7 +58,7 @@ func TestJournal(t *testing.T) {
 }
 
 // No secret and no personal data is in the journal, whatever the form of the body.
-func TestJournalMasks(t *testing.T) {
+func TestJournalMasksSecrets(t *testing.T) {
 	s, c := controlled(t, Config{
 		Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},
 		OAuthClients: []OAuthClient{{ClientID: "id", ClientSecret: "SECRET-client"}},

@@ -42,7 +42,7 @@ type Request struct {
 	SessionID   string    `json:"sessionId"`
 	RateLimited bool      `json:"rateLimited"` // refused by a rate limit, not by an injected 429
 
-	// References are those to orders in Body and Answer, which are cut off after 16 KiB. Secrets,
+	// References are the references to orders in Body and Answer. Both are cut off after 16 KiB. Secrets,
 	// passport numbers, birth dates, e-mail addresses and phone numbers are masked in them, names
 	// are not. All three are kept with [ControlConfig.Enabled] only.
 	References []string `json:"references"`

@@ -1,4 +1,4 @@
-// The operations: what a row says, and the names beside those of the API.
+// The operations: what a row says, and the names that the API does not have.
 
 package hotelstaystest
 
@@ -61,8 +61,8 @@ func operations() []operation {
 	return slices.Concat(authOperations, contentOperations, searchOperations, orderOperations)
 }
 
-// Operations returns all that a [Fault] can name: the operations of the API, and then those that
-// this package adds.
+// Operations returns all that a [Fault] can name: the operations of the API, and then what this
+// package adds.
 func Operations() []Operation {
 	names := []Operation{}
 	for _, op := range operations() {

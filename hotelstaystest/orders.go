@@ -177,7 +177,7 @@ func (st *orderStore) count() int {
 
 func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logged, st.record(o), at) }
 
-// records makes the ledger's orders of those that pick returns.
+// records returns the ledger's records of the orders that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
 	if st == nil { // of a zero Ledger
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestPackagePrices(t *testing.T) {
+func TestPricesAddUp(t *testing.T) {
 	s, u := open(t, Config{Catalog: Catalog{RatesPerRoom: 12}})
 	boards, seen := map[string]bool{}, map[string]bool{}
 	for code, decimals := range map[string]int{"JPY": 0, "KWD": 3, "AED": 2} {

@@ -161,7 +161,7 @@ func (s *Server) candidates(req *hotelListRequest, basic *searchBasic) (found []
 	return found, notices
 }
 
-// hotelsByID resolves ids in their order, each hotel once, and keeps those in within.
+// hotelsByID resolves ids in their order, each hotel once. It keeps the hotels of the places in within.
 // Unknown ids are skipped.
 func (w *world) hotelsByID(ids []string, within []place) []int {
 	var found []int

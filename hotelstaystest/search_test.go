@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestHotelListRules(t *testing.T) {
+func TestHotelListRefusesWhatItCannotSearch(t *testing.T) {
 	s, u := open(t)
 	ids := make([]string, 1001)
 	for i := range ids {
@@ -54,7 +54,7 @@ func TestHotelListRules(t *testing.T) {
 	band.must(listPath, search(band.s, object{"hotelIds": ids[:200], "maxRatesPerHotel": 1}))
 }
 
-func TestHotelListResults(t *testing.T) {
+func TestHotelListFindsEachHotelOnce(t *testing.T) {
 	s, u := open(t, Config{Catalog: Catalog{HotelsPerCity: 120}})
 	r := u.must(listPath, search(s, object{"pageNum": 3, "maxRatesPerHotel": 1}))
 	failIf(t, len(r.list("list")) != 20 || r.str("total") != "120" || r.str("hasMore") != "false" ||
@@ -118,7 +118,7 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 	}
 }
 
-func TestSessionLifetime(t *testing.T) {
+func TestSessionEndsButForCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{SessionLifetime: 30 * time.Minute})
 		in, ids := u.find(nil)

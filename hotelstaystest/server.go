@@ -50,7 +50,7 @@ type Server struct {
 	routes   http.Handler // of the control API
 	pages    http.Handler // of [ControlConfig.Page]; nil: none
 	expired  atomic.Int64 // the number of the last session that ExpireSessions ended
-	revoked  atomic.Int64 // that of the last token that RevokeTokens ended
+	revoked  atomic.Int64 // the number of the last token that RevokeTokens ended
 
 	httpServer *http.Server
 	mem        *memListener // with InMemory

@@ -78,7 +78,7 @@ func useAndClose(t *testing.T, s *Server) {
 	failIf(t, s.Ledger().Count("HotelList") != 5, "the ledger is gone")
 }
 
-func TestClientFrom(t *testing.T) {
+func TestClientSendsFromItsAddress(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
 	u := &user{t: t, s: s, http: s.ClientFrom("127.0.0.9")}
@@ -88,7 +88,7 @@ func TestClientFrom(t *testing.T) {
 	same(t, s.Ledger().Requests("")[0].ClientIP, "127.0.0.9")
 }
 
-func TestReset(t *testing.T) {
+func TestResetDropsAllButSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500)
 		s := start(t, Config{

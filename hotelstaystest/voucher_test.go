@@ -38,7 +38,7 @@ func issued(t *testing.T, config Config) *user {
 	return u
 }
 
-func TestVoucherSizes(t *testing.T) {
+func TestLargeVoucherIsNotInline(t *testing.T) {
 	u := issued(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true})
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})

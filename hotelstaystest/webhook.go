@@ -103,8 +103,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	w.next(o, nil)
 }
 
-// next begins the first attempt of the order's next event, unless that of another than passed is
-// under way.
+// next begins the first attempt of the order's next event, unless the first attempt of another event
+// than passed is under way.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {

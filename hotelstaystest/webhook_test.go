@@ -138,7 +138,7 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 	})
 }
 
-func TestWebhookRetries(t *testing.T) {
+func TestFailedDeliveryIsRetried(t *testing.T) {
 	for name, tc := range map[string]struct {
 		delays   []time.Duration
 		statuses []int // of the first answers; then 200
@@ -188,7 +188,7 @@ func verifying(secret string) *receiver {
 	return rc
 }
 
-func TestWebhookFaults(t *testing.T) {
+func TestFaultsSpoilDeliveries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault Fault
 		want  string // events and their times; * marks a wrong signature
@@ -271,7 +271,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 	})
 }
 
-func TestWebhookEvents(t *testing.T) {
+func TestTriggersSendTheirEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{
@@ -293,7 +293,7 @@ func TestWebhookEvents(t *testing.T) {
 	})
 }
 
-func TestUnsignedWebhooks(t *testing.T) {
+func TestUnsignedDeliveryHasNoSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, Unsigned: true}})

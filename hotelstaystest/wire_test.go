@@ -1,4 +1,4 @@
-// The wire fields of the sandbox are those of the client: a field that one of them gains alone
+// The sandbox has the wire fields of the client: a field that one of them gains alone
 // fails here. So do bodies that the sandbox must refuse.
 
 package hotelstaystest
@@ -90,7 +90,7 @@ func TestFieldsAreThoseOfTheClient(t *testing.T) {
 	failIf(t, len(used) != len(onesOwn), "some of %q are fields of both, or of none: %q", onesOwn, slices.Sorted(maps.Keys(used)))
 }
 
-func TestStrictDecoding(t *testing.T) {
+func TestBodyIsDecodedStrictly(t *testing.T) {
 	u := login(t, start(t, Config{NoRateLimits: true}))
 	for name, tc := range map[string]struct{ path, body, msg string }{
 		"unknown field":        {destinationsPath, `{"countrycode":"AE"}`, "unknown field countrycode"},

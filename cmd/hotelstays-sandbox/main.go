@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// inFlags replaces the names that a file of -config has by those of the flags.
+// inFlags replaces the names of a -config file by the names of the flags.
 var inFlags = strings.NewReplacer("hotelstaystest: invalid configuration", "wrong usage", "allowRemote", "-allow-remote",
 	"addr ", "-listen ", "tlsNames", "-tls-name", "needs tls", "needs -tls", "control.token", "the token of -control-token-file",
 	"control.hosts", "-control-host", "webhooks.callbackHosts", "-allow-callback", "confirmAfter", "-confirm-after")

@@ -154,7 +154,7 @@ const noteEarlyHotels = `new MutationObserver(() => {
 		[...document.querySelectorAll("#hotels a.button")].some((e) => e.checkVisibility());
 }).observe(document, {childList: true, subtree: true})`
 
-// address returns the path of the page, without that of a form.
+// address returns the path of the page, without the path of a form.
 func (p *tab) address() string {
 	p.t.Helper()
 	address, err := chromedp.Run(p.Ctx, chromedp.Location())

@@ -174,7 +174,7 @@ func (s *site) check(w http.ResponseWriter, r *http.Request, co checkout) error 
 	return redirect(w, r, err, "/checkouts/"+co.Reference)
 }
 
-// agree stores the guest's consent to a changed offer, if it is the one that the guest has seen.
+// agree stores the guest's consent to a changed offer, if the guest has seen this version of the offer.
 func (s *site) agree(w http.ResponseWriter, r *http.Request, co checkout) error {
 	version, err := strconv.Atoi(r.PostFormValue("version"))
 	if err != nil {

@@ -83,7 +83,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 	})
 }
 
-// start starts an engine on the database, which may be that of an earlier one.
+// start starts an engine on the database, which may be the database of an earlier engine.
 func (s *testSite) start(svc *service) {
 	s.t.Helper()
 	if s.db == "" {

@@ -323,7 +323,7 @@ func TestRequestsThatNoPageOfThisSiteMakes(t *testing.T) {
 	})
 }
 
-// A host name of another site, or that of the webhooks, does not open a site without a login.
+// A host name of another site, or the host name of the webhooks, does not open a site without a login.
 func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for host, status := range map[string]int{

@@ -151,7 +151,7 @@ type entry struct {
 	Hotels  []*types.HotelMetadata `json:"hotels"`
 }
 
-// openCatalogue starts a catalogue, or continues that of an earlier run.
+// openCatalogue starts a catalogue, or continues the catalogue of an earlier run.
 func openCatalogue(file, service string) (*catalogue, error) {
 	if info, err := os.Stat(file); file == "" || err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%q is not a file: set a file with -o", file)

@@ -136,7 +136,7 @@ var (
 		Code: 100009999, Times: -1}
 )
 
-// facts are those of the sandbox.
+// facts are the facts of the sandbox.
 var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}
 

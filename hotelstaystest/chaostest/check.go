@@ -35,7 +35,7 @@ type Outcome struct {
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
 //   - an order that existed when its booking was stored as being without one;
-//   - a round that was begun and has no outcome, or two, or one that was not begun and has one;
+//   - a round that was begun and has no outcome, or two; a round that was not begun and has an outcome;
 //   - a Book that was sent although its order existed, also under another reference;
 //   - a Book that was sent again before the last one was known to have failed. This is seen
 //     only if Book is sent with the reference as its WithTraceID;

@@ -51,7 +51,7 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
-// chaosFaults returns the faults, with the probability that a request meets one that met none before.
+// chaosFaults returns the faults. Each has the probability that a request meets it that met no earlier one.
 func chaosFaults() (all []fault) {
 	add := func(percent float64, faults ...fault) {
 		for _, f := range faults {

@@ -102,7 +102,7 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 }
 
 // Callers that start together on a client without a connection: their requests arrive over up to half a second, and
-// those that wait for a slot arrive at once.
+// requests that wait for a slot arrive at once.
 func TestColdBursts(t *testing.T) {
 	for i := range howMany(t, "bursts", 20, 1, 1) {
 		synctest.Test(t, func(t *testing.T) {
