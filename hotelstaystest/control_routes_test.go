@@ -13,64 +13,6 @@ import (
 	"time"
 )
 
-func TestControlChangesOrders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rc := &receiver{}
-		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, VoucherDelay: AtOnce,
-			Variants: Variants{OrderStatusNumbers: OrderStatusNumbers{Confirmed: 3, Cancelled: 2}}})
-		u := login(t, s)
-		u.bookWithCallback("ref", hook)
-		u.book("other", 1)
-		synctest.Wait()
-		const path = "/_sandbox/orders/ref"
-		var o orderDetails
-		for _, step := range []struct {
-			action, body string
-			state        string
-			voucher      string
-			changes      func(o orderDetails) bool
-		}{
-			{"/confirm", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.HotelConfirmNo == "HC-000000001" && o.Status == 3 }},
-			{"/amend", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 2 }},
-			{"/voucher/regenerate", "", "confirmed", "GENERATED", func(o orderDetails) bool { return o.VoucherVersion == 3 }},
-			{"/voucher/fail", "", "confirmed", "FAILED", nil},
-			{"/cancel-rule", `{"rule":"forbidden-by-contract"}`, "confirmed", "FAILED",
-				func(o orderDetails) bool { return o.CancelRule == CancelForbiddenByContract }},
-			{"/status", `{"status":4}`, "pending", "FAILED", nil},
-			{"/status", `{"status":5}`, "status 5", "FAILED", nil},
-			{"/cancel", "", "cancelled", "CANCELLED", func(o orderDetails) bool { return len(o.History) == 5 && o.Status == 2 }},
-		} {
-			c.must("POST", path+step.action, step.body, &o)
-			failIf(t, o.State != step.state || o.VoucherStatus != step.voucher || step.changes != nil && !step.changes(o),
-				"%s: %+v", step.action, o)
-			var again orderDetails
-			c.must("GET", "/_sandbox/orders/PO000000001", nil, &again)
-			failIf(t, fmt.Sprint(again) != fmt.Sprint(o), "%s: %+v, then %+v", step.action, o, again)
-		}
-		c.must("POST", path+"/webhooks", `{"event":"order_imagined"}`, nil)
-		synctest.Wait()
-		failIf(t, !strings.HasSuffix(rc.events(), "cancelled imagined"), "%s", rc.events())
-
-		for _, tc := range []struct {
-			path, body  string
-			status      int
-			field, text string
-		}{
-			{"/nobody/confirm", "", 404, "reference", "no order"},
-			{"/ref/amend", "", 409, "reference", "not confirmed"},
-			{"/other/voucher/regenerate", "", 409, "reference", "no voucher"},
-			{"/ref/status", "", 400, "status", "required"},
-			{"/ref/status", `{"status":-1}`, 400, "status", "between 0 and 5"},
-			{"/ref/cancel-rule", `{}`, 400, "rule", "needs-reason"},
-			{"/ref/cancel-rule", `{"rule":"never"}`, 400, "rule", "never"},
-			{"/ref/webhooks", `{}`, 400, "event", "required"},
-			{"/nobody/webhooks", `{"event":"x"}`, 404, "reference", "no order"},
-		} {
-			c.refused("POST", "/_sandbox/orders"+tc.path, tc.body, tc.status, tc.field, tc.text)
-		}
-	})
-}
-
 func TestControlInjectsFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
