@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
@@ -97,6 +99,47 @@ func TestRowsOfTheVersionBefore(t *testing.T) {
 	require.NoError(t, p.CancelAlone("standing", nil))
 	p.CancelEnds("standing", durable.CancelDone, 1, time.Minute)
 	assert.Equal(t, 3, p.Ledger().Count(hotelstays.OpCancel))
+}
+
+// A process of the version before works while another one migrates its tables, and takes rows as well. Each row ends
+// once, whoever has it.
+func TestVersionBeforeWorksWhileAnotherMigrates(t *testing.T) {
+	onEachAlone(t, func(t *testing.T, db *database) {
+		p := newProcess(t, db, db.followBookings)
+		var polled, lost, booked []string
+		for i := range 8 {
+			polled, lost = append(polled, fmt.Sprint("polled-", i)), append(lost, fmt.Sprint("lost-", i))
+			booked = append(booked, fmt.Sprint("booked-", i))
+			p.SendUnknown(polled[i], bookingstest.BookMade)
+			p.SendUnknown(lost[i], bookingstest.BookLost)
+		}
+		p.Booked(booked...)
+		for _, reference := range booked {
+			require.NoError(t, p.CancelAlone(reference, nil))
+		}
+		p.asBefore()
+		p.Work()
+		p.Eventually("it works", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
+		for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
+			drop := "DROP INDEX " + table + "_due_all"
+			if db.dialect == hotelstayssql.MySQL {
+				drop += " ON " + table
+			}
+			db.exec(t, drop)
+		}
+		db.exec(t, "DELETE FROM hotelstays_schema WHERE version = 3")
+		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
+		p.another(db.followBookings).Work()
+		for i := range booked {
+			p.HasState(polled[i], durable.EndingFound, time.Minute)
+			p.HasState(lost[i], durable.EndingAbsent, time.Minute)
+			p.CancelEnds(booked[i], durable.CancelDone, 1, time.Minute)
+		}
+		assert.Equal(t, len(booked), p.Ledger().Count(hotelstays.OpCancel))
+		assert.Len(t, p.Ledger().Orders(), len(polled)+len(booked))
+		assert.Zero(t, p.count(`live = 1`))
+		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended <> 1`))
+	})
 }
 
 // A newer version may add a field to types.Order. What this version does not know is no change, and what it
