@@ -65,7 +65,7 @@ func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Ope
 func complete[R any, P responseTo[R]](x *exchange, req requestFor[P]) (P, error) {
 	defer x.end()
 	resp := P(new(R))
-	x.into, x.decoder = resp, x
+	x.into, x.call.Decoder = resp, x
 	x.execute()
 	x.outcome = x.read(resp, resp.meta(), func() error { return req.check(resp, x) })
 	if x.outcome != nil {
@@ -102,7 +102,7 @@ func (x *exchange) check(req anyRequest) error {
 
 // prepare builds what is sent from a valid request, the call's options and the client's.
 func (x *exchange) prepare(p parts) (err error) {
-	if x.body, err = wire.Encode(p.body); err != nil {
+	if x.call.Body, err = wire.Encode(p.body); err != nil {
 		x.input.add("body", "%v", err)
 		return x.input.err(x.op)
 	}
@@ -115,9 +115,9 @@ func (x *exchange) prepare(p parts) (err error) {
 			*trace = uuid.NewString()
 		}
 	}
-	x.parts, x.maxBytes = p, x.client.policy.MaxBody
+	x.parts, x.call.Policy = p, x.client.policy
 	if x.row.noAuth {
-		x.maxBytes = min(x.maxBytes, maxTokenBody)
+		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
 	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's and the token
 	for _, secret := range p.secrets {
@@ -136,7 +136,7 @@ func (x *exchange) prepare(p parts) (err error) {
 func (x *exchange) execute() {
 	x.limitTime()
 	x.ctx, x.watch = observe(x.ctx, x.client.observers, CallStart{Operation: x.op, BaseURL: x.client.baseURL}, x.set.TraceID, Observer.call)
-	x.received(transport.Send(x.ctx, x.call()))
+	x.received(x.send())
 	x.watch.received(x.Answer, x.arriving, x.requestID(), x.trace())
 }
 
@@ -158,60 +158,45 @@ func (x *exchange) limitTime() {
 	}
 	timeout := cmp.Or(x.set.Timeout, x.op.Timeout())
 	if x.queued {
-		x.attemptTimeout, timeout = timeout, maxTokenWait
+		x.call.AttemptTimeout, timeout = timeout, maxTokenWait
 	}
 	if !bounded || time.Until(deadline) > timeout {
-		x.ownTimeout = timeout
+		x.call.Timeout = timeout
 	}
 	x.ctx, x.cancel = context.WithTimeout(x.ctx, timeout)
 }
 
-func (x *exchange) call() *transport.Call {
+func (x *exchange) send() transport.Result {
 	c := x.client
 	bodySize := c.bodySizes[x.op]
 	if bodySize == nil { // of Do
 		bodySize = new(atomic.Int64)
 	}
 	x.watch.asks(x.rateLimit())
-	x.sending = transport.Call{
-		Operation:      string(x.op),
-		URL:            c.baseURL + cmp.Or(x.row.path, x.op.Path()),
-		Header:         x.requestHeader,
-		Body:           x.body,
-		TraceID:        x.set.TraceID,
-		Mutates:        x.row.mutates,
-		SendTimeout:    x.row.bookingFlow,
-		HTTP:           &c.http,
-		ErrNotSent:     ErrNotSent,
-		RateLimiter:    x,
-		Timeout:        x.ownTimeout,
-		AttemptTimeout: x.attemptTimeout,
-		Policy:         c.policy,
-		Quota:          c.quota,
-		Log:            c.log,
-		Scrub:          x.scrubAttempt,
-		Timeline:       x.watch.timeline(),
-		Decoder:        x.decoder,
-		Streams:        x.streams,
-		BodySizeHint:   bodySize,
-	}
-	policy := &x.sending.Policy
-	policy.MaxAttempts, policy.MaxBody = x.set.MaxAttempts, x.maxBytes
-	if x.attemptTimeout > 0 { // others wait for this token
-		policy.MaxRetryAfter = min(policy.MaxRetryAfter, x.attemptTimeout)
+	call := &x.call
+	call.Operation, call.URL = string(x.op), c.baseURL+cmp.Or(x.row.path, x.op.Path())
+	call.Header, call.TraceID = x.requestHeader, x.set.TraceID
+	call.Mutates, call.SendTimeout = x.row.mutates, x.row.bookingFlow
+	call.HTTP, call.ErrNotSent = &c.http, ErrNotSent
+	call.RateLimiter, call.Quota = x, c.quota
+	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
+	call.BodySizeHint = bodySize
+	call.Policy.MaxAttempts = x.set.MaxAttempts
+	if call.AttemptTimeout > 0 { // others wait for this token
+		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
 	}
 	if id := x.set.RequestID; id != nil {
-		x.sending.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
+		call.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
 	}
 	if format := x.set.ClientRequestTimestamp; format != nil {
-		x.sending.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
+		call.Timestamp = func(ctx context.Context, sent time.Time) (string, error) {
 			return checkedHeader("WithClientRequestTimestamp", format(ctx, sent))
 		}
 	}
 	if !x.row.noAuth {
-		x.sending.TokenSource = c.tokens
+		call.TokenSource = c.tokens
 	}
-	return &x.sending
+	return transport.Send(x.ctx, call)
 }
 
 func (x *exchange) rateLimit() RateLimitRequest {

@@ -65,7 +65,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	if err != nil {
 		return nil, err
 	}
-	if problem := bodyProblem(x.body); problem != "" {
+	if problem := bodyProblem(x.call.Body); problem != "" {
 		x.input.add("body", "%s", problem)
 		return nil, x.input.err("Do")
 	}

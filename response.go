@@ -70,16 +70,10 @@ type exchange struct {
 	set    settings
 	input  validation
 	parts  parts
-	body   []byte
+	queued bool // see invokeQueued
 
-	ownTimeout     time.Duration // ends ctx; 0: the caller's deadline ends it
-	queued         bool          // see invokeQueued
-	attemptTimeout time.Duration // of a queued call
-	maxBytes       int64
-	watch          *observation
-	decoder        transport.Decoder // nil: the answer is decoded when all of it is there
-	streams        bool              // see transport.Call
-	sending        transport.Call
+	watch *observation
+	call  transport.Call
 
 	transport.Result            // valid until the end
 	secrets          redact.Set // the credential's, those of the request, and at last the token
@@ -238,7 +232,7 @@ func (v *oauthRefusal) decode(l *wire.Lexer) { readOAuthRefusal(l, v) }
 // noAnswer returns the error of a call without a whole answer.
 func (x *exchange) noAnswer() (definite bool, err failure) {
 	if x.Answer != nil && errors.Is(x.Err, transport.ErrBodyTooLarge) {
-		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.maxBytes))
+		return false, x.decodeError(fmt.Errorf("%w of %d bytes", x.Err, x.call.Policy.MaxBody))
 	}
 	cause := x.scrubError(x.Err)
 	_, explained := cause.(failure)

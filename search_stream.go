@@ -78,7 +78,7 @@ func (s *HotelListStream) receive(yield func(*types.Hotel) bool) error {
 		return err
 	}
 	r := &hotelReader{exchange: x, search: s, yield: yield}
-	x.decoder, x.streams = r, true
+	x.call.Decoder, x.call.Streams = r, true
 	defer x.end()
 	x.execute()
 	if r.stopped {

@@ -42,11 +42,25 @@ type Set []string
 // letter case, plain or escaped, as URL base64, without punctuation, or as hexadecimal bytes.
 func (s Set) Text(text string) string {
 	return replace(text, func(_, rest string) (size int) {
+		first := read(rest)
 		for _, secret := range s {
-			size = max(size, hidden(rest, secret))
+			if mayBegin(first, secret) {
+				size = max(size, hidden(rest, secret))
+			}
 		}
 		return size
 	})
+}
+
+// mayBegin reports whether a text whose first character has these readings may begin with a secret.
+func mayBegin(first [3]reading, secret string) bool {
+	want, _ := utf8.DecodeRuneInString(secret)
+	for _, c := range first {
+		if c.size > 0 && fold(c.char) == fold(want) {
+			return true
+		}
+	}
+	return isPunctuation(want) && canLosePunctuation(secret)
 }
 
 // In reports whether text contains a whole, unescaped secret, in any letter case.
