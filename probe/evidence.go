@@ -49,6 +49,7 @@ type Exchange struct {
 type rawAnswer struct {
 	header http.Header
 	body   []byte
+	gzip   bool // as it was sent
 }
 
 // curl is a command that repeats the request, with the token in the shell variable TOKEN, a secret of the
@@ -138,7 +139,7 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		ex.Status, ex.Header, ex.Body = resp.StatusCode, rec.masker.header(resp.Header), rec.masker.body(body, credentials)
 		if err == nil {
-			ex.raw = &rawAnswer{resp.Header, body}
+			ex.raw = &rawAnswer{resp.Header, body, resp.Uncompressed}
 			rec.bench.judges(judge.Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header, RequestBody: sent, Status: ex.Status,
 				Header: resp.Header, Body: body}, ex)
 		}

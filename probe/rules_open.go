@@ -103,6 +103,11 @@ var openRules = []Rule{
 		r.find("1: %s; 0: %s; a day: %s", r.with(opHotelList, "Timeout-Milliseconds", "1"), r.with(opHotelList, "Timeout-Milliseconds", "0"),
 			r.with(opHotelList, "Timeout-Milliseconds", "86400000"))
 	}},
+	{"headers/gzip", "Common request headers", "whether a search that accepts gzip is answered in gzip", "", func(r *run) {
+		a := r.do(r.lawful(opHotelList))
+		a.came()
+		r.find("it is: %t", a.raw.gzip)
+	}},
 	{"envelope/empty-lists", "Envelope", "what a list without elements looks like", "", func(r *run) {
 		var found []string
 		for _, list := range []struct {

@@ -41,6 +41,7 @@ func TestOpenPointsAreFound(t *testing.T) {
 			"limits/refused":       "they do: false",
 			"headers/timestamp":    "seconds: HTTP 200 with code 0; milliseconds: HTTP 200 with code 0",
 			"headers/timeout":      "1: HTTP 200 with code 0; 0: HTTP 400 with code 100000400; a day: HTTP 200 with code 0",
+			"headers/gzip":         "it is: false",
 			"envelope/empty-lists": "destinations: [] (HTTP 200 with code 0); hotelsMetadata: [] (HTTP 200 with code 0); " +
 				"rooms: [] (HTTP 200 with code 0)",
 			"oauth/limit": `X-RateLimit-Limit is ""`,
@@ -65,7 +66,8 @@ func TestOpenPointsAreFound(t *testing.T) {
 		}},
 		"null orders": {sandbox: variants(hotelstaystest.Variants{NullOrders: true}),
 			found: map[string]string{"orders/empty": "orders: null"}},
-		"2 for available": {sandbox: variants(hotelstaystest.Variants{Available: 2}), found: map[string]string{"check/form": "2 is AVAILABLE"}},
+		"2 for available":    {sandbox: variants(hotelstaystest.Variants{Available: 2}), found: map[string]string{"check/form": "2 is AVAILABLE"}},
+		"compressed answers": {sandbox: hotelstaystest.Config{Compression: true}, found: map[string]string{"headers/gzip": "it is: true"}},
 		"no totals": {sandbox: variants(hotelstaystest.Variants{NoTotals: true}),
 			found: map[string]string{"list/total": "totals: false", "metadata/total": "totals: false"}},
 		"a flat token": {sandbox: variants(hotelstaystest.Variants{OAuthTopLevel: true}),
