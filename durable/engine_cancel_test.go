@@ -192,8 +192,9 @@ func TestBookingBeginsBesideACancellation(t *testing.T) {
 func TestCancelOfANamedOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
-		e.orders = func([]string) ([]types.Order, error) {
-			return []types.Order{orderUnder("ref-1", "order-1"), orderUnder("ref-1", "order-2")}, nil
+		e.orders = func(of []string) ([]types.Order, error) {
+			assert.Len(t, of, 1, "nobody waits for the read of another cancellation")
+			return []types.Order{orderUnder(of[0], "order-1"), orderUnder(of[0], "order-2")}, nil
 		}
 		named := toCancel
 		named.PlatformReferenceNo = "order-2"
@@ -205,8 +206,10 @@ func TestCancelOfANamedOrder(t *testing.T) {
 		require.ErrorIs(t, e.cancel(named), durable.ErrAlreadyCancelled)
 		named.PlatformReferenceNo = "order-1"
 		require.NoError(t, e.cancel(named))
+		named.CustomerReferenceNo = "ref-2"
+		require.NoError(t, e.cancel(named))
 		e.runFor(time.Minute)
-		assert.Equal(t, []string{"supplier-order-2", "supplier-order-1"}, e.cancels)
+		assert.Equal(t, []string{"supplier-order-2", "supplier-order-1", "supplier-order-1"}, e.cancels)
 	})
 }
 
