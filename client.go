@@ -35,6 +35,7 @@ type Client struct {
 	defaults     settings
 	traceIDFrom  func(context.Context) string
 	http         http.Client
+	streams      http.Client // of HotelListStream
 	limiter      RateLimiter
 	observers    []Observer
 	policy       transport.Policy
@@ -87,8 +88,9 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 	if cfg.limiter == nil {
 		cfg.limiter = NewRateLimiter(nil)
 	}
+	streams := cfg.httpClient
 	if cfg.httpClient == nil {
-		cfg.httpClient = &http.Client{Transport: NewTransport()}
+		cfg.httpClient, streams = &http.Client{Transport: NewTransport()}, &http.Client{Transport: streamTransport()}
 	}
 	c := &Client{
 		baseURL:   base,
@@ -96,6 +98,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		cred:      cred,
 		store:     cfg.store,
 		http:      *cfg.httpClient,
+		streams:   *streams,
 		limiter:   cfg.limiter,
 		bodySizes: make(map[Operation]*atomic.Int64, len(operations)),
 		policy: transport.Policy{Backoff: 250 * time.Millisecond, MaxBackoff: 8 * time.Second,
@@ -106,7 +109,7 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 		c.bodySizes[op] = new(atomic.Int64)
 	}
 	if c.http.Transport == nil {
-		c.http.Transport = defaultTransport{}
+		c.http.Transport, c.streams.Transport = defaultTransport{}, defaultTransport{}
 	}
 	c.configure(&cfg)
 	c.authenticate()
@@ -244,7 +247,10 @@ func adviseOnToken(err error, advice string) error {
 
 // CloseIdleConnections closes the connections that no call is using. Clients with the same Transport, such as those of
 // WithCredential, share these connections. All clients stay usable.
-func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() {
+	c.http.CloseIdleConnections()
+	c.streams.CloseIdleConnections()
+}
 
 // String names the environment.
 func (c Client) String() string { return "hotelstays.Client(" + c.baseURL + ")" }

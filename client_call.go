@@ -185,6 +185,9 @@ func (x *exchange) send() transport.Result {
 	if call.AttemptTimeout > 0 { // others wait for this token
 		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
 	}
+	if call.Streams {
+		call.HTTP = &c.streams
+	}
 	if id := x.set.RequestID; id != nil {
 		call.RequestID = func(ctx context.Context) (string, error) { return checkedHeader("WithRequestID", id(ctx)) }
 	}

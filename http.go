@@ -31,6 +31,9 @@ func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleCon
 // NewTransport returns the transport that New uses without WithHTTPClient. Change its proxy, certificates or number of
 // connections, and pass it to WithHTTPClient. It takes the proxy from the environment, uses TLS 1.2 or later and HTTP/2,
 // and keeps up to 256 idle connections to a host for 45 seconds.
+//
+// Without WithHTTPClient, HotelListStream has a second such transport, which uses HTTP/1.1 alone: a slow loop needs less
+// memory then. A Transport of WithHTTPClient sends all calls.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -41,11 +44,24 @@ func NewTransport() *http.Transport {
 		MaxIdleConns:        512,
 		MaxIdleConnsPerHost: 256,
 		IdleConnTimeout:     45 * time.Second,
-		// Pings detect a dead connection before calls on it reach their deadlines.
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		HTTP2: &http.HTTP2Config{
+			// Pings detect a dead connection before calls on it reach their deadlines.
+			SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second,
+			// net/http returns no byte of a frame before it has read the whole frame. Go 1.27 would allow 1 MiB.
+			MaxReadFrameSize: 16 << 10,
+		},
 		ExpectContinueTimeout:  time.Second,
 		OnProxyConnectResponse: refusedByProxy,
 	}
+}
+
+// streamTransport returns a NewTransport that uses HTTP/1.1 alone. Over HTTP/2, net/http buffers up to 4 MiB for each
+// stream whose loop is slow.
+func streamTransport() *http.Transport {
+	t := NewTransport()
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	return t
 }
 
 // dialControl is the key in a ctx of the function that checks an address before dial connects to it.

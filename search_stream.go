@@ -52,7 +52,8 @@ func NewHotelListStream(hotels iter.Seq2[*types.Hotel, error], resp *HotelListRe
 // *TransportError with the number of hotels.
 //
 // The time of the loop is part of the time of the call: a slow loop needs WithTimeout or a deadline of ctx, because the default
-// is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection.
+// is 60 seconds. Breaking out of the loop closes the answer, and over HTTP/1.1 its connection. Without WithHTTPClient a stream
+// uses HTTP/1.1.
 func (s *HotelListStream) Hotels() iter.Seq2[*types.Hotel, error] {
 	return func(yield func(*types.Hotel, error) bool) {
 		if err := s.receive(func(h *types.Hotel) bool { return yield(h, nil) }); err != nil {

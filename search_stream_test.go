@@ -3,17 +3,24 @@
 package hotelstays_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -274,6 +281,125 @@ func TestStreamDoesNotWait(t *testing.T) {
 		assert.Equal(t, 2, resp.Total)
 		assert.True(t, complete)
 	})
+}
+
+// A hotel whose bytes have arrived waits for no more than the rest of a TLS record and the next 16 KB.
+func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
+	text := make([]byte, 20<<10) // of a hotel, hardly compressible
+	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		for _, encoding := range []string{"identity", "gzip"} {
+			inBubble(t, protocol+" "+encoding, func(t *testing.T) {
+				var page bytes.Buffer
+				write := func(text string) { page.WriteString(text) }
+				if encoding == "gzip" {
+					write = func(text string) { // each text is a stream of its own
+						z := gzip.NewWriter(&page)
+						_, _ = io.WriteString(z, text)
+						_ = z.Close()
+					}
+				}
+				var ends []int
+				write(`{"code":0,"data":{"basic":{"sessionId":"s"},"list":[{}`)
+				for range 40 {
+					write(fmt.Sprintf(`,{"id":"%x"}`, text))
+					ends = append(ends, page.Len())
+				}
+				write(`]}}`)
+				client, sent := overSlowConnection(t, protocol, func(w http.ResponseWriter, r *http.Request) {
+					assert.Equal(t, protocol, r.Proto)
+					w.Header().Set("Content-Encoding", encoding)
+					_, _ = w.Write(page.Bytes()) // in one chunk
+				})
+				hotels := -1 // the first is empty
+				for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
+					require.NoError(t, err)
+					if hotels >= 0 {
+						assert.Less(t, int(sent.Load())-ends[hotels], 32<<10)
+					}
+					hotels++
+				}
+				assert.Len(t, ends, hotels)
+			})
+		}
+	}
+}
+
+// Without WithHTTPClient a stream speaks HTTP/1.1, because HTTP/2 would read ahead of a slow loop.
+func TestStreamsOfTheDefaultClientSpeakHTTP1(t *testing.T) {
+	offered := make(chan []string, 1)
+	srv := httptest.NewUnstartedServer(nil)
+	srv.TLS = &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		offered <- hello.SupportedProtos
+		return nil, errors.New("enough is known")
+	}}
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	client, err := hotelstays.New(srv.URL, bearerToken("token"), hotelstays.WithMaxAttempts(1))
+	require.NoError(t, err)
+	require.Error(t, stream(t.Context(), client, anySearch()).err)
+	assert.NotContains(t, <-offered, "h2")
+	_, err = client.HotelList(t.Context(), anySearch())
+	require.Error(t, err)
+	assert.Contains(t, <-offered, "h2")
+}
+
+// overSlowConnection returns a client of a server that sends a kilobyte in a millisecond, and how many bytes it has sent.
+func overSlowConnection(t *testing.T, protocol string, h http.HandlerFunc) (client *hotelstays.Client, sent *atomic.Int64) {
+	sent = new(atomic.Int64)
+	model := httptest.NewTLSServer(nil)
+	model.Close()
+	srv := &http.Server{Handler: h, TLSConfig: &tls.Config{Certificates: model.TLS.Certificates}, Protocols: new(http.Protocols)}
+	srv.Protocols.SetHTTP1(protocol == "HTTP/1.1")
+	srv.Protocols.SetHTTP2(protocol != "HTTP/1.1")
+	conns := make(connections)
+	go func() { _ = srv.ServeTLS(conns, "", "") }()
+	transport := hotelstays.NewTransport()
+	transport.Proxy = nil
+	transport.TLSClientConfig.RootCAs = model.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		conns <- slowConn{theirs, sent}
+		return ours, nil
+	}
+	t.Cleanup(func() {
+		close(conns)
+		transport.CloseIdleConnections()
+		time.Sleep(time.Second) // until the server has closed its end
+	})
+	return clientAt(t, "https://example.com", bearerToken("token"), transport), sent
+}
+
+// connections is a listener in memory.
+type connections chan net.Conn
+
+func (c connections) Accept() (net.Conn, error) {
+	conn, ok := <-c
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (connections) Addr() net.Addr { return &net.TCPAddr{} }
+func (connections) Close() error   { return nil }
+
+type slowConn struct {
+	net.Conn
+	sent *atomic.Int64
+}
+
+func (c slowConn) Write(b []byte) (n int, err error) {
+	for part := range slices.Chunk(b, 1<<10) {
+		time.Sleep(time.Millisecond)
+		written, err := c.Conn.Write(part)
+		c.sent.Add(int64(written))
+		if n += written; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // A break closes the answer, at whichever hotel it comes, and is no error for anybody.

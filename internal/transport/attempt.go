@@ -254,7 +254,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 // buffer returns memory for the answer's body.
 func (r *run) buffer(resp *http.Response) *buffer {
 	if r.Streams {
-		return newBuffer(&windows, resp.Body, windowSize, r.Policy.MaxBody)
+		return newBuffer(&windows, shortReads{resp.Body}, windowSize, r.Policy.MaxBody)
 	}
 	room := resp.ContentLength
 	if room < 0 {

@@ -18,6 +18,12 @@ const (
 	windowSize = 64 << 10
 )
 
+// shortReads limits each read to 16 KB. Within a chunk of HTTP/1.1, net/http returns no byte before it has filled the
+// caller's buffer.
+type shortReads struct{ io.Reader }
+
+func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }
+
 // A pool of its own keeps windows from taking the memory of large pages.
 var buffers, windows sync.Pool
 

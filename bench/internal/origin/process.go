@@ -33,7 +33,7 @@ func Listen(h http.Handler) (Addresses, func()) {
 	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
 	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
 		s := httptest.NewUnstartedServer(h)
-		s.TLS = &tls.Config{NextProtos: []string{protocol}}
+		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // which a client without HTTP/2 gets
 		s.EnableHTTP2 = name == TLSHTTP2
 		s.StartTLS()
 		servers[name] = s
