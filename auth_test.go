@@ -26,7 +26,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestNewFromEnv(t *testing.T) {
+func TestNewFromEnvNamesEachFaultyVariable(t *testing.T) {
 	const base, key, secret = "HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"
 	set := func(t *testing.T, values ...string) {
 		for i, name := range []string{base, key, secret} {
@@ -103,7 +103,7 @@ func callAll(ctx context.Context, clients ...*hotelstays.Client) (failed []error
 	return failed
 }
 
-func TestCredentialsInALogOfJSON(t *testing.T) {
+func TestCredentialsAsJSONHideTheirSecrets(t *testing.T) {
 	ask := func(context.Context) (types.Secret, error) { return types.Secret{}, nil }
 	secret := types.NewSecret("of nobody's business")
 	for text, credential := range map[string]hotelstays.Credential{
@@ -117,7 +117,7 @@ func TestCredentialsInALogOfJSON(t *testing.T) {
 	}
 }
 
-// A definite refusal is shared by all who wait, and the credential is tried ever more rarely.
+// All waiting calls share a definite refusal, and the client tries the credential more and more rarely.
 func TestRefusedCredentialIsNotHammered(t *testing.T) {
 	for _, tc := range []struct {
 		cred   hotelstays.Credential
@@ -172,7 +172,7 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 
 // An answer that holds a token is small. Masking a large one, for WithRawData, would not end
 // with ctx.
-func TestTokenAnswersAreSmall(t *testing.T) {
+func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
 		body := head + strings.Repeat("x", size-len(head)-len(tail)) + tail
@@ -189,8 +189,8 @@ func TestTokenAnswersAreSmall(t *testing.T) {
 	}
 }
 
-// A token that no header can carry is as none: Book is not sent, and its outcome is known.
-func TestBookWithoutAUsableToken(t *testing.T) {
+// A token that no header can carry counts as no token: Book is not sent, and its outcome is known.
+func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("secret-1")}
 	oauth := hotelstays.OAuthCredential{ClientID: "c", ClientSecret: types.NewSecret("secret-1")}
 	page := "<html>" + strings.Repeat("x", 2<<20)
@@ -241,8 +241,8 @@ func TestBookWithoutAUsableToken(t *testing.T) {
 	assert.Equal(t, "tok-one-111", resp.AccessToken.Reveal())
 }
 
-// Tickets that are accepted and do not last are fetched ever more rarely, and the error says when.
-func TestTicketsThatDoNotLast(t *testing.T) {
+// If tickets are issued but refused, the client fetches them more and more rarely, and the error says when.
+func TestTicketsThatDoNotLastAreFetchedMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAuthWorld(t, 0)
 		for range 3 {
@@ -258,7 +258,7 @@ func TestTicketsThatDoNotLast(t *testing.T) {
 	})
 }
 
-func TestTokenStoreIsShared(t *testing.T) {
+func TestClientsShareATokenByTheirStore(t *testing.T) {
 	for ttl, life := range map[time.Duration]time.Duration{0: 24 * time.Hour, time.Hour: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newMemoryStore()
@@ -288,7 +288,7 @@ func TestTokenStoreIsShared(t *testing.T) {
 
 // Credentials share a token only if all their parts are equal, the secret too. A token that the caller
 // got elsewhere is not shared.
-func TestKeysOfATokenStore(t *testing.T) {
+func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	const url = "https://api.example.test"
 	ticket := func(key, secret string) hotelstays.Credential {
 		return hotelstays.TicketCredential{AppKey: key, AppSecret: types.NewSecret(secret)}
@@ -340,7 +340,7 @@ func TestWrongSecretFindsNoSharedToken(t *testing.T) {
 
 // A credential with a function asks it for its secret at each fetch, and once more after a refusal: it may
 // have been rotated in between.
-func TestSecretFromAFunction(t *testing.T) {
+func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 	var asked, fetched int
 	var vault func() (string, error)
 	from := func(ctx context.Context) (types.Secret, error) {
@@ -423,8 +423,8 @@ func TestSecretFromAFunction(t *testing.T) {
 	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
 }
 
-// A function that hangs costs nobody more than its time limit.
-func TestSecretThatDoesNotCome(t *testing.T) {
+// A function that hangs delays a call only until its time limit.
+func TestSecretFunctionHasATimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: func(ctx context.Context) (types.Secret, error) {
 			<-ctx.Done()

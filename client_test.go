@@ -61,8 +61,8 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-// What a credential's request refuses is in TestValidationOfTokens.
-func TestNewCredentials(t *testing.T) {
+// TestTokenRequestsAreValidated has the faults of the requests.
+func TestNewValidatesTheCredential(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
 	for name, row := range map[string]struct {
 		cred   hotelstays.Credential
@@ -98,7 +98,7 @@ func TestNewCredentials(t *testing.T) {
 
 // A client of another account, derived twice over, has a token and options of its own, and
 // all else from the first.
-func TestWithCredential(t *testing.T) {
+func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
 		observed, store := 0, newMemoryStore()
@@ -132,7 +132,7 @@ func TestWithCredential(t *testing.T) {
 }
 
 // A client with other options has the token of the first. What it adds is its own.
-func TestWith(t *testing.T) {
+func TestWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		var seen []string
@@ -173,15 +173,15 @@ func TestWith(t *testing.T) {
 	})
 }
 
-func TestClientInALog(t *testing.T) {
+func TestClientInALogShowsBaseURLAndAccount(t *testing.T) {
 	client := clientThrough(t, noSend{t})
 	buf := &bytes.Buffer{}
 	slog.New(slog.NewJSONHandler(buf, nil)).Info("made", "client", client)
 	assert.Contains(t, buf.String(), fmt.Sprintf(`"client":{"base_url":"http://127.0.0.1:1","account":%q}`, client.Account()))
 }
 
-// What clients share cannot differ between them.
-func TestOptionsThatDerivedClientsShare(t *testing.T) {
+// Derived clients cannot change what they share.
+func TestDerivedClientsRefuseSharedOptions(t *testing.T) {
 	base := clientThrough(t, noSend{t})
 	opts := []hotelstays.Option{hotelstays.WithHTTPClient(new(http.Client)), hotelstays.WithTokenStore(newMemoryStore()),
 		hotelstays.WithRateLimiter(noRateLimits{}), hotelstays.WithMarket("x")}
@@ -225,7 +225,7 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 	})
 }
 
-func TestNewBaseURL(t *testing.T) {
+func TestNewChecksTheBaseURL(t *testing.T) {
 	const host = "https://api.example.test"
 	good := map[string]string{ // to how the client names it
 		host: host, host + "/": host, "HTTPS://API.example.test": host, host + ":443": host, "https://Api.Example.Test:443/": host,
@@ -260,10 +260,10 @@ func TestNewBaseURL(t *testing.T) {
 
 // Every method that takes a ctx refuses one that is nil, and a Client that New did not
 // make. Neither panics.
-func TestUnusableClientOrContext(t *testing.T) {
+func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	var noCtx context.Context
 	client := clientWith(t, noSend{t}, bearerToken("token"))
-	for method, call := range optionCalls(t) { // TestOptionsOfEachMethod has it complete
+	for method, call := range optionCalls(t) { // TestEachMethodRefusesOptionsWithoutEffect has it complete
 		for _, unusable := range []*hotelstays.Client{{}, nil} {
 			assert.Equal(t, []string{"client"}, faultPaths(t, call(t.Context(), unusable)), method)
 		}
@@ -282,7 +282,7 @@ func TestUnusableClientOrContext(t *testing.T) {
 
 // A panic of the transport reaches the caller, gives the slot back, and is no
 // success to an observer; where the token is fetched it is an error.
-func TestTransportThatPanics(t *testing.T) {
+func TestTransportPanicReachesTheCaller(t *testing.T) {
 	panics := transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })
 	synctest.Test(t, func(t *testing.T) {
 		ends := &callLog{}
@@ -300,7 +300,7 @@ func TestTransportThatPanics(t *testing.T) {
 // The iterators make their calls in goroutines of their own, where nobody could recover
 // from a panic: the loop is told instead. Error and log have the type and the stack, not the
 // text, which may quote a token.
-func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
+func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	var log bytes.Buffer
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { panic(fmt.Sprint("boom ", r.Header)) }),
 		hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
@@ -330,8 +330,8 @@ func TestTransportThatPanicsUnderAnIterator(t *testing.T) {
 	assert.NotContains(t, log.String(), "boom")
 }
 
-// A limiter may grant without a permit; what it waits for is named.
-func TestLimiterWithoutPermits(t *testing.T) {
+// A limiter may grant a slot without a permit. It receives the key, the account and the priority.
+func TestLimiterMayGrantANilPermit(t *testing.T) {
 	none := limiterFunc(func() error { return nil })
 	for _, limiter := range []hotelstays.RateLimiter{none, nilPermits{}} { // a nil pointer is no permit, too
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
@@ -375,9 +375,9 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 }
 
 // A call's timeout wins over the client's, and ctx over both if it ends first. Each replaces the
-// default, which TestManualTimeLimitsAndRateLimits compares with the manual. The error names the limit
+// default, which TestManualHasTheTimeLimitsAndRateLimits compares with the manual. The error names the limit
 // that passed.
-func TestTimeoutOfCallClientAndCtx(t *testing.T) {
+func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
 	const own, ofCtx = "the call's own limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
 		name              string
@@ -461,7 +461,7 @@ func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time
 	return hint
 }
 
-func TestTimeoutHeaderOfLaterAttempts(t *testing.T) {
+func TestTimeoutHeaderShrinksWithEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		_, err := client.QueryOrders(t.Context(), &hotelstays.QueryOrdersRequest{}) // fetches the token
@@ -543,7 +543,7 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 // The retry table of doc.go, row by row, counted by the sandbox's ledger. The first fault of each
 // row meets every operation, not with -short. The others meet one operation of each kind, over HTTP/2
 // only those of the connection; with HOTELSTAYS_LONG=1 all do.
-func TestRetryTable(t *testing.T) {
+func TestRetriesFollowTheTable(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)
 	require.Len(t, rows, len(retryFaults), "each test is a row")
@@ -619,7 +619,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 }
 
 // Each proof of doc.go makes a Book that failed one that was not sent, by a client that is asked to send it.
-func TestProofsThatNothingLeft(t *testing.T) {
+func TestBookThatProvablyNeverLeftIsSentAgain(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn("host.example:443")
@@ -700,7 +700,7 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 
 // In an outage the calls of a client are sent once each, when its retries are spent, and their
 // errors say so. A recovery makes each of its polls, with one request.
-func TestRetriesInAnOutage(t *testing.T) {
+func TestRetriesEndInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 503, Body: `{"code":9,"msg":"down"}`}
 		client := clientThrough(t, service, hotelstays.WithMaxAttempts(4), hotelstays.WithRateLimiter(noRateLimits{}))
@@ -723,7 +723,7 @@ func TestRetriesInAnOutage(t *testing.T) {
 	})
 }
 
-// A transport that names no TLS version has net/http's own, which is good.
+// A transport without a TLS version has the default of net/http, which is recent enough.
 func TestNewTakesTheDefaultTLS(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
@@ -733,7 +733,7 @@ func TestNewTakesTheDefaultTLS(t *testing.T) {
 }
 
 // A program may change http.DefaultTransport at any time, and no token goes over an old TLS.
-func TestDefaultTransportWithOldTLS(t *testing.T) {
+func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	defer func(kept http.RoundTripper) { http.DefaultTransport = kept }(http.DefaultTransport)
 	before, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{}),
 		hotelstays.WithMaxAttempts(1))
@@ -749,7 +749,7 @@ func TestDefaultTransportWithOldTLS(t *testing.T) {
 
 // A caller's http.Client without a Transport sends through http.DefaultTransport, also
 // through one that a mock has put there since. Without WithHTTPClient nothing does.
-func TestMockedDefaultTransport(t *testing.T) {
+func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient),
 		hotelstays.WithMaxAttempts(1))
 	require.NoError(t, err)

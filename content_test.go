@@ -37,7 +37,7 @@ func collect[V any](seq iter.Seq2[V, error]) (values []V, errs []error) {
 	return values, errs
 }
 
-func TestWalkDestinations(t *testing.T) {
+func TestWalkDestinationsYieldsEachPlaceOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		catalog hotelstaystest.Catalog
@@ -101,7 +101,7 @@ var lists = map[hotelstays.Operation]func(context.Context, *hotelstaystest.Serve
 }
 
 // An error comes once and ends the loop; leaving the loop ends the calls.
-func TestIteratorsEnd(t *testing.T) {
+func TestIteratorsEndAfterAnErrorOrABreak(t *testing.T) {
 	for op, list := range lists {
 		inBubble(t, string(op), func(t *testing.T) {
 			srv, client := newSandbox(t)
@@ -135,7 +135,7 @@ func untyped[V any](seq iter.Seq2[V, error]) iter.Seq2[any, error] {
 	}
 }
 
-func TestHotelsMetadataAll(t *testing.T) {
+func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		page        *types.PageReq
@@ -188,7 +188,7 @@ func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[
 }
 
 // Pages are fetched early where the total shows them, in order, and at most so many.
-func TestMetadataPagesAhead(t *testing.T) {
+func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 	for _, tc := range []struct {
 		total, parallelism int
 		took               time.Duration
@@ -216,7 +216,7 @@ func TestMetadataPagesAhead(t *testing.T) {
 
 // An error comes once, and after what came before it. Leaving the loop, or an error, ends every fetch
 // before the loop is over.
-func TestMetadataPagesAheadEnd(t *testing.T) {
+func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			script := &pageScript{total: 12, fails: 6}
@@ -303,7 +303,7 @@ func wide(n int, delay func(call int) time.Duration) *forest {
 
 // A place that lies below several others, or below itself, comes once, and the walk ends. A place without an id
 // comes as often as it is there, and nothing is asked about it.
-func TestWalkOfNoTree(t *testing.T) {
+func TestWalkOfACycleEnds(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
@@ -322,7 +322,7 @@ func TestWalkOfNoTree(t *testing.T) {
 }
 
 // Parents come before their children, whichever answer is first, and calls are bounded.
-func TestWalkOrder(t *testing.T) {
+func TestWalkYieldsParentsFirst(t *testing.T) {
 	for _, parallelism := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			f := wide(9, func(call int) time.Duration { return time.Duration(1+7*call%5) * time.Second })
@@ -342,7 +342,7 @@ func TestWalkOrder(t *testing.T) {
 }
 
 // A busy loop holds the calls up. Leaving the loop stops them, and so does an error, which comes once.
-func TestWalkEnds(t *testing.T) {
+func TestWalkEndsWithTheLoop(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
 		for _, places := range []int{1, 61} {
@@ -379,7 +379,7 @@ func TestWalkEnds(t *testing.T) {
 	}
 }
 
-func TestIteratorsRefuse(t *testing.T) {
+func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 	client, ctx, cursor := clientThrough(t, noSend{t}), t.Context(), new(int64(7))
 	metadata := func(page types.PageReq, opts ...hotelstays.CallOption) iter.Seq2[any, error] {
 		return untyped(client.HotelsMetadataAll(ctx, &hotelstays.HotelsMetadataRequest{DestinationID: "d", Page: &page}, opts...))

@@ -40,7 +40,7 @@ func TestDoKeepsTheRateLimit(t *testing.T) {
 	})
 }
 
-func TestDo(t *testing.T) {
+func TestDoSendsTheBodyAndDecodesTheData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent *http.Request
 		var body string
@@ -176,7 +176,7 @@ func TestDoRefusesBadInput(t *testing.T) {
 }
 
 // Data that does not fit is an error without the token, even if the caller's type quotes it.
-func TestDoOfDataThatDoesNotFit(t *testing.T) {
+func TestDoErrorOfUnfitDataHidesTheToken(t *testing.T) {
 	_, err := clientWith(t, saying(`{"code":0,"data":"the token is token-1234567890"}`), bearerToken("token-1234567890")).
 		Do(t.Context(), &hotelstays.DoRequest{Path: newPath, Into: new(quoting), Idempotent: true})
 	unreadable := errorAs[*hotelstays.DecodeError](t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // The booking flow is a column of the same table.
-func TestManualTimeLimitsAndRateLimits(t *testing.T) {
+func TestManualHasTheTimeLimitsAndRateLimits(t *testing.T) {
 	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)
 	for name, op := range operations {

@@ -45,7 +45,7 @@ func matchedSentinels(err error) []error {
 }
 
 // A documented code decides; without one the HTTP status does.
-func TestDecodeConditions(t *testing.T) {
+func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 	const read, voucher, book = hotelstays.OpCheckAvail, hotelstays.OpOrderVoucher, hotelstays.OpBook
 	const cancel, ticket = hotelstays.OpCancel, hotelstays.OpTicket
 	code := func(n int) string { return fmt.Sprintf(`{"code":%d,"msg":"m"}`, n) }
@@ -127,7 +127,7 @@ func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsAPieceOfThePage(t *testing.T) {
+func TestErrorOfAPageHasAnExcerpt(t *testing.T) {
 	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 403, Body: htmlPage}))
 	var api *hotelstays.APIError
 	require.ErrorAs(t, err, &api)
@@ -158,7 +158,7 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 
 // An error switch that finds a refusal in an error may believe it: of a cause that decides nothing, errors.As and
 // errors.Is find only the errors of ctx and of the network.
-func TestNoErrorLeadsToWhatDecidesNothing(t *testing.T) {
+func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
 	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"} // their cause is why they failed
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
 	causes := map[error]error{ // and what is looked for in them
@@ -198,7 +198,7 @@ func TestNoErrorLeadsToWhatDecidesNothing(t *testing.T) {
 }
 
 // The cause of an unknown outcome says nothing that would be true of it alone.
-func TestCauseInDoubtIsNoRefusal(t *testing.T) {
+func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	answers := map[string]transportFunc{
 		"broken":               func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
 		"garbage":              answering(200, "<html>"),
@@ -344,7 +344,7 @@ func TestErrorHasTheRateLimit(t *testing.T) {
 
 // The Timeout of the caller's own http.Client is a deadline of each attempt, and its
 // error is one: nobody has cancelled anything.
-func TestTimeoutOfTheHTTPClient(t *testing.T) {
+func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 	for range 20 { // net/http has two ways to end it, and takes whichever comes first
 		synctest.Test(t, func(t *testing.T) {
 			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
@@ -361,7 +361,7 @@ func TestTimeoutOfTheHTTPClient(t *testing.T) {
 }
 
 // The manual's table has every kind once.
-func TestManualKinds(t *testing.T) {
+func TestManualHasEachKindOnce(t *testing.T) {
 	statuses := map[string]int{}
 	for kind, row := range manualKinds(t) {
 		statuses[kind] = row.status
@@ -431,7 +431,7 @@ var zeroErrors = []error{&hotelstays.APIError{}, &hotelstays.TransportError{}, &
 	&hotelstays.AmbiguousReferenceError{}}
 
 // A caller's fake may leave every field empty.
-func TestZeroErrors(t *testing.T) {
+func TestZeroErrorsHaveATextAndAKind(t *testing.T) {
 	var names []string
 	for _, err := range append([]error{&hotelstays.TransportError{NoToken: true}}, zeroErrors...) {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*hotelstays.")
@@ -455,7 +455,7 @@ func TestZeroErrors(t *testing.T) {
 
 // An error is a group of a log line, by the same names in all types and in the client's own lines. What
 // belongs to another request is not mixed in.
-func TestErrorsInALog(t *testing.T) {
+func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
 		RequestID: "id-1", TraceID: "trace-1"}
 	token := &hotelstays.APIError{Operation: hotelstays.OpTicket, HTTPStatus: 401, Code: types.CodeUnauthorized,
@@ -510,7 +510,7 @@ func TestErrorsInALog(t *testing.T) {
 }
 
 // Every error type has a kind, and where errors wrap each other one of them decides.
-func TestKindOf(t *testing.T) {
+func TestEachErrorHasItsKind(t *testing.T) {
 	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "invalid_scope"}
@@ -603,7 +603,7 @@ func TestKindOf(t *testing.T) {
 }
 
 // A kind without a sentinel belongs to an error type, to the end of a ctx, or to all other errors.
-func TestSentinelsAndKinds(t *testing.T) {
+func TestEachSentinelHasItsKind(t *testing.T) {
 	var kinds []hotelstays.ErrorKind
 	for _, match := range inSource(t, `\n\tKind\w+ +ErrorKind = "(\w+)"`) {
 		kinds = append(kinds, hotelstays.ErrorKind(match[1]))
@@ -672,8 +672,8 @@ func inSource(t *testing.T, pattern string) (matches [][]string) {
 	return matches
 }
 
-// A 401 of the call is no part of the error of the token that could not be fetched.
-func TestRefusedTokenAfterA401(t *testing.T) {
+// If no token could be fetched after a 401 of the call, the error is only about the token.
+func TestRefusedTokenAfterA401IsTheOnlyCause(t *testing.T) {
 	tickets := 0
 	cred := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret("secret")}
 	client := clientWith(t, transportFunc(func(r *http.Request) (*http.Response, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Facts are stored in a file: it has no more than what is known.
-func TestServiceFactsAsJSON(t *testing.T) {
+// The JSON of facts has only the facts that are set.
+func TestServiceFactsRefuseUnknownNames(t *testing.T) {
 	for text, facts := range map[string]hotelstays.ServiceFacts{
 		`{}`:                  {},
 		`{"nullOrders":true}`: {NullOrders: true},
@@ -57,7 +57,7 @@ func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 }
 
 // A code that ServiceFacts lists for an operation is a refusal where a documented one would be.
-func TestRefusalCodesOfTheService(t *testing.T) {
+func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	const own = 100001200
 	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 		_, err := client.Do(ctx, &hotelstays.DoRequest{Path: "/api/trade/book"}, opts...)
@@ -109,7 +109,7 @@ func TestRefusalCodesOfTheService(t *testing.T) {
 // Absence is proven to all helpers by a whole list without an order, and by nothing else: not by orders
 // of others, nor by an answer without a list, or one that says that it is not the whole list. Null is
 // an empty list, if that is how the service writes one.
-func TestAnswersThatProveAbsence(t *testing.T) {
+func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the service did not apply the filter", "ServiceFacts.NullOrders"
 	for data, why := range map[string]string{ // without facts
 		`{"orders":[]}`:   proven,
@@ -162,7 +162,7 @@ func TestAnswersThatProveAbsence(t *testing.T) {
 }
 
 // An empty list proves nothing in an answer that is only a part, or too large for what it says.
-func TestAnswerThatMayBeAPart(t *testing.T) {
+func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
 	for want, answer := range map[string]fixedAnswer{
 		"HTTP 206":                 {Status: 206, Body: `{"code":0,"data":{"orders":[]}}`},
 		"an answer of 65537 bytes": {Status: 200, Body: `{"code":0,"data":{"orders":[],"x":"` + strings.Repeat("x", 64<<10-37) + `"}}`},
@@ -173,7 +173,7 @@ func TestAnswerThatMayBeAPart(t *testing.T) {
 }
 
 // 0 and 1 are open, whatever else the caller names.
-func TestStateOf(t *testing.T) {
+func TestStatuses0And1AreOpen(t *testing.T) {
 	none := hotelstays.StatusMeanings{}
 	own := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 0}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{3}}
 	for _, tc := range []struct {

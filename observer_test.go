@@ -111,7 +111,7 @@ func TestObserverSeesEveryCallOnce(t *testing.T) {
 	})
 }
 
-// What became of each sending, in order, up to the answer that was read.
+// CallInfo lists the attempts in order, with the result of each.
 func TestObserverSeesEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const answer = `{"code":0,"data":{"destinations":[]}}`
@@ -208,7 +208,7 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	})
 }
 
-// Waiting for the bytes of an answer is no decoding.
+// DecodeTime does not include the wait for the bytes of an answer.
 func TestObserverSeesAnAnswerArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
@@ -323,7 +323,7 @@ func TestNothingIsLoggedByDefault(t *testing.T) {
 
 // Each attempt is logged at level debug, retries and the token at info, and with a warning the outcome
 // that nobody knows.
-func TestLogOfACall(t *testing.T) {
+func TestEachAttemptIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		log, buf, read := logOf(t, slog.LevelDebug)
@@ -355,7 +355,7 @@ func TestLogOfACall(t *testing.T) {
 
 // The log tells a token's lifetime where there is one: one of 0 would read as a token
 // that ends at once.
-func TestLogOfATokensLifetime(t *testing.T) {
+func TestLogHasTheLifetimeOfAToken(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
 		"": bearerToken("token"),
 		" lifetime=20m0s": hotelstays.OAuthCredential{ClientID: "id", ClientSecret: types.NewSecret("secret"),
@@ -372,7 +372,7 @@ func TestLogOfATokensLifetime(t *testing.T) {
 }
 
 // A field of another type than documented is named in the answer and in one warning.
-func TestLogOfAMismatch(t *testing.T) {
+func TestMismatchIsLoggedOnce(t *testing.T) {
 	const mismatch = "data.list[1].rating: want number, got string"
 	answer := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"list":[{"id":"1"},{"id":"2","rating":"4.5"}],"basic":{"sessionId":"s"}}}`}
 	log, _, read := logOf(t, slog.LevelWarn)
@@ -391,7 +391,7 @@ func TestLogOfAMismatch(t *testing.T) {
 	}
 }
 
-func TestNoObserverCostsNothing(t *testing.T) {
+func TestCallWithoutObserversAllocatesNothingForThem(t *testing.T) {
 	ctx := context.Background()
 	client := clientThrough(t, http.DefaultTransport)
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
@@ -430,7 +430,7 @@ func TestObserverSeesHelpers(t *testing.T) {
 }
 
 // A loop that breaks off ends its iterator without an error. A panic is an error, of any helper.
-func TestObserverOfAHelperThatIsLeft(t *testing.T) {
+func TestBreakIsNoErrorForAnObserver(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
 	client := clientThrough(t,
@@ -468,7 +468,7 @@ func TestObserversEndInReverse(t *testing.T) {
 }
 
 // An observer that panics does not keep the others from the end of the call.
-func TestObserverThatPanics(t *testing.T) {
+func TestObserverPanicDoesNotSilenceTheOthers(t *testing.T) {
 	log := &callLog{}
 	client := clientThrough(t, saying(`{"code":0,"data":{"orders":[]}}`), hotelstays.WithObserver(log.observer()),
 		hotelstays.WithObserver(hotelstays.Observer{CallEnd: func(context.Context, hotelstays.CallInfo) { panic("observer") }}))

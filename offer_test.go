@@ -30,7 +30,7 @@ func seenOffer() *types.RoomRatePkg {
 	}
 }
 
-func TestCompareOffer(t *testing.T) {
+func TestCompareOfferListsEachDifference(t *testing.T) {
 	type pkg = types.RoomRatePkg
 	none, ten := hotelstays.Tolerance{}, hotelstays.Tolerance{NetRise: types.Money{Currency: "USD", Amount: "10"}}
 	fields := func(f ...types.OfferField) []types.OfferField { return f }
@@ -127,7 +127,7 @@ func TestCompareOffer(t *testing.T) {
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
 
-func TestCompareOrder(t *testing.T) {
+func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 	ordered := func() *types.Order {
 		room := func(index int) types.OrderRoom {
 			o := seenOffer()
@@ -180,7 +180,7 @@ func TestCompareOrder(t *testing.T) {
 }
 
 // Each amount of a part that rises must be within the limit and in its currency, whatever else falls.
-func TestRiseBesideAFall(t *testing.T) {
+func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()
 		o.Tax = &types.Tax{}
@@ -211,7 +211,7 @@ func TestRiseBesideAFall(t *testing.T) {
 
 // A limit in percent is a share of the net total that was seen, for every part; with an amount,
 // both must hold.
-func TestRiseInPercent(t *testing.T) {
+func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	net := func(seen, now *types.Money) func(seen, now *types.RoomRatePkg) {
 		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = *seen, *now }
 	}
@@ -257,7 +257,7 @@ func TestRiseInPercent(t *testing.T) {
 }
 
 // The JSON has no amounts to compute with: a decoded diff accepts no change of one.
-func TestOfferDiffAsJSON(t *testing.T) {
+func TestDecodedOfferDiffAcceptsNoChangeOfAnAmount(t *testing.T) {
 	cheaper := seenOffer()
 	cheaper.TotalRate.NetRate.Amount = "100"
 	diff := hotelstays.CompareOffer(seenOffer(), cheaper)

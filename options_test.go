@@ -35,7 +35,7 @@ func optionCalls(t *testing.T) map[string]operationCall {
 	return calls
 }
 
-func TestOptionsOfEachMethod(t *testing.T) {
+func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 	calls := optionCalls(t)
 	for method := range reflect.TypeFor[*hotelstays.Client]().Methods() {
 		makesNoCall := []string{"With", "WithCredential", "NewBookingRecovery"}
@@ -115,7 +115,7 @@ func TestOptionsOfEachMethod(t *testing.T) {
 	})
 }
 
-func TestCallOptionsOf(t *testing.T) {
+func TestCallOptionsOfReturnsTheValues(t *testing.T) {
 	wakeup := make(chan struct{})
 	facts := hotelstays.ServiceFacts{NullOrders: true}
 	got, err := hotelstays.CallOptionsOf(hotelstays.WithLanguage("ar"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user 1"),
@@ -159,8 +159,8 @@ func TestCallOptionsOf(t *testing.T) {
 	assert.Equal(t, []string{"WithMarket", "opts"}, faultPaths(t, err))
 }
 
-// What a helper is given, all its calls are sent with, but no download.
-func TestHelpersHandCallOptionsOn(t *testing.T) {
+// All calls of a helper have its options, but the download has none.
+func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traced := []hotelstays.CallOption{hotelstays.WithTraceID("trace-1"), hotelstays.WithMarket("AE"), hotelstays.WithTimeout(7 * time.Second),
 			hotelstays.WithHeader("X-Zone", "a")}
@@ -203,7 +203,7 @@ func TestHelpersHandCallOptionsOn(t *testing.T) {
 
 // Each attempt has the id and the time that the caller's functions make for it, and so have
 // the calls that fetch tokens.
-func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
+func TestEachAttemptHasItsOwnRequestIDAndTimestamp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		n := 0
@@ -238,7 +238,7 @@ func TestRequestIDAndTimestampOfEachAttempt(t *testing.T) {
 
 // The trace id of ctx is that of the call, and of the call for its token. Without one in ctx that fits
 // into a header, the call has a new one.
-func TestTraceIDFromContext(t *testing.T) {
+func TestTraceIDComesFromTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		type key struct{}
@@ -275,7 +275,7 @@ func TestTraceIDFromContext(t *testing.T) {
 	})
 }
 
-func TestMaxAttemptsOfACall(t *testing.T) {
+func TestMaxAttemptsBoundsACall(t *testing.T) {
 	for _, row := range []struct {
 		client []hotelstays.Option
 		call   []hotelstays.CallOption
@@ -297,7 +297,7 @@ func TestMaxAttemptsOfACall(t *testing.T) {
 }
 
 // What the client sets itself, WithHeader does not: the error names what does, and no value.
-func TestHeadersThatTheClientSets(t *testing.T) {
+func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	for name, instead := range map[string]string{
 		"trace-id": "use WithTraceID", "Language": "use WithLanguage", "Market": "use WithMarket", "User-Ref": "use WithUserRef",
 		"IP": "use WithClientIP", "Currency": "use WithCurrency", "Test": "use WithTestFlags", "REQUEST-ID": "use WithRequestID",
@@ -320,7 +320,7 @@ func TestHeadersThatTheClientSets(t *testing.T) {
 
 // What a header cannot carry is not sent, nor is an id a second time, and a slot of the rate
 // limit is free again. A Book before which nothing was carried out has no unknown outcome.
-func TestUnusableRequestIDsAndTimestamps(t *testing.T) {
+func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 	id := func(text string) hotelstays.Option {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })
 	}

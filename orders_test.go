@@ -31,7 +31,7 @@ func TestAvailableNeedsAnID(t *testing.T) {
 	}
 }
 
-func TestBook(t *testing.T) {
+func TestBookReturnsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		o := findOffer(t, srv, client, 0)
@@ -62,7 +62,7 @@ func TestBook(t *testing.T) {
 }
 
 // Only a complete answer without the order is an OrderNotFoundError, and one call is made.
-func TestFindOrder(t *testing.T) {
+func TestFindOrderNeedsACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		booked := findOffer(t, srv, client, 0).Book(t, client, "ref-1")
@@ -89,7 +89,7 @@ func TestFindOrder(t *testing.T) {
 }
 
 // A refusal of either method is an error alone: nothing is sent again, and no order is read.
-func TestCancelRefusals(t *testing.T) {
+func TestRefusedCancelReadsNoOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{CancelRule: hotelstaystest.CancelNeedsReason})
 		o := findOffer(t, srv, client, 0)
@@ -134,7 +134,7 @@ func withStates(states hotelstays.StatusMeanings) hotelstays.SharedOption {
 	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states})
 }
 
-func TestAwaitOrder(t *testing.T) {
+func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 	const s = time.Second
 	type step struct {
 		at     float64
@@ -237,7 +237,7 @@ func TestAwaitOrder(t *testing.T) {
 	}
 }
 
-func TestCancelAndRead(t *testing.T) {
+func TestCancelAndReadReturnsTheState(t *testing.T) {
 	fault := func(f hotelstaystest.Fault) hotelstaystest.Fault {
 		f.Operation = hotelstays.OpCancel
 		return f
@@ -315,7 +315,7 @@ func TestCancelAndRead(t *testing.T) {
 
 // The document says that a reference may match more than one order. None of them is taken for the one that
 // is meant; an order listed under another reference does not count.
-func TestSeveralOrdersUnderOneReference(t *testing.T) {
+func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
 		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,
 		`{"status":2,"customerReferenceNo":"ref-2","platformReferenceNo":"P-C"}`
@@ -372,7 +372,7 @@ func TestSeveralOrdersUnderOneReference(t *testing.T) {
 }
 
 // A status that is no number is not 0, which is open. Nothing is known of the order then.
-func TestUnreadableStatus(t *testing.T) {
+func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	for text, want := range map[string]types.OrderStatus{
 		`2`: 2, `2.0`: 2, `20e-1`: 2, `0.0`: 0, `1`: 1, `77`: 77,
 		`"cancelled"`: types.OrderStatusUnreadable, `"2"`: types.OrderStatusUnreadable, `true`: types.OrderStatusUnreadable,
@@ -436,7 +436,7 @@ func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 }
 
 // A poll that fails with a status that may pass is made again, any other ends the wait.
-func TestStatusesThatAWaitOutlasts(t *testing.T) {
+func TestWaitOutlastsOnlyTemporaryFailures(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			for op, wait := range map[hotelstays.Operation]operationCall{

@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestProcessLimiter(t *testing.T) {
+func TestProcessLimiterKeepsTheRateLimit(t *testing.T) {
 	start := func(*testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		l := hotelstays.NewRateLimiter(nil)
 		return storetest.Fleet[hotelstays.RateLimiter]{Open: func() hotelstays.RateLimiter { return l }}
@@ -31,7 +31,7 @@ func TestProcessLimiter(t *testing.T) {
 	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
-func TestWeightOfAnAccount(t *testing.T) {
+func TestAccountGetsSlotsByItsWeight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Weight: func(account string) int { return len(account) }})
 		key := hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}
@@ -66,8 +66,8 @@ func TestWeightOfAnAccount(t *testing.T) {
 	})
 }
 
-// Which priority the calls of a client have, by its options and by what they are for.
-func TestPriorityOfACall(t *testing.T) {
+// The priority of a call comes from its options, or from the helper.
+func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 	const background, normal, interactive = hotelstays.PriorityBackground, hotelstays.PriorityDefault, hotelstays.PriorityInteractive
 	for _, c := range []struct {
 		name   string
@@ -232,7 +232,7 @@ func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 
 // The margin is the time beyond a second after which the next request may leave. Processes without a common
 // limiter have an equal part of the limit.
-func TestRateLimitOfMarginAndProcesses(t *testing.T) {
+func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	for _, c := range []struct {
 		opts *hotelstays.RateLimiterOptions
 		want time.Duration
@@ -270,7 +270,7 @@ func TestServerCostBoundsTheArrival(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsCount(t *testing.T) {
+func TestRefusedRequestsUseASlot(t *testing.T) {
 	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
 	assert.Equal(t, 1510*ms, got, "and its answer is not believed")
 }
@@ -304,7 +304,7 @@ func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 }
 
 // A caller whose deadline comes before the end of a pause gets its error at once.
-func TestPauseBeyondTheDeadline(t *testing.T) {
+func TestPauseBeyondTheDeadlineFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, answering(429, `{"code":100000429,"msg":"slower"}`, "Retry-After", "3600"), hotelstays.WithMaxAttempts(4))
 		call := operationCalls[hotelstays.OpHotelList]
@@ -323,7 +323,7 @@ func TestPauseBeyondTheDeadline(t *testing.T) {
 
 // A 429 pauses an operation whose rate limit is undocumented, too: for all clients behind the limiter, and
 // no other operation.
-func TestPauseWithoutARateLimit(t *testing.T) {
+func TestPauseHoldsWithoutARateLimit(t *testing.T) {
 	do := func(path string) operationCall {
 		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 			_, err := client.Do(ctx, &hotelstays.DoRequest{Path: path, Idempotent: true}, opts...)
@@ -358,8 +358,8 @@ func TestPauseWithoutARateLimit(t *testing.T) {
 	}
 }
 
-// A limiter of the caller may also refuse at once, and is not asked again.
-func TestLimiterThatRefusesAtOnce(t *testing.T) {
+// The caller's limiter may refuse at once. It is then not asked again.
+func TestLimiterThatRefusesIsNotAskedAgain(t *testing.T) {
 	for refusal, kind := range map[error]hotelstays.ErrorKind{
 		hotelstays.ErrRateLimited: hotelstays.KindRateLimited,
 		context.DeadlineExceeded:  hotelstays.KindTimeout,

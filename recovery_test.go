@@ -136,7 +136,7 @@ func stored(t *testing.T, r *hotelstays.BookingRecovery) *hotelstays.BookingReco
 	return again
 }
 
-func TestRecoverySchedule(t *testing.T) {
+func TestRecoveryPollsOnSchedule(t *testing.T) {
 	const (
 		never = time.Duration(0)
 		s     = time.Second
@@ -234,7 +234,7 @@ func TestRecoverySchedule(t *testing.T) {
 	}
 }
 
-func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
+func TestBookAndRecoverDoesNotPollAfterAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		outcome, err := w.client.BookAndRecover(t.Context(), w.offer.Request("ref-1"))
@@ -258,7 +258,7 @@ func TestBookAndRecoverOfAnAnsweredBook(t *testing.T) {
 	})
 }
 
-func TestWithSaveRecovery(t *testing.T) {
+func TestRecoveryIsSavedBeforeBookAndAfterEachPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newRecoveryWorld(t, hotelstaystest.Config{LateVisibility: 100 * time.Second})
 		w.Inject(bookMade)
@@ -284,7 +284,7 @@ func TestWithSaveRecovery(t *testing.T) {
 
 // A recovery that is not saved ends the work: before Book nothing is sent; after a poll the
 // outcome so far comes with the error, which is no refusal while nothing is known.
-func TestSaveRecoveryThatFails(t *testing.T) {
+func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	errDisk := errors.New("disk full")
 	doubtful := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999}
 	for _, tc := range []struct {
@@ -341,7 +341,7 @@ func TestSaveRecoveryThatFails(t *testing.T) {
 
 // A process that was away carries on at the right poll, and does not make up for those that it
 // missed. By steps, each is made by another process, which has read the recovery from JSON.
-func TestRecoveryResumed(t *testing.T) {
+func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	for _, tc := range []struct {
 		died, back float64
 		polls      []float64
@@ -384,7 +384,7 @@ func TestRecoveryResumed(t *testing.T) {
 
 // A recovery that was stored before Book is good whenever the process dies. Its
 // schedule begins when it is first looked at, since nobody knows when Book ended.
-func TestRecoveryStoredBeforeBook(t *testing.T) {
+func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
 	for _, tc := range []struct {
 		name    string
@@ -557,7 +557,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 
 // The last poll decides. Only an answer that was read whole, and holds no order at all, proves
 // absence.
-func TestPollThatProvesAbsence(t *testing.T) {
+func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	type row struct {
 		name  string
 		poll  hotelstaystest.Fault
@@ -665,8 +665,8 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 	}
 }
 
-// When ctx ends there are both: the recovery to go on with, and the error.
-func TestRecoveryOfAnEndedContext(t *testing.T) {
+// When ctx ends, the recovery to continue with comes together with the error.
+func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
 	garbage := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})
@@ -753,7 +753,7 @@ func TestRecoveryOfAnEndedContext(t *testing.T) {
 
 // A code that is documented for Book, or is one of ServiceFacts, is believed. Another one is
 // believed only when no order is there.
-func TestRefusalCodes(t *testing.T) {
+func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
 		return hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
 			Commit: commit, Times: -1}
@@ -828,7 +828,7 @@ func TestRefusalCodes(t *testing.T) {
 
 // For a known reference the service returns the order that it made first. With Expect the client
 // reports one of other dates; CompareOrder lists what else is different.
-func TestReferenceReused(t *testing.T) {
+func TestReusedReferenceIsAnError(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range []struct {
 		name      string
@@ -910,7 +910,7 @@ func TestReferenceReused(t *testing.T) {
 
 // The call's timeout wins over the client's, be it longer or shorter, and neither lets a
 // poll take more than 20 seconds.
-func TestPollTimeout(t *testing.T) {
+func TestPollTakesAtMost20Seconds(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{
 		{0, 0, 20 * s},
@@ -944,7 +944,7 @@ func TestPollTimeout(t *testing.T) {
 
 // Whatever is stored, only a poll ten minutes after the Book proves that there is no order. Times that
 // cannot be, of a clock that has been set back since, begin the schedule anew.
-func TestRecoveryOfOddTimes(t *testing.T) {
+func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // in a bubble
 	for name, tc := range map[string]struct {
 		stored hotelstays.BookingRecovery

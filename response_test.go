@@ -61,7 +61,7 @@ const (
 	cancelDone = "nothing"
 )
 
-func TestDecodeUnexpectedAnswers(t *testing.T) {
+func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 	rows := []struct {
 		name   string
 		status int
@@ -163,7 +163,7 @@ func TestDecodeUnexpectedAnswers(t *testing.T) {
 }
 
 // A booking without an order in it is not known to be one, and a ticket without one is none.
-func TestAnswerWithoutWhatItIsFor(t *testing.T) {
+func TestAnswerWithoutItsMainFieldIsAnError(t *testing.T) {
 	for op, row := range map[hotelstays.Operation]struct {
 		path string
 		data []string
@@ -180,8 +180,8 @@ func TestAnswerWithoutWhatItIsFor(t *testing.T) {
 	}
 }
 
-// What may be left out of an answer, or be in it beyond the documentation.
-func TestDecodeTolerates(t *testing.T) {
+// An answer may lack optional fields, and have undocumented ones.
+func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 	for _, body := range []string{
 		`{"code":0,"data":{}}`,
 		`{"code":0,"msg":null,"data":{}}`,
@@ -220,7 +220,7 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 }
 
 // An answer that breaks off, and no answer at all: without traces of a transport, it may have been sent.
-func TestDecodeNoAnswer(t *testing.T) {
+func TestCallWithoutAnAnswerMayHaveBeenSent(t *testing.T) {
 	cut := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{`, Cut: io.ErrUnexpectedEOF}
 	_, err := sendCheckAvail(t, clientThrough(t, cut))
 	failed := errorAs[*hotelstays.TransportError](t, err)
@@ -237,8 +237,8 @@ func TestDecodeNoAnswer(t *testing.T) {
 	}
 }
 
-// What provably never left is no unknown outcome.
-func TestDecodeNothingLeft(t *testing.T) {
+// If the request provably never left, the outcome is known.
+func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	refused, answer := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}, &fixedAnswer{Status: 200, Body: `{}`}
@@ -265,7 +265,7 @@ func TestDecodeNothingLeft(t *testing.T) {
 
 // What must fit names every place that does not, and quotes none: all of a strict operation,
 // and of a lenient one what the whole answer is useless without.
-func TestDecodeMismatchNamesThePath(t *testing.T) {
+func TestStrictMismatchNamesThePath(t *testing.T) {
 	rows := []struct {
 		op               hotelstays.Operation
 		name, data, want string
@@ -369,8 +369,8 @@ func mistypedUnder(prefix string) []string {
 	return list
 }
 
-// An order is not lost to odd fields: all else is read, and every mismatch is named.
-func TestDecodeOrdersLeniently(t *testing.T) {
+// An order with malformed fields is not lost: its other fields are read, and every mismatch is listed.
+func TestMismatchLosesNoOrder(t *testing.T) {
 	t.Run("Book", func(t *testing.T) {
 		resp, err := sendBook(t, clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":`+mistypedOrder+`}}`)))
 		require.NoError(t, err)
@@ -430,7 +430,7 @@ func TestDecodeOrdersLeniently(t *testing.T) {
 
 // What a search loses to a field that does not fit: the field, or the offer, the room or the
 // hotel that is useless without it.
-func TestDecodeSearchesLeniently(t *testing.T) {
+func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 	offer := func(id string) string {
 		rate := `{"netRate":{"currency":"EUR","amount":120.50},"grossRate":{"currency":"EUR","amount":130},"respectGrossRate":true}`
 		return `{"ratePkgId":"` + id + `","refundableMode":"full","refundableUntil":"2026-12-01T00:00:00Z",` +
@@ -549,8 +549,8 @@ func withData(t *testing.T, data string) *hotelstays.Client {
 	return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
 }
 
-// Content loses a place or a hotel whose id does not fit, and of all others the field alone.
-func TestDecodeContentLeniently(t *testing.T) {
+// A place or a hotel with a malformed id is left out. Of others only the malformed field is empty.
+func TestMismatchOfContentLosesOnlyItsElement(t *testing.T) {
 	places, err := withData(t, `{"destinations":[{"id":[1]},{"id":"d","type":"city","coordinates":{"centerLat":"1"}},{"id":7}]}`).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
 	require.NoError(t, err)
@@ -604,7 +604,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}
 }
 
-func TestOAuthAnswerForms(t *testing.T) {
+func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 	ask := func(status int, body string) (*hotelstays.OAuthTokenResponse, error) {
 		c := clientThrough(t, &fixedAnswer{Status: status, Body: body})
 		return c.OAuthToken(t.Context(), &hotelstays.OAuthTokenRequest{ClientID: "i", ClientSecret: types.NewSecret("own-secret"),
@@ -667,7 +667,7 @@ func TestOAuthAnswerForms(t *testing.T) {
 
 // Answers share pooled memory: what a call returned must not change when the
 // next answer is read.
-func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
+func TestResponseKeepsNothingOfTheBuffer(t *testing.T) {
 	first, err := clientThrough(t, saying(`{"code":0,"data":{"status":1,"roomRatePkg":{"ratePkgId":"first"}}}`)).
 		CheckAvail(t.Context(), &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "p"}, hotelstays.WithRawData())
 	require.NoError(t, err)
@@ -684,7 +684,7 @@ func TestDecodeKeepsNothingOfTheBuffer(t *testing.T) {
 // Looking for secrets takes its time with text that is full of escapes. However much of
 // it comes, the caller gets its error: where all of it is looked through, this test runs
 // into the timeout of go test.
-func TestEndlessTextIsNotLookedThrough(t *testing.T) {
+func TestLongTextIsNotSearchedForSecretsToItsEnd(t *testing.T) {
 	t.Parallel()
 	backslashes := howMany(t, "KiB of backslashes", 8<<10, 1<<10, 256) << 10
 	for name, answer := range map[string]transportFunc{
@@ -708,7 +708,7 @@ func TestEndlessTextIsNotLookedThrough(t *testing.T) {
 }
 
 // An id that is too long to be one, or has other characters, is not quoted: the client's own is.
-func TestIDsThatAreNoneAreNotQuoted(t *testing.T) {
+func TestMalformedIDsAreNotQuoted(t *testing.T) {
 	for id, quoted := range map[string]bool{strings.Repeat("i", 128): true, strings.Repeat("i", 129): false,
 		"a\u009b2J": false, "a\u202e": false, "é": false, " ~": true} {
 		answer := answering(200, `{"code":0,"data":{"list":[]}}`, "Request-Id", id, "Trace-Id", id)
@@ -720,7 +720,7 @@ func TestIDsThatAreNoneAreNotQuoted(t *testing.T) {
 
 // A caller sees the headers of an answer without cookies, and without what repeats a secret. Those
 // of the RoundTripper stay as they are.
-func TestHeadersOfAnAnswer(t *testing.T) {
+func TestResponseHeadersHaveNoSecrets(t *testing.T) {
 	for status, body := range map[int]string{200: `{"code":0,"data":{"list":[]}}`, 403: "<html>"} {
 		for _, sent := range []http.Header{
 			{"Via": {"proxy"}},
@@ -751,7 +751,7 @@ func TestHeadersOfAnAnswer(t *testing.T) {
 
 // An answer whose reading its ctx ended came too late: to a call that may have done
 // something its outcome is unknown.
-func TestCtxThatEndsWhileDecoding(t *testing.T) {
+func TestOutcomeIsUnknownIfCtxEndsWhileDecoding(t *testing.T) {
 	for _, op := range []hotelstays.Operation{hotelstays.OpQueryOrders, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel} {
 		for _, status := range []int{200, 400} {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -773,7 +773,7 @@ func TestCtxThatEndsWhileDecoding(t *testing.T) {
 
 // After a refusal nothing more was sent when ctx ended, and the error says both. An error switch finds the end of
 // ctx alone. The refusal is read while the ctx has ended: of a long one, the code is left out.
-func TestCtxThatEndsInABackoff(t *testing.T) {
+func TestErrorAfterABackoffHasTheRefusal(t *testing.T) {
 	long := `{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":100000429}`
 	for op, body := range map[hotelstays.Operation]string{hotelstays.OpCheckAvail: long, hotelstays.OpQueryOrders: `{"code":100000429}`,
 		hotelstays.OpBook: `{"code":100000429}`, hotelstays.OpCancel: `{"code":100000429}`} {
@@ -976,7 +976,7 @@ const mib = 1 << 20
 const recordedWebhooks = "webhooks"
 
 // Lists in the place of each type of list and map, in the answer of each operation.
-func TestMemoryOfAnswers(t *testing.T) {
+func TestAnswersTakeBoundedMemory(t *testing.T) {
 	chosen := portionOf(t, 11, 29)
 	lists := longLists(64 << 10)
 	for name, into := range answerTypes() {
@@ -1000,7 +1000,7 @@ func TestMemoryOfAnswers(t *testing.T) {
 
 // A list that no page can hold, or that is all but empty, is refused before there is
 // memory for it.
-func TestMemoryOfLongLists(t *testing.T) {
+func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 	length := howMany(t, "MiB", 64, 2, 2) * mib
 	for _, tc := range []struct {
 		list, element string

@@ -165,7 +165,7 @@ func smallPages() []string {
 	}
 }
 
-func TestStreamIsHotelList(t *testing.T) {
+func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 	sizes := []int{0}
 	for size := 1; size <= 64; size += howMany(t, "bytes between two sizes of reads", 1, 15, 31) {
 		sizes = append(sizes, size)
@@ -182,14 +182,14 @@ func TestStreamIsHotelList(t *testing.T) {
 	requireSame(t, `{"code":0,"data":{"list":[{"id":"1"},`+rooms+`],"basic":{"sessionId":"s"}}}`, 0)
 }
 
-func TestStreamOfCutAnswers(t *testing.T) {
+func TestStreamAndHotelListAgreeOnCutAnswers(t *testing.T) {
 	page := smallPages()[0]
 	for end := range len(page) {
 		requireSame(t, page[:end], 16)
 	}
 }
 
-func TestStreamOfChangedAnswers(t *testing.T) {
+func TestStreamAndHotelListAgreeOnChangedAnswers(t *testing.T) {
 	step := howMany(t, "bytes between two changes", 1, 13, 29)
 	for _, page := range smallPages()[:howMany(t, "pages", 3, 1, 1)] {
 		for at := 0; at < len(page); at += step {
@@ -202,7 +202,7 @@ func TestStreamOfChangedAnswers(t *testing.T) {
 
 // Pages with values of other types in random places are read alike by HotelList and the stream, and as
 // encoding/json reads what is left of them.
-func TestSpoiledSearches(t *testing.T) {
+func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 	page, err := json.Marshal(filled(reflect.TypeFor[hotelstays.HotelListResponse]()).Interface())
 	require.NoError(t, err)
 	hotel := string(page[strings.IndexByte(string(page), '[')+1 : strings.Index(string(page), `],"basic"`)])
@@ -245,8 +245,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// Each hotel is handed out when its last byte is there.
-func TestStreamDoesNotWait(t *testing.T) {
+// Each hotel is yielded when its last byte has arrived.
+func TestStreamYieldsEachHotelAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		client := clientThrough(t, transportFunc(func(req *http.Request) (*http.Response, error) {
@@ -403,7 +403,7 @@ func (c slowConn) Write(b []byte) (n int, err error) {
 }
 
 // A break closes the answer, at whichever hotel it comes, and is no error for anybody.
-func TestStreamBreaks(t *testing.T) {
+func TestBreakClosesTheAnswerOfAStream(t *testing.T) {
 	page := smallPages()[0]
 	for at := range 2 {
 		var ended []hotelstays.CallInfo
@@ -437,8 +437,8 @@ func TestStreamBreaks(t *testing.T) {
 	}
 }
 
-// A read that fails is asked for again before the first hotel, and not after it.
-func TestStreamThatBreaksOff(t *testing.T) {
+// If the answer breaks off, the client asks again before the first hotel, and not after it.
+func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	page := smallPages()[0]
 	first := strings.Index(page, "},{") + 1
 	second := strings.Index(page, "],\"basic") // behind the second hotel
@@ -469,7 +469,7 @@ func TestStreamThatBreaksOff(t *testing.T) {
 }
 
 // A peer may stop in the middle of anything: the call ends with ctx, and returns nothing.
-func TestAnswersThatStall(t *testing.T) {
+func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
 		synctest.Test(t, func(t *testing.T) {
@@ -499,7 +499,7 @@ func brokenOff(bodies ...string) transportFunc {
 	}
 }
 
-func TestPageAfterOneThatBrokeOff(t *testing.T) {
+func TestPageIsAskedForAgainAfterItBrokeOff(t *testing.T) {
 	page := smallPages()[0]
 	const again = `{"code":0,"data":{"list":[{"id":"3"}],"basic":{"sessionId":"s"}}}`
 	for at := range len(page) {
@@ -556,7 +556,7 @@ func TestStreamEndsWithCtx(t *testing.T) {
 	}
 }
 
-func TestStreamRefusals(t *testing.T) {
+func TestRefusedStreamYieldsOneError(t *testing.T) {
 	client := clientThrough(t, noSend{t})
 	var invalid *hotelstays.ValidationError
 	assert.ErrorAs(t, stream(t.Context(), client, &hotelstays.HotelListRequest{}).err, &invalid)
@@ -597,7 +597,7 @@ func TestStreamIsProvisional(t *testing.T) {
 }
 
 // A compressed answer is inflated as it arrives, and the loop may end at any hotel.
-func TestStreamOfACompressedAnswer(t *testing.T) {
+func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	hotel := `{"id":"` + strings.Repeat("x", 20<<10) + `"}`
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -637,7 +637,7 @@ func TestStreamHidesTheToken(t *testing.T) {
 }
 
 // A range is a call of its own, and the request is the one that HotelListStream received.
-func TestStreamTwice(t *testing.T) {
+func TestEachLoopOverAStreamIsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		req := searchCity(srv)
@@ -666,7 +666,7 @@ func TestStreamTwice(t *testing.T) {
 }
 
 // The limit on an answer's size holds, and one hotel alone is in memory.
-func TestStreamSize(t *testing.T) {
+func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
 	require.ErrorAs(t, got.err, new(*hotelstays.DecodeError))
@@ -700,7 +700,7 @@ func TestStreamSize(t *testing.T) {
 	runtime.KeepAlive(many)
 }
 
-func TestStreamWithoutAClient(t *testing.T) {
+func TestStreamWithoutAClientYieldsItsHotels(t *testing.T) {
 	resp := &hotelstays.HotelListResponse{Total: 2}
 	for name, row := range map[string]struct {
 		end      error

@@ -22,7 +22,7 @@ import (
 
 // The session is in basic or, where that does not name one, in the header of the answer. Without basic
 // the header must have it; basic need not name one.
-func TestHotelListSessionOfTheHeader(t *testing.T) {
+func TestSessionMayComeInTheHeader(t *testing.T) {
 	for data, want := range map[string][2]string{ // with a header, and without
 		`{"list":[],"basic":{"sessionId":"of basic"}}`:                   {"of basic", "of basic"},
 		`{"list":[],"basic":{"statusRemark":"none"}}`:                    {"of the header", ""},
@@ -44,7 +44,7 @@ func TestHotelListSessionOfTheHeader(t *testing.T) {
 	}
 }
 
-func TestHotelListPages(t *testing.T) {
+func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		num, size int
@@ -92,7 +92,7 @@ func TestHotelListPages(t *testing.T) {
 // A service that promises more and does not deliver it is an error, never an end: a list that stops early
 // would look complete. Where no page says whether another one follows, the total decides, and without one an
 // empty page or a page that repeats.
-func TestPagesThatLeadNowhere(t *testing.T) {
+func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)
 	metadata := func(parallelism int) func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error] {
 		return func(ctx context.Context, client *hotelstays.Client, first int) iter.Seq2[any, error] {
@@ -204,7 +204,7 @@ func failedIDs(t *testing.T, errs []error) (ids []string) {
 	return ids
 }
 
-func TestHotelListBatches(t *testing.T) {
+func TestHotelListBatchesSearchesEachHotelOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		ids      int
@@ -244,7 +244,7 @@ func TestHotelListBatches(t *testing.T) {
 	}
 }
 
-func TestHotelListBatchesFailure(t *testing.T) {
+func TestFailedBatchNamesItsHotels(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		fault    hotelstaystest.Fault
@@ -290,7 +290,7 @@ func TestHotelListBatchesFailure(t *testing.T) {
 
 // Leaving the loop stops what is under way and what is to come. Goroutines that
 // stayed behind would hang the bubble.
-func TestHotelListBatchesBrokenOff(t *testing.T) {
+func TestBreakStopsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Skip: 1, Delay: time.Minute,
@@ -310,7 +310,7 @@ func TestHotelListBatchesBrokenOff(t *testing.T) {
 }
 
 // However it ends, each hotel is either priced or in an error.
-func TestHotelListBatchesCancelled(t *testing.T) {
+func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, time.Minute} {
 		inBubble(t, after.String(), func(t *testing.T) {
 			srv, client, search := batchWorld(t, 125)
@@ -333,7 +333,7 @@ func TestHotelListBatchesCancelled(t *testing.T) {
 	}
 }
 
-func TestBatchErrorText(t *testing.T) {
+func TestBatchErrorHasThePrefixOnce(t *testing.T) {
 	cause := &hotelstays.APIError{Operation: hotelstays.OpHotelList, HTTPStatus: 429, Code: types.CodeRateLimited, Msg: "slow down",
 		RequestID: "r-1"}
 	err := &hotelstays.BatchError{HotelIDs: []string{"1", "2"}, Err: cause}

@@ -122,7 +122,7 @@ func guest(change func(*types.Guest)) *bookReq {
 	return book(func(r *bookReq) { change(&r.Guests[0]) })
 }
 
-func TestValidationOfTokens(t *testing.T) {
+func TestTokenRequestsAreValidated(t *testing.T) {
 	ticket := func(secret string, ttl time.Duration) *hotelstays.TicketRequest {
 		return &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret(secret), TTL: ttl}
 	}
@@ -147,7 +147,7 @@ func TestValidationOfTokens(t *testing.T) {
 	})
 }
 
-func TestValidationOfContent(t *testing.T) {
+func TestContentRequestsAreValidated(t *testing.T) {
 	places := func(country string, include types.DestinationsInclude) *hotelstays.DestinationsRequest {
 		return &hotelstays.DestinationsRequest{CountryCode: country, Include: include}
 	}
@@ -173,7 +173,7 @@ func TestValidationOfContent(t *testing.T) {
 
 // Dates and rooms are required, although a default is documented for the dates; and so is the session, but
 // for the search that opens it.
-func TestValidationOfSearch(t *testing.T) {
+func TestSearchRequestsAreValidated(t *testing.T) {
 	noCountries := faultsIn("countryCode", "nationalityCode", "residencyCode")
 	noStay := faultsIn("checkIn", "checkOut", "roomOccupancies")
 	check := func(session string) *hotelstays.CheckAvailRequest {
@@ -226,7 +226,7 @@ func TestValidationOfSearch(t *testing.T) {
 	})
 }
 
-func TestValidationOfBooking(t *testing.T) {
+func TestBookingRequestsAreValidated(t *testing.T) {
 	passport := func(number string) *bookReq {
 		return guest(func(g *types.Guest) { g.PassportNumber = types.NewSecret(number) })
 	}
@@ -260,7 +260,7 @@ func TestValidationOfBooking(t *testing.T) {
 }
 
 // ValidateBook finds in a request what Book finds, and sends nothing. Its options are those of BookAndRecover.
-func TestValidateBook(t *testing.T) {
+func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	c := clientWith(t, noSend{t}, bearerToken("token"))
 	bad := book(func(r *bookReq) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
 	assert.Equal(t, faultsIn("callbackUrl", "guests"), faultPaths(t, c.ValidateBook(bad)))
@@ -274,7 +274,7 @@ func TestValidateBook(t *testing.T) {
 
 // What is not UTF-8 would be sent as another text: it would find nothing, or book for
 // somebody else.
-func TestValidationOfText(t *testing.T) {
+func TestInvalidUTF8IsRefused(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"HotelList: Latin-1", list(func(r *listReq) {
 			r.DestinationID, r.DestinationName, r.HotelIDs = "\xe9", "M\xe1laga", []string{"a", "\xff"}
@@ -291,7 +291,7 @@ func TestValidationOfText(t *testing.T) {
 	})
 }
 
-func TestValidationOfOrders(t *testing.T) {
+func TestOrderRequestsAreValidated(t *testing.T) {
 	orders := func(statuses ...string) *hotelstays.QueryOrdersRequest {
 		req := &hotelstays.QueryOrdersRequest{}
 		for _, status := range statuses {
@@ -314,7 +314,7 @@ func TestValidationOfOrders(t *testing.T) {
 	})
 }
 
-func TestValidationOfNoRequest(t *testing.T) {
+func TestNilRequestIsRefused(t *testing.T) {
 	client := clientWith(t, noSend{t}, bearerToken("token"))
 	for _, op := range testkit.Operations() {
 		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op))
@@ -322,7 +322,7 @@ func TestValidationOfNoRequest(t *testing.T) {
 	}
 }
 
-func TestValidationAllFaultsAtOnce(t *testing.T) {
+func TestValidationListsAllFaults(t *testing.T) {
 	c := clientWith(t, noSend{t}, hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"),
 		Scopes: []types.Scope{types.ScopeBookingWrite}})
 	req := &hotelstays.BookRequest{
@@ -351,7 +351,7 @@ func TestValidationLeavesTheRequestAlone(t *testing.T) {
 }
 
 // The values of options are checked the same way on a client and on a call.
-func TestValidationOptionValues(t *testing.T) {
+func TestOptionValuesAreValidated(t *testing.T) {
 	for _, row := range []struct {
 		name, path string
 		opt        hotelstays.CallOption
@@ -399,8 +399,8 @@ func TestValidationOptionValues(t *testing.T) {
 	}
 }
 
-// Ids are told of once, wherever they stand among the batches.
-func TestValidationOfBatchIDs(t *testing.T) {
+// A fault of an id is reported once, whatever its batch.
+func TestBatchIDsAreValidatedOnce(t *testing.T) {
 	for _, row := range []struct{ ids, faults []string }{
 		{[]string{"a", "", "b", "\xff"}, faultsIn("hotelIds[1]", "hotelIds[3]")},
 		{nil, faultsIn("hotelIds")},
@@ -412,7 +412,7 @@ func TestValidationOfBatchIDs(t *testing.T) {
 	}
 }
 
-func TestValidateCallbackURL(t *testing.T) {
+func TestCallbackURLMustBePublic(t *testing.T) {
 	good := strings.FieldsSeq(`
 		https://hooks.example.com https://hooks.example.com:8443/orders?x=1&y=2#z HTTPS://HOOKS.EXAMPLE.COM/
 		https://hooks.example.com./orders https://hooks_1.Example.com/x%20y https://hooks.example.com:65535/x
@@ -486,7 +486,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 }
 
 // A loopback base URL allows loopback callbacks, but no other private ones.
-func TestCallbackToLoopback(t *testing.T) {
+func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	for _, row := range []struct {
 		base, callback string
 		ok             bool

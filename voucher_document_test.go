@@ -113,7 +113,7 @@ func ownTempDir(t *testing.T) string {
 	return dir
 }
 
-func TestVerifyVoucher(t *testing.T) {
+func TestVerifyVoucherComparesTheDigest(t *testing.T) {
 	v := voucherFor(voucherDoc, voucherLink)
 	require.NoError(t, hotelstays.VerifyVoucher(voucherDoc, v))
 	for at := range voucherDoc {
@@ -333,7 +333,7 @@ func assertNoLink(t *testing.T, text string) {
 
 // Whatever is wrong with a document, none of it is handed out, a file that is there stays as it was, no
 // other one is left, and neither error nor log has the link.
-func TestVoucherDocumentFaults(t *testing.T) {
+func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "voucher.pdf")
 	temp := ownTempDir(t)
@@ -380,7 +380,7 @@ func TestVoucherDocumentFaults(t *testing.T) {
 }
 
 // Where the digest matches, the size that the voucher states does not matter.
-func TestVoucherOfAnotherSize(t *testing.T) {
+func TestVoucherSizeDoesNotMatterIfTheDigestMatches(t *testing.T) {
 	ownTempDir(t)
 	for _, size := range []int{-1, 0, 1, len(voucherDoc) - 1, len(voucherDoc) + 1} {
 		service := serviceOf(sized(int64(size)), nil)
@@ -425,7 +425,7 @@ func TestVoucherBodyIsBounded(t *testing.T) {
 	assert.Equal(t, len(voucherDoc)+1, read, "the stated size is the limit")
 }
 
-func TestVoucherDocument(t *testing.T) {
+func TestOpenVoucherReturnsTheDocument(t *testing.T) {
 	t.Chdir(t.TempDir()) // a path without a directory is in the working directory
 	temp := ownTempDir(t)
 	for name, config := range map[string]hotelstaystest.Config{
@@ -498,7 +498,7 @@ func TestDownloadVoucherEndsInTime(t *testing.T) {
 	}
 }
 
-func TestDownloadVoucherToAWriterThatFails(t *testing.T) {
+func TestDownloadVoucherReportsAWriterThatFails(t *testing.T) {
 	temp := ownTempDir(t)
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)
@@ -548,7 +548,7 @@ func TestVoucherSettingsAreChecked(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// The third attempt is the last, so two failures do not matter.
+// Two failures do not matter, because there are three attempts.
 func TestSaveVoucherAsksForAnExpiredLinkAgain(t *testing.T) {
 	for _, fault := range []hotelstaystest.Fault{{Kind: hotelstaystest.FaultStatus, Status: http.StatusForbidden},
 		{Kind: hotelstaystest.FaultAlteredBody}, {Kind: hotelstaystest.FaultCutMidResponse}} {
@@ -576,7 +576,7 @@ func beforeDownload(t *testing.T, srv *hotelstaystest.Server, happens func()) *h
 		})}))
 }
 
-func TestSaveVoucherOfANewerVersion(t *testing.T) {
+func TestSaveVoucherGetsANewerVersion(t *testing.T) {
 	inVoucherSandbox(t, hotelstaystest.Config{}, func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 		client := beforeDownload(t, srv, func() { srv.RegenerateVoucher("ref-1") })
 		path := filepath.Join(t.TempDir(), "voucher.pdf")
@@ -605,7 +605,7 @@ func TestSaveVoucherOfANewerVersion(t *testing.T) {
 
 // A document inside the answer is not fetched. One that is too large for it, or is left out, has a
 // link.
-func TestSaveVoucherInline(t *testing.T) {
+func TestSaveVoucherDoesNotFetchAnInlineDocument(t *testing.T) {
 	ref := hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
 	for name, tc := range map[string]struct {
 		change        func(*types.Voucher)
@@ -638,7 +638,7 @@ func TestSaveVoucherInline(t *testing.T) {
 	}
 }
 
-func TestSaveVoucherWhereNoFileCanBe(t *testing.T) {
+func TestSaveVoucherReportsAPathThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	service := serviceOf(nil, nil)
 	client := clientThrough(t, service)

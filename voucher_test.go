@@ -69,7 +69,7 @@ func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 
 // A final status ends the wait, and so does one that nobody knows yet. What may pass is asked again; what
 // will not is returned at once, with what was seen before.
-func TestAwaitVoucher(t *testing.T) {
+func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	type server = *hotelstaystest.Server
 	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
 		f.Operation, f.Times = hotelstays.OpOrderVoucher, times
@@ -189,7 +189,7 @@ func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 
 // Plain http is for loopback, and only for a client of loopback. Any other client downloads from
 // public hosts, and from those that it was given.
-func TestDownloadVoucherLinks(t *testing.T) {
+func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
 	ownTempDir(t)
 	const loopback, public = "http://127.0.0.1:1", "https://host.example"
 	store := hotelstays.WithVoucherHosts("store.internal", "10.0.0.5", "fd00::5")
@@ -249,7 +249,7 @@ func TestDownloadVoucherLinks(t *testing.T) {
 }
 
 // Where a digest will check the bytes, up to three redirects are followed.
-func TestDownloadVoucherRedirects(t *testing.T) {
+func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	ownTempDir(t)
 	for name, tc := range map[string]struct {
 		codes []int
@@ -289,7 +289,7 @@ func TestDownloadVoucherRedirects(t *testing.T) {
 }
 
 // What a connection is made to counts, whatever the name was resolved to before.
-func TestDownloadVoucherAddresses(t *testing.T) {
+func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 	ownTempDir(t)
 	for addr, public := range map[string]bool{
 		"8.8.8.8:443": true, "[2a00:1450::1]:443": true, "[64:ff9b::808:808]:443": true,
@@ -470,7 +470,7 @@ func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
 }
 
 // Where a proxy connects, the proxy may be private, and the name alone is checked.
-func TestDownloadVoucherThroughAProxy(t *testing.T) {
+func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
 	ownTempDir(t)
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -496,7 +496,7 @@ func TestVoucherHostsAreChecked(t *testing.T) {
 	}
 }
 
-func TestVoucherLinkStaysOut(t *testing.T) {
+func TestErrorsHideTheVoucherLink(t *testing.T) {
 	for name, serve := range map[string]func(*http.Request) (*http.Response, error){
 		"transport quotes": func(r *http.Request) (*http.Response, error) { return nil, errors.New("no route to " + r.URL.String()) },
 		"path and query": func(r *http.Request) (*http.Response, error) {

@@ -98,7 +98,7 @@ func hookRequest(id, body string) *http.Request {
 
 // A hostile delivery gets its status, calls OnError but not the function, and leaves
 // nothing behind: the genuine delivery is handled after it.
-func TestWebhookHandlerRefuses(t *testing.T) {
+func TestRefusedDeliveryDoesNotCallTheFunction(t *testing.T) {
 	type row struct {
 		name   string
 		status int
@@ -157,7 +157,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 	}
 }
 
-func TestWebhookHandlerAccepts(t *testing.T) {
+func TestAcceptedDeliveryCallsTheFunction(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"no content type":    func(r *http.Request) { r.Header.Del("Content-Type") },
 		"as a form":          func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
@@ -187,8 +187,8 @@ func TestWebhookHandlerAccepts(t *testing.T) {
 	newHookHandler(t, hookOptions()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) // without OnError
 }
 
-// A duplicate gets 200 and does not call the function.
-func TestWebhookReplay(t *testing.T) {
+// The handler answers a duplicate with 200, and does not call the function.
+func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 	other := strings.Replace(hookPaid, "HC-1", "HC-2", 1)
 	for _, row := range []struct {
 		name             string
@@ -256,7 +256,7 @@ func TestAccountsShareAnEventStore(t *testing.T) {
 
 // While secrets are rolled out, nobody without one can make a signed event look handled, nor
 // hold its claim.
-func TestUnsignedEventHidesNoSignedOne(t *testing.T) {
+func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // its only key is its body
 	for name, event := range map[string]struct{ id, signed, forged string }{
 		"no id":        {"", hookPaid, hookBody("ref-1", types.EventOrderPaid, 2)},
@@ -335,7 +335,7 @@ func (s *hookStore) Release(ctx context.Context, keys []string) error {
 	return s.release
 }
 
-func TestWebhookStoreAnswers(t *testing.T) {
+func TestWebhookStatusFollowsTheStore(t *testing.T) {
 	boom, also := errors.New("boom"), errors.New("also")
 	busy := hotelstays.ErrWebhookBusy
 	for _, row := range []struct {
@@ -421,7 +421,7 @@ func TestWebhookFailureIsOneShortLine(t *testing.T) {
 	}
 }
 
-func TestWebhookFailingFunction(t *testing.T) {
+func TestEventIsHandledAgainAfterAFailure(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errors.New("down") },
 		"a panic":  func() error { panic("boom") },
@@ -461,7 +461,7 @@ func TestWebhookFailingFunction(t *testing.T) {
 	}
 }
 
-func TestWebhookLease(t *testing.T) {
+func TestFunctionEndsWithItsLease(t *testing.T) {
 	for _, lease := range []time.Duration{0, 7 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Lease = lease })
@@ -504,7 +504,7 @@ func (oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 // On net/http's server a slow body ends with 408, or with 405 where net/http alone reads it, and its
 // connection with it. ReadTimeout limits neither the function nor the idle connection.
-func TestWebhookSlowBody(t *testing.T) {
+func TestSlowBodyEndsWithTheReadTimeout(t *testing.T) {
 	for _, row := range []struct {
 		method, body string
 		pause        time.Duration // before each byte
@@ -597,7 +597,7 @@ func TestOnErrorDoesNotHoldTheAnswer(t *testing.T) {
 	srv.Client().CloseIdleConnections()
 }
 
-func TestMemoryEventStore(t *testing.T) {
+func TestMemoryEventStoreMeetsTheSuite(t *testing.T) {
 	storetest.TestEventStore(t, func(*testing.T) storetest.Fleet[hotelstays.EventStore] {
 		m := hotelstays.NewMemoryEvents(1000)
 		return storetest.Fleet[hotelstays.EventStore]{Open: func() hotelstays.EventStore { return m }}
@@ -637,7 +637,7 @@ func TestMemoryEventsForgetOldestDone(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimBusy, "claimed")
 }
 
-func TestMemoryEventsFullOfClaims(t *testing.T) {
+func TestMemoryEventsNeverDropAClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(4)
 		claimEvent(t, m, hotelstays.ClaimGranted, "a", "b")
@@ -664,7 +664,7 @@ func TestMemoryEventsFullOfClaims(t *testing.T) {
 
 // An expired claim has lost its room. If its holder is done later, the oldest done key
 // makes room.
-func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
+func TestMemoryEventDoneAfterItsLeaseIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)
 		claimEvent(t, m, hotelstays.ClaimGranted, "late")
@@ -676,7 +676,7 @@ func TestMemoryEventsDoneAfterItsLease(t *testing.T) {
 	})
 }
 
-func TestMemoryEventsByDefault(t *testing.T) {
+func TestMemoryEventsKeep200000Keys(t *testing.T) {
 	keys := make([]string, 200_001)
 	for i := range keys {
 		keys[i] = strconv.Itoa(i)
@@ -688,7 +688,7 @@ func TestMemoryEventsByDefault(t *testing.T) {
 	claimEvent(t, m, hotelstays.ClaimGranted, keys[0])
 }
 
-func TestMemoryEventsExpiry(t *testing.T) {
+func TestMemoryEventsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(100)
 		for i := range 50 {
@@ -711,7 +711,7 @@ func pending(wakeup <-chan struct{}) bool {
 	}
 }
 
-func TestWakeHub(t *testing.T) {
+func TestWakeHubWakesEachWatcher(t *testing.T) {
 	var hub hotelstays.WakeHub
 	hub.Wake("ref-1") // nobody watches
 	one, stopOne := hub.Watch("ref-1")
@@ -739,7 +739,7 @@ func TestWakeHub(t *testing.T) {
 
 // Watchers come and go while events come: each watcher is woken by a Wake after its Watch, and
 // nothing is left.
-func TestWakeHubUnderLoad(t *testing.T) {
+func TestWakeHubLosesNoWakeUpUnderLoad(t *testing.T) {
 	var hub hotelstays.WakeHub
 	var work sync.WaitGroup
 	for i := range 8 {

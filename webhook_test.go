@@ -90,7 +90,7 @@ func hookRefused(t *testing.T, err, condition error, what string) {
 	assert.NotContains(t, err.Error(), "ref-1", what)
 }
 
-func TestVerifyWebhookGood(t *testing.T) {
+func TestVerifyWebhookReturnsTheEvent(t *testing.T) {
 	now := time.Now()
 	h := hookHeader(hookSign(hookSecret, now, hookPaid))
 	h.Set(eventIDHeader, "evt-1")
@@ -104,7 +104,7 @@ func TestVerifyWebhookGood(t *testing.T) {
 	assert.True(t, (&hotelstays.WebhookEvent{}).Time().IsZero(), "not 1970")
 }
 
-func TestVerifyWebhookRotation(t *testing.T) {
+func TestVerifyWebhookAcceptsEachSecretOfARotation(t *testing.T) {
 	now := time.Now()
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	old, next := hookMAC(hookSecret, stamp, hookPaid), hookMAC(hookNext, stamp, hookPaid)
@@ -136,7 +136,7 @@ func TestVerifyWebhookRotation(t *testing.T) {
 	}
 }
 
-func TestVerifyWebhookTolerance(t *testing.T) {
+func TestVerifyWebhookRefusesTimesOutsideTheTolerance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tolerance := range []time.Duration{0, 10 * time.Second, time.Hour} {
 			opts := hookVerifying(func(o *hotelstays.WebhookOptions) { o.Tolerance = tolerance })
@@ -165,7 +165,7 @@ func TestVerifyWebhookTolerance(t *testing.T) {
 	})
 }
 
-func TestVerifyWebhookSignatureHeader(t *testing.T) {
+func TestVerifyWebhookRefusesMalformedSignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stamp := strconv.FormatInt(time.Now().Unix(), 10)
 		mac := hookMAC(hookSecret, stamp, hookPaid)
@@ -236,7 +236,7 @@ func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 }
 
 // The signature covers every byte of the body, and each of its own digits counts.
-func TestVerifyWebhookChanged(t *testing.T) {
+func TestSignatureCoversEachByte(t *testing.T) {
 	good := hookSign(hookSecret, time.Now(), hookPaid)
 	refused := func(body []byte, signature, what string) {
 		_, err := hotelstays.VerifyWebhook(body, hookHeader(signature), hookVerifying())
@@ -257,7 +257,7 @@ func TestVerifyWebhookChanged(t *testing.T) {
 	}
 }
 
-func TestVerifyWebhookUnsigned(t *testing.T) {
+func TestUnsignedWebhookNeedsAllowUnsigned(t *testing.T) {
 	_, err := hotelstays.VerifyWebhook([]byte(hookPaid), http.Header{}, hookVerifying())
 	hookRefused(t, err, hotelstays.ErrWebhookSignature, "by default")
 	for name, secrets := range map[string][]types.Secret{"with a secret": {types.NewSecret(hookSecret)}, "without": nil} {
@@ -273,7 +273,7 @@ func TestVerifyWebhookUnsigned(t *testing.T) {
 	assert.False(t, event.Signed)
 }
 
-func TestWebhookOptionsThatCannotWork(t *testing.T) {
+func TestInvalidWebhookOptionsAreRefused(t *testing.T) {
 	secrets := hookOptions().Secrets
 	for field, opts := range map[string]hotelstays.WebhookOptions{
 		"Secrets":      {},
@@ -306,7 +306,7 @@ func hookVerify(body string) (*hotelstays.WebhookEvent, error) {
 	return hotelstays.VerifyWebhook([]byte(body), hookHeader(hookSign(hookSecret, time.Now(), body)), hookVerifying())
 }
 
-func TestVerifyWebhookUndocumented(t *testing.T) {
+func TestVerifyWebhookAcceptsUndocumentedBodies(t *testing.T) {
 	const created = types.EventOrderCreated
 	type event = hotelstays.WebhookEvent
 	for _, row := range []struct {
@@ -351,7 +351,7 @@ var hookNoEvents = []string{
 	strings.Repeat("[", 20000), strings.Repeat(`{"customerReferenceNo":`, 20000),
 }
 
-func TestVerifyWebhookNoEvent(t *testing.T) {
+func TestBodyWithoutAnEventIsRefused(t *testing.T) {
 	for _, body := range hookNoEvents {
 		event, err := hookVerify(body)
 		assert.Nil(t, event)
@@ -450,7 +450,7 @@ func fuzzMembers(body []byte) map[string]string {
 
 // The body is a key of what is signed alone, no key comes twice, accounts share none, and texts do not
 // run together.
-func TestWebhookKeys(t *testing.T) {
+func TestDuplicateEventsShareAKey(t *testing.T) {
 	event := func(id, reference string, kind types.EventKind, at int64, body string) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: reference, Kind: kind, EventTime: at, Raw: []byte(body)}
 	}

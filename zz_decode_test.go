@@ -261,7 +261,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 	}
 }
 
-// An answer is refused from the same element on, however it arrives.
+// The stream and the list refuse an answer at the same element.
 func TestMemoryIsCountedAlike(t *testing.T) {
 	const longest = 2 * mib // more than fits
 	for tc := range testkit.SomeOf(portionOf(t, 2, 4), []struct {
