@@ -164,7 +164,7 @@ func (v *validation) callback(url string) {
 		return
 	}
 	if !v.callbacks {
-		v.add("callbackUrl", "needs a TicketCredential, because an OAuth token cannot register callbacks")
+		v.add("callbackUrl", "needs a ticket, because an OAuth token cannot register callbacks")
 	}
 	if v.loopback && isLoopbackURL(url) {
 		return

@@ -96,3 +96,22 @@ func TestMarketsAndUsers(t *testing.T) {
 	u.header("User-Ref", "reader").must(destinationsPath, "{}")
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
+
+func TestTopLevelTokenHasOAuthsErrors(t *testing.T) {
+	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
+	u := &user{t: t, s: s, http: s.Client()}
+	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}
+	var ok struct {
+		Code        *int
+		AccessToken string `json:"access_token"`
+	}
+	if r := u.post(oauthPath, body); json.Unmarshal(r.body, &ok) != nil || ok.Code != nil || ok.AccessToken == "" {
+		t.Errorf("success is %s", r.body)
+	}
+	body["scope"] = "everything"
+	var bad struct{ Error string }
+	if r := u.post(oauthPath, body); r.status != 400 || json.Unmarshal(r.body, &bad) != nil || bad.Error != "invalid_scope" {
+		t.Errorf("failure is HTTP %d %s", r.status, r.body)
+	}
+	u.refused(ticketPath, "{}", 400, types.CodeParam, "appKey")
+}

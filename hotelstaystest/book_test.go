@@ -233,3 +233,27 @@ func TestCancelCostsWhatTheOfferSaid(t *testing.T) {
 		}
 	})
 }
+
+// What neither the probe nor openapi.json notices.
+func TestRefusalsHaveTheirReason(t *testing.T) {
+	s, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
+	in, _ := u.book("ref", 0)
+	other, ids := u.find(nil)
+	other.refused(bookPath, booking("", ids[0], object{"customerReferenceNo": nil}), 400, types.CodeParam, "customerReferenceNo is required")
+	other.refused(bookPath, booking("twin", ids[0], nil), 200, types.CodeDuplicateBooking, "customerReferenceNo ref")
+	in.refused(availPath, object{"ratePkgId": ids[0]}, 400, types.CodeParam, "is not of session")
+	u.header("Request-Id", "one").must(queryPath, "{}")
+	u.header("Request-Id", "one").refused(queryPath, "{}", 400, types.CodeParam, "was used before")
+
+	link := u.must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
+	forged, _ := u.download(link + "0")
+	same(t, forged, 403)
+	s.RegenerateVoucher("ref")
+	superseded, _ := u.download(link)
+	same(t, superseded, 410)
+
+	s.ExpireSessions()
+	other.refused(bookPath, booking("late", ids[1], nil), 400, types.CodeParam, "has expired")
+	s.SetOrderStatus("ref", 4)
+	same(t, s.Ledger().Orders()[0].State, "pending")
+}

@@ -215,3 +215,37 @@ func TestOpenAPIListsEveryPathAndFault(t *testing.T) {
 	}
 	failIf(t, !slices.Equal(described, faultKinds), "described %q, known %q", described, faultKinds)
 }
+
+func TestControlListsTheLastOrders(t *testing.T) {
+	s, c := controlled(t)
+	in, ids := login(t, s).find(nil)
+	for i := range 5 {
+		in.must(bookPath, booking(fmt.Sprint(i), ids[0], guests("Guest", fmt.Sprint(i))))
+	}
+	for query, want := range map[string]string{"": "[0 1 2 3 4] 5", "?limit=2": "[3 4] 5"} {
+		var got struct {
+			Orders []orderDetails
+			Total  int
+		}
+		c.must("GET", "/_sandbox/orders"+query, nil, &got)
+		refs := []string{}
+		for _, o := range got.Orders {
+			refs = append(refs, o.CustomerReferenceNo)
+		}
+		same(t, fmt.Sprint(refs, got.Total), want, query)
+	}
+	c.refused("GET", "/_sandbox/orders?limit=1001", nil, 400, "limit", "1000")
+	c.refused("GET", "/_sandbox/requests?after=9223372036854775808", nil, 400, "after", "integer")
+}
+
+func TestControlListsCities(t *testing.T) {
+	s, c := controlled(t)
+	var got struct {
+		CityCount, HotelCount int
+		Cities                []controlCity
+		HotelIDs              []string
+	}
+	c.must("GET", "/_sandbox/catalog?limit=5", nil, &got)
+	failIf(t, got.CityCount != 30 || got.HotelCount != s.HotelCount() || len(got.Cities) != 5 || got.Cities[0].ID != s.CityID(0) ||
+		len(got.HotelIDs) != 5, "%+v", got)
+}
