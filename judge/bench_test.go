@@ -1,9 +1,12 @@
+//go:build unix
+
 package judge_test
 
 import (
 	"bytes"
 	"io"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,7 +18,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/judge"
 )
 
-// BenchmarkPage has a page of 200 hotels decoded by the client and judged, by turns, and prints the ratio of the two.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkPage has a page of 200 hotels decoded by the client and judged, by turns, and prints the ratio of their CPU times.
 func BenchmarkPage(b *testing.B) {
 	srv, _ := testkit.NewSandbox(b, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{HotelsPerCity: 200}})
 	var ex judge.Exchange
@@ -27,7 +36,7 @@ func BenchmarkPage(b *testing.B) {
 			if err == nil {
 				body, _ := io.ReadAll(resp.Body)
 				resp.Body = io.NopCloser(bytes.NewReader(body))
-				ex = judge.Exchange{Time: time.Now(), URL: req.URL.Path, Request: req.Header, RequestBody: sent, Status: 200, Header: resp.Header, Body: body}
+				ex = judge.Exchange{Time: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), URL: req.URL.Path, Request: req.Header, RequestBody: sent, Status: 200, Header: resp.Header, Body: body}
 			}
 			return resp, err
 		})}))
@@ -43,14 +52,15 @@ func BenchmarkPage(b *testing.B) {
 	b.SetBytes(int64(len(ex.Body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		begun := time.Now()
+		begun := cpuTime()
 		list, err := through.HotelList(b.Context(), req)
-		decoded += time.Since(begun)
+		decoded += cpuTime() - begun
 		require.NoError(b, err)
 		require.Len(b, list.List, 200)
-		begun = time.Now()
-		require.Empty(b, j.Look(ex).Findings)
-		judged += time.Since(begun)
+		begun = cpuTime()
+		was := j.Look(ex)
+		judged += cpuTime() - begun
+		require.Empty(b, was.Findings)
 	}
 	b.ReportMetric(float64(judged)/float64(decoded), "judged/decoded")
 	b.ReportMetric(float64(judged)/float64(b.N)/1e6, "judge-ms")

@@ -1,13 +1,15 @@
-// JSON texts as a list of values that point into the text, so that a judgement allocates little.
+// JSON texts as a list of values that point into the text. Their form is judged while they are read, in one pass.
 
 package judge
 
 import (
-	"bytes"
 	"encoding/json"
 	"iter"
+	"math/bits"
 	"strconv"
 	"strings"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
 // kind is the JSON type of a value. The zero value is an absent one.
@@ -29,14 +31,37 @@ func (k kind) String() string {
 
 // node is a value in a text. What is below it follows it, up to next.
 type node struct {
-	key, keyEnd, from, to, next int32
-	kind                        kind
+	key, from, to, next int32 // key is where the name of a member begins
+	kind                kind
 }
 
 // document is a JSON text that was read.
 type document struct {
-	text  []byte
-	nodes []node
+	text    []byte
+	nodes   []node
+	misfits []misfit
+	met     []met
+	last    string // the currency that was read last
+	fine    [2]fine
+}
+
+// fine is the last good value of a field whose form takes long to judge. Most offers have the same dates.
+type fine struct {
+	*field
+	text string
+}
+
+// misfit is a value that does not have the documented form, or that lacks a member.
+type misfit struct {
+	at          int32
+	rule        string // "": the rule about the form of the answer
+	lacks, want string
+}
+
+// met is a value that relations are about. What is below it comes before it.
+type met struct {
+	at int32
+	*field
 }
 
 // value is one of the values of a document. The zero value is absent.
@@ -49,10 +74,10 @@ type value struct {
 // deepest is how deep values may be nested.
 const deepest = 100
 
-// read reads a text, and reports whether it is JSON. Nodes of an earlier text are reused.
-func (d *document) read(body []byte) bool {
-	d.text, d.nodes = body, d.nodes[:0]
-	end := d.value(d.space(0), 0, 0, 0)
+// read reads a text of the form f, and reports whether it is JSON. The memory of an earlier text is used again.
+func (d *document) read(body []byte, f *field) bool {
+	*d = document{body, d.nodes[:0], d.misfits[:0], d.met[:0], d.last, d.fine}
+	end := d.value(d.space(0), 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
 		d.nodes = d.nodes[:0]
 	}
@@ -67,108 +92,216 @@ func (d *document) root() value {
 	return value{d, 0, ""}
 }
 
+// byteAt is the byte at i, or 0.
+func (d *document) byteAt(i int) byte {
+	if i < len(d.text) {
+		return d.text[i]
+	}
+	return 0
+}
+
 func (d *document) space(i int) int {
-	for i < len(d.text) && (d.text[i] == ' ' || d.text[i] == '\n' || d.text[i] == '\r' || d.text[i] == '\t') {
+	for i < len(d.text) && d.text[i] <= ' ' && strings.IndexByte(" \n\r\t", d.text[i]) >= 0 {
 		i++
 	}
 	return i
 }
 
-// value reads the value at i. It returns where the value ends, or -1 if it is malformed.
-func (d *document) value(i, key, keyEnd, depth int) int {
-	if i >= len(d.text) || depth > deepest {
-		return -1
-	}
-	at, n := len(d.nodes), node{key: int32(key), keyEnd: int32(keyEnd), from: int32(i)} // bodies are below 2 GB
-	d.nodes = append(d.nodes, n)
-	end := -1
-	switch c := d.text[i]; c {
-	case '{', '[':
-		n.kind = list
-		if c == '{' {
-			n.kind = object
-		}
-		end = d.elements(i+1, c, depth)
-	case '"':
-		n.kind, end = text, d.quoted(i)
-	case 't', 'f', 'n':
-		for _, word := range [...]string{"true", "false", "null"} {
-			if n.kind = boolean; len(d.text)-i >= len(word) && string(d.text[i:i+len(word)]) == word {
-				end = i + len(word)
-			}
-		}
-		if c == 'n' {
-			n.kind = null
-		}
+// value reads the value at i, which is a member f. It returns where the value ends, or -1 if it is malformed.
+func (d *document) value(i, key int, f *field, depth int) int {
+	at, k, end, misfits := len(d.nodes), absent, -1, len(d.misfits)
+	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i)}) // bodies are below 2 GB
+	switch c := d.byteAt(i); {
+	case depth > deepest:
+	case c == '{':
+		k, end = object, d.members(i+1, int32(at), f, depth+1)
+	case c == '[':
+		k, end = list, d.elements(i+1, f, depth+1)
+	case c == '"':
+		k, end = text, d.quoted(i+1)
+	case c == 't':
+		k, end = boolean, d.word(i, "true")
+	case c == 'f':
+		k, end = boolean, d.word(i, "false")
+	case c == 'n':
+		k, end = null, d.word(i, "null")
 	default:
-		plain := true
-		for end = i; end < len(d.text) && (d.text[end] >= '0' && d.text[end] <= '9' || strings.IndexByte("+-.eE", d.text[end]) >= 0); end++ {
-			plain = plain && (d.text[end] > '0' || end > i) && d.text[end] >= '0' && d.text[end] <= '9'
-		}
-		if n.kind = number; !plain && !json.Valid(d.text[i:end]) || end == i {
-			end = -1
-		}
+		k, end = number, d.digits(i)
 	}
-	n.to, n.next = int32(end), int32(len(d.nodes))
-	d.nodes[at] = n
+	if f != nil && f.closed && len(d.misfits) == misfits {
+		d.nodes = d.nodes[:at+1]
+	}
+	n := &d.nodes[at]
+	n.to, n.next, n.kind = int32(end), int32(len(d.nodes)), k
+	if f != nil && end > 0 && (k != null || key == 0) {
+		d.judge(int32(at), k, f)
+	}
 	return end
 }
 
-// elements reads what is between brackets.
-func (d *document) elements(i int, begin byte, depth int) int {
+// judge judges the form of a value.
+func (d *document) judge(at int32, k kind, f *field) {
+	raw := d.text[d.nodes[at].from:d.nodes[at].to]
+	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours
+	switch {
+	case f.element != nil:
+		ok = k == list
+	case f.shape != nil:
+		ok = k == object
+	case f.leaf.slow && last.field == f && last.text == string(raw):
+	case !f.leaf.fits(k, raw):
+		ok = false
+	case f.leaf.slow:
+		*last = fine{f, string(raw)}
+	case f.leaf.plausible != nil:
+		rule, ok = "value/plausible", f.leaf.plausible(k, raw)
+	}
+	if !ok {
+		d.misfits = append(d.misfits, misfit{at, rule, "", f.want})
+	}
+	if len(f.same) > 0 || f.shape != nil && f.shape.hook != nil && k == object {
+		d.met = append(d.met, met{at, f})
+	}
+}
+
+// members reads the members of an object from i on.
+func (d *document) members(i int, at int32, f *field, depth int) int {
+	var s *shape
+	if f != nil {
+		s = f.shape
+	}
+	var seen uint64
+	next := 0
 	for first := true; ; first = false {
-		if i = d.space(i); i >= len(d.text) {
+		if i = d.space(i); d.byteAt(i) == '}' && first {
+			break
+		}
+		var member *field
+		end := -1
+		if s != nil { // members come in their order most of the time
+			for range s.fields {
+				this := s.fields[next]
+				if next++; next == len(s.fields) {
+					next = 0
+				}
+				if len(d.text)-i > len(this.quoted) && string(d.text[i:i+len(this.quoted)]) == this.quoted {
+					member, end = this, i+len(this.quoted)
+					break
+				}
+			}
+		}
+		if end < 0 {
+			if d.byteAt(i) != '"' {
+				return -1
+			}
+			if end = d.quoted(i + 1); end < 0 {
+				return -1
+			}
+		}
+		colon, child := d.space(end), len(d.nodes)
+		if d.byteAt(colon) != ':' {
 			return -1
 		}
-		switch c := d.text[i]; {
-		case c == begin+2: // ] is [+2, and } is {+2
+		if i = d.value(d.space(colon+1), i+1, member, depth); i < 0 {
+			return -1
+		}
+		if member != nil && d.nodes[child].kind > null {
+			seen |= 1 << member.index
+		}
+		if i = d.space(i); d.byteAt(i) == '}' {
+			break
+		} else if d.byteAt(i) != ',' {
+			return -1
+		}
+		i++
+	}
+	if s != nil {
+		d.missing(at, f, seen)
+	}
+	return i + 1
+}
+
+// missing judges which members an object has.
+func (d *document) missing(at int32, f *field, seen uint64) {
+	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
+		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {
+			d.misfits = append(d.misfits, misfit{at, "value/members", member.name, member.want})
+		} else if !f.lax {
+			d.misfits = append(d.misfits, misfit{at, "", member.name, member.want})
+		}
+	}
+	if seen == 0 && len(d.nodes) > int(at)+1 && d.nodes[at+1].kind > null { // null is absent
+		d.misfits = append(d.misfits, misfit{at, "value/members", "", "a documented member"})
+	}
+}
+
+// elements reads the elements of a list from i on.
+func (d *document) elements(i int, f *field, depth int) int {
+	var element *field
+	if f != nil {
+		element = f.element
+	}
+	for first := true; ; first = false {
+		if i = d.space(i); d.byteAt(i) == ']' && first {
 			return i + 1
-		case !first && c != ',':
+		}
+		if i = d.value(i, 0, element, depth); i < 0 {
 			return -1
-		case !first:
-			i = d.space(i + 1)
 		}
-		key, keyEnd := 0, 0
-		if begin == '{' {
-			end := -1
-			if i < len(d.text) && d.text[i] == '"' {
-				end = d.quoted(i)
-			}
-			if end < 0 {
-				return -1
-			}
-			key, keyEnd = i+1, end-1
-			if i = d.space(end); i >= len(d.text) || d.text[i] != ':' {
-				return -1
-			}
-			i = d.space(i + 1)
+		if i = d.space(i); d.byteAt(i) == ']' {
+			return i + 1
+		} else if d.byteAt(i) != ',' {
+			return -1
 		}
-		if i = d.value(i, key, keyEnd, depth+1); i < 0 {
+		i = d.space(i + 1)
+	}
+}
+
+// quoted returns where the string ends whose text begins at i.
+func (d *document) quoted(i int) int {
+	for {
+		switch i = wire.SkipPlain(d.text, i); d.byteAt(i) {
+		case '"':
+			return i + 1
+		case '\\':
+			i += 2
+		default:
 			return -1
 		}
 	}
 }
 
-// quoted returns where the string at i ends.
-func (d *document) quoted(i int) int {
-	for i++; i < len(d.text); i++ {
-		switch c := d.text[i]; {
-		case c == '"':
-			return i + 1
-		case c < ' ':
-			return -1
-		case c == '\\':
-			i++
-		}
+func (d *document) word(i int, word string) int {
+	if end := i + len(word); end <= len(d.text) && string(d.text[i:end]) == word {
+		return end
 	}
 	return -1
 }
 
-func (v value) node() node {
-	if v.document == nil || v.lacks != "" {
-		return node{}
+// digits returns where the number at i ends.
+func (d *document) digits(i int) int {
+	begin, dot := i, -1
+	for ; i < len(d.text); i++ {
+		if c := d.text[i]; c == '.' && dot < 0 {
+			dot = i
+		} else if c < '0' || c > '9' {
+			break
+		}
 	}
-	return v.nodes[v.at]
+	whole := i
+	if dot >= 0 {
+		whole = dot
+	}
+	if whole > begin && dot+1 != i && (d.text[begin] != '0' || whole == begin+1) && strings.IndexByte("+-.eE", d.byteAt(i)) < 0 {
+		return i
+	}
+	for i = begin; i < len(d.text) && strings.IndexByte("0123456789+-.eE", d.text[i]) >= 0; {
+		i++
+	}
+	if !json.Valid(d.text[begin:i]) {
+		return -1
+	}
+	return i
 }
 
 func (v value) kind() kind {
@@ -183,53 +316,73 @@ func (v value) there() bool { return v.kind() > null }
 
 // key is the name of the member, as the text has it.
 func (v value) key() string {
-	n := v.node()
-	return string(v.text[n.key:n.keyEnd])
+	name, _, _ := strings.Cut(string(v.text[v.nodes[v.at].key:v.nodes[v.at].from]), `"`)
+	return name
 }
 
 // raw is the value's text.
 func (v value) raw() []byte {
-	n := v.node()
-	if n.kind == absent {
+	if v.kind() == absent {
 		return nil
 	}
+	n := &v.nodes[v.at]
 	return v.text[n.from:n.to]
 }
 
 // str is a string, or the text of a number; "" of anything else.
-func (v value) str() (s string) {
-	raw := v.raw()
+func (v value) str() string {
 	switch v.kind() {
 	case number:
-		return string(raw)
+		return string(v.raw())
 	case text:
-		if bytes.IndexByte(raw, '\\') < 0 {
-			return string(raw[1 : len(raw)-1])
-		}
-		_ = json.Unmarshal(raw, &s) // what cannot be read is ""
+		return unquoted(v.raw())
 	}
+	return ""
+}
+
+// byte is the first byte of a string, or 0.
+func (v value) byte() byte {
+	if raw := v.raw(); v.kind() == text {
+		return raw[1]
+	}
+	return 0
+}
+
+// unquoted is what a string stands for. What cannot be read is "".
+func unquoted(raw []byte) (s string) {
+	if wire.SkipPlain(raw, 1) == len(raw)-1 {
+		return string(raw[1 : len(raw)-1])
+	}
+	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
-// number is the value of a number. Few digits are read without an allocation.
+// yes reports whether the value is true.
+func (v value) yes() bool { return string(v.raw()) == "true" }
+
+// number is the value of a number.
 func (v value) number() (float64, bool) {
 	if v.kind() != number {
 		return 0, false
 	}
-	raw := v.raw()
+	return float(v.raw()), true
+}
+
+// float is the value of a number's text. Few digits are read without an allocation.
+func float(raw []byte) float64 {
 	n, scale := 0, 0
 	for i, c := range raw {
 		switch {
 		case c == '.' && scale == 0:
 			scale = 1
 		case c < '0' || c > '9' || i >= 15:
-			n, err := strconv.ParseFloat(string(raw), 64)
-			return n, err == nil
+			n, _ := strconv.ParseFloat(string(raw), 64) // out of range it is infinite
+			return n
 		default:
 			n, scale = n*10+int(c-'0'), scale*10
 		}
 	}
-	return float64(n) / float64(max(scale, 1)), true
+	return float64(n) / float64(max(scale, 1))
 }
 
 func (v value) int() (int, bool) {
@@ -252,12 +405,18 @@ func (v value) all() iter.Seq[value] {
 }
 
 func (v value) len() (n int) {
-	if v.kind() >= list {
-		for i := v.at + 1; i < v.nodes[v.at].next; i = v.nodes[i].next {
-			n++
-		}
+	for range v.all() {
+		n++
 	}
 	return n
+}
+
+// first is the first element or member.
+func (v value) first() value {
+	for first := range v.all() {
+		return first
+	}
+	return value{}
 }
 
 // get returns the member at a path.
@@ -275,7 +434,7 @@ func (v value) get(path ...string) value {
 func (v value) member(name string) int32 {
 	if v.kind() == object {
 		for i := v.at + 1; i < v.nodes[v.at].next; i = v.nodes[i].next {
-			if n := &v.nodes[i]; string(v.text[n.key:n.keyEnd]) == name {
+			if at := v.text[v.nodes[i].key:]; len(at) > len(name) && at[len(name)] == '"' && string(at[:len(name)]) == name {
 				return i
 			}
 		}

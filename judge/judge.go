@@ -15,7 +15,6 @@ package judge
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -109,14 +108,23 @@ type Judgement struct {
 type exam struct {
 	Exchange
 	*Judge
+	Judgement
 	op       types.Operation
 	formRule string // the rule of the form
 	asked    value
 	session  string
-	sources  map[string][]string
-	Judgement
-	places map[string]int // findings by rule and path without indexes
-	last   string         // the rule tried last
+	wanted   map[*sameness][]string
+	searched *search
+	queried  uint64
+	prices   []priced       // the offers of a hotel
+	places   map[string]int // findings by rule and path without indexes
+	recent   [64]string     // rules that were tried lately
+}
+
+// priced are the prices of an offer: for all rooms, and the lowest and the highest that it can be said to have.
+type priced struct {
+	net             money
+	lowest, highest float64
 }
 
 // is notes whether a rule holds for a value; "": that of the form.
@@ -138,8 +146,8 @@ func (x *exam) has(rule string, ok bool, what, want string) {
 }
 
 func (x *exam) tries(rule string) {
-	if rule != x.last {
-		x.last, x.Tried[rule] = rule, true
+	if lately := &x.recent[(len(rule)*8+int(rule[len(rule)-1]))%len(x.recent)]; *lately != rule {
+		*lately, x.Tried[rule] = rule, true
 	}
 }
 
@@ -168,20 +176,20 @@ func path(url string) string { before, _, _ := strings.Cut(url, "?"); return bef
 func (j *Judge) Look(ex Exchange) Judgement {
 	j.looking.Lock()
 	defer j.looking.Unlock()
-	x := &exam{Exchange: ex, Judge: j, op: types.OperationAt(path(ex.URL)), sources: map[string][]string{}, places: map[string]int{},
+	j.memory.ages()
+	x := &exam{Exchange: ex, Judge: j, op: types.OperationAt(path(ex.URL)), wanted: map[*sameness][]string{}, places: map[string]int{},
 		Judgement: Judgement{Tried: map[string]bool{}}}
 	document := recall[link](j.memory, "link", ex.URL)
 	switch {
 	case ex.Event:
 		x.op, x.formRule = "", formRules["Event"]
 		x.has("webhook/agent", strings.HasSuffix(ex.Request.Get("User-Agent"), "-webhook/1.0"), "User-Agent", "…-webhook/1.0")
-		if j.told.read(ex.RequestBody); x.is("", j.told.root().kind() == object, j.told.root(), "an object") {
-			x.form(forms["Event"], j.told.root(), false)
-		}
+		j.told.read(ex.RequestBody, &field{shape: forms["Event"], want: "an object"})
+		x.form()
 	case document != nil && ex.Status == http.StatusOK:
 		x.has("voucher/download", hexed(ex.Body) == document.digest, "the document", "the bytes of signature.digest")
-	case x.op != "" && x.op != "HotelIDList":
-		j.asked.read(ex.RequestBody)
+	case x.op != "" && x.op != "HotelIDList" && x.op != "OAuthToken": // these may come without an envelope
+		j.asked.read(ex.RequestBody, nil)
 		x.asked = j.asked.root()
 		x.answer()
 	}
@@ -189,15 +197,45 @@ func (j *Judge) Look(ex Exchange) Judgement {
 	return x.Judgement
 }
 
+// form notes what is wrong with the form of the answer, and judges the relations.
+func (x *exam) form() {
+	x.tries(x.formRule)
+	x.tries("value/plausible")
+	x.tries("value/members")
+	for _, m := range x.told.misfits {
+		v := value{&x.told, m.at, m.lacks}
+		x.is(cmp.Or(m.rule, x.formRule), false, v, m.want)
+	}
+	for _, m := range x.told.met {
+		v := value{&x.told, m.at, ""}
+		if m.shape != nil && m.shape.hook != nil && v.kind() == object {
+			m.shape.hook(x, v)
+		}
+		for _, same := range m.same {
+			x.same(same, v.get(same.below...))
+		}
+	}
+}
+
+// search is what a search asks for.
+func (x *exam) search() *search {
+	if x.searched == nil {
+		x.searched = &search{checkIn: x.asked.get("checkIn").str(), checkOut: x.asked.get("checkOut").str(), equal: true}
+		occupancies := x.asked.get("roomOccupancies")
+		for room := range occupancies.all() {
+			x.searched.rooms++
+			x.searched.equal = x.searched.equal && bytes.Equal(room.raw(), occupancies.first().raw())
+		}
+	}
+	return x.searched
+}
+
 // answer judges the answer of an operation.
 func (x *exam) answer() {
 	j := x.Judge
-	isJSON := j.told.read(x.Body)
+	isJSON := j.told.read(x.Body, answers[x.op])
 	root := j.told.root()
 	code, coded := root.get("code").int()
-	if x.op == "OAuthToken" { // may come without an envelope
-		return
-	}
 	success := x.Status/100 == 2 && (!coded || code == 0)
 	x.limits(success, code)
 	if x.Status >= http.StatusInternalServerError {
@@ -231,7 +269,7 @@ func (x *exam) answer() {
 		x.session = cmp.Or(x.Header.Get("Session-Id"), data.get("basic", "sessionId").str())
 	}
 	if x.formRule = formRules[string(x.op)]; data.kind() == object {
-		x.form(forms[string(x.op)], data, false)
+		x.form()
 	}
 }
 
@@ -285,183 +323,4 @@ func (x *exam) limits(success bool, code int) {
 		}
 		x.has(h.rule, h.ok, h.name, h.want)
 	}
-}
-
-// Dropped returns how many exchanges were not judged, because too much waited, or because their body was not read to its end.
-func (j *Judge) Dropped() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.dropped
-}
-
-// Wait returns when all that has arrived is judged.
-func (j *Judge) Wait() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.working {
-		j.idle.Wait()
-	}
-}
-
-// take judges an exchange, or lets it wait.
-func (j *Judge) take(ex Exchange) {
-	if j.inline {
-		j.report(ex)
-		return
-	}
-	size := len(ex.Body) + len(ex.RequestBody)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.queued+size > j.opts.MaxQueued {
-		j.dropped++
-		return
-	}
-	j.queue, j.queued = append(j.queue, ex), j.queued+size
-	if !j.working {
-		j.working = true
-		go j.work()
-	}
-}
-
-func (j *Judge) work() {
-	for {
-		j.mu.Lock()
-		if len(j.queue) == 0 {
-			j.working = false
-			j.idle.Broadcast()
-			j.mu.Unlock()
-			return
-		}
-		ex := j.queue[0]
-		j.queue[0] = Exchange{}
-		j.queue, j.queued = j.queue[1:], j.queued-len(ex.Body)-len(ex.RequestBody)
-		j.mu.Unlock()
-		j.report(ex)
-	}
-}
-
-func (j *Judge) report(ex Exchange) {
-	for _, f := range j.Look(ex).Findings {
-		if j.opts.OnFinding != nil {
-			j.opts.OnFinding(f)
-		}
-	}
-}
-
-// sampled reports whether an exchange is judged. All of a session are, or none.
-func (j *Judge) sampled(op types.Operation, session, body string) bool {
-	switch op {
-	case "", "Ticket", "OAuthToken", "Book", "Cancel", "QueryOrders", "OrderVoucher":
-		return true
-	}
-	return float64(j.memory.key(cmp.Or(session, body))>>11)/(1<<53) < j.opts.Sample
-}
-
-// maxBody is how much of a body is copied.
-const maxBody = 16 << 20
-
-// Transport returns a RoundTripper that sends through next, and judges what comes.
-func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
-
-type transport struct {
-	*Judge
-	next http.RoundTripper
-}
-
-func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ex := Exchange{URL: req.URL.String(), Request: req.Header.Clone()}
-	op := types.OperationAt(req.URL.Path)
-	if op == "" && !t.linked(ex.URL) {
-		return t.next.RoundTrip(req)
-	}
-	if req.Body != nil {
-		body := req.Body
-		if req.GetBody != nil {
-			body, _ = req.GetBody() // that of a request that was sent once has no error
-		}
-		ex.RequestBody, _ = io.ReadAll(body)
-		if body == req.Body {
-			req = req.Clone(req.Context())
-			req.Body = io.NopCloser(bytes.NewReader(ex.RequestBody))
-		}
-		_ = body.Close()
-	}
-	resp, err := t.next.RoundTrip(req)
-	if err != nil || !t.sampled(op, cmp.Or(ex.Request.Get("Session-Id"), resp.Header.Get("Session-Id")), string(ex.RequestBody)) {
-		return resp, err
-	}
-	ex.Status, ex.Header = resp.StatusCode, resp.Header.Clone()
-	resp.Body = &copied{ReadCloser: resp.Body, judge: t.Judge, ex: ex}
-	return resp, nil
-}
-
-// linked reports whether a URL is that of a document.
-func (j *Judge) linked(url string) bool {
-	j.looking.Lock()
-	defer j.looking.Unlock()
-	return recall[link](j.memory, "link", url) != nil
-}
-
-// copied is a body of which a copy is judged, once it was read to its end.
-type copied struct {
-	io.ReadCloser
-	judge *Judge
-	ex    Exchange
-	done  bool
-}
-
-func (c *copied) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if len(c.ex.Body) <= maxBody {
-		c.ex.Body = append(c.ex.Body, p[:n]...)
-	}
-	if err == io.EOF && !c.done && len(c.ex.Body) <= maxBody {
-		c.done, c.ex.Time = true, time.Now()
-		c.judge.take(c.ex)
-	}
-	return n, err
-}
-
-func (c *copied) Close() error {
-	if !c.done {
-		c.done = true
-		c.judge.mu.Lock()
-		c.judge.dropped++
-		c.judge.mu.Unlock()
-	}
-	return c.ReadCloser.Close()
-}
-
-// Webhook returns a handler that judges events, and passes them on to next.
-func (j *Judge) Webhook(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
-		if err == nil && len(body) < 1<<20 {
-			j.take(Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header.Clone(), RequestBody: body, Event: true})
-		}
-		req = req.Clone(req.Context())
-		req.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
-		next.ServeHTTP(w, req)
-	})
-}
-
-// testingT is the part of testing.TB that Test uses.
-type testingT interface {
-	Helper()
-	Errorf(format string, args ...any)
-}
-
-// Test returns a Judge that judges each answer as soon as it was read, and fails t for each violation.
-func Test(t testingT) *Judge {
-	t.Helper()
-	j := New(&Options{OnFinding: func(f Finding) {
-		if f.Grade == Violation {
-			t.Errorf("%s %s: %s: %s: expected %s, got %s", f.Operation, f.Name, f.Promise, f.Path, f.Want, f.Type)
-		}
-	}})
-	j.inline = true
-	return j
 }

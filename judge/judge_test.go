@@ -67,27 +67,27 @@ func TestSandboxHasNoFinding(t *testing.T) {
 // Each change of an answer is found, by one rule.
 func TestChangedAnswersAreFound(t *testing.T) {
 	for name, test := range map[string]struct{ path, old, new, rule, at string }{
-		"an amount of text":          {"hotelList", `"amount":`, `"amount":"x","y":`, "list/form", "data.list[0].minPrice.amount"},
-		"no sessionId, but a header": {"hotelList", `"sessionId"`, `"session"`, "", ""},
-		"a rating of 6":              {"hotelList", `"rating":2.8`, `"rating":6`, "list/form", "data.list[0].rating"},
-		"another currency":           {"hotelList", `"netRate":{"currency":"EUR"`, `"netRate":{"currency":"USD"`, "headers/currency", "data.list[0].rooms[0].rates[0].rate.netRate.currency"},
-		"other dates":                {"hotelList", `"checkOut":"2000-03-13"`, `"checkOut":"2000-03-14"`, "list/dates", "data.list[0].rooms[0].rates[0].checkOut"},
-		"a room of another hotel":    {"hotelList", `"hotelId":"S`, `"hotelId":"T`, "list/room-hotel", "data.list[0].rooms[0].hotelId"},
-		"another destination":        {"hotelList", `"destination":{"id":"`, `"destination":{"id":"f`, "list/form", "data.basic.destination.id"},
-		"a last page of the first":   {"hotelList", `"hasMore":true`, `"hasMore":false`, "list/has-more", "data.hasMore"},
-		"no msg":                     {"queryOrders", `"msg":"success",`, ``, "envelope/success", "msg"},
-		"an order of another stay":   {"book", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`, "book/stay", "data.hotelOrder.checkIn"},
-		"another reference":          {"queryOrders", `"customerReferenceNo":"ref-1"`, `"customerReferenceNo":"ref-2"`, "order/others", "data.orders[0].customerReferenceNo"},
-		"four nights":                {"queryOrders", `"nightCount":3`, `"nightCount":4`, "order/nights", "data.orders[0].nightCount"},
-		"another holder":             {"queryOrders", `"holder":{"firstName":"Guest"`, `"holder":{"firstName":"Host"`, "book/holder", "data.orders[0].holder"},
-		"a confirmed new order":      {"book", `"status":1`, `"status":2`, "book/status", "data.hotelOrder.status"},
-		"a status of 9":              {"cancel", `"status":3`, `"status":9`, "cancel/form", "data.status"},
-		"another document":           {"orderVoucher", `"digest":"`, `"digest":"0`, "voucher/form", "data.voucher.signature.digest"},
-		"a voucher that is pending":  {"orderVoucher", `"GENERATED"`, `"PENDING"`, "voucher/generated", "data.voucher"},
+		"an amount of text":         {"hotelList", `"amount":`, `"amount":"x","y":`, "list/form", "data.list[0].minPrice.amount"},
+		"no sessionId":              {"hotelList", `"sessionId"`, `"session"`, "list/form", "data.basic.sessionId"},
+		"a rating of 6":             {"hotelList", `"rating":2.8`, `"rating":6`, "list/form", "data.list[0].rating"},
+		"another currency":          {"hotelList", `"netRate":{"currency":"EUR"`, `"netRate":{"currency":"USD"`, "headers/currency", "data.list[0].rooms[0].rates[0].rate.netRate.currency"},
+		"other dates":               {"hotelList", `"checkOut":"2000-03-13"`, `"checkOut":"2000-03-14"`, "list/dates", "data.list[0].rooms[0].rates[0].checkOut"},
+		"a room of another hotel":   {"hotelList", `"hotelId":"S`, `"hotelId":"T`, "list/room-hotel", "data.list[0].rooms[0].hotelId"},
+		"another destination":       {"hotelList", `"destination":{"id":"`, `"destination":{"id":"f`, "list/form", "data.basic.destination.id"},
+		"a last page of the first":  {"hotelList", `"hasMore":true`, `"hasMore":false`, "list/has-more", "data.hasMore"},
+		"no msg":                    {"queryOrders", `"msg":"success",`, ``, "envelope/success", "msg"},
+		"an order of another stay":  {"book", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`, "book/stay", "data.hotelOrder.checkIn"},
+		"another reference":         {"queryOrders", `"customerReferenceNo":"ref-1"`, `"customerReferenceNo":"ref-2"`, "order/others", "data.orders[0].customerReferenceNo"},
+		"four nights":               {"queryOrders", `"nightCount":3`, `"nightCount":4`, "order/nights", "data.orders[0].nightCount"},
+		"another holder":            {"queryOrders", `"holder":{"firstName":"Guest"`, `"holder":{"firstName":"Host"`, "book/holder", "data.orders[0].holder"},
+		"a confirmed new order":     {"book", `"status":1`, `"status":2`, "book/status", "data.hotelOrder.status"},
+		"a status of 9":             {"cancel", `"status":3`, `"status":9`, "cancel/form", "data.status"},
+		"another document":          {"orderVoucher", `"digest":"`, `"digest":"0`, "voucher/form", "data.voucher.signature.digest"},
+		"a voucher that is pending": {"orderVoucher", `"GENERATED"`, `"PENDING"`, "voucher/generated", "data.voucher"},
 	} {
 		found := map[string]string{}
 		booking(t, judge.New(&judge.Options{OnFinding: func(f judge.Finding) {
-			if f.Grade == judge.Violation && found[f.Name] == "" {
+			if found[f.Name] == "" {
 				found[f.Name] = f.Path
 			}
 			assert.NotContains(t, fmt.Sprintf("%+v", f), "Guest")

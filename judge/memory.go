@@ -17,7 +17,7 @@ type memory struct {
 }
 
 func newMemory(age time.Duration, limit int) *memory {
-	return &memory{age: age, limit: limit, seed: maphash.MakeSeed()}
+	return &memory{age: age, limit: limit, seed: maphash.MakeSeed(), young: map[uint64]any{}, began: time.Now()}
 }
 
 // key is the hash of a few texts, so that the memory has no text that may identify somebody.
@@ -33,27 +33,35 @@ func (m *memory) key(parts ...string) uint64 {
 
 // put remembers v.
 func (m *memory) put(key uint64, v any) {
-	m.turn()
+	if len(m.young) >= m.limit/2 {
+		m.turn()
+	}
 	m.young[key] = v
 }
 
-func (m *memory) turn() {
-	if now := time.Now(); m.young == nil || len(m.young) >= m.limit/2 || now.Sub(m.began) > m.age/2 {
-		if m.old = m.young; now.Sub(m.began) > m.age {
-			m.old = nil
+func (m *memory) get(key uint64) any {
+	if v, ok := m.young[key]; ok {
+		return v
+	}
+	return m.old[key]
+}
+
+// turn forgets the older generation.
+func (m *memory) turn() { m.young, m.old, m.began = map[uint64]any{}, m.young, time.Now() }
+
+// ages forgets what is too old.
+func (m *memory) ages() {
+	if now := time.Now(); now.Sub(m.began) > m.age/2 {
+		if now.Sub(m.began) > m.age {
+			m.young = nil
 		}
-		m.young, m.began = map[uint64]any{}, now
+		m.turn()
 	}
 }
 
 // recall returns what is remembered, or nil.
 func recall[T any](m *memory, parts ...string) *T {
-	m.turn()
-	key := m.key(parts...)
-	if v, ok := m.young[key].(*T); ok {
-		return v
-	}
-	v, _ := m.old[key].(*T)
+	v, _ := m.get(m.key(parts...)).(*T)
 	return v
 }
 
@@ -64,27 +72,56 @@ type (
 		from time.Time
 		ttl  time.Duration
 	}
-	// search is what a session was asked for.
+	// search is what offers were asked for.
 	search struct {
 		checkIn, checkOut string
 		rooms             int
+		equal             bool // the rooms
 	}
-	// offer is one of a session, with the price that it had last.
+	// offer is one of a session, as it was last.
 	offer struct {
-		search
-		currency, amount string
+		*search
+		price money
+		hotel string
+		mode  byte // the first letter of refundableMode
 	}
 	hotel struct{ id, platform string }
-	place struct{ kind, parent string }
+	place struct {
+		kind  int
+		names string
+	}
 	order struct {
 		customer, platform, supplier string
 		checkIn, checkOut, bookedAt  string
-		currency, amount, digest     string
-		holder                       uint64   // a hash
-		passports                    []string // of each number one character more than an order may show
-		rooms, version               int      // version is that of its voucher
+		price, fee                   money // fee is that of the cancellation
+		digest                       string
+		read                         bool // by QueryOrders
+		cancelled                    time.Time
+		holder                       uint64         // a hash
+		guests                       map[uint64]int // hashes, and the rooms
+		passports                    []string       // of each number one character more than an order may show
+		rooms, version               int            // version is that of its voucher
 	}
-	// page is the last hotel of a page.
-	page struct{ key, currency string }
 	link struct{ digest string }
 )
+
+// money is an amount with its currency.
+type money struct {
+	amount   float64
+	currency string
+}
+
+func (m money) known() bool { return m.currency != "" }
+
+// money is unknown unless the value has both an amount and a currency.
+func (v value) money() money {
+	amount, ok := v.get("amount").number()
+	currency := v.get("currency").raw()
+	if !ok || len(currency) < 2 {
+		return money{}
+	}
+	if currency = currency[1 : len(currency)-1]; string(currency) != v.last {
+		v.last = string(currency)
+	}
+	return money{amount, v.last}
+}

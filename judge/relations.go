@@ -1,13 +1,13 @@
-// What an answer has to do with its request, and with earlier answers.
+// What an answer has to do with its request, and with earlier answers: places, searches and offers.
 
 package judge
 
 import (
+	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +22,10 @@ type sameness struct {
 	what      string // a member of a type, and the path below it
 	source    string // asked: a member of the request, one of its elements if it is a list. header: of the request. offer: of the session
 	below     []string
-	op        map[types.Operation]bool
+	names     []string // of ops
 }
+
+const pricesOps = "HotelList HotelRates CheckAvail"
 
 var samenesses = []sameness{
 	{rule: "destinations/country", ops: "Destinations", what: "Place.countryCode", source: "asked.countryCode"},
@@ -34,17 +36,19 @@ var samenesses = []sameness{
 	{rule: "rates/dates", ops: "HotelRates", what: "Pkg.checkOut", source: "asked.checkOut"},
 	{rule: "check/dates", ops: "CheckAvail", what: "Pkg.checkIn", source: "offer.checkIn"},
 	{rule: "check/dates", ops: "CheckAvail", what: "Pkg.checkOut", source: "offer.checkOut"},
-	{rule: "headers/currency", ops: "HotelList HotelRates CheckAvail", what: "Rate.netRate.currency", source: "header.Currency"},
-	{rule: "headers/currency", ops: "HotelList HotelRates CheckAvail", what: "Rate.grossRate.currency", source: "header.Currency"},
-	{rule: "headers/currency", ops: "HotelList HotelRates CheckAvail", what: "Rate.commissionableRate.currency", source: "header.Currency"},
+	{rule: "headers/currency", ops: pricesOps, what: "Rate.netRate.currency", source: "header.Currency"},
+	{rule: "headers/currency", ops: pricesOps, what: "Rate.grossRate.currency", source: "header.Currency"},
+	{rule: "headers/currency", ops: pricesOps, what: "Rate.commissionableRate.currency", source: "header.Currency"},
 	{rule: "headers/currency", ops: "Book", what: "Order.netRate.currency", source: "header.Currency"},
 	{rule: "value/currency", ops: "HotelList", what: "Hotel.minPrice.currency", source: "header.Currency"},
 	{rule: "value/currency", ops: "Cancel", what: "Cancel.serviceFee.currency", source: "header.Currency"},
+	{rule: "value/session", ops: "HotelList", what: "Basic.sessionId", source: "told.Session-Id"},
 	{rule: "book/stay", ops: "Book", what: "Order.customerReferenceNo", source: "asked.customerReferenceNo"},
 	{rule: "book/stay", ops: "Book", what: "Order.checkIn", source: "offer.checkIn"},
 	{rule: "book/stay", ops: "Book", what: "Order.checkOut", source: "offer.checkOut"},
 	{rule: "order/others", ops: "QueryOrders", what: "Order.customerReferenceNo", source: "asked.customerReferenceNos"},
 	{rule: "order/others", ops: "QueryOrders", what: "Order.supplierReferenceNo", source: "asked.supplierReferenceNos"},
+	{rule: "value/window", ops: "QueryOrders", what: "Order.status", source: "asked.statusList"},
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.customerReferenceNo", source: "asked.customerReferenceNo"},
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.platformReferenceNo", source: "asked.platformReferenceNo"},
 	{rule: "voucher/order", ops: "OrderVoucher", what: "OrderVoucher.supplierReferenceNo", source: "asked.supplierReferenceNo"},
@@ -52,13 +56,13 @@ var samenesses = []sameness{
 
 // same judges a value that is known.
 func (x *exam) same(s *sameness, v value) {
-	if !v.there() {
+	if !v.there() || !slices.Contains(s.names, string(x.op)) {
 		return
 	}
-	wanted, known := x.sources[s.source]
+	wanted, known := x.wanted[s]
 	if !known {
 		wanted = x.source(s.source)
-		x.sources[s.source] = wanted
+		x.wanted[s] = wanted
 	}
 	if wanted != nil {
 		raw := v.raw()
@@ -67,13 +71,16 @@ func (x *exam) same(s *sameness, v value) {
 	}
 }
 
+// source returns the values of a source, or nil if they are not known.
 func (x *exam) source(name string) (wanted []string) {
 	from, name, _ := strings.Cut(name, ".")
 	switch member := x.asked.get(name); {
-	case from == "header" && x.Request.Get(name) != "":
-		return []string{x.Request.Get(name)}
+	case from == "header":
+		wanted = x.Request.Values(name)
+	case from == "told":
+		wanted = x.Header.Values(name)
 	case from == "offer":
-		if o := recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str()); o != nil && name == "checkIn" {
+		if o := x.offered(); o != nil && name == "checkIn" {
 			return []string{o.checkIn}
 		} else if o != nil {
 			return []string{o.checkOut}
@@ -85,7 +92,7 @@ func (x *exam) source(name string) (wanted []string) {
 		if x.op == "QueryOrders" && x.asked.len() > 1 {
 			return nil // how filters combine is open
 		}
-	case from == "asked" && member.str() != "":
+	case member.str() != "":
 		return []string{member.str()}
 	}
 	return wanted
@@ -93,9 +100,9 @@ func (x *exam) source(name string) (wanted []string) {
 
 // hooks judge what one member alone does not show, by type.
 var hooks = map[string]func(*exam, value){
-	"Ticket": ticket, "Destinations": destinations, "Place": aPlace, "HotelsMetadata": catalogue, "HotelList": hotelList, "Hotel": aHotel,
-	"Basic": basic, "Tax": tax, "Pkg": pkg, "HotelRates": hotelRates, "CheckAvail": checkAvail, "Order": anOrder,
-	"OrderVoucher": voucher, "Voucher": aVoucher, "Cancel": cancel, "Event": event,
+	"Ticket": ticket, "Destinations": destinations, "Place": aPlace, "HotelsMetadata": catalogue, "HotelStaticDetail": detail,
+	"HotelList": hotelList, "Hotel": aHotel, "Basic": basic, "Tax": tax, "Room": aRoom, "CheckAvail": checkAvail,
+	"Order": anOrder, "QueryOrders": queryOrders, "OrderVoucher": voucher, "Voucher": aVoucher, "Cancel": cancel, "Event": event,
 }
 
 func ticket(x *exam, o value) {
@@ -123,19 +130,27 @@ func claimed(token string) time.Duration {
 	return time.Duration(claims.EXP-claims.IAT) * time.Second
 }
 
+const city = int(types.DestinationCity)
+
 func destinations(x *exam, o value) {
-	details, n := 0, 0
-	for at := range o.get("destinations").all() {
-		n++
-		if at.get("coordinates").there() {
+	places := o.get("destinations")
+	details, kinds := 0, map[string]int{}
+	for at := range places.all() {
+		if kinds[at.get("id").str()], _ = at.get("type").int(); at.get("coordinates").there() {
 			details++
 		}
 	}
-	x.is("destinations/details", details > 0 || n == 0 || x.asked.get("include").str() != "details", o.get("destinations"), "coordinates")
+	x.is("destinations/details", details > 0 || len(kinds) == 0 || x.asked.get("include").str() != "details", places, "coordinates")
+	for at := range places.all() {
+		above, has := kinds[at.get("parentDestinationId").str()]
+		top := !has || above == int(types.DestinationCountry) || at.get("id").str() == at.get("parentDestinationId").str()
+		x.is("destinations/levels", top || !x.asked.get("countryCode").there(), at, "no place whose parent is in the answer, too")
+	}
 }
 
 func aPlace(x *exam, o value) {
-	id, parent, kind := o.get("id").str(), o.get("parentDestinationId"), o.get("type").str()
+	id, parent := o.get("id").str(), o.get("parentDestinationId")
+	kind, _ := o.get("type").int()
 	if x.op == "Destinations" && !x.asked.get("countryCode").there() && x.asked.get("parentDestinationId").there() {
 		asked := x.asked.get("parentDestinationId").str()
 		x.is("destinations/children", id != asked, o.get("id"), "a child")
@@ -148,11 +163,11 @@ func aPlace(x *exam, o value) {
 	if !asked && !x.asked.get("filterEmptyCities").there() {
 		least = 1
 	}
-	if counted && x.op == "Destinations" && kind == strconv.Itoa(int(types.DestinationCity)) {
+	if counted && x.op == "Destinations" && kind == city {
 		x.is("destinations/hotels", hotels >= least, o.get("extra", "hotelCount"), "at least minHotelCount")
 	}
 	if id != "" {
-		x.memory.put(x.memory.key("place", id), &place{kind, parent.str()})
+		x.memory.put(x.memory.key("place", id), &place{kind, strings.ToLower(string(o.get("name").raw()))})
 	}
 }
 
@@ -168,14 +183,35 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	}
 	n, more := elements.len(), data.get("hasMore")
 	x.is(group+"/size", n <= size, elements, "at most pageSize")
-	if total, ok := data.get("total").int(); ok && total != 0 {
-		x.is(group+"/total", n <= total, data.get("total"), "at least what the page has")
-		if more.there() && asked.get("cursor").kind() == absent {
-			before := (max(num, 1) - 1) * size
-			x.is(group+"/has-more", string(more.raw()) == "true" || total <= before+n, more, "true, because the total is higher")
-			x.is(group+"/has-more", string(more.raw()) == "false" || num > 1 || total > n, more, "false, because the page has the total")
-		}
+	total, _ := data.get("total").int()
+	if total == 0 {
+		return
 	}
+	x.is(group+"/total", n <= total, data.get("total"), "at least what the page has")
+	if more.there() && asked.get("cursor").kind() == absent {
+		before := (max(num, 1) - 1) * size
+		x.is(group+"/has-more", more.yes() || total <= before+n, more, "true, because the total is higher")
+		x.is(group+"/has-more", !more.yes() || num > 1 || total > n, more, "false, because the page has the total")
+	}
+	key := x.query() ^ x.memory.key("total", x.session)
+	if was, ok := x.memory.get(key).(int); ok {
+		x.is("value/total", was == total, data.get("total"), "the total of another page")
+	}
+	x.memory.put(key, total)
+}
+
+// query is a hash of what the pages of one list have in common.
+func (x *exam) query() uint64 {
+	if x.queried != 0 {
+		return x.queried
+	}
+	query := []string{string(x.op), x.Request.Get("Currency")}
+	for _, name := range []string{"destinationId", "destinationName", "hotelIds", "sortBy", "checkIn", "checkOut", "roomOccupancies", "countryCode",
+		"residencyCode", "nationalityCode"} {
+		query = append(query, string(x.asked.get(name).raw()))
+	}
+	x.queried = x.memory.key(query...)
+	return x.queried
 }
 
 func catalogue(x *exam, o value) {
@@ -190,8 +226,11 @@ func catalogue(x *exam, o value) {
 func (x *exam) inPlace(rule string, h value) {
 	asked, is := x.asked.get("destinationId").str(), h.get("destinationId").str()
 	wanted, found := recall[place](x.memory, "place", asked), recall[place](x.memory, "place", is)
-	if city := strconv.Itoa(int(types.DestinationCity)); wanted != nil && found != nil && wanted.kind == city && found.kind == city {
+	if wanted != nil && found != nil && wanted.kind == city && found.kind == city {
 		x.is(rule, asked == is, h.get("destinationId"), "the destination of the request")
+	}
+	if name := x.asked.get("destinationName").str(); name != "" && asked == "" && found != nil && found.kind == city {
+		x.is("value/name", strings.Contains(found.names, strings.ToLower(name)), h.get("destinationId"), "a city of destinationName")
 	}
 }
 
@@ -205,316 +244,260 @@ func (x *exam) knows(ids ...value) {
 	}
 }
 
+// property judges an id of a hotel: one property has several ids, but one code.
+func (x *exam) property(rule, asked string, id value) {
+	wanted, is := recall[hotel](x.memory, "hotel", asked), recall[hotel](x.memory, "hotel", id.str())
+	if wanted != nil && is != nil && wanted.platform != "" && is.platform != "" {
+		x.is(rule, is.platform == wanted.platform, id, "an id of the hotel of the request")
+	}
+}
+
+func detail(x *exam, o value) {
+	x.property("value/by-id", x.asked.get("hotelId").str(), o.get("hotel", "id"))
+}
+
 func basic(x *exam, o value) {
 	x.is("list/reasons", o.get("notices").len() == 0 || !o.get("emptyReason").there(), o, "notices or emptyReason")
-	x.is("list/session", x.session != "", o.get("sessionId"), "a session")
 }
 
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
 	x.is("value/empty", hotels.len() == 0 || !o.get("basic", "emptyReason").there(), o.get("basic", "emptyReason"), "none beside hotels")
-	known := &search{x.asked.get("checkIn").str(), x.asked.get("checkOut").str(), x.rooms()}
-	x.memory.put(x.memory.key("search", x.session), known)
-	if ids := x.asked.get("hotelIds"); ids.there() {
-		x.is("list/by-id", hotels.len() <= ids.len(), hotels, "at most one hotel for each id")
+	if ids := x.source("asked.hotelIds"); ids != nil {
+		x.byID(ids, hotels)
 	}
-	by := x.asked.get("sortBy").str()
+	for h := range hotels.all() {
+		x.inPlace("list/destination", h)
+		x.knows(h.get("id"), h.get("platformHotelId"))
+	}
+	x.sorted(hotels, x.asked.get("sortBy").str())
+}
+
+// byID judges the hotels of a search by ids.
+func (x *exam) byID(ids []string, hotels value) {
+	x.is("list/by-id", hotels.len() <= len(ids), hotels, "at most one hotel for each id")
+	wanted, rule := map[string]bool{}, "list/by-id"
+	for _, id := range ids {
+		if h := recall[hotel](x.memory, "hotel", id); h != nil && wanted != nil {
+			wanted[h.platform] = true
+		} else {
+			wanted = nil
+		}
+	}
+	if x.asked.get("destinationId").there() {
+		rule = "value/by-id" // how the two combine is open
+	}
+	for h := range hotels.all() {
+		id, platform := h.get("id").str(), h.get("platformHotelId").str()
+		x.is("value/by-id", slices.Contains(ids, id) || slices.Contains(ids, platform) || len(ids) == 1, h, "a hotel of the request")
+		x.is(rule, wanted == nil || wanted[""] || platform == "" || wanted[platform], h, "a hotel of the request")
+	}
+}
+
+// sorted judges the order of hotels, and remembers the last one for the next page.
+func (x *exam) sorted(hotels value, by string) {
 	member := map[string]string{"price-asc": "minPrice", "price-desc": "minPrice", "rating-desc": "rating"}[by]
 	if member == "" {
 		return
 	}
 	num, _ := x.asked.get("pageNum").int()
-	query := []string{"page", by, x.session, x.asked.get("destinationId").str(), x.asked.get("pageSize").str(),
-		strings.Join(x.source("asked.hotelIds"), " ")}
-	before := recall[page](x.memory, append(query, strconv.Itoa(num-1))...)
+	page := func(num int) uint64 {
+		return x.query() ^ x.memory.key("page", x.session, x.asked.get("pageSize").str(), strconv.Itoa(num))
+	}
+	before, _ := x.memory.get(page(num - 1)).(*money)
 	for h := range hotels.all() {
-		key := h.get(member)
-		now := &page{cmp.Or(key.get("amount").str(), key.str()), key.get("currency").str()}
-		if before != nil && before.key != "" && now.key != "" && before.currency == now.currency {
-			a, _ := strconv.ParseFloat(before.key, 64)
-			b, _ := strconv.ParseFloat(now.key, 64)
-			x.is("list/"+by, a <= b && by == "price-asc" || a >= b && by != "price-asc", key, "in order of "+by)
+		now := h.get(member).money()
+		if rating, ok := h.get(member).number(); ok {
+			now = money{rating, "*"}
 		}
-		before = now
+		if before != nil && now.known() && before.currency == now.currency {
+			rising := before.amount <= now.amount && by == "price-asc" || before.amount >= now.amount && by != "price-asc"
+			x.is("list/"+by, rising, h.get(member), "in order of "+by)
+		}
+		if before = &now; !now.known() {
+			before = nil
+		}
 	}
 	if before != nil && num > 0 {
-		x.memory.put(x.memory.key(append(query, strconv.Itoa(num))...), before)
+		x.memory.put(page(num), before)
 	}
-}
-
-// rooms is how many equal rooms were asked for, or 0.
-func (x *exam) rooms() (n int) {
-	first := ""
-	for room := range x.asked.get("roomOccupancies").all() {
-		if n++; n == 1 {
-			first = string(room.raw())
-		} else if string(room.raw()) != first {
-			return 0
-		}
-	}
-	return n
 }
 
 func aHotel(x *exam, h value) {
-	id, platform := h.get("id").str(), h.get("platformHotelId").str()
-	offers, lowest, dearest, priced := 0, 0.0, 0.0, true
-	for room := range h.get("rooms").all() {
+	id, platform, rooms := h.get("id").str(), h.get("platformHotelId").str(), h.get("rooms")
+	for room := range rooms.all() {
 		if repeated := room.get("hotelId").str(); id != "" { // without an id the room may repeat that
 			x.is("list/room-hotel", repeated == id || repeated == platform, room.get("hotelId"), "the hotel's id")
 		}
-		for o := range room.get("rates").all() {
-			n, ok := o.get("totalRate", "netRate", "amount").number()
-			if priced = priced && ok; offers == 0 || n < lowest {
-				lowest = n
-			}
-			dearest = max(dearest, n)
-			offers++
+	}
+	prices := x.prices
+	x.prices = prices[:0]
+	if x.op != "HotelList" {
+		return
+	}
+	most, capped := x.asked.get("maxRatesPerHotel").int()
+	if most > 0 && len(prices) > 0 {
+		x.is("list/max-rates", len(prices) <= most, rooms, "at most maxRatesPerHotel")
+	}
+	least := h.get("minPrice").money()
+	for price := range h.get("minPricesByCurrency").all() {
+		if m := price.money(); m.currency == least.currency {
+			x.is("value/min-price", m == least, price, "minPrice")
 		}
 	}
-	if most, ok := x.asked.get("maxRatesPerHotel").int(); ok && most > 0 && offers > 0 {
-		x.is("list/max-rates", offers <= most, h.get("rooms"), "at most maxRatesPerHotel")
+	if len(prices) > 0 && least.known() && !slices.ContainsFunc(prices, func(p priced) bool { return p.net.currency != least.currency }) {
+		lowest := slices.MinFunc(prices, func(a, b priced) int { return cmp.Compare(a.lowest, b.lowest) }).lowest
+		cheapest := slices.MinFunc(prices, func(a, b priced) int { return cmp.Compare(a.highest, b.highest) }).highest
+		x.is("list/min-price", least.amount <= cheapest+0.02, h.get("minPrice"), "no more than the cheapest offer costs")
+		x.is("value/min-price", least.amount >= lowest-0.02, h.get("minPrice"), "no less than the cheapest room costs")
 	}
-	if asked := x.source("asked.hotelIds"); x.op == "HotelList" && asked != nil {
-		if first := recall[hotel](x.memory, "hotel", asked[0]); len(asked) == 1 && first != nil && first.platform != "" && platform != "" {
-			x.is("list/by-id", platform == first.platform, h, "the hotel of the request")
+	x.keepsCheapest(cmp.Or(platform, id), rooms, prices, most, capped)
+}
+
+// keepsCheapest compares the offers of a hotel with those of the same search without maxRatesPerHotel.
+func (x *exam) keepsCheapest(id string, rooms value, prices []priced, most int, capped bool) {
+	amounts := []float64{}
+	for _, price := range prices {
+		amounts = append(amounts, price.net.amount)
+	}
+	slices.Sort(amounts)
+	key := x.query() ^ x.memory.key("prices", id)
+	if !capped {
+		x.memory.put(key, amounts)
+	} else if all, ok := x.memory.get(key).([]float64); ok && rooms.there() {
+		if most > 0 && most < len(all) {
+			all = all[:most]
 		}
-		x.is("value/by-id", slices.Contains(asked, id) || slices.Contains(asked, platform) || len(asked) == 1, h, "a hotel of the request")
-	} else if x.op == "HotelList" {
-		x.inPlace("list/destination", h)
+		x.is("value/max-rates", slices.Equal(amounts, all), rooms, "the cheapest offers of the search without maxRatesPerHotel")
 	}
-	if least, ok := h.get("minPrice", "amount").number(); ok && priced && offers > 0 {
-		x.is("value/min-price", least <= dearest*2, h.get("minPrice"), "a price of the hotel")
-	}
-	x.knows(h.get("id"), h.get("platformHotelId"))
 }
 
 // tax doubts a total that is not the sum of its items.
 func tax(x *exam, o value) {
-	total, ok := o.get("total", "amount").number()
-	sum := 0.0
-	for item := range o.get("items").all() {
-		n, known := item.get("amount", "amount").number()
-		ok = ok && known && string(item.get("amount", "currency").raw()) == string(o.get("total", "currency").raw())
-		sum += n
+	total, items := o.get("total").money(), o.get("items")
+	sum, n, known := 0.0, 0, total.known()
+	for item := range items.all() {
+		part := item.get("amount").money()
+		sum, n, known = sum+part.amount, n+1, known && part.known()
+		x.is("value/tax", !known || part.currency == total.currency, item, "the currency of the total")
 	}
-	if ok && o.get("items").len() > 0 {
-		x.is("value/tax", near(total, sum, 0.02), o.get("total"), "the sum of the items")
-	}
+	x.is("value/tax", !known || n == 0 || near(total.amount, sum, 0.02), o.get("total"), "the sum of the items")
 }
 
 func near(a, b, most float64) bool { return a-b <= most && b-a <= most }
 
-func pkg(x *exam, o value) {
-	known := &offer{currency: o.get("totalRate", "netRate", "currency").str(), amount: o.get("totalRate", "netRate", "amount").str()}
-	if x.op == "CheckAvail" {
-		if was := recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str()); was != nil {
-			known.search = was.search
-		}
-	} else {
-		known.search = search{x.asked.get("checkIn").str(), x.asked.get("checkOut").str(), x.rooms()}
-	}
-	for _, name := range []string{"netRate", "grossRate"} {
-		one, all := o.get("rate", name, "amount"), o.get("totalRate", name, "amount")
-		a, ok := one.number()
-		b, there := all.number()
-		if ok && there && known.rooms > 0 {
-			most := 0.0
-			if known.rooms > 1 { // a rate that is a rounded part of the total
-				_, decimals, _ := strings.Cut(one.str(), ".")
-				most = float64(known.rooms)
-				for range min(len(decimals), 2) { // cents may be written with more digits
-					most /= 10
-				}
-			}
-			x.is("offer/total", near(a*float64(known.rooms), b, most+1e-6), all, "the rate of a room for each room")
-		}
-	}
-	respected := string(o.get("totalRate", "respectGrossRate").raw()) == "true"
-	x.is("value/gross", !respected || o.get("totalRate", "grossRate").there(), o.get("totalRate"), "the grossRate that is to be honoured")
-	if x.op != "CheckAvail" && x.session != "" {
-		x.memory.put(x.memory.key("offer", x.session, o.get("ratePkgId").str()), known)
+func aRoom(x *exam, room value) {
+	id := room.get("hotelId").str()
+	x.property("rates/hotel", x.asked.get("hotelId").str(), room.get("hotelId"))
+	for o := range room.get("rates").all() {
+		now := x.offer(o, x.search())
+		now.hotel = id
+		key := x.memory.key("offer", x.session, o.get("ratePkgId").str())
+		was, known := x.memory.get(key).(*offer)
+		x.is("value/offer", !known || was.search != now.search || was.price == now.price, o.get("ratePkgId"), "another id for another price")
+		x.memory.put(key, now)
 	}
 }
 
-func hotelRates(x *exam, o value) {
-	asked := recall[hotel](x.memory, "hotel", x.asked.get("hotelId").str())
-	for room := range o.get("rooms").all() { // one property has several ids, but one code
-		is := recall[hotel](x.memory, "hotel", room.get("hotelId").str())
-		if asked != nil && is != nil && asked.platform != "" && is.platform != "" {
-			x.is("rates/hotel", is.platform == asked.platform, room.get("hotelId"), "the hotel of the request")
-		}
+// offer judges an offer of a search.
+func (x *exam) offer(o value, asked *search) *offer {
+	one, all := o.get("rate"), o.get("totalRate")
+	net, gross := all.get("netRate").money(), all.get("grossRate").money()
+	p := priced{net: net, lowest: net.amount, highest: max(net.amount, gross.amount)}
+	if alone := bytes.Equal(one.raw(), all.raw()); !alone || asked.rooms > 1 {
+		a, b := one.get("netRate").money(), one.get("grossRate").money()
+		x.total(one.get("netRate", "amount"), a, net, asked)
+		x.total(one.get("grossRate", "amount"), b, gross, asked)
+		p.lowest = min(p.lowest, a.amount)
 	}
+	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "the grossRate that is to be honoured")
+	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"), "at least netRate")
+	p.highest += o.get("tax", "total").money().amount * float64(max(asked.rooms, 1))
+	x.prices = append(x.prices, p)
+	now := &offer{search: asked, price: net, mode: o.get("refundableMode").byte()}
+	x.terms(o, now, p.highest)
+	return now
 }
 
-func checkAvail(x *exam, o value) {
-	is := o.get("roomRatePkg")
-	was := recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str())
-	if was == nil || !is.there() {
+// total judges the price of all rooms.
+func (x *exam) total(written value, one, all money, asked *search) {
+	if !one.known() || !all.known() || !asked.equal || asked.rooms == 0 {
 		return
 	}
-	price := is.get("totalRate", "netRate")
-	amount, currency := price.get("amount").str(), price.get("currency").str()
-	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
-	checked := recall[offer](x.memory, "checked", currency, x.session, x.asked.get("ratePkgId").str()) // its remark came with that
-	known := checked != nil && sameNumber(amount, checked.amount)
-	x.is("check/same", known || remarked || currency != was.currency || sameNumber(amount, was.amount), price.get("amount"),
-		"the price of the offer, or a statusRemark")
-	now := *was
-	now.currency, now.amount = currency, amount
-	for _, id := range []string{x.asked.get("ratePkgId").str(), is.get("ratePkgId").str()} {
-		x.memory.put(x.memory.key("offer", x.session, id), &now)
-		x.memory.put(x.memory.key("checked", currency, x.session, id), &now)
+	rounded := 1e-6
+	if asked.rooms > 1 { // a rate that is a rounded part of the total
+		_, decimals, _ := strings.Cut(written.str(), ".")
+		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // cents may be written with more digits
 	}
+	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the rate of a room for each room is the total")
 }
 
-func sameNumber(a, b string) bool {
-	x, err := strconv.ParseFloat(a, 64)
-	y, failed := strconv.ParseFloat(b, 64)
-	return err == nil && failed == nil && x == y
-}
-
-// stayOf compares the parts of an order with each other, and returns its number of rooms.
-func stayOf(x *exam, o value, now *order) (rooms int, counted bool) {
-	in, err := time.Parse(time.DateOnly, now.checkIn)
-	out, failed := time.Parse(time.DateOnly, now.checkOut)
-	if nights, ok := o.get("nightCount").int(); ok && err == nil && failed == nil {
-		x.is("order/nights", nights == int(out.Sub(in).Hours()/24), o.get("nightCount"), "the nights between checkIn and checkOut")
-	}
-	rooms, counted = o.get("roomCount").int()
-	if list := o.get("rooms"); counted && list.there() {
-		x.is("order/rooms", rooms == list.len(), o.get("roomCount"), "one for each of rooms")
-	}
-	for room := range o.get("rooms").all() {
-		x.is("order/room-dates", room.get("checkIn").str() == now.checkIn && room.get("checkOut").str() == now.checkOut, room,
-			"the dates of the order")
-	}
-	return rooms, counted
-}
-
-func anOrder(x *exam, o value) {
-	now := &order{customer: o.get("customerReferenceNo").str(), platform: o.get("platformReferenceNo").str(),
-		supplier: o.get("supplierReferenceNo").str(), checkIn: o.get("checkIn").str(), checkOut: o.get("checkOut").str(),
-		bookedAt: o.get("bookingTime").str(), currency: o.get("netRate", "currency").str(), amount: o.get("netRate", "amount").str()}
-	rooms, counted := stayOf(x, o, now)
-	was := recall[order](x.memory, "order", cmp.Or(now.platform, now.customer))
-	open := o.get("status").str() == "0" || o.get("status").str() == "1"
-	if x.op == "Book" {
-		reference := x.asked.get("customerReferenceNo").str()
-		now.customer = cmp.Or(now.customer, reference)
-		if first := recall[order](x.memory, "reference", reference); first != nil {
-			x.is("book/again", first.platform == now.platform, o.get("platformReferenceNo"), "the order of the reference")
-			x.memory.put(x.memory.key("reference", reference), first)
-			return
+// terms judges what the cancellation of an offer costs.
+func (x *exam) terms(o value, now *offer, highest float64) {
+	fees, free := o.get("cancelFees"), value{}
+	for step := range fees.all() {
+		fee := step.get("fee")
+		cost := fee.money()
+		if cost.known() && cost.amount == 0 {
+			free = step.get("until")
 		}
-		booked, err := time.Parse(time.RFC3339, now.bookedAt)
-		x.is("book/status", open || err != nil || x.Time.Sub(booked).Abs() > time.Minute, o.get("status"), "0 or 1, because the order is new")
-		if offered := recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str()); offered != nil {
-			now.rooms = offered.rooms
-			x.is("order/rooms", !counted || offered.rooms == 0 || rooms == offered.rooms, o.get("roomCount"), "the rooms of the search")
-		}
-		now.holder = x.named(x.asked.get("holder"))
-		for guest := range x.asked.get("guests").all() {
-			if number := guest.get("passportNumber").str(); len(number) > 4 {
-				now.passports = append(now.passports, number[len(number)-5:])
-			}
-		}
-		was = now
-		x.memory.put(x.memory.key("reference", reference), now)
+		x.is("value/currency", !cost.known() || cost.currency == now.price.currency, fee, "the currency of the rates")
+		x.is("value/terms", cost.amount <= highest+0.02 || cost.currency != now.price.currency, fee, "no more than the offer costs")
 	}
-	if was == nil {
+	full := now.mode == types.RefundableFull[0]
+	if !fees.first().there() || !full && now.mode != types.RefundableNo[0] {
 		return
 	}
-	for _, passport := range was.passports {
-		for room := range o.get("rooms").all() {
-			guests := room.get("guests")
-			x.is("book/passport-shown", x.op == "Book" || !strings.Contains(string(guests.raw()), passport), guests,
-				"four characters of a passport number at most")
-		}
+	x.is("value/terms", full == (free.document != nil), fees, "a free step if refundableMode is full, and none if it is no")
+	if until := o.get("refundableUntil"); full && until.there() && (x.op == "CheckAvail" || !bytes.Equal(until.raw(), free.raw())) {
+		end, err := time.Parse(time.RFC3339, until.str())
+		x.is("value/terms", err != nil || end.After(x.Time) && (!free.there() || sameTime(free.str(), until.str())), until,
+			"the end of the last free step, which is to come")
 	}
-	if x.op != "Book" {
-		x.is("book/read", now.customer == "" || now.customer == was.customer, o.get("customerReferenceNo"), "the reference of its Book")
-		x.is("order/created", now.bookedAt == "" || was.bookedAt == "" || now.bookedAt == was.bookedAt || sameTime(now.bookedAt, was.bookedAt),
-			o.get("bookingTime"), "what it was before")
-		rule := "book/read"
-		if !open {
-			rule = "value/amended"
-		}
-		x.is(rule, now.checkIn == was.checkIn || now.checkIn == "", o.get("checkIn"), "what it was before")
-		x.is(rule, now.checkOut == was.checkOut || now.checkOut == "", o.get("checkOut"), "what it was before")
-		x.is(rule, now.amount == "" || now.currency != was.currency || sameNumber(now.amount, was.amount), o.get("netRate"),
-			"what it was before")
-	}
-	if holder := o.get("holder"); holder.there() && was.holder != 0 {
-		x.is("book/holder", x.named(holder) == was.holder, holder, "the holder of its Book")
-	}
-	kept := *was
-	kept.supplier = cmp.Or(now.supplier, was.supplier)
-	x.memory.put(x.memory.key("order", kept.platform), &kept)
-	x.memory.put(x.memory.key("reference", kept.customer), &kept)
-}
-
-// named is a hash of a name, whatever its case.
-func (x *exam) named(o value) uint64 {
-	fold := func(name string) string { return strings.ToLower(strings.TrimSpace(o.get(name).str())) }
-	return x.memory.key(fold("firstName"), fold("lastName"))
 }
 
 func sameTime(a, b string) bool {
 	x, err := time.Parse(time.RFC3339, a)
 	y, failed := time.Parse(time.RFC3339, b)
-	return err == nil && failed == nil && x.Sub(y).Abs() < time.Second
+	return err != nil || failed != nil || x.Sub(y).Abs() < time.Second
 }
 
-func voucher(x *exam, o value) {
-	v, generated := o.get("voucher"), o.get("status").str() == string(types.VoucherGenerated)
-	x.is("voucher/generated", generated || !v.there(), v, "none unless the status is GENERATED")
-	x.is("value/voucher", v.there() || !generated, v, "the document of a GENERATED voucher")
-	asked := string(x.asked.get("includeDocument").raw()) == "true"
-	x.is("voucher/content-unasked", asked || !v.get("content").there(), v.get("content"), "none without includeDocument")
-	x.is("voucher/inline", !asked || !v.there() || v.get("content").there(), v.get("content"), "the document, because of includeDocument")
-	if of := recall[order](x.memory, "order", o.get("platformReferenceNo").str()); of != nil && v.there() {
-		x.is("voucher/signed", v.get("signature").there(), v.get("signature"), "one, because the order is new")
-		now := *of
-		now.version, _ = v.get("version").int()
-		now.digest = v.get("signature", "digest").str()
-		x.is("voucher/version", now.version >= of.version, v.get("version"), "no earlier version")
-		x.is("value/version", now.version != of.version || now.digest == of.digest || of.digest == "", v.get("signature", "digest"),
-			"that of the version before")
-		x.memory.put(x.memory.key("order", of.platform), &now)
+func checkAvail(x *exam, o value) {
+	is, id := o.get("roomRatePkg"), x.asked.get("ratePkgId").str()
+	status := x.memory.key("status with a package", o.get("status").str())
+	if x.is("value/package", is.there() || x.memory.get(status) == nil, is, "a package, as before with this status"); !is.there() {
+		return
+	}
+	x.memory.put(status, true)
+	if snapshot := o.get("exchangeRateSnapshot", "usd"); snapshot.there() {
+		for rate := range snapshot.all() {
+			n, ok := rate.number()
+			x.is("", ok && len(rate.key()) == 3 && rate.key() == strings.ToLower(rate.key()), rate, "the rate of a currency in lower case")
+			x.is("value/plausible", n > 0, rate, "a rate above 0")
+		}
+		currency := strings.ToLower(is.get("totalRate", "netRate").money().currency)
+		x.is("value/exchange", currency == "usd" || snapshot.get(currency).there(), snapshot, "a rate for the currency of the offer")
+	}
+	was := x.offered()
+	if was == nil {
+		return
+	}
+	now := x.offer(is, was.search)
+	now.hotel = was.hotel
+	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
+	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id) // its remark came with that
+	told := remarked || checked != nil && now.price == checked.price
+	x.is("check/same", told || now.price.currency != was.price.currency || now.price == was.price, is.get("totalRate", "netRate", "amount"),
+		"the price of the offer, or a statusRemark")
+	x.is("value/terms", told || now.mode == was.mode, is.get("refundableMode"), "that of the offer, or a statusRemark")
+	for _, id := range []string{id, is.get("ratePkgId").str()} {
+		x.memory.put(x.memory.key("offer", x.session, id), now)
+		x.memory.put(x.memory.key("checked", now.price.currency, x.session, id), now)
 	}
 }
 
-func aVoucher(x *exam, v value) {
-	digest := v.get("signature", "digest").str()
-	document, err := base64.StdEncoding.DecodeString(v.get("content", "base64").str())
-	if v.get("content").there() && digest != "" && err == nil {
-		x.is("voucher/inline", hexed(document) == digest, v.get("content", "base64"), "the document of the digest")
-	}
-	if digest != "" {
-		x.memory.put(x.memory.key("link", v.get("downloadUrl").str()), &link{digest})
-	}
-}
-
-func hexed(document []byte) string {
-	sum := sha256.Sum256(document)
-	return hex.EncodeToString(sum[:])
-}
-
-func cancel(x *exam, o value) {
-	customer, supplier := x.asked.get("customerReferenceNo").str(), x.asked.get("supplierReferenceNo").str()
-	if of := recall[order](x.memory, "reference", customer); of != nil && of.supplier != "" {
-		x.is("cancel/foreign", of.supplier == supplier, o, "a refusal, because supplierReferenceNo is not the order's")
-		fee, known := o.get("serviceFee", "amount").number()
-		price, err := strconv.ParseFloat(of.amount, 64)
-		x.is("value/fee", !known || err != nil || o.get("serviceFee", "currency").str() != of.currency || fee <= price, o.get("serviceFee"),
-			"no more than the order's price")
-	}
-}
-
-func event(x *exam, o value) {
-	if ms, ok := o.get("eventTime").int(); ok {
-		x.is("webhook/form", x.Time.Sub(time.UnixMilli(int64(ms))).Abs() < 24*time.Hour, o.get("eventTime"), "now, in milliseconds")
-	}
-	x.is("value/event", o.get("eventTime").there(), o.get("eventTime"), "the time of the event")
+// offered is the offer of a request, or nil if it is not known.
+func (x *exam) offered() *offer {
+	return recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str())
 }

@@ -309,7 +309,7 @@ func (l *Lexer) passed() []byte {
 func (l *Lexer) skipString() (plain bool) {
 	plain = true
 	for i := l.pos + 1; !l.failed; {
-		if i = skipPlain(l.body, i); i < len(l.body) && l.body[i] == '"' {
+		if i = SkipPlain(l.body, i); i < len(l.body) && l.body[i] == '"' {
 			l.pos = i + 1
 			break
 		}

@@ -88,13 +88,13 @@ func TestSkipPlain(t *testing.T) {
 					want = at
 				}
 				for begin := range at + 1 {
-					if got := skipPlain(text, begin); got != want {
+					if got := SkipPlain(text, begin); got != want {
 						t.Fatalf("%q from %d: %d, not %d", text, begin, got, want)
 					}
 				}
 				if at+1 < length {
 					text[at+1] = '"'
-					require.Equal(t, min(want, at+1), skipPlain(text, 0), "%q", text)
+					require.Equal(t, min(want, at+1), SkipPlain(text, 0), "%q", text)
 				}
 			}
 		}

@@ -33,12 +33,12 @@ const (
 	high = 0x8080808080808080 // the highest bit of each byte
 )
 
-// skipPlain returns where plain text that begins at i ends: at a quote, a backslash, a
+// SkipPlain returns where plain text that begins at i ends: at a quote, a backslash, a
 // control character, or the end of b.
 //
 // It looks at eight bytes at once. A subtraction that borrows marks a byte by its highest
 // bit. It may also mark bytes above the first one; only the first counts.
-func skipPlain(b []byte, i int) int {
+func SkipPlain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, backslash := x^(each*'"'), x^(each*'\\')
@@ -59,7 +59,7 @@ func skipPlain(b []byte, i int) int {
 func (l *Lexer) unescape(text []byte) []byte {
 	out := l.scratch[:0]
 	for {
-		plain := skipPlain(text, 0)
+		plain := SkipPlain(text, 0)
 		out = append(out, text[:plain]...)
 		if text = text[plain:]; len(text) == 0 {
 			l.scratch = out

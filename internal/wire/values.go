@@ -102,7 +102,7 @@ func (l *Lexer) Float64() float64 {
 func (l *Lexer) String() string {
 	if l.peek() == '"' { // at once, because most values are plain text
 		begin := l.pos + 1
-		if end := skipPlain(l.body, begin); end < len(l.body) && l.body[end] == '"' {
+		if end := SkipPlain(l.body, begin); end < len(l.body) && l.body[end] == '"' {
 			l.pos = end + 1
 			return l.internString(l.body[begin:end])
 		}

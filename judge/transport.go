@@ -1,0 +1,192 @@
+// How exchanges reach the judge: a transport, a webhook handler, a queue, and a test.
+
+package judge
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// Dropped returns how many exchanges were not judged, because too much waited, or because their body was not read to its end.
+func (j *Judge) Dropped() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dropped
+}
+
+// Wait returns when all that has arrived is judged.
+func (j *Judge) Wait() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.working {
+		j.idle.Wait()
+	}
+}
+
+// take judges an exchange, or lets it wait.
+func (j *Judge) take(ex Exchange) {
+	if j.inline {
+		j.report(ex)
+		return
+	}
+	size := len(ex.Body) + len(ex.RequestBody)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.queued+size > j.opts.MaxQueued {
+		j.dropped++
+		return
+	}
+	j.queue, j.queued = append(j.queue, ex), j.queued+size
+	if !j.working {
+		j.working = true
+		go j.work()
+	}
+}
+
+func (j *Judge) work() {
+	for {
+		j.mu.Lock()
+		if len(j.queue) == 0 {
+			j.working = false
+			j.idle.Broadcast()
+			j.mu.Unlock()
+			return
+		}
+		ex := j.queue[0]
+		j.queue[0] = Exchange{}
+		j.queue, j.queued = j.queue[1:], j.queued-len(ex.Body)-len(ex.RequestBody)
+		j.mu.Unlock()
+		j.report(ex)
+	}
+}
+
+func (j *Judge) report(ex Exchange) {
+	for _, f := range j.Look(ex).Findings {
+		if j.opts.OnFinding != nil {
+			j.opts.OnFinding(f)
+		}
+	}
+}
+
+// sampled reports whether an exchange is judged. All of a session are, or none.
+func (j *Judge) sampled(op types.Operation, session, body string) bool {
+	switch op {
+	case "", "Ticket", "OAuthToken", "Book", "Cancel", "QueryOrders", "OrderVoucher":
+		return true
+	}
+	return float64(j.memory.key(cmp.Or(session, body))>>11)/(1<<53) < j.opts.Sample
+}
+
+// maxBody is how much of a body is copied.
+const maxBody = 16 << 20
+
+// Transport returns a RoundTripper that sends through next, and judges what comes.
+func (j *Judge) Transport(next http.RoundTripper) http.RoundTripper { return transport{j, next} }
+
+type transport struct {
+	*Judge
+	next http.RoundTripper
+}
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ex := Exchange{URL: req.URL.String(), Request: req.Header.Clone()}
+	op := types.OperationAt(req.URL.Path)
+	if op == "" && !t.linked(ex.URL) {
+		return t.next.RoundTrip(req)
+	}
+	if req.Body != nil {
+		body := req.Body
+		if req.GetBody != nil {
+			body, _ = req.GetBody() // that of a request that was sent once has no error
+		}
+		ex.RequestBody, _ = io.ReadAll(body)
+		if body == req.Body {
+			req = req.Clone(req.Context())
+			req.Body = io.NopCloser(bytes.NewReader(ex.RequestBody))
+		}
+		_ = body.Close()
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err != nil || !t.sampled(op, cmp.Or(ex.Request.Get("Session-Id"), resp.Header.Get("Session-Id")), string(ex.RequestBody)) {
+		return resp, err
+	}
+	ex.Status, ex.Header = resp.StatusCode, resp.Header.Clone()
+	resp.Body = &copied{ReadCloser: resp.Body, judge: t.Judge, ex: ex}
+	return resp, nil
+}
+
+// linked reports whether a URL is that of a document.
+func (j *Judge) linked(url string) bool {
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	return recall[link](j.memory, "link", url) != nil
+}
+
+// copied is a body of which a copy is judged, once it was read to its end.
+type copied struct {
+	io.ReadCloser
+	judge *Judge
+	ex    Exchange
+	done  bool
+}
+
+func (c *copied) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if len(c.ex.Body) <= maxBody {
+		c.ex.Body = append(c.ex.Body, p[:n]...)
+	}
+	if err == io.EOF && !c.done && len(c.ex.Body) <= maxBody {
+		c.done, c.ex.Time = true, time.Now()
+		c.judge.take(c.ex)
+	}
+	return n, err
+}
+
+func (c *copied) Close() error {
+	if !c.done {
+		c.done = true
+		c.judge.mu.Lock()
+		c.judge.dropped++
+		c.judge.mu.Unlock()
+	}
+	return c.ReadCloser.Close()
+}
+
+// Webhook returns a handler that judges events, and passes them on to next.
+func (j *Judge) Webhook(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
+		if err == nil && len(body) < 1<<20 {
+			j.take(Exchange{Time: time.Now(), URL: req.URL.String(), Request: req.Header.Clone(), RequestBody: body, Event: true})
+		}
+		req = req.Clone(req.Context())
+		req.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// testingT is the part of testing.TB that Test uses.
+type testingT interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// Test returns a Judge that judges each answer as soon as it was read, and fails t for each violation.
+func Test(t testingT) *Judge {
+	t.Helper()
+	j := New(&Options{OnFinding: func(f Finding) {
+		if f.Grade == Violation {
+			t.Errorf("%s %s: %s: %s: expected %s, got %s", f.Operation, f.Name, f.Promise, f.Path, f.Want, f.Type)
+		}
+	}})
+	j.inline = true
+	return j
+}
