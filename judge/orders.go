@@ -42,10 +42,11 @@ func (x *exam) parts(o value, now, was *order) {
 		x.is("value/currency", !part.known() || part.currency == price.currency, o.get(name), "the currency of netRate")
 	}
 	gross, refund := o.get("grossRate").money().amount, o.get("refundedPrice").money()
-	if refund.known() && refund.currency == price.currency {
-		fee := was.fee.amount
-		ok := near(refund.amount+fee, price.amount, 0.02) || near(refund.amount+fee, gross, 0.02) || !was.fee.known()
-		x.is("value/refund", ok && refund.amount <= max(price.amount, gross)+0.02, o.get("refundedPrice"), "the price without serviceFee")
+	if refund.known() {
+		paid := refund.amount + was.fee.amount
+		ok := near(paid, price.amount, 0.02) || near(paid, gross, 0.02) || !was.fee.known() || was.fee.currency != refund.currency
+		x.is("value/refund", refund.currency != price.currency || ok && refund.amount <= max(price.amount, gross)+0.02, o.get("refundedPrice"),
+			"the price without serviceFee")
 	}
 	x.near(o.get("cancelTime"), was.cancelled)
 	cancelled, err := time.Parse(time.RFC3339, o.get("cancelTime").str())

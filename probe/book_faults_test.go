@@ -191,7 +191,7 @@ func bookFaults() map[string]fault {
 			}
 		}, "book/gender book/refused"},
 		"a passport number of 51 characters": {opBook, ofGuest("passportNumber", longestPassport+"1", longestPassport), nil,
-			"book/passport-above"},
+			"book/passport-above book/passport-shown"},
 		"a passport number of 49 at most": {opBook, ofGuest("passportNumber", longestPassport, longestPassport+"1"), nil,
 			"book/passport-largest"},
 		"a passport number that is shown": {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}),
@@ -339,7 +339,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
 			}}.before(c.HTTPClient.Transport)
 		}, untried: "webhook/signature"},
-		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}, untried: "voucher/inline"},
+		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}, untried: "voucher/inline value/size"},
 		"a host of vouchers that is down": {change: func(c *Config) {
 			service := c.HTTPClient.Transport
 			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {

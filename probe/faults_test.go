@@ -281,7 +281,7 @@ var faults = map[string]fault{
 	"an emptyReason of its own": {opHotelList, nil, on("hotelIds", present, sets("basic.emptyReason", obj{"code": "NONE"})),
 		"list/form"},
 	"notices with an emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic",
-		obj{"emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
+		obj{"sessionId": "s", "emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
 	"a platform id that is not accepted": {opHotelList, takes("hotelIds", func(v any) bool {
 		return sized(1, 1)(v) && !strings.HasPrefix(fmt.Sprint(v), "[S")
 	}, []any{"x"}), nil, "list/by-id"},

@@ -1,0 +1,141 @@
+// What the offers of an answer have to do with its request, and with earlier answers.
+
+package judge
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// tax doubts a total that is not the sum of its items.
+func tax(x *exam, o value) {
+	total, items := o.get("total").money(), o.get("items")
+	sum, n, known := 0.0, 0, total.known()
+	for item := range items.all() {
+		part := item.get("amount").money()
+		sum, n, known = sum+part.amount, n+1, known && part.known()
+		x.is("value/tax", !known || part.currency == total.currency, item, "the currency of the total")
+	}
+	x.is("value/tax", !known || n == 0 || near(total.amount, sum, 0.02), o.get("total"), "the sum of the items")
+}
+
+func near(a, b, most float64) bool { return a-b <= most && b-a <= most }
+
+func aRoom(x *exam, room value) {
+	id := room.get("hotelId").str()
+	x.property("rates/hotel", x.asked.get("hotelId").str(), room.get("hotelId"))
+	for o := range room.get("rates").all() {
+		now := x.offer(o, x.search())
+		now.hotel = id
+		key := x.memory.key("offer", x.session, o.get("ratePkgId").str())
+		was, known := x.memory.get(key).(*offer)
+		x.is("value/offer", !known || was.search != now.search || was.price == now.price, o.get("ratePkgId"), "another id for another price")
+		x.memory.put(key, now)
+	}
+}
+
+// offer judges an offer of a search.
+func (x *exam) offer(o value, asked *search) *offer {
+	one, all := o.get("rate"), o.get("totalRate")
+	net, gross := all.get("netRate").money(), all.get("grossRate").money()
+	p := priced{net: net, lowest: net.amount, highest: max(net.amount, gross.amount)}
+	if alone := bytes.Equal(one.raw(), all.raw()); !alone || asked.rooms > 1 {
+		a, b := one.get("netRate").money(), one.get("grossRate").money()
+		x.total(one.get("netRate", "amount"), a, net, asked)
+		x.total(one.get("grossRate", "amount"), b, gross, asked)
+		p.lowest = min(p.lowest, a.amount)
+	}
+	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "the grossRate that is to be honoured")
+	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"), "at least netRate")
+	p.highest += o.get("tax", "total").money().amount * float64(max(asked.rooms, 1))
+	x.prices = append(x.prices, p)
+	now := &offer{search: asked, price: net, mode: o.get("refundableMode").byte()}
+	x.terms(o, now, p.highest)
+	return now
+}
+
+// total judges the price of all rooms.
+func (x *exam) total(written value, one, all money, asked *search) {
+	if !one.known() || !all.known() || !asked.equal || asked.rooms == 0 {
+		return
+	}
+	rounded := 1e-6
+	if asked.rooms > 1 { // a rate that is a rounded part of the total
+		_, decimals, _ := strings.Cut(written.str(), ".")
+		rounded += float64(asked.rooms) * math.Pow10(-min(len(decimals), 2)) // cents may be written with more digits
+	}
+	x.is("offer/total", near(one.amount*float64(asked.rooms), all.amount, rounded), written, "the rate of a room for each room is the total")
+}
+
+// terms judges what the cancellation of an offer costs.
+func (x *exam) terms(o value, now *offer, highest float64) {
+	fees, free := o.get("cancelFees"), value{}
+	for step := range fees.all() {
+		fee := step.get("fee")
+		cost := fee.money()
+		if cost.known() && cost.amount == 0 {
+			free = step.get("until")
+		}
+		x.is("value/currency", !cost.known() || cost.currency == now.price.currency, fee, "the currency of the rates")
+		x.is("value/terms", cost.amount <= highest+0.02 || cost.currency != now.price.currency, fee, "no more than the offer costs")
+	}
+	full := now.mode == types.RefundableFull[0]
+	if !fees.first().there() || !full && now.mode != types.RefundableNo[0] {
+		return
+	}
+	x.is("value/terms", full == (free.document != nil), fees, "a free step if refundableMode is full, and none if it is no")
+	if until := o.get("refundableUntil"); full && until.there() && (x.op == "CheckAvail" || !bytes.Equal(until.raw(), free.raw())) {
+		end, err := time.Parse(time.RFC3339, until.str())
+		x.is("value/terms", err != nil || end.After(x.Time) && (!free.there() || sameTime(free.str(), until.str())), until,
+			"the end of the last free step, which is to come")
+	}
+}
+
+func sameTime(a, b string) bool {
+	x, err := time.Parse(time.RFC3339, a)
+	y, failed := time.Parse(time.RFC3339, b)
+	return err != nil || failed != nil || x.Sub(y).Abs() < time.Second
+}
+
+func checkAvail(x *exam, o value) {
+	is, id := o.get("roomRatePkg"), x.asked.get("ratePkgId").str()
+	status := x.memory.key("status with a package", o.get("status").str())
+	if x.is("value/package", is.there() || x.memory.get(status) == nil, is, "a package, as before with this status"); !is.there() {
+		return
+	}
+	x.memory.put(status, true)
+	if snapshot := o.get("exchangeRateSnapshot", "usd"); snapshot.there() {
+		for rate := range snapshot.all() {
+			n, ok := rate.number()
+			x.is("", ok && len(rate.key()) == 3 && rate.key() == strings.ToLower(rate.key()), rate, "the rate of a currency in lower case")
+			x.is("value/plausible", n > 0, rate, "a rate above 0")
+		}
+		currency := strings.ToLower(is.get("totalRate", "netRate").money().currency)
+		x.is("value/exchange", currency == "usd" || snapshot.get(currency).there(), snapshot, "a rate for the currency of the offer")
+	}
+	was := x.offered()
+	if was == nil {
+		return
+	}
+	now := x.offer(is, was.search)
+	now.hotel = was.hotel
+	remarked := strings.Contains(string(o.raw()), `"statusRemark"`)
+	checked := recall[offer](x.memory, "checked", now.price.currency, x.session, id) // its remark came with that
+	told := remarked || checked != nil && now.price == checked.price
+	x.is("check/same", told || now.price.currency != was.price.currency || now.price == was.price, is.get("totalRate", "netRate", "amount"),
+		"the price of the offer, or a statusRemark")
+	x.is("value/terms", told || now.mode == was.mode, is.get("refundableMode"), "that of the offer, or a statusRemark")
+	for _, id := range []string{id, is.get("ratePkgId").str()} {
+		x.memory.put(x.memory.key("offer", x.session, id), now)
+		x.memory.put(x.memory.key("checked", now.price.currency, x.session, id), now)
+	}
+}
+
+// offered is the offer of a request, or nil if it is not known.
+func (x *exam) offered() *offer {
+	return recall[offer](x.memory, "offer", x.session, x.asked.get("ratePkgId").str())
+}

@@ -1,0 +1,303 @@
+// JSON texts as a list of values that point into the text. Their form is judged while they are read, in one pass.
+
+package judge
+
+import (
+	"encoding/json"
+	"math/bits"
+	"strings"
+
+	"github.com/hotelstays/hotelstays-go/internal/wire"
+)
+
+// kind is the JSON type of a value. The zero value is an absent one.
+type kind byte
+
+const (
+	absent kind = iota
+	null
+	boolean
+	number
+	text
+	list
+	object
+)
+
+func (k kind) String() string {
+	return [...]string{"nothing", "null", "boolean", "number", "string", "array", "object"}[k]
+}
+
+// node is a value in a text. What is below it follows it, up to next.
+type node struct {
+	key, from, to, next int32 // key is where the name of a member begins
+	kind                kind
+}
+
+// document is a JSON text that was read.
+type document struct {
+	text    []byte
+	nodes   []node
+	misfits []misfit
+	met     []met
+	last    string // the currency that was read last
+	fine    [2]fine
+}
+
+// fine is the last good value of a field whose form takes long to judge. Most offers have the same dates.
+type fine struct {
+	*field
+	text string
+}
+
+// misfit is a value that does not have the documented form, or that lacks a member.
+type misfit struct {
+	at          int32
+	rule        string // "": the rule about the form of the answer
+	lacks, want string
+}
+
+// met is a value that relations are about. What is below it comes before it.
+type met struct {
+	at int32
+	*field
+}
+
+// value is one of the values of a document. The zero value is absent.
+type value struct {
+	*document
+	at    int32
+	lacks string // the member that is absent
+}
+
+// deepest is how deep values may be nested.
+const deepest = 100
+
+// read reads a text of the form f, and reports whether it is JSON. The memory of an earlier text is used again.
+func (d *document) read(body []byte, f *field) bool {
+	*d = document{body, d.nodes[:0], d.misfits[:0], d.met[:0], d.last, d.fine}
+	end := d.value(d.space(0), 0, f, 0)
+	if end < 0 || d.space(end) != len(body) {
+		d.nodes = d.nodes[:0]
+	}
+	return len(d.nodes) > 0
+}
+
+// root is the whole text.
+func (d *document) root() value {
+	if len(d.nodes) == 0 {
+		return value{}
+	}
+	return value{d, 0, ""}
+}
+
+// byteAt is the byte at i, or 0.
+func (d *document) byteAt(i int) byte {
+	if i < len(d.text) {
+		return d.text[i]
+	}
+	return 0
+}
+
+func (d *document) space(i int) int {
+	for i < len(d.text) && d.text[i] <= ' ' && strings.IndexByte(" \n\r\t", d.text[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// value reads the value at i, which is a member f. It returns where the value ends, or -1 if it is malformed.
+func (d *document) value(i, key int, f *field, depth int) int {
+	at, k, end, misfits := len(d.nodes), absent, -1, len(d.misfits)
+	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i)}) // bodies are below 2 GB
+	switch c := d.byteAt(i); {
+	case depth > deepest:
+	case c == '{':
+		k, end = object, d.members(i+1, int32(at), f, depth+1)
+	case c == '[':
+		k, end = list, d.elements(i+1, f, depth+1)
+	case c == '"':
+		k, end = text, d.quoted(i+1)
+	case c == 't':
+		k, end = boolean, d.word(i, "true")
+	case c == 'f':
+		k, end = boolean, d.word(i, "false")
+	case c == 'n':
+		k, end = null, d.word(i, "null")
+	default:
+		k, end = number, d.digits(i)
+	}
+	if f != nil && f.closed && len(d.misfits) == misfits {
+		d.nodes = d.nodes[:at+1]
+	}
+	n := &d.nodes[at]
+	n.to, n.next, n.kind = int32(end), int32(len(d.nodes)), k
+	if f != nil && end > 0 && (k != null || key == 0) {
+		d.judge(int32(at), k, f)
+	}
+	return end
+}
+
+// judge judges the form of a value.
+func (d *document) judge(at int32, k kind, f *field) {
+	raw := d.text[d.nodes[at].from:d.nodes[at].to]
+	rule, ok, last := "", true, &d.fine[f.index&1] // checkIn and checkOut are neighbours
+	switch {
+	case f.element != nil:
+		ok = k == list
+	case f.shape != nil:
+		ok = k == object
+	case f.leaf.slow && last.field == f && last.text == string(raw):
+	case !f.leaf.fits(k, raw):
+		ok = false
+	case f.leaf.slow:
+		*last = fine{f, string(raw)}
+	case f.leaf.plausible != nil:
+		rule, ok = "value/plausible", f.leaf.plausible(k, raw)
+	}
+	if !ok {
+		d.misfits = append(d.misfits, misfit{at, rule, "", f.want})
+	}
+	if len(f.same) > 0 || f.shape != nil && f.shape.hook != nil && k == object {
+		d.met = append(d.met, met{at, f})
+	}
+}
+
+// members reads the members of an object from i on.
+func (d *document) members(i int, at int32, f *field, depth int) int {
+	var s *shape
+	if f != nil {
+		s = f.shape
+	}
+	var seen uint64
+	next := 0
+	for first := true; ; first = false {
+		if i = d.space(i); d.byteAt(i) == '}' && first {
+			break
+		}
+		var member *field
+		end := -1
+		if s != nil { // members come in their order most of the time
+			for range s.fields {
+				this := s.fields[next]
+				if next++; next == len(s.fields) {
+					next = 0
+				}
+				if len(d.text)-i > len(this.quoted) && string(d.text[i:i+len(this.quoted)]) == this.quoted {
+					member, end = this, i+len(this.quoted)
+					break
+				}
+			}
+		}
+		if end < 0 {
+			if d.byteAt(i) != '"' {
+				return -1
+			}
+			if end = d.quoted(i + 1); end < 0 {
+				return -1
+			}
+		}
+		colon, child := d.space(end), len(d.nodes)
+		if d.byteAt(colon) != ':' {
+			return -1
+		}
+		if i = d.value(d.space(colon+1), i+1, member, depth); i < 0 {
+			return -1
+		}
+		if member != nil && d.nodes[child].kind > null {
+			seen |= 1 << member.index
+		}
+		if i = d.space(i); d.byteAt(i) == '}' {
+			break
+		} else if d.byteAt(i) != ',' {
+			return -1
+		}
+		i++
+	}
+	if s != nil {
+		d.missing(at, f, seen)
+	}
+	return i + 1
+}
+
+// missing judges which members an object has.
+func (d *document) missing(at int32, f *field, seen uint64) {
+	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
+		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {
+			d.misfits = append(d.misfits, misfit{at, "value/members", member.name, member.want})
+		} else if !f.lax {
+			d.misfits = append(d.misfits, misfit{at, "", member.name, member.want})
+		}
+	}
+	if seen == 0 && len(d.nodes) > int(at)+1 && d.nodes[at+1].kind > null { // null is absent
+		d.misfits = append(d.misfits, misfit{at, "value/members", "", "a documented member"})
+	}
+}
+
+// elements reads the elements of a list from i on.
+func (d *document) elements(i int, f *field, depth int) int {
+	var element *field
+	if f != nil {
+		element = f.element
+	}
+	for first := true; ; first = false {
+		if i = d.space(i); d.byteAt(i) == ']' && first {
+			return i + 1
+		}
+		if i = d.value(i, 0, element, depth); i < 0 {
+			return -1
+		}
+		if i = d.space(i); d.byteAt(i) == ']' {
+			return i + 1
+		} else if d.byteAt(i) != ',' {
+			return -1
+		}
+		i = d.space(i + 1)
+	}
+}
+
+// quoted returns where the string ends whose text begins at i.
+func (d *document) quoted(i int) int {
+	for {
+		switch i = wire.SkipPlain(d.text, i); d.byteAt(i) {
+		case '"':
+			return i + 1
+		case '\\':
+			i += 2
+		default:
+			return -1
+		}
+	}
+}
+
+func (d *document) word(i int, word string) int {
+	if end := i + len(word); end <= len(d.text) && string(d.text[i:end]) == word {
+		return end
+	}
+	return -1
+}
+
+// digits returns where the number at i ends.
+func (d *document) digits(i int) int {
+	begin, dot := i, -1
+	for ; i < len(d.text); i++ {
+		if c := d.text[i]; c == '.' && dot < 0 {
+			dot = i
+		} else if c < '0' || c > '9' {
+			break
+		}
+	}
+	whole := i
+	if dot >= 0 {
+		whole = dot
+	}
+	if whole > begin && dot+1 != i && (d.text[begin] != '0' || whole == begin+1) && strings.IndexByte("+-.eE", d.byteAt(i)) < 0 {
+		return i
+	}
+	for i = begin; i < len(d.text) && strings.IndexByte("0123456789+-.eE", d.text[i]) >= 0; {
+		i++
+	}
+	if !json.Valid(d.text[begin:i]) {
+		return -1
+	}
+	return i
+}
