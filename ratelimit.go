@@ -54,7 +54,7 @@ type Priority int
 
 const (
 	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
-	PriorityDefault     Priority = 0
+	PriorityDefault     Priority = 0  // most calls
 	PriorityInteractive Priority = 1 // a person waits
 )
 
