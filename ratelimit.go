@@ -55,7 +55,7 @@ type Priority int
 const (
 	PriorityBackground  Priority = -1 // nobody waits, as in a catalogue sync
 	PriorityDefault     Priority = 0  // most calls
-	PriorityInteractive Priority = 1 // a person waits
+	PriorityInteractive Priority = 1  // a person waits
 )
 
 // String returns a word: interactive, default or background.
