@@ -427,15 +427,16 @@ func TestProcessesDie(t *testing.T) {
 	seed := chaostest.Seed()
 	// All bookings may stand still for a lease, which is longer than a recovery, and than the 14 s in which
 	// hurry has a leader replaced that died. The first process that is frozen sleeps for one and a half.
-	bookings, lease := 200, 30*time.Second
+	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second
 	} else if os.Getenv("HOTELSTAYS_LONG") != "" {
-		bookings = 1000
+		bookings, accounts = 1000, 20
 	}
 	kills := min(bookings/2, 60)
-	t.Logf("HOTELSTAYS_CHAOS_SEED=%d, %d bookings, %d processes killed", seed, bookings, kills)
+	t.Logf("HOTELSTAYS_CHAOS_SEED=%d, %d bookings of %d accounts, %d processes killed", seed, bookings, accounts, kills)
 	config := *chaostest.Config(seed)
+	config.Accounts = bookingstest.Accounts(accounts)
 	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
 	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 	w := newLonelyWorld(t, nil, config)
@@ -470,7 +471,8 @@ func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 		WHERE expires_at > now() + $1::interval FOR UPDATE SKIP LOCKED)`, 8*time.Second)
 	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	_ = w.Engine.Wake(soon, bookingstest.AnyReference(bookings))
+	reference := bookingstest.AnyReference(bookings)
+	_ = w.OfReference(reference).Wake(soon, reference)
 }
 
 // checkJobs checks that each round has one outcome and one completed job, and no other job but those of

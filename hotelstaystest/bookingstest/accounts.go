@@ -5,6 +5,7 @@ package bookingstest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,17 +16,23 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
-var twoAccounts = hotelstaystest.Config{
-	Accounts: []hotelstaystest.Account{{AppKey: "key-a", AppSecret: "secret-a"}, {AppKey: "key-b", AppSecret: "secret-b"}}}
+// Accounts returns accounts for a sandbox.
+func Accounts(n int) (accounts []hotelstaystest.Account) {
+	for i := range n {
+		accounts = append(accounts, hotelstaystest.Account{AppKey: fmt.Sprint("key-", i), AppSecret: fmt.Sprint("secret-", i)})
+	}
+	return accounts
+}
+
+var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 
 // platform is a process for many accounts. The caller has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
-	clients []*hotelstays.Client
-	known   sync.Map // of a durable.BookingClient, by account
+	known sync.Map // of a durable.BookingClient, by account
 
 	mu    sync.Mutex
 	ended []string // rows, in the order of their outcomes
@@ -34,11 +41,7 @@ type platform[Tx any] struct {
 func (w *World[Tx]) platform() *platform[Tx] {
 	w.Helper()
 	p := &platform[Tx]{}
-	for _, account := range twoAccounts.Accounts {
-		client, err := w.Options.Client.WithCredential(
-			hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
-		require.NoError(w, err)
-		p.clients = append(p.clients, client)
+	for _, client := range w.clients {
 		p.known.Store(client.Account(), client)
 	}
 	p.World = w.Another(func(o *Options[Tx]) {
@@ -165,5 +168,37 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 			p.Eventually("the loud one goes on", func() bool { return len(p.outcomes()) > before+many/4 })
 		}
 		stop()
+	}
+}
+
+// number returns the number of a reference of Survive.
+func number(reference string) (i int) {
+	_, _ = fmt.Sscanf(reference, "ref-%d", &i)
+	return i
+}
+
+// OfReference returns the Bookings of the account that books a reference of Survive.
+func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
+	return w.ForAccount(w.clients[number(reference)%len(w.clients)].Account())
+}
+
+// checkAccounts checks that no account was left behind: when a tenth of the bookings was left, each had at most half
+// of its own before it. outcomes are the oldest first.
+func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
+	last := map[string]int{}
+	for i, o := range outcomes {
+		last[o.Reference] = i
+	}
+	inOrder := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a] - last[b] })
+	left, of := make([]int, len(w.clients)), make([]int, len(w.clients))
+	for i, reference := range inOrder {
+		account := number(reference) % len(w.clients)
+		if of[account]++; i >= len(inOrder)*9/10 {
+			left[account]++
+		}
+	}
+	w.Logf("%d accounts; when a tenth of the bookings was left, they had %v of %v", len(of), left, of)
+	for i := range of {
+		assert.LessOrEqual(w, 2*left[i], of[i]+1, "account %d", i)
 	}
 }

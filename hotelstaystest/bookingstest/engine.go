@@ -37,11 +37,20 @@ type Plan struct {
 	Offer                           types.RoomRatePkg
 	// Lives: orders are mirrored, and a third of them cancelled.
 	Lives bool
+	// Accounts make the bookings in turn, if there are several in the sandbox.
+	Accounts []Plan
 }
 
 // Plan returns the plan for processes of a test.
 func (w *World[Tx]) Plan() Plan {
-	return Plan{w.URL, w.AppKey, w.AppSecret, w.Offer.SessionID, *w.Offer.Expect, w.Lives}
+	plan := Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret, Session: w.Offer.SessionID, Offer: *w.Offer.Expect, Lives: w.Lives}
+	for i, client := range w.clients {
+		offer := w.offer(client)
+		account := Plan{URL: w.URL, AppKey: w.accounts[i].AppKey, AppSecret: w.accounts[i].AppSecret,
+			Session: offer.SessionID, Offer: *offer.Expect}
+		plan.Accounts = append(plan.Accounts, account)
+	}
+	return plan
 }
 
 // Client returns a client that sends through a transport.
@@ -62,7 +71,7 @@ type Engine[Tx any] struct {
 	Database[Tx]
 	// Bookings are opened with Options.
 	Bookings durable.Bookings[Tx]
-	client   *hotelstays.Client
+	clients  []*hotelstays.Client // of the accounts
 }
 
 // Options returns the options of the engine's Bookings. Each engine has an address of its own, and so
@@ -71,12 +80,31 @@ func (e *Engine[Tx]) Options() (opts Options[Tx], err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	address := net.IPv4(127, byte(1+rand.IntN(250)), byte(rand.IntN(256)), byte(1+rand.IntN(250)))
 	transport.DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext
-	e.client, err = e.Client(transport)
-	opts = Options[Tx]{Client: e.client, OnOutcome: e.onOutcome, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}
+	client, err := e.Client(transport)
+	if err != nil {
+		return opts, err
+	}
+	known := map[string]*hotelstays.Client{}
+	for _, account := range e.Accounts {
+		credential := hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)}
+		client, err := client.WithCredential(credential)
+		if err != nil {
+			return opts, err
+		}
+		e.clients, known[client.Account()] = append(e.clients, client), client
+	}
+	opts = Options[Tx]{Clients: func(account string) durable.BookingClient { return known[account] }, OnOutcome: e.onOutcome,
+		Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}
 	if e.Lives {
 		opts.OnCancel, opts.OnOrder = e.onCancel, e.onOrder
 	}
-	return opts, err
+	return opts, nil
+}
+
+// of returns what the account of a reference books with.
+func (e *Engine[Tx]) of(reference string) (Plan, *hotelstays.Client, durable.Bookings[Tx]) {
+	i := number(reference) % len(e.Accounts)
+	return e.Accounts[i], e.clients[i], e.Bookings.ForAccount(e.clients[i].Account())
 }
 
 // Run books until ctx ends. Its Bookings must work meanwhile.
@@ -116,7 +144,8 @@ func (e *Engine[Tx]) book(ctx context.Context) {
 	for {
 		reference, err := e.next(ctx)
 		if err == nil {
-			_, err = e.Bookings.Send(ctx, reference)
+			_, _, bookings := e.of(reference)
+			_, err = bookings.Send(ctx, reference)
 		}
 		if errors.Is(err, durable.ErrConflictingOutcome) {
 			_ = e.InTx(ctx, func(tx Tx) error {
@@ -139,9 +168,10 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	if err != nil {
 		return "", err
 	}
-	req := e.Request(reference)
+	account, client, bookings := e.of(reference)
+	req := account.Request(reference)
 	if rounds > 0 {
-		resp, err := e.client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
+		resp, err := client.CheckAvail(ctx, &hotelstays.CheckAvailRequest{SessionID: req.SessionID, RatePkgID: req.RatePkgID})
 		if err != nil || !resp.Available() {
 			return "", errors.Join(err, errors.New("the offer is gone"))
 		}
@@ -151,7 +181,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 		if err != nil { // for instance because another process has it
 			return err
 		}
-		return e.Bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // for chaostest.Check
+		return bookings.BeginTx(ctx, tx, req, hotelstays.WithTraceID(reference)) // for chaostest.Check
 	})
 }
 
@@ -247,6 +277,7 @@ func (w *World[Tx]) checkOutcomes() {
 	}
 	require.NoError(w, rows.Err())
 	assert.NoError(w, chaostest.Check(w.Ledger(), begun, outcomes))
+	w.checkAccounts(outcomes)
 	assert.Zero(w, w.count(`endings WHERE state NOT IN ('found', 'absent', 'failed') OR (state = 'found') <> (order_no <> '')`),
 		"outcomes that are reused, or found without an order, or an order without being found")
 	assert.Zero(w, w.count(`bookings b WHERE NOT EXISTS (SELECT 1 FROM endings e WHERE e.reference = b.reference
@@ -278,7 +309,7 @@ var lifeFaults = []hotelstaystest.Fault{
 func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
-			return w.Wake(ctx, event.CustomerReferenceNo)
+			return w.OfReference(event.CustomerReferenceNo).Wake(ctx, event.CustomerReferenceNo)
 		})
 	if assert.NoError(w, err) {
 		handler.ServeHTTP(rw, r)
@@ -338,7 +369,8 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 			if err != nil { // for instance because another process has it
 				return err
 			}
-			return e.Bookings.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: reference, SessionID: e.Session})
+			account, _, bookings := e.of(reference)
+			return bookings.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: reference, SessionID: account.Session})
 		})
 	}
 }
@@ -373,11 +405,13 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 	}
 	assert.LessOrEqual(w, sent, begun, "Cancels")
 	for some := range slices.Chunk(references, 100) {
-		resp, err := w.Options.Client.QueryOrders(w.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: some})
-		require.NoError(w, err)
-		for _, order := range resp.Orders {
-			assert.Equal(w, mirrorOf(&order), mirrors[order.CustomerReferenceNo], order.CustomerReferenceNo)
-			delete(mirrors, order.CustomerReferenceNo)
+		for _, client := range w.clients { // each is shown its own
+			resp, err := client.QueryOrders(w.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: some})
+			require.NoError(w, err)
+			for _, order := range resp.Orders {
+				assert.Equal(w, mirrorOf(&order), mirrors[order.CustomerReferenceNo], order.CustomerReferenceNo)
+				delete(mirrors, order.CustomerReferenceNo)
+			}
 		}
 	}
 	assert.Empty(w, mirrors, "mirrors without an order")

@@ -122,8 +122,11 @@ type World[Tx any] struct {
 	Options Options[Tx]
 	Offer   hotelstays.BookRequest // without reference and guests
 	Lives   bool                   // of Plan
-	opts    []hotelstays.Option    // of its clients
-	ended   *sync.Map              // of the *durable.Cancellation that OnCancel has received last, by reference
+
+	accounts []hotelstaystest.Account
+	clients  []*hotelstays.Client // of the accounts
+	opts     []hotelstays.Option  // of its clients
+	ended    *sync.Map            // of the *durable.Cancellation that OnCancel has received last, by reference
 }
 
 // Faults of the sandbox.
@@ -154,6 +157,15 @@ func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config)
 	t.Cleanup(w.Close)
 	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: w.storeCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
+	if w.accounts = c.Accounts; w.accounts == nil {
+		w.accounts = []hotelstaystest.Account{{AppKey: w.AppKey, AppSecret: w.AppSecret}}
+	}
+	for _, account := range w.accounts {
+		client, err := w.Options.Client.WithCredential(
+			hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
+		require.NoError(t, err)
+		w.clients = append(w.clients, client)
+	}
 	w.Offer = w.offer(w.Options.Client)
 	return w
 }

@@ -118,15 +118,16 @@ var idleTransactions = map[hotelstayssql.Dialect]string{
 // the seed of faults and kills.
 func TestProcessesDie(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
-	crashes, haste := 1, time.Duration(2)   // time passes twice as fast
-	if os.Getenv("HOTELSTAYS_LONG") != "" { // a freeze lasts for longer than a lease
-		crashes, haste = 2, 1
+	crashes, haste, accounts := 1, time.Duration(2), 3 // time passes twice as fast
+	if os.Getenv("HOTELSTAYS_LONG") != "" {            // a freeze lasts for longer than a lease
+		crashes, haste, accounts = 2, 1, 20
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
 	}
-	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d processes killed, %d frozen, %d handlers that block, %d crashes of the database",
-		fleet.Seed, fleet.Bookings, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
+	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings of %d accounts, %d processes killed, %d frozen, %d handlers that block, "+
+		"%d crashes of the database", fleet.Seed, fleet.Bookings, accounts, fleet.Kills, fleet.Freezes, fleet.Blocks, crashes)
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
+		config.Accounts = bookingstest.Accounts(accounts)
 		config.LateVisibility /= haste * haste // because faults delay a Book for as long as before
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
 		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
