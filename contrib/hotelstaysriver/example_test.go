@@ -128,3 +128,33 @@ func ExampleBookings_Wake() {
 	}
 	_ = handler
 }
+
+// One Bookings serves the accounts of a platform.
+func ExampleBookings_ForAccount() {
+	book := func(ctx context.Context, pool *pgxpool.Pool, clients []*hotelstays.Client, key types.Secret,
+		client *hotelstays.Client, req *hotelstays.BookRequest) error {
+		accounts := map[string]*hotelstays.Client{} // by Client.Account; guard it if accounts come and go
+		for _, client := range clients {
+			accounts[client.Account()] = client
+		}
+		bookings, err := hotelstaysriver.New(hotelstaysriver.Options{Pool: pool, Options: durable.Options[pgx.Tx]{
+			Clients: func(account string) durable.BookingClient { return accounts[account] },
+			OnOutcome: func(ctx context.Context, tx pgx.Tx, outcome *hotelstays.BookingOutcome) error {
+				_, err := tx.Exec(ctx, `UPDATE bookings SET state = $1 WHERE account = $2 AND reference = $3`,
+					outcome.State, outcome.Recovery.Fingerprint, outcome.Recovery.CustomerReferenceNo)
+				return err
+			},
+			Keys: []types.Secret{key},
+		}})
+		if err != nil {
+			return err
+		}
+		outcome, err := bookings.ForAccount(client.Account()).Book(ctx, req) // of the account whose user books
+		if err != nil {
+			return err
+		}
+		fmt.Println(outcome.State)
+		return nil
+	}
+	_ = book
+}

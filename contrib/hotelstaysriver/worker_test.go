@@ -494,3 +494,26 @@ func TestLockFindsTheNextRound(t *testing.T) {
 	require.NoError(t, <-done)
 	assert.Equal(t, "found", w.Row("ref-1").State)
 }
+
+// Turns put the first jobs of each account before the others, and write few jobs.
+func TestTurnsOfManyJobs(t *testing.T) {
+	jobs := 10_000
+	if testing.Short() {
+		jobs = 1000
+	}
+	w := newWorld(t, nil)
+	w.SendUnknown("ref-0", bookingstest.BookMade)
+	const copied = `INSERT INTO river_job (args, kind, queue, state, priority, max_attempts, scheduled_at)
+		SELECT args || jsonb_build_object('reference', 'ref-' || n, 'account', $1::text), kind, queue, 'available', priority, max_attempts,
+			now() - $2::interval FROM river_job, generate_series(1, $3) AS n WHERE args ->> 'reference' = 'ref-0'`
+	w.exec(copied, "loud", time.Hour, jobs)
+	w.exec(copied, "quiet", time.Minute, 2)
+	start := time.Now()
+	require.NoError(t, w.store.takeTurns(t.Context(), durable.KindBooking))
+	t.Logf("turns of %d jobs take %s", jobs, time.Since(start).Round(time.Millisecond))
+	rows, err := w.pool.Query(t.Context(), `SELECT args ->> 'account' FROM river_job WHERE priority < 4 ORDER BY priority, scheduled_at, id`)
+	require.NoError(t, err)
+	first, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	assert.Equal(t, []string{"loud", "quiet", "loud", "quiet", "loud"}, first)
+}

@@ -22,6 +22,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
+	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
@@ -146,6 +147,64 @@ func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
 	}
 	return []*way{{name: "plain", book: client.BookAndRecover}, {name: "Book", book: journal.Book},
 		{name: "Begin+Send", book: beginAndSend}}, err
+}
+
+// BenchmarkAccounts compares the bookings of 50 accounts in one journal with those of one account, in rounds that
+// alternate.
+func BenchmarkAccounts(b *testing.B) {
+	for _, dialect := range dialects {
+		b.Run(string(dialect), func(b *testing.B) { benchmarkAccounts(b, dialect) })
+	}
+}
+
+func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
+	db := create(b, dialect)
+	db.createTables(b)
+	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil),
+		hotelstaystest.Config{LedgerLimit: 1, Accounts: bookingstest.Accounts(50)})
+	plan := s.Plan()
+	client, err := unlimited(plan)
+	require.NoError(b, err)
+	b.Cleanup(client.CloseIdleConnections)
+	var clients []*hotelstays.Client
+	known := map[string]*hotelstays.Client{}
+	for _, account := range plan.Accounts {
+		of, err := client.WithCredential(hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
+		require.NoError(b, err)
+		clients, known[of.Account()] = append(clients, of), of
+	}
+	journal, err := hotelstayssql.NewJournal(db.DB, dialect, hotelstayssql.JournalOptions{
+		Clients:   func(account string) durable.BookingClient { return known[account] },
+		Keys:      []types.Secret{bookingstest.Key},
+		OnOutcome: func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil },
+	})
+	require.NoError(b, err)
+	ctx, cancel := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = journal.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	of := func(accounts int) *way {
+		var next atomic.Int64
+		return &way{name: fmt.Sprint("accounts-", accounts), book: func(ctx context.Context, req *hotelstays.BookRequest,
+			opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
+			i := int(next.Add(1)) % accounts
+			req = plan.Accounts[i].Request(req.CustomerReferenceNo)
+			return journal.ForAccount(clients[i].Account()).Book(ctx, req, opts...)
+		}}
+	}
+	ways := []*way{of(1), of(len(clients))}
+	for _, w := range ways { // the tokens
+		w.round(b, s.Offer)
+		w.times = nil
+	}
+	for n := 0; b.Loop(); n++ {
+		for i := range ways {
+			ways[(n+i)%len(ways)].round(b, s.Offer)
+		}
+	}
+	b.ReportMetric(ways[1].ratio(ways[0]), "time-of-50/of-1")
+	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 }
 
 // BenchmarkProcesses compares bookings in the journal with those of Client.BookAndRecover, in several processes

@@ -179,7 +179,7 @@ func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking))
 			}
 			if _, err := p.Fleet.Exec(p.Context(), tx, `INSERT INTO hotelstays_journal (account, reference, fence, live, due, booking)
 				VALUES (?, ?, 1, 1, ?, ?)`,
-				[]byte(recovery.Fingerprint), []byte(recovery.CustomerReferenceNo), booking.Due.UnixMicro(), text); err != nil {
+				[]byte(booking.Recovery.Fingerprint), []byte(booking.Recovery.CustomerReferenceNo), booking.Due.UnixMicro(), text); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 	"github.com/hotelstays/hotelstays-go/durable"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // fill inserts done keys that expire at a time of 1970.
@@ -284,4 +287,68 @@ func TestIdleStatementsOfManyAccounts(t *testing.T) {
 			assert.LessOrEqual(t, len(looks), 3*21)
 		}
 	})
+}
+
+// The first look finds the one booking of an account behind thousands of another account that are due for longer.
+func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
+	loud := 10_000
+	if testing.Short() {
+		loud = 1000
+	}
+	onEachAlone(t, func(t *testing.T, db *database) {
+		accounts := bookingstest.Accounts(2)
+		p := newProcess(t, db, nil, hotelstaystest.Config{Accounts: accounts})
+		quiet, err := p.Options.Client.WithCredential(
+			hotelstays.TicketCredential{AppKey: accounts[1].AppKey, AppSecret: types.NewSecret(accounts[1].AppSecret)})
+		require.NoError(t, err)
+		p.fill(loud+1, func(i int, booking *bookingstest.Booking) {
+			booking.Due = booking.Due.Add(time.Duration(i) * time.Microsecond)
+			if booking.Recovery.Expect = nil; i == loud {
+				booking.Recovery.Fingerprint = quiet.Account()
+			}
+		})
+		pool, link := db.process(t)
+		o := p.Options
+		known := map[string]*hotelstays.Client{o.Client.Account(): o.Client, quiet.Account(): quiet}
+		o.Client, o.Clients = nil, func(account string) durable.BookingClient { return known[account] }
+		journal, err := db.journal(pool, o, nil)
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- journal.Run(ctx) }()
+		p.Eventually("the row of the quiet account is leased", func() bool {
+			return p.count(`account = ? AND due > ?`, []byte(quiet.Account()), time.Now().UnixMicro()) == 1
+		})
+		stop()
+		require.NoError(t, <-ran)
+		isOfQuiet := func(arg driver.NamedValue) bool { return fmt.Sprintf("%s", arg.Value) == quiet.Account() }
+		var looks []statement
+		for _, s := range link.take() {
+			if strings.HasPrefix(s.text, "UPDATE hotelstays_journal") && slices.ContainsFunc(s.args, isOfQuiet) {
+				break
+			}
+			if strings.Contains(s.text, "ROW_NUMBER") && strings.Contains(s.text, "hotelstays_journal") {
+				looks = append(looks, s)
+			}
+		}
+		require.Len(t, looks, 1)
+		t.Logf("%s: a look at %d due rows takes %s", db.dialect, loud, db.again(t, looks[0]).Round(100*time.Microsecond))
+	})
+}
+
+// again executes a query again, and returns how long it takes.
+func (d *database) again(t *testing.T, s statement) time.Duration {
+	t.Helper()
+	var args []any
+	for _, arg := range s.args {
+		args = append(args, arg.Value)
+	}
+	start := time.Now()
+	rows, err := d.QueryContext(t.Context(), s.text, args...)
+	require.NoError(t, err)
+	for rows.Next() {
+	}
+	require.NoError(t, rows.Close())
+	require.NoError(t, rows.Err())
+	return time.Since(start)
 }
