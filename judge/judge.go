@@ -5,11 +5,21 @@
 //		hotelstays.WithHTTPClient(&http.Client{Transport: j.Transport(hotelstays.NewTransport())}))
 //	http.Handle("/events", j.Webhook(handler))
 //
-// It judges the form of each answer, also of failures, and what an answer has to do with its request and with
-// earlier answers: currency, dates, references, pages, order, sums. Calls do not wait for it: it judges copies, one after
-// another, in one goroutine that ends when there is nothing left. In tests use [Test].
+// In a test one line is enough. A violation fails the test:
 //
-// A [Finding] names a rule, a place and a JSON type. It has no value of an answer, and so no secret, no name and no price.
+//	client := &http.Client{Transport: judge.Test(t).Transport(hotelstays.NewTransport())}
+//
+// It judges the form of each answer, also of failures. It compares the answer with its request and with earlier answers:
+// currency, dates, references, guests, pages, order, sums. A [Finding] has a [Grade]: only a [Violation] contradicts the
+// document. A [Doubt] is worth a question to the supplier.
+//
+// Calls do not wait for it. It judges copies of bodies, one after another, in one goroutine that ends when nothing is left.
+// To judge a large page takes about as much CPU as to decode it. In a busy staging environment set Options.Sample.
+//
+// It sees only what your calls provoke, and only bodies that are read to their end and have at most 16 MiB. It forgets what
+// is older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList.
+//
+// A Finding names a rule, a place and a JSON type. It has no value of an answer, and so no secret, no name and no price.
 package judge
 
 import (
