@@ -17,7 +17,6 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
@@ -27,7 +26,6 @@ import (
 
 func main() {
 	chaostest.Main(origin.Serve) // does not return in the server's process
-	testing.Init()               // for the benchmarks
 	quick := flag.Bool("quick", false, "a short look, of some five minutes")
 	rounds := flag.Int("rounds", 7, "of each cell; less takes less time, and spreads wider")
 	charts := flag.String("charts", "", "a folder for three charts of the results")
@@ -44,9 +42,9 @@ func run(ctx context.Context, quick bool, rounds int, charts string) error {
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; usage: compare [-quick] [-rounds N] [-charts FOLDER]", flag.Arg(0))
 	}
-	slice, benchtime := 250*time.Millisecond, 100*time.Millisecond
+	slice := 250 * time.Millisecond
 	if quick {
-		rounds, slice, benchtime = 3, 50*time.Millisecond, 30*time.Millisecond
+		rounds, slice = 3, 50*time.Millisecond
 	}
 	addresses, stop, err := origin.Start()
 	if err != nil {
@@ -66,13 +64,6 @@ func run(ctx context.Context, quick bool, rounds int, charts string) error {
 	if err != nil {
 		return err
 	}
-	progress("small things")
-	if r.small, err = measureSmall(rounds, benchtime); err != nil {
-		return err
-	}
-	if r.body, r.value, err = sizeOfPage(ctx); err != nil {
-		return err
-	}
 	printPromises(r)
 	printTables(r)
 	if charts != "" {
@@ -86,11 +77,7 @@ func run(ctx context.Context, quick bool, rounds int, charts string) error {
 
 // results are all measurements.
 type results struct {
-	pages, manyCallers, lines, rates, memory, calls, streams, slow []row
-
-	body  float64 // bytes of a page
-	value float64 // bytes in memory once encoding/json has decoded it
-	small []comparison
+	pages, manyCallers, lines, calls, streams, slow []row
 }
 
 // printMachine prints the command, the machine and the modules of the clients.
@@ -98,7 +85,7 @@ func printMachine() {
 	fmt.Printf("    bench/run %s\n\n", strings.Join(os.Args[1:], " "))
 	fmt.Printf("%s, GOMAXPROCS %d of %d, of:\n\n", runtime.Version(), runtime.GOMAXPROCS(0), runtime.NumCPU())
 	for _, command := range []string{"uname -sr", "grep -m1 model.name /proc/cpuinfo", "go list -m github.com/goccy/go-json " +
-		"github.com/go-resty/resty/v2 github.com/ogen-go/ogen github.com/oapi-codegen/runtime github.com/stripe/stripe-go/v85"} {
+		"github.com/go-resty/resty/v2 github.com/ogen-go/ogen github.com/oapi-codegen/runtime"} {
 		words := strings.Fields(command)
 		said, _ := exec.Command(words[0], words[1:]...).Output() // what is missing is not printed
 		fmt.Print("- ", strings.ReplaceAll(strings.TrimSpace(string(said)), "\n", "\n- "), "\n")

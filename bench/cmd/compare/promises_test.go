@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/xml"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,17 +109,6 @@ func TestChartsAreDrawn(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(text), has)
 		assert.NoError(t, xml.Unmarshal(text, new(struct{})), file)
-	}
-}
-
-// Each benchmark of the table runs.
-func TestSmallThingsRun(t *testing.T) {
-	before := flag.Lookup("test.benchtime").Value.String()
-	defer flag.Set("test.benchtime", before)
-	all, err := measureSmall(1, time.Microsecond)
-	require.NoError(t, err)
-	for _, c := range all {
-		assert.Positive(t, c.ratio(), c.what)
 	}
 }
 

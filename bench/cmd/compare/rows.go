@@ -4,14 +4,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 	"github.com/hotelstays/hotelstays-go/bench/internal/measure"
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
@@ -73,11 +71,12 @@ func lineCells() (all []cell) {
 		op     hotelstays.Operation
 		prefix string
 	}{
-		{"20 hotels", hotelstays.OpHotelList, origin.PagePrefix + "20"}, {"50 hotels", hotelstays.OpHotelList, origin.PagePrefix + "50"},
-		{"200 hotels", hotelstays.OpHotelList, ""}, {"HotelRates", hotelstays.OpHotelRates, ""}, {"CheckAvail", hotelstays.OpCheckAvail, ""},
+		{"20 hotels" + gzipped, hotelstays.OpHotelList, origin.PagePrefix + "20" + origin.GzipPrefix},
+		{"50 hotels" + gzipped, hotelstays.OpHotelList, origin.PagePrefix + "50" + origin.GzipPrefix},
+		{"200 hotels" + gzipped, hotelstays.OpHotelList, origin.GzipPrefix}, {"200 hotels", hotelstays.OpHotelList, ""},
+		{"HotelRates" + gzipped, hotelstays.OpHotelRates, origin.GzipPrefix}, {"CheckAvail", hotelstays.OpCheckAvail, ""},
 	} {
 		all = append(all, onLine(answer.name, answer.op, middle, answer.prefix)...)
-		all = append(all, onLine(answer.name+gzipped, answer.op, middle, answer.prefix+origin.GzipPrefix)...)
 	}
 	for _, line := range origin.Lines {
 		if line != middle && line.RoundTrip > 0 {
@@ -87,9 +86,6 @@ func lineCells() (all []cell) {
 	return all
 }
 
-// memoryCells are single calls with empty pools.
-var memoryCells = []cell{{origin.HTTP1, hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1}, warm}}
-
 // streamCells are pages that are read as they arrive.
 func streamCells() []cell {
 	many := origin.Line{Rate: 1000}
@@ -97,17 +93,14 @@ func streamCells() []cell {
 		{"no limit", hotelstays.OpHotelList, origin.HTTP1, "", measure.Load{Callers: 1, Warm: true}, warm},
 		{"64 callers", hotelstays.OpHotelList, origin.Over(origin.TLSHTTP2, many), "", measure.Load{Callers: 64, Warm: true}, warm},
 	}
-	for _, line := range []origin.Line{middle, {RoundTrip: 50 * time.Millisecond, Rate: 1000}} {
-		all = append(all, onLine("200 hotels", hotelstays.OpHotelList, line, "")...)
-		all = append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, line, origin.GzipPrefix)...)
-	}
-	return all
+	all = append(all, onLine("200 hotels", hotelstays.OpHotelList, middle, "")...)
+	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, middle, origin.GzipPrefix)...)
 }
 
-// slowCells are 32 streams whose loops are slow.
+// slowCells are 32 streams whose loops are slow, of a server that offers HTTP/2.
 var slowCells = []cell{
-	{origin.TLSHTTP1, hotelstays.OpHotelList, origin.TLSHTTP1, "", measure.Load{Callers: 32}, warm},
-	{origin.TLSHTTP2, hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
+	{"plain", hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
+	{"gzip", hotelstays.OpHotelList, origin.TLSHTTP2, origin.GzipPrefix, measure.Load{Callers: 32}, warm},
 }
 
 // row has a sample of each client for each round.
@@ -126,7 +119,6 @@ func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the first h
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
-func live(s measure.Sample) float64   { return s.Live }
 
 // ratio compares two clients round by round.
 func (r row) ratio(of figure, client, to string) measure.Spread {
@@ -175,8 +167,6 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 		{&r.pages, peers.All(), rounds, cells(hotelstays.OpHotelList, 1, slice)},
 		{&r.manyCallers, peers.HandWritten(), few, append(cells(hotelstays.OpHotelList, 8, slice), cells(hotelstays.OpHotelList, 64, 0)...)},
 		{&r.lines, peers.HandWritten(), few, lineCells()},
-		{&r.rates, peers.HandWritten(), rounds, cells(hotelstays.OpHotelRates, 1, slice)},
-		{&r.memory, peers.All(), rounds, memoryCells},
 		{&r.calls, peers.All(), rounds, cells(hotelstays.OpCheckAvail, 1, slice)},
 		{&r.streams, peers.Streams(), few, streamCells()},
 		{&r.slow, []peers.Kind{peers.SlowLoop}, few, slowCells},
@@ -223,16 +213,4 @@ func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses orig
 		}
 	}
 	return r, nil
-}
-
-// sizeOfPage returns the size of a page, and the memory that it takes once encoding/json has
-// decoded it.
-func sizeOfPage(ctx context.Context) (body, value float64, err error) {
-	page := answers.HotelList(answers.Page)
-	s, err := measure.Take(ctx, func(context.Context) (any, error) {
-		var answer struct{ Data *hotelstays.HotelListResponse }
-		err := json.Unmarshal(page, &answer)
-		return answer.Data, err
-	}, measure.Load{Callers: 1})
-	return float64(len(page)), s.Live, err
 }

@@ -28,21 +28,16 @@ func printTables(r results) {
 	for _, t := range []struct {
 		title string
 		rows  []row
-	}{{"A page of HotelList, many callers", r.manyCallers}, {"Answers over a line, HTTP/2", r.lines}, {"HotelRates, 40 rooms", r.rates}} {
+	}{{"A page of HotelList, many callers", r.manyCallers}, {"Answers over a line, HTTP/2", r.lines}} {
 		printRows(t.title, peers.HandWritten(), t.rows, ratioTo("Wall per call", peers.Ours, wall, duration),
 			ratioTo("CPU per call", peers.Ours, cpu, duration))
 	}
-	empty := fmt.Sprintf("One page with empty pools: %s, %s as encoding/json builds the value", size(r.body), size(r.value))
-	printRows(empty, peers.All(), r.memory,
-		medianOf("Peak heap, in answers", peak, func(v float64) string { return fmt.Sprintf("%.2f", v/r.body) }),
-		medianOf("Heap of the result", live, size))
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
 		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),
 		ratioTo("CPU", peers.OurStream, cpu, duration), ratioTo("Peak heap, all callers together", peers.OurStream, peak, size))
 	printRows("32 streams with slow loops", []peers.Kind{peers.SlowLoop}, r.slow, medianOf("Peak heap, all callers together", peak, size))
 	printRows("CheckAvail", peers.All(), r.calls,
 		ratioTo("CPU per call", peers.Ours, cpu, duration), meanOf("Allocations per call", allocs, count))
-	printSmall(r.small)
 }
 
 func ratioTo(title, base string, of figure, text func(float64) string) column {
@@ -78,16 +73,6 @@ func printRows(title string, kinds []peers.Kind, rows []row, figures ...column) 
 			}
 			fmt.Println()
 		}
-	}
-}
-
-func printSmall(all []comparison) {
-	section("Small things")
-	header("what", []string{"ours", "compared with", "ratio", "rounds", "allocations"})
-	for _, c := range all {
-		r := c.rounds()
-		fmt.Printf("| %s | %s | %s | %.2f | %.2f to %.2f | %d |\n", c.what, c.ours.name, c.base.name, c.ratio(), r.Least, r.Most,
-			c.ours.allocs)
 	}
 }
 

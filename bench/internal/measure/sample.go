@@ -21,7 +21,6 @@ type Sample struct {
 	Allocs float64
 	Bytes  float64 // allocated
 	Peak   float64 // maximum heap, of all callers together
-	Live   float64 // heap that one result keeps after a collection
 	Calls  int     // of all callers together
 }
 
@@ -54,9 +53,6 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	if made.err != nil {
 		return Sample{}, made.err
 	}
-	held := liveHeap()
-	runtime.KeepAlive(made.results)
-	made.results = nil
 	base := liveHeap()
 
 	n := float64(made.calls)
@@ -68,14 +64,12 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 		Allocs: float64(after.allocs-before.allocs) / n,
 		Bytes:  float64(after.bytes-before.bytes) / n,
 		Peak:   max(0, float64(most)-float64(base)),
-		Live:   max(0, float64(held)-float64(base)) / float64(load.Callers),
 		Calls:  made.calls,
 	}, nil
 }
 
 // run is the result of the calls.
 type run struct {
-	results []any
 	calls   int
 	waited  time.Duration
 	arrived Arrival
@@ -89,19 +83,18 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 	for i := range each {
 		working.Go(func() {
 			r := &each[i]
-			r.results = make([]any, 1)
 			for {
 				if l.Before != nil {
 					l.Before()
 				}
 				begun := time.Now()
-				r.results[0], r.err = call(ctx)
+				result, err := call(ctx)
 				r.waited += time.Since(begun)
 				r.calls++
-				if at, ok := r.results[0].(Arrival); ok {
+				if at, ok := result.(Arrival); ok {
 					r.arrived.add(at)
 				}
-				if r.err != nil || time.Since(start) >= atLeast {
+				if r.err = err; err != nil || time.Since(start) >= atLeast {
 					return
 				}
 			}
@@ -110,7 +103,6 @@ func (l Load) run(ctx context.Context, call func(context.Context) (any, error), 
 	working.Wait()
 	var all run
 	for _, r := range each {
-		all.results = append(all.results, r.results...)
 		all.calls += r.calls
 		all.waited += r.waited
 		all.arrived.add(r.arrived)

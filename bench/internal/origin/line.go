@@ -20,7 +20,7 @@ type Line struct {
 // Lines are the networks that Start offers.
 var Lines = []Line{
 	{0, 1000}, {20 * time.Millisecond, 200}, {50 * time.Millisecond, 200}, {80 * time.Millisecond, 200},
-	{20 * time.Millisecond, 1000}, {50 * time.Millisecond, 1000}, {80 * time.Millisecond, 1000},
+	{50 * time.Millisecond, 1000},
 }
 
 func (l Line) String() string {
