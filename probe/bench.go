@@ -57,24 +57,25 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 		}
 		result := now[f.Name]
 		if result == nil {
-			result = &Result{State: Found, Evidence: []Exchange{kept}}
-			if text = fmt.Sprintf("%s: %s", cmp.Or(string(f.Operation), "event"), text); f.Grade == judge.Violation {
-				result.State, result.Curl = Broken, ex.curl()
-			}
+			result = &Result{State: verdicts[f.Grade], Evidence: []Exchange{kept}, Curl: ex.curl()}
+			text = fmt.Sprintf("%s: %s", cmp.Or(string(f.Operation), "event"), text)
 			now[f.Name] = result
 		} else {
 			text = "; " + text
 		}
-		if result.Found += text; len(body) > maxExcerpt && p.element != nil && result.Evidence[0].Element == "" {
+		if result.Reason += text; len(body) > maxExcerpt && p.element != nil && result.Evidence[0].Element == "" {
 			result.Evidence[0].Element = b.masker.body([]byte(encoded(p.element)), false)
 		}
 	}
 	for name, result := range now {
-		if was := b.found[name]; was.State == Held || was.State == Found && result.State == Broken {
+		if was := b.found[name]; was.State == Held || was.State != Broken && result.State == Broken {
 			b.found[name] = result
 		}
 	}
 }
+
+// verdicts are those of the judge's grades.
+var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
 // anAnswer is what a rule of the judge needs, though it was provoked.
 const anAnswer = "an answer that is about it"
@@ -87,13 +88,15 @@ func (b *bench) over(res Result, ended bool) Result {
 	switch {
 	case res.State == Broken, !slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == res.Name }):
 	case v != nil && v.State == Broken:
-		res.State, res.Reason, res.Curl, res.Evidence = Broken, b.masker.short(v.Found), v.Curl, v.Evidence
+		res.State, res.Reason, res.Curl, res.Evidence = Broken, b.masker.short(v.Reason), v.Curl, v.Evidence
+	case v != nil && v.State == Weak && res.State != Weak:
+		res.State, res.Reason, res.Evidence = Weak, b.masker.short(v.Reason), v.Evidence
 	case ended, res.State == NotTried:
 	case v == nil && res.State == Held:
 		res.State, res.Needs, res.Reason = NotTried, anAnswer, "needs "+anAnswer
 	case v != nil && v.State == Found:
 		res.State, res.Evidence = Found, v.Evidence
-		res.Found = b.masker.short(strings.TrimPrefix(res.Found+"; "+v.Found, "; "))
+		res.Found = b.masker.short(strings.TrimPrefix(res.Found+"; "+v.Reason, "; "))
 	case v != nil && len(res.Evidence) == 0:
 		res.Evidence = v.Evidence
 	}

@@ -51,7 +51,9 @@ func (b *Booking) check() error {
 type allowance struct {
 	journal *journal
 	left    types.Money
-	offer   *stayOffer // the last one that could be booked
+	offers  map[int]stayOffer // the last one that could be booked, by its number of rooms
+	silent  []*booked         // booked without a callbackUrl
+	doubled bool              // two orders have the same content
 }
 
 // allow opens the journal, and ends what an earlier run has left.
@@ -70,7 +72,7 @@ func (s *session) allow(ctx context.Context) error {
 		j.close()
 		return fmt.Errorf("what an earlier run left could not be cleaned up, so nothing was tried: %w", err)
 	}
-	s.allowance = &allowance{journal: j, left: s.cfg.Booking.MaxTotal}
+	s.allowance = &allowance{journal: j, left: s.cfg.Booking.MaxTotal, offers: map[int]stayOffer{}}
 	return nil
 }
 
@@ -188,6 +190,9 @@ func (s *session) affordable(o *types.RoomRatePkg) (left types.Money, err error)
 type stayOffer struct {
 	types.RoomRatePkg
 	session string
+	rooms   []obj    // for which it was searched
+	hotel   string   // the id of its hotel
+	others  []string // the ids of the other hotels
 }
 
 // confirmed returns an offer as CheckAvail has it now, if it can be booked.
@@ -200,40 +205,46 @@ func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 	if !resp.Available() {
 		return o, errors.New("it is gone")
 	}
-	now := stayOffer{*resp.RoomRatePkg, o.session}
-	_, err := r.affordable(&now.RoomRatePkg)
-	return now, err
+	o.RoomRatePkg = *resp.RoomRatePkg
+	_, err := r.affordable(&o.RoomRatePkg)
+	return o, err
 }
 
+var oneRoom = []obj{{"adultCount": 1}}
+
 // bookable returns the last offer that could be booked, or searches for the cheapest one that can be.
-func (r *run) bookable() stayOffer {
-	if r.allowance.offer != nil {
-		if o, err := r.confirmed(*r.allowance.offer); err == nil {
+func (r *run) bookable(rooms []obj) stayOffer {
+	if last, ok := r.allowance.offers[len(rooms)]; ok {
+		if o, err := r.confirmed(last); err == nil {
 			return o
 		}
 	}
-	body := r.stayIn(obj{"pageSize": 50, "roomOccupancies": []obj{{"adultCount": 1}}})
+	body := r.stayIn(obj{"pageSize": 50, "roomOccupancies": rooms})
 	list := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: body, currency: r.cfg.Booking.MaxTotal.Currency}))
 	why := errors.New("none is free to cancel")
-	var fit []types.RoomRatePkg
-	for _, rate := range ratesOf(list.List) {
-		if rate.RefundableMode != types.RefundableFull || rate.IncludesPackaging {
-			continue
-		}
-		if _, err := r.affordable(&rate); err != nil {
-			why = err
-		} else {
-			fit = append(fit, rate)
+	var fit []stayOffer
+	all := slices.Concat(ids(list.List, hotelID), ids(list.List, func(h types.Hotel) string { return h.ID }))
+	for _, h := range list.List {
+		others := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == h.ID || id == h.PlatformHotelID })
+		for _, rate := range ratesIn(h.Rooms) {
+			if rate.RefundableMode != types.RefundableFull || rate.IncludesPackaging {
+				continue
+			}
+			if _, err := r.affordable(&rate); err != nil {
+				why = err
+			} else {
+				fit = append(fit, stayOffer{rate, list.Basic.SessionID, rooms, hotelID(h), others})
+			}
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b types.RoomRatePkg) int {
+	slices.SortStableFunc(fit, func(a, b stayOffer) int {
 		order, _ := a.TotalRate.NetRate.Cmp(b.TotalRate.NetRate) // they have one currency
 		return order
 	})
 	for _, rate := range fit[:min(len(fit), 5)] {
-		o, err := r.confirmed(stayOffer{rate, list.Basic.SessionID})
+		o, err := r.confirmed(rate)
 		if err == nil {
-			r.allowance.offer = &o
+			r.allowance.offers[len(rooms)] = o
 			return o
 		}
 		why = err
@@ -249,14 +260,16 @@ type booked struct {
 	body  obj
 	entry *JournalEntry
 	order *types.Order // nil after a refusal
-	// gender is the refusal of the same Book with a gender in short, if there was one.
+	// gender is the refusal of the same Book with genders in other forms, if there was one.
 	gender *answer
 }
 
 // sending says how a Book differs from an ordinary one.
 type sending struct {
-	again  *booked // sends the same again
-	change obj
+	again   *booked  // sends the same again
+	rooms   []obj    // of the offer; the default is oneRoom
+	genders []string // of the guests, in turn
+	change  obj
 }
 
 // book sends a Book, of an offer that can be booked. That it is refused is the promise of some rules, and
@@ -272,8 +285,11 @@ func (r *run) book(how sending) *booked {
 	}
 	b := &booked{}
 	if how.again == nil {
-		b.offer = r.bookable()
-		b.body = r.bookBody(b.offer)
+		if how.rooms == nil {
+			how.rooms = oneRoom
+		}
+		b.offer = r.bookable(how.rooms)
+		b.body = r.bookBody(b.offer, how.genders)
 	} else {
 		var err error
 		b.offer, err = r.confirmed(how.again.offer)
@@ -284,8 +300,11 @@ func (r *run) book(how sending) *booked {
 	price, err := cost(&b.offer.RoomRatePkg)
 	skip(err != nil, "%v", err)
 	c := call{op: opBook, session: b.offer.session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency}
-	c.apply(how.change)
+	r.apply(&c, how.change)
 	b.body = c.body.(obj)
+	if b.body["callbackUrl"] == nil {
+		r.allowance.silent = append(r.allowance.silent, b)
+	}
 	r.cancels(b.offer.session)
 	before := r.noted(b, price)
 	b.answer = r.do(c)
@@ -377,11 +396,11 @@ func (r *run) overcharged(o *types.Order, price types.Money) {
 	r.allowance.left = rest
 }
 
-// newReference is the reference of a booking, and the last name of its guest: no other booking has the
+// newReference is the reference of a booking, as long as a UUID, and the last name of its guests: no other booking has the
 // same content.
 func newReference() (reference, name string) {
 	text := rand.Text()
-	return "probe-" + strings.ToLower(text), strings.Map(func(c rune) rune {
+	return "probe-" + strings.ToLower(text+rand.Text()[:4]), strings.Map(func(c rune) rune {
 		if c >= '2' && c <= '7' { // rand.Text is base 32
 			return c - '2' + 'a'
 		}
@@ -389,14 +408,23 @@ func newReference() (reference, name string) {
 	}, strings.ToLower(text[:8]))
 }
 
-// bookBody books an offer for one guest, whose name is nobody's.
-func (r *run) bookBody(o stayOffer) obj {
+// bookBody books an offer for guests, whose names are nobody's.
+func (r *run) bookBody(o stayOffer, genders []string) obj {
+	if genders == nil {
+		genders = []string{"FEMALE"}
+	}
 	reference, name := newReference()
-	body := obj{"customerReferenceNo": reference, "ratePkgId": o.RatePkgID,
-		"holder": obj{"firstName": "Guest", "lastName": "Probe " + name},
-		// some contracts want all of it
-		"guests": []obj{{"roomIndex": 1, "firstName": "Guest", "lastName": "Probe " + name, "gender": "FEMALE",
-			"dateOfBirth": "1980-01-01", "passportNumber": "P0000001"}}}
+	var guests []obj
+	for i, room := range o.rooms {
+		for range room["adultCount"].(int) {
+			n := len(guests)
+			guests = append(guests, obj{"roomIndex": i + 1, "firstName": "Guest", "lastName": "Probe " + name + strings.Repeat("x", n),
+				// some contracts want all of it
+				"gender": genders[n%len(genders)], "dateOfBirth": "1980-01-01", "passportNumber": fmt.Sprintf("P%07d", n+1)})
+		}
+	}
+	body := obj{"customerReferenceNo": reference, "ratePkgId": o.RatePkgID, "guests": guests,
+		"holder": obj{"firstName": "Guest", "lastName": "Probe " + name}}
 	if r.cfg.Booking.Callback != nil {
 		body["callbackUrl"] = r.cfg.Booking.Callback.URL
 	}

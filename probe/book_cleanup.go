@@ -114,26 +114,29 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 // visible is how long an order may take to appear in QueryOrders.
 const visible = 10 * time.Minute
 
+// keeping is how long a cancellation may take to be rolled back.
+const keeping = 5 * time.Minute
+
 // late reopens entries of the last day that have ended, if the service has an order of which they do not
 // know, or one with another status than Cancel announced. It looks when the last refused Book is ten
-// minutes old.
+// minutes old, and the last cancellation five.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
-	var refused time.Time
+	pause := time.Duration(0)
 	for _, e := range j.entries {
 		if e.open() || time.Since(e.Made) > freeFor {
 			continue
 		}
 		ended[e.reference()] = e
 		references = append(references, e.reference())
-		if e.State == EntryAbsent && e.Recovery.EndedAt.After(refused) {
-			refused = e.Recovery.EndedAt
+		pause = max(pause, time.Until(e.Time.Add(keeping)))
+		if e.State == EntryAbsent {
+			pause = max(pause, time.Until(e.Recovery.EndedAt.Add(visible)))
 		}
 	}
-	pause := min(visible, time.Until(refused.Add(visible)))
-	if pause > 0 {
-		s.waits("orders of refused Books", pause)
+	if pause = min(pause, visible); pause > 0 {
+		s.waits("orders that come back or turn up late", pause)
 	}
 	err = wait(ctx, pause)
 	for some := range slices.Chunk(references, 50) {
@@ -287,6 +290,7 @@ var settlingRules = []Rule{
 			}
 			return "the order of " + e.reference() + " had the status that Cancel announced, lost it, and had to be cancelled again"
 		})},
+	unasked,
 }
 
 // announced notes the status after a Cancel, unless it may be that of an open order.

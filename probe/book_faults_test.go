@@ -47,18 +47,19 @@ func remembers(change func(q *question, seen map[string]string)) func(*question)
 	}
 }
 
-// booksTwice gives a second order to a reference that has one.
-func booksTwice() fault {
-	second, used := map[any]bool{}, map[any]bool{}
+// booksTwice gives a second order to a reference that has had one for so long.
+func booksTwice(after time.Duration, breaks string) fault {
+	second, used := map[any]bool{}, map[any]time.Time{}
 	return fault{asked: func(q *question) {
 		reference := q.body["customerReferenceNo"]
 		switch q.path {
 		case opBook.Path():
-			if used[reference] {
+			if at, known := used[reference]; known && time.Since(at) >= after {
 				q.body["customerReferenceNo"] = reference.(string) + "-2"
 				ofGuest("lastName", present, "Twice")(q)
+			} else if !known {
+				used[reference] = time.Now()
 			}
-			used[reference] = true
 		case opCancel.Path():
 			if second[q.body["supplierReferenceNo"]] {
 				q.body["customerReferenceNo"] = reference.(string) + "-2"
@@ -81,12 +82,26 @@ func booksTwice() fault {
 		}
 		sets("hotelOrder.customerReferenceNo", same)(a)
 		sets("orders[].customerReferenceNo", same)(a)
-	}, breaks: "book/again book/other-content cancel/foreign"}
+	}, breaks: breaks}
+}
+
+// booksAgain has the content of a booking booked again, if it is so old.
+func booksAgain(after time.Duration) func(*question) {
+	used := map[string]time.Time{}
+	return func(q *question) {
+		guests, _ := json.Marshal(q.body["guests"])
+		reference, _ := q.body["customerReferenceNo"].(string)
+		if at, known := used[string(guests)]; known && time.Since(at) >= after && !used[reference].Equal(at) {
+			ofGuest("lastName", present, "Again")(q)
+		} else if !known {
+			used[string(guests)], used[reference] = time.Now(), time.Now()
+		}
+	}
 }
 
 // refusesTwice is booksTwice whose second Book is refused all the same.
 func refusesTwice() fault {
-	f := booksTwice()
+	f := booksTwice(0, "book/again book/again-later book/again-cancelled book/other-content cancel/foreign")
 	told := f.told
 	f.told = func(a *reply) {
 		reference, _ := a.asked.body["customerReferenceNo"].(string)
@@ -95,6 +110,38 @@ func refusesTwice() fault {
 		}
 	}
 	return f
+}
+
+// kept refuses the content of a booking that is cancelled.
+func kept() fault {
+	first, cancelled := map[string]any{}, map[any]bool{}
+	return fault{asked: func(q *question) {
+		guests, _ := json.Marshal(q.body["guests"])
+		reference := q.body["customerReferenceNo"]
+		switch of := first[string(guests)]; {
+		case q.path == opCancel.Path() && q.body["supplierReferenceNo"] != unknownReference && q.header.Get("Session-Id") != "":
+			cancelled[reference] = true
+		case q.path == opBook.Path() && of == nil:
+			first[string(guests)] = reference
+		case q.path == opBook.Path() && of != reference && cancelled[of]:
+			q.body["ratePkgId"] = "kept"
+		}
+	}, told: func(a *reply) {
+		if a.asked.body["ratePkgId"] == "kept" {
+			a.refuse(http.StatusBadRequest, types.CodeDuplicateBooking)
+		}
+	}, breaks: "book/duplicate-cancelled"}
+}
+
+// elsewhere has orders of the last hotel of a search.
+func elsewhere() func(*reply) {
+	other := ""
+	return func(a *reply) {
+		if list, _ := a.data["list"].([]any); len(list) > 0 {
+			other, _ = list[len(list)-1].(obj)["platformHotelId"].(string)
+		}
+		sets("hotelOrder.hotel.hotelId", other)(a)
+	}
 }
 
 // status changes one status of all orders.
@@ -125,6 +172,8 @@ func (f *fault) beforeCallback(callback http.Handler) http.Handler {
 		q := question{header: req.Header, body: numbers(body)}
 		if asked(&q); q.path == "lost" {
 			return
+		} else if q.path == "put" {
+			req.Method = http.MethodPut
 		}
 		body, _ = json.MarshalIndent(q.body, "", " ")
 		if q.path != "signed" {
@@ -156,20 +205,65 @@ func bookFaults() map[string]fault {
 		"an order for other dates":             {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"), "book/stay book/read order/nights order/room-dates"},
 		"an order for another last day":        {opBook, nil, sets("hotelOrder.checkOut", "2000-12-31"), "book/stay book/read order/nights order/room-dates"},
 		"an order that costs more":             {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/read"},
-		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}), breaks: "book/visible"}),
+		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}), breaks: "book/visible order/references order/booking-time"}),
 		"an order that reads otherwise":        {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
 		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
-			"book/by-supplier"},
-		"a reference that books twice": booksTwice(),
-		"a refusal that books twice":   refusesTwice(),
-		"a duplicate that is booked": {opBook, remembers(func(q *question, seen map[string]string) {
-			guests, _ := json.Marshal(q.body["guests"])
-			if other := seen[string(guests)]; other != "" && other != q.body["customerReferenceNo"] {
-				ofGuest("lastName", present, "Again")(q)
+			"order/supplier-references"},
+		"a reference that books twice":                 booksTwice(0, "book/again book/again-later book/again-cancelled book/other-content cancel/foreign"),
+		"a refusal that books twice":                   refusesTwice(),
+		"a reference that books twice minutes later":   booksTwice(3*time.Minute, "book/again book/again-later book/again-cancelled cancel/foreign"),
+		"a duplicate that is booked":                   {opBook, booksAgain(0), nil, "book/duplicate book/duplicate-later"},
+		"a duplicate that is booked minutes later":     {opBook, booksAgain(3 * time.Minute), nil, "book/duplicate-later"},
+		"a duplicate that is refused after its Cancel": kept(),
+		"a duplicate of nobody":                        {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},
+		"refusals without a msg":                       {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }), "book/duplicate book/duplicate-later book/callback envelope/failure"},
+		"an order of another hotel":                    {"", nil, elsewhere(), "book/hotel"},
+		"an order of another day":                      {opBook, nil, sets("hotelOrder.bookingTime", "2000-01-01T23:00:00Z"), "book/time order/created"},
+		"a Book in another session": {opBook, remembers(func(q *question, seen map[string]string) {
+			if own := seen["session"]; strings.HasPrefix(q.header.Get("Session-Id"), "ses-") && q.body["ratePkgId"] == seen["offer"] {
+				q.header.Set("Session-Id", own)
 			}
-		}), nil, "book/duplicate"},
-		"a duplicate of nobody":  {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate"},
-		"refusals without a msg": {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }), "book/duplicate book/callback envelope/failure"},
+		}), nil, "book/other-session"},
+		"a voucher without a reference": {opOrderVoucher, nil, on("customerReferenceNo", nil, on("supplierReferenceNo", nil, on("platformReferenceNo", nil,
+			granted(obj{"status": "NOT_GENERATED", "platformReferenceNo": "x"})))), "voucher/reference voucher/no-reference"},
+		"a page of a voucher that is not there": {opOrderVoucher, nil, sets("voucher.verifyUrl", func(v obj) any {
+			before, _, _ := strings.Cut(v["downloadUrl"].(string), "/vouchers")
+			return before + "/none"
+		}), "voucher/verify"},
+		"the first of customerReferenceNos alone": {opQueryOrders, func(q *question) {
+			if list, _ := q.body["customerReferenceNos"].([]any); len(list) == 2 {
+				q.body["customerReferenceNos"] = list[:1]
+			}
+		}, nil, "order/references"},
+		"checkInTimeWindow that is ignored":  {opQueryOrders, takes("checkInTimeWindow", present, nil), nil, "order/check-in"},
+		"checkOutTimeWindow that is ignored": {opQueryOrders, takes("checkOutTimeWindow", present, nil), nil, "order/check-out"},
+		"checkOutTimeWindow of the first day": {opQueryOrders, func(q *question) {
+			takes("checkInTimeWindow", nil, q.body["checkOutTimeWindow"])(q)
+			takes("checkOutTimeWindow", present, nil)(q)
+		}, nil, "order/check-out"},
+		"bookingTimeWindow that is ignored": {opQueryOrders, takes("bookingTimeWindow", present, nil), nil, "order/booking-time"},
+		"bookingTimeWindow without an end": {opQueryOrders, func(q *question) {
+			if window, _ := q.body["bookingTimeWindow"].(obj); window["start"] == nil {
+				delete(q.body, "bookingTimeWindow")
+			}
+		}, nil, "order/booking-time"},
+		"freeCancelTimeWindow that is ignored": {opQueryOrders, takes("freeCancelTimeWindow", present, nil), nil, "order/free-cancel"},
+		"cancelledTimeWindow that is ignored":  {opQueryOrders, takes("cancelledTimeWindow", present, nil), nil, "order/cancel-time"},
+		"statusList that is ignored":           {opQueryOrders, takes("statusList", present, nil), nil, "order/status-list"},
+		"a cancelled order that is hidden": {opQueryOrders, nil, sets("orders", func(o obj) any {
+			return slices.DeleteFunc(o["orders"].([]any), func(order any) bool { return order.(obj)["status"] == json.Number("3") })
+		}), "cancel/status voucher/cancelled"},
+		"a callbackUrl of an access token": {opBook, remembers(func(q *question, seen map[string]string) {
+			if seen["token"] == "" {
+				seen["token"] = q.header.Get("Authorization")
+			}
+			if q.header.Get("Authorization") != "" {
+				q.header.Set("Authorization", seen["token"])
+			}
+		}), nil, "webhook/oauth"},
+		"a callbackUrl that stays": {opBook, takes("callbackUrl", nil, "https://callback.example.com/events"), nil, "webhook/unasked"},
+		"an event by PUT":          event(func(q *question) { q.path = "put" }, "webhook/delivered"),
+		"one id for all events":    event(func(q *question) { q.header.Set(idHeader, "e-1") }, "webhook/signature"),
 		"a Book in any session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if !strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
 				q.header.Set("Session-Id", seen["session"])
@@ -183,8 +277,9 @@ func bookFaults() map[string]fault {
 		"any gender":              {opBook, ofGuest("gender", "PROBE", nil), nil, "book/gender"},
 		"references that are ignored": {opQueryOrders, takes("customerReferenceNos", func(v any) bool {
 			return fmt.Sprint(v) == "["+unknownReference+"]"
-		}, nil), nil, "order/others"},
-		"a supplier's reference that is ignored": {opQueryOrders, takes("supplierReferenceNos", present, nil), nil, "order/others"},
+		}, nil), nil, "order/references order/others"},
+		"a supplier's reference that is ignored": {opQueryOrders, takes("supplierReferenceNos", present, nil), nil,
+			"order/supplier-references order/others"},
 		"a refusal that books": {opBook, ofGuest("gender", "PROBE", "OTHER"), func(a *reply) {
 			if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
 				a.refuse(400, types.CodeParam)
@@ -273,23 +368,30 @@ func cancelling(as string) func(*reply) {
 // A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
 // facts are right.
 func TestLawfulServicesBreakNoRule(t *testing.T) {
-	portion, adults := testkit.PortionOf(t, 6, 25), any(nil)
+	portion, adults := testkit.PortionOf(t, 6, 25), map[string]int{}
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault
 		change  func(*Config)
 		pending []types.OrderStatus // a fact
 		untried string              // names, by spaces
-		weak    string              // a name
+		weak    string              // likewise
 	}{
-		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)}},
-		"another byteSize":              {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}},
-		"a fee that was not announced":  {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee"},
-		"an event without eventTime":    {fault: event(func(q *question) { delete(q.body, "eventTime") }, "")},
+		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)}, weak: "voucher/inline"},
+		"another byteSize":              {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "voucher/digest"},
+		"a fee that was not announced":  {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee cancel/refund"},
+		"an event without eventTime":    {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
+		"guests by their last names": {fault: fault{op: opQueryOrders, told: sets("orders[].rooms[].guests[].firstName", "Probe")},
+			weak: "order/guests"},
+		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {
+			if q.body["customerReferenceNos"] != nil {
+				q.body = obj{"customerReferenceNos": q.body["customerReferenceNos"]}
+			}
+		}}, weak: "order/booking-time order/cancel-time order/check-in order/check-out order/free-cancel order/status-list order/supplier-references"},
 		"an order that costs more than its offer": {fault: fault{told: func(a *reply) {
 			sets("hotelOrder.netRate.amount", 399)(a)
 			sets("orders[].netRate.amount", 399)(a)
-		}}, weak: "book/price"},
+		}}, weak: "book/price book/rooms cancel/refund"},
 		"an order without optional fields": {fault: fault{op: opBook, told: func(a *reply) {
 			for n := range strings.FieldsSeq("customerReferenceNo rooms hotel nightCount roomCount hotelConfirmNo supplier grossRate") {
 				sets("hotelOrder."+n, nil)(a)
@@ -298,10 +400,11 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 		"a contract that wants all of a guest": {sandbox: hotelstaystest.Config{
 			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
 		"a guest for each adult": {fault: fault{told: func(a *reply) {
-			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 {
-				adults = rooms[0].(obj)["adultCount"]
+			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 && a.header.Get("Session-Id") != "" {
+				n, _ := rooms[0].(obj)["adultCount"].(json.Number).Int64()
+				adults[a.header.Get("Session-Id")] = int(n) * len(rooms)
 			}
-			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults != json.Number("1") {
+			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults[a.asked.header.Get("Session-Id")] != len(guests) {
 				denied(a)
 			}
 		}}},
@@ -310,7 +413,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				a.refuse(200, 100009999)
 			}
 		})}},
-		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}},
+		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}, weak: "book/room-index"},
 		"orders without the optional customerReferenceNo": {fault: fault{op: opQueryOrders, told: sets("orders[].customerReferenceNo", nil)}},
 		"a supplierReferenceNo that comes later":          {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
 		"orders in another currency": {fault: fault{op: opQueryOrders,
@@ -329,7 +432,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 		"another event of a cancellation": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
 			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}},
 		"a redelivery after hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
-			RetryDelays: []time.Duration{4 * time.Hour}}}, untried: "webhook/redelivery"},
+			RetryDelays: []time.Duration{4 * time.Hour}}}, weak: "webhook/redelivery"},
 		"a clock that is ten minutes ahead": {fault: event(func(q *question) {
 			body, _ := json.MarshalIndent(q.body, "", " ")
 			q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
@@ -359,8 +462,8 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 			untried := []string{}
 			for _, result := range report.Results {
 				assert.NotEqual(t, Broken, result.State, "%s: %s", result.Name, result.Reason)
-				assert.Equal(t, test.weak == result.Name, result.State == Weak, "%s: %s", result.Name, result.Reason)
-				if result.State == NotTried {
+				assert.Equal(t, slices.Contains(strings.Fields(test.weak), result.Name), result.State == Weak, "%s: %s", result.Name, result.Reason)
+				if result.State == NotTried && result.Needs != anAnswer {
 					untried = append(untried, result.Name)
 				}
 			}

@@ -148,18 +148,33 @@ func stale() func(*reply) {
 	}
 }
 
-// roams sends an operation in the session of the last HotelRates, if its own is one of the service, or if it is not.
-func roams(op operation, known bool) func(*question) {
+// roams sends an operation with a session that the service does not know in that of the last HotelRates.
+func roams(op operation) func(*question) {
 	session := ""
 	return func(q *question) {
 		own := q.header.Get("Session-Id")
 		if strings.HasPrefix(own, "ses-") && q.path == opHotelRates.Path() {
 			session = own
 		}
-		if strings.HasPrefix(own, "ses-") == known && q.path == op.Path() && session != "" {
+		if !strings.HasPrefix(own, "ses-") && q.path == op.Path() && session != "" {
 			q.header.Set("Session-Id", session)
 		}
 	}
+}
+
+// anySession checks each offer in its own session, whatever session it is asked in.
+func anySession() fault {
+	of := map[any]string{}
+	return fault{asked: func(q *question) {
+		if own := of[q.body["ratePkgId"]]; own != "" && strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
+			q.header.Set("Session-Id", own)
+		}
+	}, told: func(a *reply) {
+		sets("rooms[].rates[].ratePkgId", func(o obj) any {
+			of[o["ratePkgId"]] = a.asked.header.Get("Session-Id")
+			return o["ratePkgId"]
+		})(a)
+	}, breaks: "check/other-session"}
 }
 
 // lately refuses an operation if there were n requests in the last second.
@@ -208,14 +223,14 @@ var faults = map[string]fault{
 	"a ttl above the limit":           {opTicket, takes("ttl", maxTTL+1, maxTTL), nil, "ticket/ttl-above"},
 	"a lower limit of ttl":            {opTicket, nil, on("ttl", maxTTL, denied), "ticket/ttl-largest"},
 	"a ttl of 0":                      {opTicket, takes("ttl", 0, 1), nil, "ticket/ttl-positive"},
-	"a default ttl of an hour":        {opTicket, takes("ttl", nil, 3600), nil, "ticket/default-ttl ticket/ttl"},
+	"a default ttl of an hour":        {opTicket, takes("ttl", nil, 3600), nil, "ticket/ttl"},
 	"a ticket that outlives its life": {opQueryOrders, nil, stale(), "ticket/lifetime"},
-	"a ticket that ends early":        {opTicket, takes("ttl", 8, 4), nil, "ticket/lifetime ticket/kept"},
+	"a ticket that ends early":        {opTicket, takes("ttl", 16, 8), nil, "ticket/lifetime ticket/ttl ticket/kept"},
 	"an operation without a token": {opDestinations, nil, on("Authorization", nil, answers(0, granted(obj{"destinations": []any{}}))),
 		"auth/missing-token auth/anonymous"},
 	"an operation that takes any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+nobody,
 		answers(0, granted(obj{"hotelsMetadata": []any{}}))), "auth/unknown-token"},
-	"a token without scopes that may do all": {"", nil, scopeless(), "oauth/no-scopes"},
+	"a token without scopes that may do all": {"", nil, scopeless(), "oauth/no-scopes check/form headers/session-id list/form voucher/form"},
 	"an access token for a wrong secret": {opOAuthToken, takes("client_secret", wrongSecret, "sandbox-client-secret"), nil,
 		"oauth/wrong-secret"},
 	"an access token for an unknown scope": {opOAuthToken, takes("scope", "probe:none", "search:read"), nil, "oauth/invalid-scope"},
@@ -250,7 +265,7 @@ var faults = map[string]fault{
 	}, nil, "destinations/defaults"},
 	"minHotelCount that is ignored": {opDestinations, takes("minHotelCount", present, nil), nil, "destinations/min-hotels"},
 	"details without coordinates":   {opDestinations, takes("include", present, nil), nil, "destinations/details"},
-	"a catalogue page of 25":        {opHotelsMetadata, takes("page", nil, obj{"pageSize": 25}), nil, "metadata/default-size metadata/size"},
+	"a catalogue page of 25":        {opHotelsMetadata, takes("page", nil, obj{"pageSize": 25}), nil, "metadata/size"},
 	"a catalogue page of 101":       {opHotelsMetadata, takes("pageSize", 101, 100), nil, "metadata/size-above"},
 	"a catalogue limit of 99":       {opHotelsMetadata, nil, on("pageSize", 100, denied), "metadata/size-largest"},
 	"page 0 that is refused":        {opHotelsMetadata, nil, on("pageNum", 0, denied), "metadata/page-below-1"},
@@ -260,7 +275,7 @@ var faults = map[string]fault{
 	"a rating of text": {opHotelsMetadata, nil, sets("hotelsMetadata[].rating", "4.5"), "metadata/form"},
 	"a Gaode point without lat": {opHotelsMetadata, nil, sets("hotelsMetadata[].latlngCoordinator.gaode", obj{"lng": 1}),
 		"metadata/form"},
-	"a catalogue total below the page": {opHotelsMetadata, nil, sets("page.total", 1), "metadata/total metadata/has-more"},
+	"a catalogue total below the page": {opHotelsMetadata, nil, sets("page.total", 1), "metadata/pages metadata/total metadata/has-more"},
 	"an offer without its mode":        {opHotelList, nil, sets(offers+"refundableMode", nil), "list/form"},
 	"a rating of 9":                    {opHotelList, nil, sets("list[].rating", 9), "list/form"},
 	"a room of another hotel":          {opHotelList, nil, sets("list[].rooms[].hotelId", "x"), "list/room-hotel"},
@@ -272,7 +287,7 @@ var faults = map[string]fault{
 	"pageNum 0 is page 1":          {opHotelList, takes("pageNum", 0, 1), nil, "list/page-num"},
 	"a page of 201":                {opHotelList, takes("pageSize", 201, 200), nil, "list/size-above"},
 	"a limit of 199":               {opHotelList, nil, on("pageSize", 200, denied), "list/size-largest"},
-	"a default page of 60":         {opHotelList, takes("pageSize", nil, 60), nil, "list/default-size list/size"},
+	"a default page of 60":         {opHotelList, takes("pageSize", nil, 60), nil, "list/size"},
 	"a pageSize that is ignored":   {opHotelList, takes("pageSize", 2, 3), nil, "list/size"},
 	"page 2 that repeats page 1":   {opHotelList, takes("pageNum", 2, 1), nil, "list/pages list/price-asc list/price-desc list/rating-desc"},
 	"hasMore that is always set":   {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)), "list/foreign-ids list/has-more"},
@@ -288,34 +303,62 @@ var faults = map[string]fault{
 	"page 3 that repeats page 2":           {opHotelList, takes("pageNum", 3, 2), nil, "list/pages list/price-asc list/price-desc list/rating-desc"},
 	"malformed requests that do not count": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)), "limits/above limits/retry-after"},
 	"a destinationName that finds nothing": {opHotelList, takes("destinationName", present, "x"), nil, "list/by-name"},
-	"maxRatesPerHotel that is ignored":     {opHotelList, takes("maxRatesPerHotel", 1, 0), nil, "list/max-rates"},
+	"maxRatesPerHotel that is ignored":     {opHotelList, takes("maxRatesPerHotel", 1, 0), nil, "list/max-rates list/cheapest"},
 	"price-asc that is ignored":            {opHotelList, takes("sortBy", "price-asc", "x"), nil, "list/price-asc"},
 	"price-desc that is reversed":          {opHotelList, takes("sortBy", "price-desc", "price-asc"), nil, "list/price-desc"},
 	"rating-desc that is ignored":          {opHotelList, takes("sortBy", "rating-desc", "x"), nil, "list/rating-desc"},
-	"a total below the page":               {opHotelList, nil, on("hotelIds", nil, sets("total", 1)), "list/total list/has-more"},
+	"a total below the page":               {opHotelList, nil, on("hotelIds", nil, sets("total", 1)), "list/pages list/total list/has-more"},
 	"rates without dates":                  {opHotelRates, nil, sets("rooms[].rates[].checkIn", nil), "rates/form"},
 	"rates for other dates":                {opHotelRates, nil, sets("rooms[].rates[].checkIn", "2000-01-09"), "rates/dates"},
 	"a total of one room of two": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
-		sets("rooms[].rates[].totalRate", func(o obj) any { return o["rate"] })), "offer/total"},
-	"rates in any session":        {"", roams(opHotelRates, false), nil, "rates/session"},
+		sets("rooms[].rates[].totalRate", func(o obj) any { return o["rate"] })), "offer/total check/same"},
+	"rates in any session":        {"", roams(opHotelRates), nil, "rates/session"},
 	"a price that moves silently": {opCheckAvail, nil, sets("roomRatePkg.totalRate.netRate.amount", double), "offer/total check/same"},
 	"an availability of 0":        {opCheckAvail, nil, sets("status", 0), "check/form"},
 	"no ratePkgId needed": {opCheckAvail, nil, on("Session-Id", present, on("ratePkgId", nil, answers(0, granted(obj{"status": 2})))),
 		"check/required"},
 	"an offer that never was": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
 		answers(0, granted(obj{"status": 1, "roomRatePkg": obj{"ratePkgId": "x"}}))), "check/form check/unknown"},
-	"checks in any session":                {"", roams(opCheckAvail, false), nil, "check/session"},
-	"offers of another session":            {"", roams(opCheckAvail, true), nil, "check/other-session"},
+	"checks in any session":                {"", roams(opCheckAvail), nil, "check/session"},
+	"offers of another session":            anySession(),
 	"four tickets in a second":             {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
 	"no limit of tickets":                  {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)), "limits/above limits/retry-after"},
 	"one limit for all":                    {"", nil, lately(10, opQueryOrders), "limits/each"},
 	"a full list for an unknown reference": {opQueryOrders, nil, sets("orders", []any{obj{}}), "orders/empty"},
 	"a voucher of nobody is a success": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/unknown voucher/form"},
-	"a Ticket without a key":    {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
-	"rates without a hotel":     {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0, granted(obj{"rooms": []any{}})))), "rates/required"},
-	"a total beyond all pages":  {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
-	"a place of another parent": {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil, sets("destinations[].parentDestinationId", elder()))), "destinations/children"},
+	"a countryCode that is not looked at": {opHotelList, takes("countryCode", "ZZ1", nil), nil, "list/country-code"},
+	"a countryCode that changes prices": {opHotelList, nil, on("countryCode", present, func(a *reply) {
+		sets(offers+"totalRate.netRate.amount", double)(a)
+		sets(offers+"rate.netRate.amount", double)(a)
+	}), "list/country"},
+	"a dearer rate under maxRatesPerHotel": {opHotelList, nil, on("maxRatesPerHotel", 1, func(a *reply) {
+		sets(offers+"totalRate.netRate.amount", double)(a)
+		sets(offers+"rate.netRate.amount", double)(a)
+	}), "list/cheapest"},
+	"one rate by default": {opHotelList, takes("maxRatesPerHotel", nil, 1), nil, "list/uncapped"},
+	"the first of hotelIds alone": {opHotelList, func(q *question) {
+		if list, _ := q.body["hotelIds"].([]any); len(list) == 2 {
+			q.body["hotelIds"] = list[:1]
+		}
+	}, nil, "list/each-id"},
+	"HotelRates without all packages": {opHotelRates, nil, sets("rooms[].rates", func(room obj) any { return room["rates"].([]any)[:1] }), "rates/all"},
+	"HotelRates without platform ids": {opHotelRates, takes("hotelId", func(v any) bool { return v != nil && !strings.HasPrefix(fmt.Sprint(v), "S") }, "x"), nil,
+		"rates/hotel-id"},
+	"a check of one room of two": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
+		"check/rooms offer/total check/same"},
+	"cities beside their province": {opDestinations, nil, on("countryCode", present, sets("destinations[].parentDestinationId", elder())),
+		"destinations/top-level"},
+	"scopes that spaces do not separate": {opOAuthToken, func(q *question) {
+		scope, _ := q.body["scope"].(string)
+		q.body["scope"], _, _ = strings.Cut(scope, " ")
+	}, nil, "oauth/guards"},
+	"a limit that two operations share":    {"", nil, shared(), "limits/own"},
+	"a client that is blocked for a while": {opTicket, nil, blocked(), "limits/window"},
+	"a Ticket without a key":               {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
+	"rates without a hotel":                {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0, granted(obj{"rooms": []any{}})))), "rates/required"},
+	"a total beyond all pages":             {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
+	"a place of another parent":            {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil, sets("destinations[].parentDestinationId", elder()))), "destinations/children"},
 	"a voucher without a reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/reference voucher/form"},
 }
@@ -341,6 +384,31 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 				assert.True(t, result.Curl != "" || result.Needs == "-book" || result.Needs == "-callback" || result.Evidence[0].curl() == "", rule)
 			}
 		})
+	}
+}
+
+// shared counts HotelList for HotelRates.
+func shared() func(*reply) {
+	var last time.Time
+	return func(a *reply) {
+		switch {
+		case a.asked.path == opHotelList.Path():
+			last = time.Now()
+		case a.asked.path == opHotelRates.Path() && time.Since(last) < time.Second:
+			headed("X-RateLimit-Remaining", "98")(a)
+		}
+	}
+}
+
+// blocked refuses a client for ten seconds after it has exceeded a limit.
+func blocked() func(*reply) {
+	var until time.Time
+	return func(a *reply) {
+		if time.Now().Before(until) {
+			a.tooMany()
+		} else if a.status == http.StatusTooManyRequests {
+			until = time.Now().Add(10 * time.Second)
+		}
 	}
 }
 
@@ -426,7 +494,7 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
 		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
 		"no offers": {fault: fault{op: opHotelList, told: sets("list[].rooms", nil)},
-			only: "list/dates,list/one-room,list/room-hotel,list/max-rates", untried: "list/"},
+			only: "list/dates,list/room-hotel", untried: "list/"},
 		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
 		"an account that may search":     {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead), untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
 		"a body that ends early":         {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},

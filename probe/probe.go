@@ -112,6 +112,7 @@ type session struct {
 	facts  hotelstays.ServiceFacts
 	notes  []string
 	behind time.Duration // of this machine's clock
+	http   *http.Client
 	// renewed is the session of a new search, for Cleanup.
 	renewed func() string
 	*allowance
@@ -257,6 +258,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 		*through = *cfg.HTTPClient
 	}
 	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker, bench: s.bench}
+	s.http = through
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
 		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
 	}, cfg.Options, []hotelstays.Option{

@@ -41,9 +41,8 @@ var given = map[string]func(*Config) bool{
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
-	reads := slices.Concat(readRequests, ticketRules, authRules, oauthRules, answerRules, limitRules, destinationRules, metadataRules, walks,
-		listRules, ratesRules, checkRules, orderRules, openRules)
-	books := slices.Concat(bookRules, bookRequests, voucherRules, cancelRules, webhookRules, openBookingRules)
+	reads := slices.Concat(readRequests, ticketRules, oauthRules, limitRules, twinRules, walks, searchRules, openRules)
+	books := slices.Concat(bookRules, bookRequests, confirmedRules, filterRules, cancelRules, webhookRules)
 	all := judged(slices.Concat(reads, patientRules, books))
 	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
 	others := slices.DeleteFunc(all, Rule.provokedByReads)
@@ -76,11 +75,12 @@ var provoked = map[string]struct {
 	needs string
 	by    func(*run)
 }{
-	"ticket": {"", func(r *run) { r.ticket(nil) }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"", func(r *run) { r.search() }},
+	"envelope": {"", func(r *run) { r.search(); r.changed(opTicket, obj{"appSecret": wrongSecret}).came() }},
+	"ticket":   {"", func(r *run) { r.do(r.lawful(opTicket)).came() }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"", func(r *run) { r.search() }},
 	"destinations": {"", func(r *run) { r.get(opDestinations, obj{"countryCode": r.country().code, "include": "details"}) }},
 	"metadata":     {"", func(r *run) { r.metadata(nil).came() }}, "list": {"", func(r *run) { r.search() }}, "rates": {"", func(r *run) { r.offer() }},
 	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()).came() }},
-	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.current(r.order()) }},
+	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.known(r.spare()) }},
 	"voucher": {"-book", func(r *run) { r.voucher() }}, "cancel": {"-book", func(r *run) { r.cancelled() }},
 	"webhook": {"-callback", func(r *run) { r.events() }},
 }

@@ -1,10 +1,9 @@
-// Rules of bookings: Book, orders and Cancel.
+// Rules of the life of a booking: book, read, confirm, voucher, cancel, read, settle.
 
 package probe
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,87 +14,124 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// order returns the booking that most rules are about.
-func (r *run) order() *booked {
-	return r.world.order.get(r, "a booking", func() *booked { return r.ordered(nil) })
-}
+const (
+	confirming  = 15 * time.Minute // how long a confirmation may take, which takes 3 to 10 minutes
+	lasting     = time.Minute      // how long a status has to stay, because an order may show it later than its voucher does
+	longestLink = 2 * time.Hour    // how long a rule waits for the end of a link: the order has to be cancelled within a day
+)
 
-// spare returns another booking, with the longest passport number, for what may cancel it.
-func (r *run) spare() *booked {
-	return r.world.spare.get(r, "a second booking", func() *booked {
-		change := obj{"guests.passportNumber": longestPassport, "guests.gender": "f"}
-		b := r.book(sending{change: change})
-		if !b.refusal() {
-			return r.expected(b, change)
-		}
-		delete(change, "guests.gender")
-		plain := r.ordered(change)
-		plain.gender = b.answer
-		return plain
+// longestPassport has the most characters that are allowed. Its last four differ from all others.
+var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
+
+// order returns the booking that most rules are about. A service may refuse an ordinary booking.
+func (r *run) order() *booked {
+	return r.world.order.get(r, "a booking", func() *booked {
+		b := r.book(sending{})
+		skip(b.refusal(), "Book is refused with %s: %s", b, b.msg())
+		return r.made(b)
 	})
 }
 
-// ordered books, and expects an order. A service may refuse an ordinary booking; then it may refuse a changed one.
-func (r *run) ordered(change obj) *booked { return r.expected(r.book(sending{change: change}), change) }
+// spare returns another booking, for what may cancel it: of two rooms, with the longest passport number and all forms of a
+// gender, as far as there is such an offer and the service takes it.
+func (r *run) spare() *booked {
+	return r.world.spare.get(r, "a second booking", func() *booked {
+		how := sending{rooms: twoRooms, genders: []string{"f", "Other", "UNSPECIFIED", "m"}, change: obj{"guests.passportNumber": longestPassport}}
+		if attempt(func() { r.bookable(twoRooms) }) != nil {
+			how.rooms = oneRoom
+		}
+		b := r.book(how)
+		if refused := b.answer; b.refusal() {
+			how.genders = nil
+			if b = r.book(how); !b.refusal() {
+				b.gender = refused
+			} else if len(how.rooms) > 1 {
+				how.rooms = oneRoom
+				b = r.book(how)
+			}
+			r.order() // else the refusals say nothing about the passport number
+		}
+		return r.made(b)
+	})
+}
 
-func (r *run) expected(b *booked, change obj) *booked {
+// made expects an order.
+func (r *run) made(b *booked) *booked {
 	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, and whether there is an order had to be found out", b)
-	skip(change == nil && b.refusal(), "Book is refused with %s: %s", b, b.msg())
-	if b.refusal() {
-		r.order()
-	}
 	b.ok()
 	breaks(b.order == nil, "Book: data has no hotelOrder")
 	return b
 }
 
-// turnedDown sends a Book that is refused, with a code (0: any), and leaves no order. It needs one that
-// is accepted: else the refusal says nothing about the difference.
-func (r *run) turnedDown(how sending, status, code int) *booked {
+// turnedDown sends a Book that gets what want expects. A refused one leaves no order. It needs a booking: else the refusal
+// says nothing about the difference.
+func (r *run) turnedDown(how sending, want expect) (text string) {
 	r.order()
 	b := r.book(how)
-	b.refused(status, code)
-	breaks(len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
-	if code == 0 {
-		r.find("%s", b)
-	}
+	r.allowance.doubled = r.allowance.doubled || how.again != nil && len(b.entry.Orders) > 0
+	text = want(r, b.answer)
+	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
 	codes := r.facts.RefusalCodes[opBook]
 	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
-		return b // the client takes it for a refusal without the fact
+		return text // the client takes it for a refusal without the fact
 	}
 	all := map[operation][]int{}
 	maps.Copy(all, r.facts.RefusalCodes) // which are the caller's
 	all[opBook] = append(slices.Clone(codes), int(*b.Code))
 	r.facts.RefusalCodes = all
-	return b
+	return text
 }
 
-// longestPassport has the most characters that are allowed. Its last four differ from all others.
-var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
+// sameOrder sends the Book of an order again, and expects that order.
+func sameOrder(after func(*run)) func(*run) {
+	return func(r *run) {
+		after(r)
+		b := r.book(sending{again: r.order()})
+		b.ok()
+		breaks(b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo, "Book made another order")
+	}
+}
 
-// sameOrder expects that an answer is about the order of another one.
-func (b *booked) sameOrder(other *booked) {
-	breaks(b.order == nil || b.order.PlatformReferenceNo != other.order.PlatformReferenceNo, "Book made another order")
+// duplicate sends the content of the booking under another reference.
+func (r *run) duplicate(want expect, change obj) {
+	reference, _ := newReference()
+	more := obj{"customerReferenceNo": reference}
+	maps.Copy(more, change)
+	r.turnedDown(sending{again: r.order(), change: more}, want)
+}
+
+// namesBooking expects code 100001003, and the name of the booking.
+func namesBooking(r *run, a *answer) string {
+	a.refused(0, types.CodeDuplicateBooking)
+	first := r.order()
+	breaks(!slices.ContainsFunc([]string{first.entry.reference(), first.order.PlatformReferenceNo, first.order.SupplierReferenceNo},
+		func(name string) bool { return name != "" && strings.Contains(a.msg(), name) }), "msg does not name the booking")
+	return ""
 }
 
 // current returns an order as QueryOrders has it now.
 func (r *run) current(b *booked) (*answer, *types.Order) {
-	a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
+	a := r.changed(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
+	return a, b.among(a)
+}
+
+// among returns the order as an answer of QueryOrders has it, or nil.
+func (b *booked) among(a *answer) *types.Order {
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == b.order.PlatformReferenceNo {
 			b.order.SupplierReferenceNo = o.SupplierReferenceNo // it may be new
-			return a, o
+			return o
 		}
 	}
-	return a, nil
+	return nil
 }
 
-// status is that of an order.
-func (r *run) status(b *booked) types.OrderStatus {
+// known returns an order as QueryOrders has it, or ends the rule.
+func (r *run) known(b *booked) *types.Order {
 	_, o := r.current(b)
 	skip(o == nil, "QueryOrders does not have the order")
-	return o.Status
+	return o
 }
 
 // poll looks until something is there, and keeps the evidence of the last look.
@@ -115,7 +151,7 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to one of the lists of StatusMeanings. One that was known to be in another breaks the rule.
+// means adds a status to one of the lists of StatusMeanings. A status that was known to be in another list breaks the rule.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)
@@ -128,110 +164,56 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 		status, known, state)
 }
 
-var bookRules = []Rule{
-	{"book/status", "Order status", "a new order has status 0 or 1", "-book", func(r *run) {
-		r.find("it has status %d", r.order().order.Status)
-	}},
-	{"voucher/before", "Voucher status", "an order that is not confirmed has no voucher, and that is no error", "-book", func(r *run) {
-		b := r.order()
-		a, resp := r.voucherOf(b.order)
-		skip(r.status(b) > types.OrderConfirming, "the order is confirmed already")
-		r.log[len(r.log)-1] = a.Exchange
-		breaks(resp.Voucher != nil || resp.Status == types.VoucherGenerated, "its voucher is %s", resp.Status)
-		r.find("%s", resp.Status)
-	}},
-	{"book/price", "Book", "how an order's amounts compare with the offer's", "-book", func(r *run) {
-		b := r.order()
-		most, err := cost(&b.offer.RoomRatePkg)
-		skip(err != nil, "%v", err)
-		more, err := b.order.NetRate.Cmp(most)
-		r.suffers(err != nil || more > 0, "the order's netRate is %s, and the offer's price with taxes %s", b.order.NetRate, most)
-		r.find("%s", hotelstays.CompareOrder(&b.offer.RoomRatePkg, b.order))
-	}},
-	{"book/visible", "QueryOrders", "an order is found by its reference within ten minutes; how soon", "-book", func(r *run) {
-		b := r.order()
-		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { _, o := r.current(b); return o != nil })
-		breaks(!found, "QueryOrders does not have it after %s", took)
-		r.find("after %s", took.Round(time.Second))
-	}},
-	{"book/by-supplier", "QueryOrders", "an order is found by its supplierReferenceNo", "-book", func(r *run) {
-		b := r.order()
-		_, o := r.current(b)
-		skip(o == nil || o.SupplierReferenceNo == "", "the order has no supplierReferenceNo yet")
-		a := r.get(opQueryOrders, obj{"supplierReferenceNos": []string{o.SupplierReferenceNo}})
-		breaks(!slices.ContainsFunc(read[hotelstays.QueryOrdersResponse](a).Orders, func(found types.Order) bool {
-			return found.PlatformReferenceNo == b.order.PlatformReferenceNo
-		}), "it is not among them")
-	}},
-	{"order/others", "QueryOrders", "orders are those of the references of the request", "-book", func(r *run) {
-		r.status(r.order())
-		for _, name := range []string{"customerReferenceNos", "supplierReferenceNos"} {
-			r.get(opQueryOrders, obj{name: []string{unknownReference}}).ok()
-		}
-	}},
-	{"order/filters", "QueryOrders", "which windows and statuses leave out an order outside them", "-book", func(r *run) {
-		b := r.order()
-		other := []any{(r.status(b) + 1) % 6}
-		past := obj{"start": "2001-01-01T00:00:00Z", "end": "2001-01-02T00:00:00Z"}
-		var found []string
-		for name, value := range map[string]any{"checkInTimeWindow": past, "checkOutTimeWindow": past, "bookingTimeWindow": past,
-			"freeCancelTimeWindow": past, "cancelledTimeWindow": past, "statusList": other} {
-			a := r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}, name: value})
-			if a.allowed(); a.succeeded() {
-				found = append(found, fmt.Sprintf("%s: %t", name, len(read[hotelstays.QueryOrdersResponse](a).Orders) == 0))
-			}
-		}
-		slices.Sort(found)
-		r.find("%s", strings.Join(found, ", "))
-	}},
-	{"book/again", "Book", "the same Book again returns the same order", "-book", func(r *run) {
-		b := r.book(sending{again: r.order()})
-		b.ok()
-		b.sameOrder(r.order())
-	}},
-	{"book/other-content", "Book", "another guest under the same reference makes no second order; what it gets", "-book", func(r *run) {
-		b := r.book(sending{again: r.order(), change: obj{"guests.lastName": "Probe other"}})
-		if b.allowed(); b.succeeded() {
-			b.sameOrder(r.order())
-		}
-		breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
-		r.find("%s", b)
-	}},
-	{"book/duplicate", "Book", "the same content under another reference gets 100001003, and msg names the booking", "-book", func(r *run) {
-		first := r.order()
-		reference, _ := newReference()
-		b := r.turnedDown(sending{again: first, change: obj{"customerReferenceNo": reference}}, 0, types.CodeDuplicateBooking)
-		breaks(!slices.ContainsFunc([]string{first.entry.reference(), first.order.PlatformReferenceNo, first.order.SupplierReferenceNo},
-			func(name string) bool { return name != "" && strings.Contains(b.msg(), name) }), "msg does not name the booking")
-	}},
-	{"book/room-index", "Book", "what a guest of room 0 gets", "-book", func(r *run) {
-		b := r.book(sending{change: obj{"guests.roomIndex": 0}})
-		b.allowed()
-		r.find("%s", b)
-	}},
-	{"book/gender-forms", "Book", "a gender is taken in any case, and as F or M", "-book", func(r *run) {
-		b := r.spare()
-		breaks(b.gender != nil, "Book with gender f is refused with %s, and without it is not", b.gender)
-	}},
-	{"book/passport-largest", "Book", "a passport number of 50 characters is accepted", "-book", func(r *run) {
-		r.whole = true
-		r.spare()
-	}},
-	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "-book", func(r *run) {
-		_, o := r.current(r.spare())
-		skip(o == nil, "QueryOrders does not have the order")
-	}},
-	{"order/confirmed", "Order status", "which status means confirmed", "-book", func(r *run) {
-		v := r.voucher()
-		for _, status := range v.passed {
-			r.means(status, &r.facts.StatusMeanings.Pending)
-		}
-		r.find("%d; before it %v", v.order.Status, v.passed)
-		r.means(v.order.Status, &r.facts.StatusMeanings.Confirmed)
-	}},
+// voucher is an issued one, and the order that has it.
+type voucher struct {
+	*answer
+	hotelstays.OrderVoucherResponse
+	order  *types.Order
+	passed []types.OrderStatus // before it was confirmed, beside 0 and 1
 }
 
-// cancellation is a Cancel of the booking of the run.
+// voucherOf asks for the voucher of an order.
+func (r *run) voucherOf(o *types.Order) (*answer, hotelstays.OrderVoucherResponse) {
+	a := r.get(opOrderVoucher, obj{"platformReferenceNo": o.PlatformReferenceNo})
+	return a, *read[hotelstays.OrderVoucherResponse](a)
+}
+
+// voucher waits for the voucher, which is produced when the order is confirmed.
+func (r *run) voucher() *voucher {
+	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *voucher {
+		b, v := r.order(), &voucher{}
+		seen, since := []types.OrderStatus{-1}, time.Time{}
+		took, found := r.poll(confirming, 10*time.Second, func() bool {
+			v.answer, v.OrderVoucherResponse = r.voucherOf(b.order)
+			v.order = r.known(b)
+			if status := v.order.Status; status != seen[len(seen)-1] {
+				seen, since = append(seen, status), time.Now()
+			}
+			return v.Status == types.VoucherGenerated && v.Voucher != nil && v.order.Status > types.OrderConfirming &&
+				time.Since(since) >= lasting
+		})
+		r.suffers(!found && v.Status == types.VoucherGenerated && v.Voucher == nil, "after %s the voucher is GENERATED, without a document", took)
+		skip(!found, "after %s the voucher is %s, and the order has status %d", took, v.Status, v.order.Status)
+		slices.Sort(seen)
+		v.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
+			return status == v.order.Status || status <= types.OrderConfirming
+		})
+		r.log[len(r.log)-1], r.log[len(r.log)-2] = r.log[len(r.log)-2], r.log[len(r.log)-1] // rules judge the voucher
+		return v
+	})
+}
+
+// download returns the document behind a voucher's link, unless it is another one than was issued. It is
+// no evidence, because it has the names of guests, and the link is a secret.
+func (r *run) download(v types.Voucher) ([]byte, error) {
+	r.masker.add(v.DownloadURL)
+	document := &strings.Builder{}
+	v.Content = nil // else nobody asks for what is behind the link
+	err := r.client.DownloadVoucher(r.ctx, &v, document)
+	return []byte(document.String()), err
+}
+
+// cancellation is a Cancel of the booking of the run, and what became of it.
 type cancellation struct {
 	*answer
 	hotelstays.CancelResponse
@@ -240,13 +222,18 @@ type cancellation struct {
 	was       types.OrderStatus
 	announced types.Money // the fee
 	err       error       // why there is none
+
+	// Of ended alone:
+	last    *types.Order // nil if QueryOrders does not have it any more
+	reached bool         // it had the announced status
+	voucher types.VoucherStatus
+	done    bool // all of it shows that the order is cancelled, for a minute
 }
 
-func (r *run) cancelOrder(b *booked, change obj) *answer {
-	c := call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
+// cancelling is a Cancel of an order.
+func (r *run) cancelling(b *booked) call {
+	return call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
-	c.apply(change)
-	return r.do(c)
 }
 
 // cancelled cancels the booking of the run, once it is confirmed: a service need not cancel it before.
@@ -254,12 +241,12 @@ func (r *run) cancelled() *cancellation {
 	return r.world.cancel.get(r, "a cancellation", func() *cancellation {
 		e := &cancellation{booked: r.order()}
 		r.poll(confirming, 10*time.Second, func() bool {
-			e.was = r.status(e.booked)
+			e.was = r.known(e.booked).Status
 			return e.was > types.OrderConfirming
 		})
 		e.announced, e.err = e.offer.CancelFeeAt(r.now())
 		e.at = time.Now()
-		e.answer = r.cancelOrder(e.booked, nil)
+		e.answer = r.do(r.cancelling(e.booked))
 		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
 		if i := e.entry.index(e.order); i >= 0 {
 			r.announced(&e.entry.Orders[i], &e.was, e.CancelResponse.Status)
@@ -269,108 +256,27 @@ func (r *run) cancelled() *cancellation {
 	})
 }
 
-// ended is what became of an order after its Cancel.
-type ended struct {
-	*cancellation
-	status  types.OrderStatus // the last one
-	reached bool              // it had the announced one
-	voucher types.VoucherStatus
-	done    bool // all of it shows that the order is cancelled, for a minute
-}
-
 // ended waits until an order is cancelled, which may take as long as a confirmation.
-func (r *run) ended() *ended {
-	return r.world.ended.get(r, "what becomes of a cancellation", func() *ended {
-		e := &ended{cancellation: r.cancelled()}
+func (r *run) ended() *cancellation {
+	return r.world.ended.get(r, "what becomes of a cancellation", func() *cancellation {
+		e, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)
 		e.reached = e.CancelResponse.Status == nil
-		since := time.Now()
 		_, e.done = r.poll(confirming, 10*time.Second, func() bool {
 			_, resp := r.voucherOf(e.order)
 			e.voucher = resp.Status
-			if now := r.status(e.booked); now != e.status {
-				e.status, since = now, time.Now()
+			if _, e.last = r.current(e.booked); e.last == nil {
+				return false
 			}
-			e.reached = e.reached || e.status == *e.CancelResponse.Status
-			return e.reached && e.status != e.was && e.voucher == types.VoucherCancelled && time.Since(since) >= lasting
+			if e.last.Status != status {
+				status, since = e.last.Status, time.Now()
+			}
+			e.reached = e.reached || status == *e.CancelResponse.Status
+			return e.reached && status != e.was && e.voucher == types.VoucherCancelled && time.Since(since) >= lasting
 		})
+		breaks(e.last == nil, "QueryOrders does not have the cancelled order")
 		if i := e.entry.index(e.order); i >= 0 {
 			e.entry.Orders[i].Reached = e.reached
 		}
 		return e
 	})
-}
-
-var cancelRules = []Rule{
-	{"cancel/unknown", "Cancel", "an order that is not there gets HTTP 404 or 400; which", "-book", func(r *run) {
-		a := r.do(call{op: opCancel, session: r.order().offer.session, body: obj{"customerReferenceNo": unknownReference,
-			"supplierReferenceNo": unknownReference}})
-		a.refused(0, 0)
-		breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "it gets %s", a)
-		r.find("%s", a)
-	}},
-	{"cancel/required", "Cancel", "both references are required", "-book", func(r *run) {
-		for _, name := range []string{"customerReferenceNo", "supplierReferenceNo"} {
-			r.cancelOrder(r.spare(), obj{name: nil}).refused(0, 0)
-		}
-	}},
-	{"cancel/mixed", "Cancel", "a supplierReferenceNo of another order cancels nothing", "-book", func(r *run) {
-		for _, other := range []string{unknownReference, r.order().order.SupplierReferenceNo} {
-			r.cancelOrder(r.spare(), obj{"supplierReferenceNo": other}).refused(0, 0)
-		}
-	}},
-	{"cancel/session", "Cancel", "a session is needed; what an unknown one gets", "-book", func(r *run) {
-		r.cancelOrder(r.spare(), obj{"Session-Id": nil}).refused(0, 0)
-		a := r.cancelOrder(r.spare(), obj{"Session-Id": noSession})
-		a.allowed()
-		r.find("%s", a)
-	}},
-	{"cancel/fee", "Cancel", "how the fee compares with the one that the offer announced", "-book", func(r *run) {
-		e := r.cancelled()
-		skip(e.err != nil, "%v", e.err)
-		skip(e.ServiceFee == nil, "there is no serviceFee")
-		fee, err := e.ServiceFee.Decimal()
-		want, _ := e.announced.Decimal() // CancelFeeAt returns no other
-		r.suffers(err != nil || fee.GreaterThan(want), "serviceFee is %s, and the offer announced %s", e.ServiceFee, e.announced)
-		r.find("serviceFee is %s, and the offer announced %s", e.ServiceFee, e.announced)
-	}},
-	{"cancel/status", "Cancel", "the order gets the status that Cancel announced, and loses the one before", "-book", func(r *run) {
-		e := r.ended()
-		skip(e.CancelResponse.Status == nil, "Cancel announced none")
-		breaks(!e.reached, "Cancel announced status %d, and the order has %d", *e.CancelResponse.Status, e.status)
-		breaks(e.status == e.was, "the order has status %d, as before", e.status)
-	}},
-	{"order/cancelled", "Order status", "which status means cancelled", "-book", func(r *run) {
-		e := r.ended()
-		skip(!e.done || e.status <= types.OrderConfirming, "the order has status %d, before %d, and its voucher is %s", e.status, e.was,
-			e.voucher)
-		r.find("%d", e.status)
-		r.means(e.status, &r.facts.StatusMeanings.Cancelled)
-	}},
-	{"cancel/twice", "Cancel", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", "-book", func(r *run) {
-		e := r.ended()
-		a := r.cancelOrder(e.booked, nil)
-		if a.came(); !a.succeeded() {
-			a.refused(http.StatusBadRequest, 0)
-			breaks(a.msg() == "", "there is no msg")
-		}
-		r.find("%s", a)
-	}},
-	{"cancel/refund", "Order", "what a cancelled order says of refund and time", "-book", func(r *run) {
-		_, o := r.current(r.ended().booked)
-		skip(o == nil, "QueryOrders does not have the order")
-		r.find("refundedPrice %s of netRate %s, cancelTime %q, %d refundInfo", fmt.Sprint(o.RefundedPrice), o.NetRate, o.CancelTime,
-			refunds(o))
-	}},
-	{"voucher/cancelled", "Voucher status", "the voucher of a cancelled order is CANCELLED, without a document", "-book", func(r *run) {
-		r.whole = true
-		_, resp := r.voucherOf(r.ended().order)
-		breaks(resp.Status != types.VoucherCancelled, "expected CANCELLED, got %s", resp.Status)
-	}},
-}
-
-func refunds(o *types.Order) (n int) {
-	for _, room := range o.Rooms {
-		n += len(room.RefundInfo)
-	}
-	return n
 }

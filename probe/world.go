@@ -53,7 +53,7 @@ type world struct {
 	cancels memo[bool]
 	voucher memo[*voucher]
 	cancel  memo[*cancellation]
-	ended   memo[*ended]
+	ended   memo[*cancellation]
 	events  memo[[]delivery]
 }
 
@@ -73,13 +73,16 @@ type city struct {
 type search struct {
 	*answer
 	hotelstays.HotelListResponse
+	session string
 }
 
 // offer is one that HotelRates returned.
 type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
-	session, hotel string
+	session  string
+	hotel    string // the id that HotelRates took
+	property string // what searches call the hotel
 	types.RoomRatePkg
 }
 
@@ -129,7 +132,7 @@ func (r *run) city() *city {
 			next = next[1:]
 			asked := obj{"parentDestinationId": place.ID}
 			if (place.Type == types.DestinationCity || place.Type == types.DestinationUnknown) &&
-				len(hotels(r.get(opHotelsMetadata, obj{"destinationId": place.ID})).HotelsMetadata) > 0 {
+				len(hotelIDs(r.get(opHotelsMetadata, obj{"destinationId": place.ID}))) > 0 {
 				return place
 			}
 			if place.Type != types.DestinationCity {
@@ -172,9 +175,10 @@ func (r *run) search() *search {
 	return r.world.search.get(r, "a search with offers", func() *search {
 		a := r.list(obj{"pageSize": 10})
 		resp := read[hotelstays.HotelListResponse](a)
-		breaks(resp.Basic.SessionID == "", "basic has no sessionId")
 		skip(len(resp.List) == 0, "the list is empty: %s", resp.Basic.StatusRemark)
-		return &search{a, *resp}
+		session := cmp.Or(resp.Basic.SessionID, a.raw.header.Get("Session-Id"))
+		skip(session == "", "it has no session")
+		return &search{a, *resp, session}
 	})
 }
 
@@ -186,11 +190,12 @@ func (r *run) offer() *offer {
 	return r.world.rates.get(r, "an offer", func() *offer {
 		found := r.search()
 		for _, h := range found.List[:min(len(found.List), 5)] {
-			id := hotelID(h)
-			a := r.do(call{op: opHotelRates, session: found.Basic.SessionID, body: r.stay(obj{"hotelId": id})})
-			resp := read[hotelstays.HotelRatesResponse](a)
-			for _, rate := range ratesIn(resp.Rooms) {
-				return &offer{a, *resp, found.Basic.SessionID, id, rate}
+			for _, id := range slices.Compact([]string{hotelID(h), cmp.Or(h.ID, hotelID(h))}) {
+				a := r.do(call{op: opHotelRates, session: found.session, body: r.stay(obj{"hotelId": id})})
+				resp := read[hotelstays.HotelRatesResponse](a)
+				for _, rate := range ratesIn(resp.Rooms) {
+					return &offer{a, *resp, found.session, id, hotelID(h), rate}
+				}
 			}
 		}
 		skip(true, "no hotel of the search has one")
@@ -209,6 +214,8 @@ func (r *run) lawful(op operation) call {
 	switch op {
 	case opTicket:
 		c.body = obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}
+	case ofSpare:
+		return r.cancelling(r.spare())
 	case opCancel:
 		c.session, c.body = r.offer().session, obj{"customerReferenceNo": unknownReference, "supplierReferenceNo": unknownReference}
 	case opDestinations:

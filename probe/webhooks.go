@@ -31,9 +31,7 @@ func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		e := r.cancelled()
 		_, found := r.poll(confirming, time.Second, func() bool {
-			list = slices.DeleteFunc(r.cfg.Booking.Callback.deliveries(), func(d delivery) bool {
-				return d.fields().Reference != e.entry.reference()
-			})
+			list = r.cfg.Booking.Callback.about(e.entry.reference())
 			return slices.ContainsFunc(list, func(d delivery) bool {
 				return !d.at.Before(e.at) && (d.fields().Event == types.EventOrderCancelled || time.Since(d.at) >= overtaken)
 			})
@@ -41,7 +39,7 @@ func (r *run) events() []delivery {
 		breaks(len(list) == 0, "nothing came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, confirming)
 		for _, d := range list {
 			r.bench.judges(judge.Exchange{Time: d.at, Request: d.header, RequestBody: d.body, Event: true},
-				&Exchange{Time: d.at, Method: http.MethodPost, RequestHeader: r.masker.header(d.header), RequestBody: r.masker.body(d.body, false)})
+				&Exchange{Time: d.at, Method: d.method, RequestHeader: r.masker.header(d.header), RequestBody: r.masker.body(d.body, false)})
 		}
 		breaks(!found, "of the cancellation nothing came within %s", confirming)
 		return list
@@ -58,26 +56,26 @@ func (d delivery) fields() (f struct {
 	return f
 }
 
-// kinds are those of events, in order.
-func kinds(list []delivery) string {
-	var names []string
-	for _, d := range list {
-		names = append(names, string(d.fields().Event))
-	}
-	return strings.Join(names, " ")
-}
-
 var webhookRules = []Rule{
 	{"webhook/delivered", "Events", "changes of an order are posted to its callbackUrl; which events come", "-callback", func(r *run) {
 		r.whole = true
-		r.find("%s", kinds(r.events()))
+		var kinds []string
+		for _, d := range r.events() {
+			kinds = append(kinds, string(d.fields().Event))
+			breaks(d.method != http.MethodPost, "an event comes by %s", d.method)
+		}
+		r.find("%s", strings.Join(kinds, " "))
 	}},
-	{"webhook/signature", "Events", "each event is signed over its raw body, now, and has an id", "-callback", func(r *run) {
+	{"webhook/signature", "Events", "each event is signed over its raw body, now, and has an id of its own", "-callback", func(r *run) {
 		skip(len(r.cfg.Booking.Callback.Secrets) == 0, "needs HOTELSTAYS_WEBHOOK_SECRET")
+		known := map[string]types.EventKind{}
 		for _, d := range r.events() {
 			skip(errors.Is(d.err, hotelstays.ErrWebhookTime) && r.behind.Abs() > time.Minute, "this machine's clock is wrong by %s", r.behind.Abs())
-			breaks(d.err != nil, "%s: %v", d.fields().Event, d.err)
-			breaks(d.header.Get(idHeader) == "", "%s: there is no %s", d.fields().Event, idHeader)
+			kind, id := d.fields().Event, d.header.Get(idHeader)
+			breaks(d.err != nil, "%s: %v", kind, d.err)
+			breaks(id == "", "%s: there is no %s", kind, idHeader)
+			breaks(known[id] != "" && known[id] != kind, "%s and %s have the same %s", known[id], kind, idHeader)
+			known[id] = kind
 		}
 	}},
 	{"webhook/redelivery", "Events", "how soon an event that got HTTP 503 comes again, and what differs", "-callback", func(r *run) {
@@ -86,19 +84,41 @@ var webhookRules = []Rule{
 		skip(first < 0, "the first delivery was of another booking")
 		var again *delivery
 		took, found := r.poll(redelivering, time.Second, func() bool {
-			for _, d := range r.cfg.Booking.Callback.deliveries() {
+			for _, d := range r.cfg.Booking.Callback.about(list[first].fields().Reference) {
 				if d.at.After(list[first].at) && d.fields() == list[first].fields() {
 					again = &d
 				}
 			}
 			return again != nil
 		})
-		skip(!found, "it did not come again within %s", took)
-		r.find("after %s; the same id: %t, body: %t, signature: %t", again.at.Sub(list[first].at).Round(time.Second),
-			again.header.Get(idHeader) == list[first].header.Get(idHeader), bytes.Equal(again.body, list[first].body),
-			again.header.Get(signHeader) == list[first].header.Get(signHeader))
+		r.suffers(!found, "it did not come again within %s", took)
+		if found {
+			same := again.header.Get(idHeader) == list[first].header.Get(idHeader)
+			r.suffers(!same, "it comes again with another %s", idHeader)
+			r.find("after %s; the same id: %t, body: %t, signature: %t", again.at.Sub(list[first].at).Round(time.Second), same,
+				bytes.Equal(again.body, list[first].body), again.header.Get(signHeader) == list[first].header.Get(signHeader))
+		}
+	}},
+	{"webhook/members", "Events", "which members and which Content-Type events have", "-callback", func(r *run) {
+		types, all := obj{}, obj{}
+		for _, d := range r.events() {
+			types[d.header.Get("Content-Type")] = true
+			_ = json.Unmarshal(d.body, &all) // those of one event stay for the next
+		}
+		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
 }
+
+// unasked comes after the cancellations: an order that was booked without a callbackUrl has no events.
+var unasked = Rule{"webhook/unasked", "Events", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
+	tried := false
+	for _, b := range r.allowance.silent {
+		tried = tried || b.order != nil
+		breaks(len(r.cfg.Booking.Callback.about(b.entry.reference())) > 0, "an event came for %s", b.entry.reference())
+	}
+	skip(!tried, "needs an order without callbackUrl")
+	r.get(opQueryOrders, obj{"customerReferenceNos": []string{r.allowance.silent[0].entry.reference()}})
+}}
 
 // Callback receives the events of the bookings: serve it at its URL. It answers the first delivery with
 // HTTP 503, to see another one.
@@ -114,6 +134,7 @@ type Callback struct {
 // delivery is a request of the service.
 type delivery struct {
 	at     time.Time
+	method string
 	header http.Header
 	body   []byte
 	err    error // of its signature, or of the body
@@ -123,7 +144,7 @@ type delivery struct {
 // ServeHTTP receives a delivery.
 func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, 1<<20))
-	d := delivery{at: time.Now(), header: req.Header.Clone(), body: body, status: http.StatusNoContent}
+	d := delivery{at: time.Now(), method: req.Method, header: req.Header.Clone(), body: body, status: http.StatusNoContent}
 	if d.err = err; err == nil {
 		_, d.err = hotelstays.VerifyWebhook(body, req.Header,
 			hotelstays.VerifyWebhookOptions{Secrets: c.Secrets, AllowUnsigned: len(c.Secrets) == 0})
@@ -139,9 +160,9 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(d.status)
 }
 
-// deliveries are all so far.
-func (c *Callback) deliveries() []delivery {
+// about are the deliveries of a reference so far.
+func (c *Callback) about(reference string) []delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.got)
+	return slices.DeleteFunc(slices.Clone(c.got), func(d delivery) bool { return d.fields().Reference != reference })
 }
