@@ -199,33 +199,43 @@ func bookFaults() map[string]fault {
 		}
 	}
 	return map[string]fault{
-		"an order without a status":            {opBook, nil, sets("hotelOrder.status", nil), "book/status book/form"},
-		"a new order that is confirmed":        {opBook, nil, sets("hotelOrder.status", 2), "book/status"},
-		"a voucher before the confirmation":    {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued), "voucher/before voucher/form voucher/signed"},
-		"an order for other dates":             {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"), "book/stay book/read order/nights order/room-dates"},
-		"an order for another last day":        {opBook, nil, sets("hotelOrder.checkOut", "2000-12-31"), "book/stay book/read order/nights order/room-dates"},
-		"an order that costs more":             {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/read"},
-		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}), breaks: "book/visible order/references order/booking-time"}),
-		"an order that reads otherwise":        {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
+		"an order without a status":     {opBook, nil, sets("hotelOrder.status", nil), "book/status book/form"},
+		"a new order that is confirmed": {opBook, nil, sets("hotelOrder.status", 2), "book/status"},
+		"a voucher before the confirmation": {opOrderVoucher, nil, voucherIs("NOT_GENERATED", issued),
+			"voucher/before voucher/form voucher/signed"},
+		"an order for other dates": {opBook, nil, sets("hotelOrder.checkIn", "2000-12-24"),
+			"book/stay book/read order/nights order/room-dates"},
+		"an order for another last day": {opBook, nil, sets("hotelOrder.checkOut", "2000-12-31"),
+			"book/stay book/read order/nights order/room-dates"},
+		"an order that costs more": {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/read"},
+		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}),
+			breaks: "book/visible order/references order/booking-time"}),
+		"an order that reads otherwise": {opQueryOrders, nil, sets("orders[].netRate.amount", 1), "book/read"},
 		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
 			"order/supplier-references"},
-		"a reference that books twice":                 booksTwice(0, "book/again book/again-later book/again-cancelled book/other-content cancel/foreign"),
-		"a refusal that books twice":                   refusesTwice(),
-		"a reference that books twice minutes later":   booksTwice(3*time.Minute, "book/again book/again-later book/again-cancelled cancel/foreign"),
+		"a reference that books twice": booksTwice(0,
+			"book/again book/again-later book/again-cancelled book/other-content cancel/foreign"),
+		"a refusal that books twice": refusesTwice(),
+		"a reference that books twice minutes later": booksTwice(3*time.Minute,
+			"book/again book/again-later book/again-cancelled cancel/foreign"),
 		"a duplicate that is booked":                   {opBook, booksAgain(0), nil, "book/duplicate book/duplicate-later"},
 		"a duplicate that is booked minutes later":     {opBook, booksAgain(3 * time.Minute), nil, "book/duplicate-later"},
 		"a duplicate that is refused after its Cancel": kept(),
-		"a duplicate of nobody":                        {opBook, nil, answers(types.CodeDuplicateBooking, func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},
-		"refusals without a msg":                       {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }), "book/duplicate book/duplicate-later book/callback envelope/failure"},
-		"an order of another hotel":                    {"", nil, elsewhere(), "book/hotel"},
-		"an order of another day":                      {opBook, nil, sets("hotelOrder.bookingTime", "2000-01-01T23:00:00Z"), "book/time order/created"},
+		"a duplicate of nobody": {opBook, nil, answers(types.CodeDuplicateBooking,
+			func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},
+		"refusals without a msg": {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }),
+			"book/duplicate book/duplicate-later book/callback envelope/failure"},
+		"an order of another hotel": {"", nil, elsewhere(), "book/hotel"},
+		"an order of another day": {opBook, nil, sets("hotelOrder.bookingTime", "2000-01-01T23:00:00Z"),
+			"book/time order/created"},
 		"a Book in another session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if own := seen["session"]; strings.HasPrefix(q.header.Get("Session-Id"), "ses-") && q.body["ratePkgId"] == seen["offer"] {
 				q.header.Set("Session-Id", own)
 			}
 		}), nil, "book/other-session"},
-		"a voucher without a reference": {opOrderVoucher, nil, on("customerReferenceNo", nil, on("supplierReferenceNo", nil, on("platformReferenceNo", nil,
-			granted(obj{"status": "NOT_GENERATED", "platformReferenceNo": "x"})))), "voucher/reference voucher/no-reference"},
+		"a voucher without a reference": {opOrderVoucher, nil, on("customerReferenceNo", nil, on("supplierReferenceNo", nil,
+			on("platformReferenceNo", nil,
+				granted(obj{"status": "NOT_GENERATED", "platformReferenceNo": "x"})))), "voucher/reference voucher/no-reference"},
 		"a page of a voucher that is not there": {opOrderVoucher, nil, sets("voucher.verifyUrl", func(v obj) any {
 			before, _, _ := strings.Cut(v["downloadUrl"].(string), "/vouchers")
 			return before + "/none"
@@ -272,9 +282,10 @@ func bookFaults() map[string]fault {
 		"a Book of any offer": {opBook, remembers(func(q *question, seen map[string]string) {
 			takes("ratePkgId", "probe-no-offer", seen["offer"])(q)
 		}), nil, "book/unknown-offer"},
-		"a Book without a holder": {opBook, takes("holder", nil, obj{"firstName": "Guest", "lastName": "None"}), nil, "book/required book/holder"},
-		"a guest without a name":  {opBook, ofGuest("lastName", nil, "None"), nil, "book/guest"},
-		"any gender":              {opBook, ofGuest("gender", "PROBE", nil), nil, "book/gender"},
+		"a Book without a holder": {opBook, takes("holder", nil, obj{"firstName": "Guest", "lastName": "None"}), nil,
+			"book/required book/holder"},
+		"a guest without a name": {opBook, ofGuest("lastName", nil, "None"), nil, "book/guest"},
+		"any gender":             {opBook, ofGuest("gender", "PROBE", nil), nil, "book/gender"},
 		"references that are ignored": {opQueryOrders, takes("customerReferenceNos", func(v any) bool {
 			return fmt.Sprint(v) == "["+unknownReference+"]"
 		}, nil), nil, "order/references order/others"},
@@ -291,7 +302,8 @@ func bookFaults() map[string]fault {
 			"book/passport-largest"},
 		"a passport number that is shown": {opQueryOrders, nil, sets("orders[].rooms[].guests", []any{obj{"no": longestPassport}}),
 			"book/passport-shown"},
-		"a callback without TLS":       {opBook, takes("callbackUrl", "http://callback.example.com/", "https://callback.example.com/"), nil, "book/callback"},
+		"a callback without TLS": {opBook, takes("callbackUrl", "http://callback.example.com/", "https://callback.example.com/"), nil,
+			"book/callback"},
 		"an unknown order is HTTP 409": {opCancel, nil, answers(types.CodeNotFound, refused(409, types.CodeNotFound)), "cancel/unknown"},
 		"a Cancel without a reference": {opCancel, nil, on("supplierReferenceNo", nil, cancelled), "cancel/required cancel/foreign"},
 		"a Cancel without a session": {opCancel, nil, func(a *reply) {
@@ -320,7 +332,8 @@ func bookFaults() map[string]fault {
 		"a voucher of a cancelled order":   {opOrderVoucher, nil, voucherIs("CANCELLED", sets("status", "FAILED")), "voucher/cancelled"},
 		"a voucher without a signature":    {opOrderVoucher, nil, sets("voucher.signature", nil), "voucher/signed"},
 		"a voucher whose version is text":  {opOrderVoucher, nil, sets("voucher.version", "1"), "voucher/form"},
-		"a voucher's status of its own":    {opOrderVoucher, nil, voucherIs("GENERATED", sets("status", "ISSUED")), "voucher/form voucher/generated"},
+		"a voucher's status of its own": {opOrderVoucher, nil, voucherIs("GENERATED", sets("status", "ISSUED")),
+			"voucher/form voucher/generated"},
 		"a document that nobody asked for": {opOrderVoucher, nil, sets("voucher.content", obj{"contentType": "x", "byteSize": 1,
 			"base64": "MQ=="}), "voucher/inline voucher/content-unasked"},
 		"a digest of other bytes": {opOrderVoucher, nil, sets("voucher.signature.digest", strings.Repeat("0", 64)),
@@ -377,10 +390,11 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 		untried string              // names, by spaces
 		weak    string              // likewise
 	}{
-		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)}, weak: "voucher/inline"},
-		"another byteSize":              {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "voucher/digest"},
-		"a fee that was not announced":  {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee cancel/refund"},
-		"an event without eventTime":    {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
+		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
+			weak: "voucher/inline"},
+		"another byteSize":             {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "voucher/digest"},
+		"a fee that was not announced": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee cancel/refund"},
+		"an event without eventTime":   {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
 		"guests by their last names": {fault: fault{op: opQueryOrders, told: sets("orders[].rooms[].guests[].firstName", "Probe")},
 			weak: "order/guests"},
 		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {

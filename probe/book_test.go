@@ -149,7 +149,8 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 }
 
 func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
-	known := hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{3}, Pending: []types.OrderStatus{2}}}
+	known := hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{3},
+		Pending: []types.OrderStatus{2}}}
 	report, err := bookingRun{change: func(c *Config) { c.Facts = &known }}.run(t)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"order/confirmed", "order/cancelled"}, report.broken())

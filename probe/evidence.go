@@ -24,6 +24,8 @@ const (
 	maxBody    = 64 << 20 // bytes of an answer that are judged
 	maxExcerpt = 4 << 10  // bytes of a body that are kept
 	maxText    = 2 << 10  // bytes of a finding or a reason
+
+	maxEvidence = 10 // exchanges of a rule that are kept: the last ones
 )
 
 // Exchange is a request and its answer, masked.

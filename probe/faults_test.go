@@ -251,8 +251,9 @@ var faults = map[string]fault{
 	"a reset in milliseconds":              {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
 	"Retry-After with a success":           {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") }, "limits/retry-after"},
 	"a 429 without Retry-After":            {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
-	"places of no country":                 {opDestinations, nil, sets("destinations[].countryCode", ""), "destinations/form destinations/country"},
-	"a type of place in quotes":            {opDestinations, nil, sets("destinations[].type", "6"), "destinations/form"},
+	"places of no country": {opDestinations, nil, sets("destinations[].countryCode", ""),
+		"destinations/form destinations/country"},
+	"a type of place in quotes": {opDestinations, nil, sets("destinations[].type", "6"), "destinations/form"},
 	"a parent that goes before the country": {opDestinations, func(q *question) {
 		if q.body["parentDestinationId"] != nil {
 			delete(q.body, "countryCode")
@@ -300,8 +301,10 @@ var faults = map[string]fault{
 	"a platform id that is not accepted": {opHotelList, takes("hotelIds", func(v any) bool {
 		return sized(1, 1)(v) && !strings.HasPrefix(fmt.Sprint(v), "[S")
 	}, []any{"x"}), nil, "list/by-id"},
-	"page 3 that repeats page 2":           {opHotelList, takes("pageNum", 3, 2), nil, "list/pages list/price-asc list/price-desc list/rating-desc"},
-	"malformed requests that do not count": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)), "limits/above limits/retry-after"},
+	"page 3 that repeats page 2": {opHotelList, takes("pageNum", 3, 2), nil,
+		"list/pages list/price-asc list/price-desc list/rating-desc"},
+	"malformed requests that do not count": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)),
+		"limits/above limits/retry-after"},
 	"a destinationName that finds nothing": {opHotelList, takes("destinationName", present, "x"), nil, "list/by-name"},
 	"maxRatesPerHotel that is ignored":     {opHotelList, takes("maxRatesPerHotel", 1, 0), nil, "list/max-rates list/cheapest"},
 	"price-asc that is ignored":            {opHotelList, takes("sortBy", "price-asc", "x"), nil, "list/price-asc"},
@@ -319,10 +322,11 @@ var faults = map[string]fault{
 		"check/required"},
 	"an offer that never was": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
 		answers(0, granted(obj{"status": 1, "roomRatePkg": obj{"ratePkgId": "x"}}))), "check/form check/unknown"},
-	"checks in any session":                {"", roams(opCheckAvail), nil, "check/session"},
-	"offers of another session":            anySession(),
-	"four tickets in a second":             {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
-	"no limit of tickets":                  {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)), "limits/above limits/retry-after"},
+	"checks in any session":     {"", roams(opCheckAvail), nil, "check/session"},
+	"offers of another session": anySession(),
+	"four tickets in a second":  {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
+	"no limit of tickets": {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)),
+		"limits/above limits/retry-after"},
 	"one limit for all":                    {"", nil, lately(10, opQueryOrders), "limits/each"},
 	"a full list for an unknown reference": {opQueryOrders, nil, sets("orders", []any{obj{}}), "orders/empty"},
 	"a voucher of nobody is a success": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
@@ -342,8 +346,12 @@ var faults = map[string]fault{
 			q.body["hotelIds"] = list[:1]
 		}
 	}, nil, "list/each-id"},
-	"HotelRates without all packages": {opHotelRates, nil, sets("rooms[].rates", func(room obj) any { return room["rates"].([]any)[:1] }), "rates/all"},
-	"HotelRates without platform ids": {opHotelRates, takes("hotelId", func(v any) bool { return v != nil && !strings.HasPrefix(fmt.Sprint(v), "S") }, "x"), nil,
+	"HotelRates without all packages": {opHotelRates, nil, sets("rooms[].rates", func(room obj) any { return room["rates"].([]any)[:1] }),
+		"rates/all"},
+	"HotelRates without platform ids": {opHotelRates, takes("hotelId", func(v any) bool {
+		return v != nil &&
+			!strings.HasPrefix(fmt.Sprint(v), "S")
+	}, "x"), nil,
 		"rates/hotel-id"},
 	"a check of one room of two": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
 		"check/rooms offer/total check/same"},
@@ -356,9 +364,11 @@ var faults = map[string]fault{
 	"a limit that two operations share":    {"", nil, shared(), "limits/own"},
 	"a client that is blocked for a while": {opTicket, nil, blocked(), "limits/window"},
 	"a Ticket without a key":               {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
-	"rates without a hotel":                {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0, granted(obj{"rooms": []any{}})))), "rates/required"},
-	"a total beyond all pages":             {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
-	"a place of another parent":            {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil, sets("destinations[].parentDestinationId", elder()))), "destinations/children"},
+	"rates without a hotel": {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0,
+		granted(obj{"rooms": []any{}})))), "rates/required"},
+	"a total beyond all pages": {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
+	"a place of another parent": {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil,
+		sets("destinations[].parentDestinationId", elder()))), "destinations/children"},
 	"a voucher without a reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/reference voucher/form"},
 }
@@ -487,17 +497,22 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 			untried: "rates/hotel-id"},
 		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations[].type", nil)}, untried: "list/by-name"},
 		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
-		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) { a.data["list"], a.data["total"] = []any{}, 0 })},
+		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) {
+			a.data["list"],
+				a.data["total"] = []any{}, 0
+		})},
 			untried: "list/by-id"},
-		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})}, only: "metadata,list/form",
+		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
+			only:    "metadata,list/form",
 			untried: "metadata/ list/form"},
 		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
 		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
 		"no offers": {fault: fault{op: opHotelList, told: sets("list[].rooms", nil)},
 			only: "list/dates,list/room-hotel", untried: "list/"},
 		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
-		"an account that may search":     {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead), untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
-		"a body that ends early":         {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
+		"an account that may search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
+			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
+		"a body that ends early": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
 		"a network that ends": {fault: fault{told: func(a *reply) {
 			if n++; n > 3 {
 				cutOff(a)

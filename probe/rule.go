@@ -76,9 +76,11 @@ var provoked = map[string]struct {
 	by    func(*run)
 }{
 	"envelope": {"", func(r *run) { r.search(); r.changed(opTicket, obj{"appSecret": wrongSecret}).came() }},
-	"ticket":   {"", func(r *run) { r.do(r.lawful(opTicket)).came() }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"", func(r *run) { r.search() }},
+	"ticket":   {"", func(r *run) { r.do(r.lawful(opTicket)).came() }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"",
+		func(r *run) { r.search() }},
 	"destinations": {"", func(r *run) { r.get(opDestinations, obj{"countryCode": r.country().code, "include": "details"}) }},
-	"metadata":     {"", func(r *run) { r.metadata(nil).came() }}, "list": {"", func(r *run) { r.search() }}, "rates": {"", func(r *run) { r.offer() }},
+	"metadata":     {"", func(r *run) { r.metadata(nil).came() }}, "list": {"", func(r *run) { r.search() }}, "rates": {"",
+		func(r *run) { r.offer() }},
 	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()).came() }},
 	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.known(r.spare()) }},
 	"voucher": {"-book", func(r *run) { r.voucher() }}, "cancel": {"-book", func(r *run) { r.cancelled() }},
@@ -216,7 +218,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 		err = missing.cause
 	}
 	res.Found = s.masker.short(r.found)
-	for _, ex := range r.log {
+	for _, ex := range r.log[max(0, len(r.log)-maxEvidence):] {
 		kept := *ex
 		kept.raw = nil // the report outlives the run
 		res.Evidence = append(res.Evidence, kept)

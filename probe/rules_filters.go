@@ -38,14 +38,16 @@ func referenced(of *booked, name string) (_ *booked, in []any, out [][]any) {
 
 var filterRules = func() (all []Rule) {
 	for _, f := range []filter{
-		{"order/references", "customerReferenceNos", "each of customerReferenceNos finds its order, and no other", func(r *run) (*booked, []any, [][]any) {
+		{"order/references", "customerReferenceNos", "each of customerReferenceNos finds its order, and no other", func(r *run) (*booked,
+			[]any, [][]any) {
 			return referenced(r.order(), r.order().entry.reference())
 		}},
-		{"order/supplier-references", "supplierReferenceNos", "each of supplierReferenceNos finds its order, and no other", func(r *run) (*booked, []any, [][]any) {
-			name := r.known(r.order()).SupplierReferenceNo
-			skip(name == "", "the order has no supplierReferenceNo yet")
-			return referenced(r.order(), name)
-		}},
+		{"order/supplier-references", "supplierReferenceNos", "each of supplierReferenceNos finds its order, and no other",
+			func(r *run) (*booked, []any, [][]any) {
+				name := r.known(r.order()).SupplierReferenceNo
+				skip(name == "", "the order has no supplierReferenceNo yet")
+				return referenced(r.order(), name)
+			}},
 		{"order/check-in", "checkInTimeWindow", "checkInTimeWindow has the orders of its range", func(r *run) (*booked, []any, [][]any) {
 			t, _ := r.known(r.order()).CheckIn.Time() // what cannot be read is zero
 			return window(r.order(), t)
@@ -57,7 +59,8 @@ var filterRules = func() (all []Rule) {
 		{"order/booking-time", "bookingTimeWindow", "bookingTimeWindow has the orders of its range", func(r *run) (*booked, []any, [][]any) {
 			return window(r.order(), r.order().entry.Made)
 		}},
-		{"order/free-cancel", "freeCancelTimeWindow", "freeCancelTimeWindow leaves out an order outside its range", func(r *run) (*booked, []any, [][]any) {
+		{"order/free-cancel", "freeCancelTimeWindow", "freeCancelTimeWindow leaves out an order outside its range", func(r *run) (*booked,
+			[]any, [][]any) {
 			return window(r.order(), time.Time{})
 		}},
 		{"order/status-list", "statusList", "statusList has the orders of its statuses", func(r *run) (*booked, []any, [][]any) {
@@ -65,7 +68,8 @@ var filterRules = func() (all []Rule) {
 			other := (is + 1) % 6
 			return r.order(), []any{[]any{is}, []any{fmt.Sprint(is)}}, [][]any{{[]any{other}}, {[]any{fmt.Sprint(other)}}}
 		}},
-		{"order/cancel-time", "cancelledTimeWindow", "cancelledTimeWindow has the cancelled orders of its range", func(r *run) (*booked, []any, [][]any) {
+		{"order/cancel-time", "cancelledTimeWindow", "cancelledTimeWindow has the cancelled orders of its range", func(r *run) (*booked,
+			[]any, [][]any) {
 			return window(r.ended().booked, r.ended().at)
 		}},
 	} {

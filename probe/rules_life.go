@@ -78,7 +78,8 @@ var bookRules = []Rule{
 	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "-book", func(r *run) {
 		for _, room := range r.known(r.spare()).Rooms {
 			for _, guest := range room.Guests {
-				breaks(strings.Contains(string(guest.Raw), longestPassport[:4]), "a guest has other characters of the passport number than the last four")
+				breaks(strings.Contains(string(guest.Raw), longestPassport[:4]),
+					"a guest has other characters of the passport number than the last four")
 			}
 		}
 	}},
@@ -113,7 +114,8 @@ var bookRules = []Rule{
 		o := r.known(b)
 		r.suffers(len(o.Rooms) > 0 && len(o.Rooms) != 2, "the order has %d rooms", len(o.Rooms))
 		for _, room := range o.Rooms {
-			r.suffers(o.Rooms[0].RoomIndex != room.RoomIndex && (room.RoomIndex < 1 || room.RoomIndex > 2), "a room has roomIndex %d", room.RoomIndex)
+			r.suffers(o.Rooms[0].RoomIndex != room.RoomIndex && (room.RoomIndex < 1 || room.RoomIndex > 2), "a room has roomIndex %d",
+				room.RoomIndex)
 		}
 	}},
 }
@@ -292,7 +294,8 @@ var cancelRules = []Rule{
 		}
 		r.find("guests: %s; refundInfo: %s", members(guests), members(refunds))
 	}},
-	{"book/again-cancelled", "Book", "the same Book after its cancellation returns the same order", "-book", sameOrder(func(r *run) { r.ended() })},
+	{"book/again-cancelled", "Book", "the same Book after its cancellation returns the same order", "-book",
+		sameOrder(func(r *run) { r.ended() })},
 	{"book/duplicate-cancelled", "Book", "after a cancellation the same content is accepted under another reference", "-book", func(r *run) {
 		r.ended()
 		skip(r.allowance.doubled, "another order has the same content")

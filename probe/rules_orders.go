@@ -36,7 +36,8 @@ func (r *run) order() *booked {
 // gender, as far as there is such an offer and the service takes it.
 func (r *run) spare() *booked {
 	return r.world.spare.get(r, "a second booking", func() *booked {
-		how := sending{rooms: twoRooms, genders: []string{"f", "Other", "UNSPECIFIED", "m"}, change: obj{"guests.passportNumber": longestPassport}}
+		how := sending{rooms: twoRooms, genders: []string{"f", "Other", "UNSPECIFIED", "m"},
+			change: obj{"guests.passportNumber": longestPassport}}
 		if attempt(func() { r.bookable(twoRooms) }) != nil {
 			how.rooms = oneRoom
 		}

@@ -151,24 +151,25 @@ var oauthRules = []Rule{
 		a.refused(http.StatusForbidden, 0)
 		r.find("a missing scope gets code %d", *a.Code)
 	}},
-	{"oauth/guards", "Authentication", "a token may call what one of its scopes allows; which scope guards what", "HOTELSTAYS_CLIENT_ID", func(r *run) {
-		var found []string
-		var any []operation
-		for _, scope := range scopes {
-			token, _ := r.oauth(string(scope), nil)
-			ops := r.opened(token)
-			if any = append(any, ops...); len(ops) > 0 {
-				found = append(found, fmt.Sprintf("%s: %s", scope, strings.Trim(fmt.Sprint(ops), "[]")))
+	{"oauth/guards", "Authentication", "a token may call what one of its scopes allows; which scope guards what", "HOTELSTAYS_CLIENT_ID",
+		func(r *run) {
+			var found []string
+			var any []operation
+			for _, scope := range scopes {
+				token, _ := r.oauth(string(scope), nil)
+				ops := r.opened(token)
+				if any = append(any, ops...); len(ops) > 0 {
+					found = append(found, fmt.Sprintf("%s: %s", scope, strings.Trim(fmt.Sprint(ops), "[]")))
+				}
 			}
-		}
-		skip(len(found) == 0, "no scope opened an operation")
-		r.find("%s", strings.Join(found, "; "))
-		all := r.opened(r.allScopes())
-		for _, op := range readOps {
-			breaks(!slices.Contains(all, op), "%s is refused for a token with all scopes", op)
-			breaks(!slices.Contains(any, op), "no scope allows %s", op)
-		}
-	}},
+			skip(len(found) == 0, "no scope opened an operation")
+			r.find("%s", strings.Join(found, "; "))
+			all := r.opened(r.allScopes())
+			for _, op := range readOps {
+				breaks(!slices.Contains(all, op), "%s is refused for a token with all scopes", op)
+				breaks(!slices.Contains(any, op), "no scope allows %s", op)
+			}
+		}},
 	{"oauth/limit", "Limits", "which rate limit OAuthToken says it has", "HOTELSTAYS_CLIENT_ID", func(r *run) {
 		_, a := r.oauth("search:read", nil)
 		r.find("X-RateLimit-Limit is %q", a.raw.header.Get("X-RateLimit-Limit"))
@@ -251,7 +252,8 @@ var limitRules = []Rule{
 			r.offer()
 			r.wait(1100 * time.Millisecond)
 			var now []operation
-			for _, op := range []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opOrderVoucher, opQueryOrders} {
+			for _, op := range []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opOrderVoucher,
+				opQueryOrders} {
 				if n := r.remaining(op); n < op.RateLimit()-1 && (shared == nil || slices.Contains(shared, op)) {
 					now = append(now, op)
 				}

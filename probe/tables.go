@@ -236,23 +236,28 @@ const (
 
 // readRequests only read.
 var readRequests = tabled([]request{
-	{"ticket/wrong-secret", "Ticket", "a wrong secret is refused with HTTP 401 and code 100000401", opTicket, refuses(401, types.CodeUnauthorized),
+	{"ticket/wrong-secret", "Ticket", "a wrong secret is refused with HTTP 401 and code 100000401", opTicket, refuses(401,
+		types.CodeUnauthorized),
 		changes("appSecret", wrongSecret)},
-	{"ticket/unknown-key", "Ticket", "an unknown key is refused with HTTP 401 and code 100000401", opTicket, refuses(401, types.CodeUnauthorized),
+	{"ticket/unknown-key", "Ticket", "an unknown key is refused with HTTP 401 and code 100000401", opTicket, refuses(401,
+		types.CodeUnauthorized),
 		changes("appKey", "a-key-of-nobody")},
 	{"ticket/required", "Ticket", "appKey and appSecret are required", opTicket, refuses(0, 0), []obj{{"appKey": nil}, {"appSecret": nil}}},
 	{"ticket/ttl-largest", "Ticket", "a ttl of 31536000 seconds is accepted", opTicket, accepted, changes("ttl", maxTTL)},
 	{"ticket/ttl-above", "Ticket", "a ttl of 31536001 seconds is refused", opTicket, refuses(0, 0), changes("ttl", maxTTL+1)},
 	{"ticket/ttl-positive", "Ticket", "a ttl of 0 or -1 is refused", opTicket, refuses(0, 0), changes("ttl", 0, -1)},
-	{"auth/missing-token", "Authentication", "every operation without a token gets HTTP 401", every, refuses(401, 0), changes("Authorization", nil)},
+	{"auth/missing-token", "Authentication", "every operation without a token gets HTTP 401", every, refuses(401, 0),
+		changes("Authorization", nil)},
 	{"auth/unknown-token", "Authentication", "an unknown token gets HTTP 401 everywhere", every, refuses(401, 0),
 		changes("Authorization", "Bearer "+nobody)},
 	{"auth/ticket-token", "Authentication", "what Ticket with a wrong Authorization header gets", opTicket, gets,
 		changes("Authorization", "Bearer "+nobody)},
 	{"headers/test-flags", headersAre, "an unknown test flag is ignored", opHotelList, accepted, changes("Test", "probe=1")},
 	{"headers/currency", headersAre, "Currency is that of the rates", priced, accepted, changes("Currency", "EUR", "USD")},
-	{"headers/market", headersAre, "what a call without a Market gets, where there is one", opDestinations, sent("Market"), changes("Market", nil)},
-	{"headers/user-ref", headersAre, "what a call without a User-Ref gets, where there is one", opDestinations, sent("User-Ref"), changes("User-Ref", nil)},
+	{"headers/market", headersAre, "what a call without a Market gets, where there is one", opDestinations, sent("Market"),
+		changes("Market", nil)},
+	{"headers/user-ref", headersAre, "what a call without a User-Ref gets, where there is one", opDestinations, sent("User-Ref"),
+		changes("User-Ref", nil)},
 	{"headers/timestamp", headersAre, "what a Client-Request-Timestamp in seconds gets", opQueryOrders, gets,
 		changes("Client-Request-Timestamp", func(*run) any { return fmt.Sprint(time.Now().Unix()) })},
 	{"headers/milliseconds", headersAre, "what a Client-Request-Timestamp in milliseconds gets", opQueryOrders, gets,
@@ -260,16 +265,22 @@ var readRequests = tabled([]request{
 	{"headers/timeout", headersAre, "what a Timeout-Milliseconds of 1, of 0 and of a day gets", opHotelList, gets,
 		changes("Timeout-Milliseconds", "1", "0", "86400000")},
 	{"metadata/destination", "HotelsMetadata", "destinationId is required", opHotelsMetadata, refuses(0, 0), changes("destinationId", nil)},
-	{"metadata/default-size", "HotelsMetadata", "whether a page without pageSize is full, with 20 hotels", opHotelsMetadata, fills(20), []obj{{}}},
-	{"metadata/size-largest", "HotelsMetadata", "a pageSize of 100 is accepted", opHotelsMetadata, fills(100), changes("page", obj{"pageSize": 100})},
-	{"metadata/size-above", "HotelsMetadata", "a pageSize of 101 is refused with code 100000400", opHotelsMetadata, refuses(0, types.CodeParam),
+	{"metadata/default-size", "HotelsMetadata", "whether a page without pageSize is full, with 20 hotels", opHotelsMetadata, fills(20),
+		[]obj{{}}},
+	{"metadata/size-largest", "HotelsMetadata", "a pageSize of 100 is accepted", opHotelsMetadata, fills(100), changes("page",
+		obj{"pageSize": 100})},
+	{"metadata/size-above", "HotelsMetadata", "a pageSize of 101 is refused with code 100000400", opHotelsMetadata, refuses(0,
+		types.CodeParam),
 		changes("page", obj{"pageSize": 101})},
-	{"list/selector", "HotelList", "a search without destination and hotels is refused", opHotelList, refuses(0, 0), changes("destinationId", nil)},
+	{"list/selector", "HotelList", "a search without destination and hotels is refused", opHotelList, refuses(0, 0),
+		changes("destinationId", nil)},
 	{"list/rooms", "HotelList", "at least one room is required", opHotelList, refuses(0, 0), changes("roomOccupancies", nil, []obj{})},
 	{"list/page-num", "HotelList", "a pageNum below 1 is refused", opHotelList, refuses(0, 0), changes("pageNum", 0, -1)},
 	{"list/country-code", "HotelList", "a countryCode of no country is refused", opHotelList, refuses(0, 0), changes("countryCode", "ZZ1")},
-	{"list/dates-required", "HotelList", "what a search without checkIn and checkOut gets", opHotelList, gets, []obj{{"checkIn": nil, "checkOut": nil}}},
-	{"list/default-size", "HotelList", "whether a page without pageSize is full, with 50 hotels", opHotelList, fills(50), changes("pageSize", nil)},
+	{"list/dates-required", "HotelList", "what a search without checkIn and checkOut gets", opHotelList, gets, []obj{{"checkIn": nil,
+		"checkOut": nil}}},
+	{"list/default-size", "HotelList", "whether a page without pageSize is full, with 50 hotels", opHotelList, fills(50),
+		changes("pageSize", nil)},
 	{"list/size-largest", "HotelList", "a pageSize of 200 is accepted", opHotelList, fills(200), changes("pageSize", 200)},
 	{"list/size-above", "HotelList", "a pageSize of 201 is refused with code 100000400", opHotelList, refuses(0, types.CodeParam),
 		changes("pageSize", 201)},
@@ -277,17 +288,20 @@ var readRequests = tabled([]request{
 		[]obj{{"destinationId": nil, "hotelIds": foreign(1001)}}},
 	{"list/max-rates", "HotelList", "a hotel has no more rates than maxRatesPerHotel", opHotelList, accepted,
 		[]obj{{"pageSize": 10, "maxRatesPerHotel": 1}, {"pageSize": 10, "maxRatesPerHotel": 2}}},
-	{"offer/total", offersAre, "the total of equal rooms is the rate of one for each", opHotelRates, accepted, []obj{{}, {"roomOccupancies": twoRooms}}},
+	{"offer/total", offersAre, "the total of equal rooms is the rate of one for each", opHotelRates, accepted, []obj{{},
+		{"roomOccupancies": twoRooms}}},
 	{"rates/required", "HotelRates", "hotelId is required", opHotelRates, refuses(0, 0), changes("hotelId", nil)},
 	{"rates/session", "HotelRates", "a session is needed", opHotelRates, refuses(0, 0), changes("Session-Id", nil)},
 	{"rates/unknown-session", "HotelRates", "what an unknown session gets", opHotelRates, gets, changes("Session-Id", noSession)},
 	{"rates/rooms", "HotelRates", "what HotelRates without a room gets", opHotelRates, gets, changes("roomOccupancies", nil)},
 	{"check/required", "CheckAvail", "ratePkgId is required", opCheckAvail, refuses(0, 0), changes("ratePkgId", nil)},
 	{"check/session", "CheckAvail", "a session is needed, and has to be known", opCheckAvail, noOffer, changes("Session-Id", nil, noSession)},
-	{"check/other-session", "Book", "an offer is resolvable in its own session alone", opCheckAvail, noOffer, changes("Session-Id", otherSession)},
+	{"check/other-session", "Book", "an offer is resolvable in its own session alone", opCheckAvail, noOffer, changes("Session-Id",
+		otherSession)},
 	{"voucher/unknown", "OrderVoucher", "a reference without an order gets HTTP 404 and code 100000404", opOrderVoucher,
 		refuses(404, types.CodeNotFound), []obj{{}, {"customerReferenceNo": nil, "platformReferenceNo": unknownReference}}},
-	{"voucher/reference", "OrderVoucher", "at least one reference is required", opOrderVoucher, refuses(0, 0), changes("customerReferenceNo", nil)},
+	{"voucher/reference", "OrderVoucher", "at least one reference is required", opOrderVoucher, refuses(0, 0),
+		changes("customerReferenceNo", nil)},
 })
 
 // bookRequests are changed Books, each of which is refused and leaves no order, and changed Cancels.
@@ -297,8 +311,9 @@ var bookRequests = tabled([]request{
 	{"book/other-session", "Book", "an offer cannot be booked in another session", opBook, refuses(0, 0), changes("Session-Id", otherSession)},
 	{"book/unknown-offer", "Book", "what an offer that never was gets", opBook, refuses(0, 0), changes("ratePkgId", "probe-no-offer")},
 	// not without a reference: nobody could find the order
-	{"book/required", "Book", "ratePkgId, holder and guests are required, and the names of the holder", opBook, refuses(0, 0), []obj{{"ratePkgId": nil},
-		{"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}}},
+	{"book/required", "Book", "ratePkgId, holder and guests are required, and the names of the holder", opBook, refuses(0, 0),
+		[]obj{{"ratePkgId": nil},
+			{"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}}},
 	{"book/guest", "Book", "a guest has a room, a first and a last name", opBook, refuses(0, 0),
 		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}}},
 	{"book/room-index", "Book", "what a guest of room 0 gets", opBook, doubted, changes("guests.roomIndex", 0)},
@@ -306,14 +321,16 @@ var bookRequests = tabled([]request{
 	{"book/passport-above", "Book", "a passport number of 51 characters is refused", opBook, refuses(0, 0),
 		changes("guests.passportNumber", longestPassport+"1")},
 	{"book/callback", "Book", "a callbackUrl that is not public https gets code 100000400, whose msg names it", opBook, naming("callbackUrl"),
-		changes("callbackUrl", "http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[fd00::1]/", "https://100.64.0.1/",
+		changes("callbackUrl", "http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[fd00::1]/",
+			"https://100.64.0.1/",
 			"https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url")},
 	{"cancel/unknown", "Cancel", "an order that is not there gets HTTP 404 or 400; which", opCancel, func(_ *run, a *answer) string {
 		a.refused(0, 0)
 		breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "it gets %s", a)
 		return a.String()
 	}, []obj{{}}},
-	{"cancel/required", "Cancel", "both references are required", ofSpare, refuses(0, 0), []obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}}},
+	{"cancel/required", "Cancel", "both references are required", ofSpare, refuses(0, 0), []obj{{"customerReferenceNo": nil},
+		{"supplierReferenceNo": nil}}},
 	{"cancel/mixed", "Cancel", "a supplierReferenceNo of another order cancels nothing", ofSpare, refuses(0, 0), []obj{
 		{"supplierReferenceNo": unknownReference},
 		{"supplierReferenceNo": func(r *run) any { return r.order().order.SupplierReferenceNo }}}},
@@ -342,7 +359,8 @@ var twinRules = func() (all []Rule) {
 			changes("page", obj{"pageSize": 2, "pageNum": 1}, obj{"pageSize": 2})},
 		{"list/first-page", "HotelList", "whether a search without a pageNum is page 1", opHotelList, hotelIDs, changes("pageNum", 1, nil)},
 		{"list/country", "HotelList", "countryCode does not change prices", opHotelList, prices, changes("countryCode", nil, "US", "FR")},
-		{"list/uncapped", "HotelList", "maxRatesPerHotel is 0 by default, and 0 has no limit", opHotelList, prices, []obj{{}, {"maxRatesPerHotel": 0},
+		{"list/uncapped", "HotelList", "maxRatesPerHotel is 0 by default, and 0 has no limit", opHotelList, prices, []obj{{},
+			{"maxRatesPerHotel": 0},
 			{"maxRatesPerHotel": 1000}}},
 	} {
 		all = append(all, Rule{t.name, t.section, t.promise, "", t.try})
@@ -389,97 +407,7 @@ func hotelIDs(a *answer) []string {
 // prices are those of the offers of a search, by hotel.
 func prices(a *answer) []string {
 	return ids(read[hotelstays.HotelListResponse](a).List, func(h types.Hotel) string {
-		return hotelID(h) + " " + strings.Join(ids(ratesIn(h.Rooms), func(o types.RoomRatePkg) string { return o.TotalRate.NetRate.String() }), " ")
+		return hotelID(h) + " " + strings.Join(ids(ratesIn(h.Rooms),
+			func(o types.RoomRatePkg) string { return o.TotalRate.NetRate.String() }), " ")
 	})
 }
-
-// walk is a walk over pages. The judge has the order, and what hasMore and total say.
-type walk struct {
-	name, section, promise string
-	op                     operation
-	size, other            int // sizes of pages: a walk in each; 0: none
-	by                     string
-}
-
-// longest is how many pages a walk has at most.
-const longest = 12
-
-var walks = func() (all []Rule) {
-	for _, w := range []walk{
-		{"metadata/pages", "HotelsMetadata", "pages do not repeat each other, hasMore says whether one follows, and pages of another size have the same hotels",
-			opHotelsMetadata, 7, 20, ""},
-		{"list/pages", "HotelList", "pages do not repeat each other, and hasMore says whether one follows", opHotelList, 7, 20, ""},
-		{"list/price-asc", "HotelList", "the cheapest hotel comes first, on all pages", opHotelList, 20, 0, "price-asc"},
-		{"list/price-desc", "HotelList", "the cheapest hotel comes last, on all pages", opHotelList, 20, 0, "price-desc"},
-		{"list/rating-desc", "HotelList", "the best rating comes first, on all pages", opHotelList, 20, 0, "rating-desc"},
-	} {
-		all = append(all, Rule{w.name, w.section, w.promise, "", w.try})
-	}
-	return all
-}()
-
-func (w walk) try(r *run) {
-	one, whole := w.pages(r, w.size)
-	if w.other == 0 {
-		return
-	}
-	other, same := w.pages(r, w.other)
-	if slices.Sort(one); whole && same {
-		slices.Sort(other)
-		breaks(w.op == opHotelsMetadata && !slices.Equal(one, other), "pages of %d have %d hotels, and pages of %d have %d, or others", w.size,
-			len(one), w.other, len(other))
-	}
-	skip(len(one) <= w.size, "there is one page")
-}
-
-// pages returns the hotels of all pages of a size, and whether these are all, because no page but the last had room.
-func (w walk) pages(r *run, size int) (all []string, whole bool) {
-	before, session, full := map[string]int{}, "", true
-	for num := 1; num <= longest; num++ {
-		p := r.page(w, size, num, &session)
-		for _, id := range p.ids {
-			breaks(before[id] > 0 && w.by == "" && strings.TrimSpace(id) != "", "page %d repeats hotel %s of page %d", num, id, before[id])
-			before[id] = num
-		}
-		r.suffers(w.by == "" && num > 1 && len(p.ids) == 0, "hasMore of page %d is set, and page %d is empty", num-1, num)
-		all = append(all, p.ids...)
-		r.find("totals: %t; the pages share a session: %t", p.total != 0, p.shared)
-		r.log = r.log[max(0, len(r.log)-4):] // the others are no evidence
-		breaks(w.by == "" && p.total > 0 && p.total < len(all), "total of page %d is %d, and the pages so far have %d hotels", num, p.total, len(all))
-		if !p.hasMore {
-			n := len(r.page(w, size, num+1, &session).ids)
-			breaks(n > 0, "hasMore of page %d is not set, and page %d has %d hotels", num, num+1, n)
-			breaks(full && w.by == "" && p.total > len(all), "total is %d, and all pages together have %d hotels", p.total, len(all))
-			return all, full
-		}
-		full = full && len(p.ids) == size
-	}
-	return all, false
-}
-
-// page is one of a search or of the catalogue.
-type page struct {
-	total           int
-	hasMore, shared bool // shared: its session is that of the page before
-	ids             []string
-}
-
-func (r *run) page(w walk, size, num int, session *string) page {
-	body := obj{"pageSize": size, "pageNum": num}
-	if w.op == opHotelsMetadata {
-		a := r.metadata(body)
-		is := read[hotelstays.HotelsMetadataResponse](a).Page
-		return page{is.Total, said(is.HasMore), true, hotelIDs(a)}
-	}
-	c := call{op: opHotelList, session: *session, body: r.stayIn(body)}
-	if r.apply(&c, obj{"maxRatesPerHotel": 1}); w.by != "" {
-		r.apply(&c, obj{"sortBy": w.by})
-	}
-	a := r.do(c)
-	resp, before := read[hotelstays.HotelListResponse](a), *session
-	*session = resp.Basic.SessionID
-	return page{resp.Total, said(resp.HasMore), before == *session, ids(resp.List, hotelID)}
-}
-
-// said reports whether a page says that another one follows.
-func said(hasMore *bool) bool { return hasMore != nil && *hasMore }
