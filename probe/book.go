@@ -17,8 +17,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Booking allows rules to book, only what is free to cancel for a day: two stays, and what the service
-// accepts though it might refuse it. Run cancels all of them.
+// Booking allows rules to book only what is free to cancel for a day: three stays, one of them with two rooms, and what the
+// service accepts though it should refuse it. Run cancels all of them.
 type Booking struct {
 	// MaxTotal limits the sum of the prices of all bookings of a run, also of those that it has
 	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher. A refused Book

@@ -21,8 +21,8 @@
 //
 // [Config.Booking] lets rules book, within a limit of money that counts every booking, the cancelled
 // ones too. They book only what the offer says is free to cancel for a day from now, checked again right
-// before each Book, under names of nobody, and cancel them: two in all, and what the service accepts though it
-// might refuse it. A journal on disk names each booking before it is sent. Run ends with cancelling all,
+// before each Book, under names of nobody, and cancel them: three in all, one of them with two rooms, and what the service accepts though it
+// should refuse it. A journal on disk names each booking before it is sent. Run ends with cancelling all,
 // also after a panic or the end of ctx, and begins with what an earlier run has left; [Cleanup] does that
 // alone. Nothing more is booked while an order has no supplierReferenceNo, which Cancel needs. An order counts as
 // cancelled when its voucher says so, or when it keeps the status that Cancel announced.
