@@ -264,6 +264,10 @@ var readRequests = tabled([]request{
 		changes("Client-Request-Timestamp", func(*run) any { return fmt.Sprint(time.Now().UnixMilli()) })},
 	{"headers/timeout", headersAre, "what a Timeout-Milliseconds of 1, of 0 and of a day gets", opHotelList, gets,
 		changes("Timeout-Milliseconds", "1", "0", "86400000")},
+	{"headers/gzip", headersAre, "whether a search that accepts gzip is answered in gzip", opHotelList, func(_ *run, a *answer) string {
+		a.came()
+		return fmt.Sprintf("it is: %t", a.raw.gzip)
+	}, []obj{{}}},
 	{"metadata/destination", "HotelsMetadata", "destinationId is required", opHotelsMetadata, refuses(0, 0), changes("destinationId", nil)},
 	{"metadata/default-size", "HotelsMetadata", "whether a page without pageSize is full, with 20 hotels", opHotelsMetadata, fills(20),
 		[]obj{{}}},
