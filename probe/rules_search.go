@@ -142,16 +142,7 @@ var searchRules = []Rule{
 		maps.DeleteFunc(details, func(name string, _ any) bool { _, there := standard[name]; return there })
 		r.find("details add %s", members(details))
 	}},
-	{"destinations/top-level", "Destinations", "countryCode returns top-level destinations, and not what is below them", "", func(r *run) {
-		places := r.country().places
-		for _, place := range places {
-			breaks(slices.ContainsFunc(places, func(other types.Destination) bool {
-				return other.ID != "" && other.ID != place.ID && other.ID == place.ParentDestinationID
-			}), "%s comes with its parent %s", place.ID, place.ParentDestinationID)
-		}
-		r.log = append(r.log, r.do(r.lawful(opDestinations)).Exchange)
-	}},
-	{"list/session", "HotelList", "a search has a session", "", func(r *run) {
+	{"list/session", "HotelList", "whether basic names the session of a search", "", func(r *run) {
 		r.suffers(r.search().Basic.SessionID == "", "the session is in a header alone: basic has no sessionId")
 	}},
 	{"list/ids-limit", "HotelList", "hotelIds takes 1000 ids, or 200 with a visibility band", "", func(r *run) {
