@@ -168,7 +168,7 @@ func unsignedVoucher(v *types.Voucher) error {
 	return voucherError(v, ErrVoucherUnsigned, "WithUnsignedVouchers accepts it, and checks only its size")
 }
 
-var errVoucherSize = errors.New("size not accepted")
+var errVoucherSize = errors.New("the document's size is outside the limits")
 
 // sizeSlack is how many bytes a document with the right digest may have more than its voucher states.
 const sizeSlack = 64 << 10

@@ -52,7 +52,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	assert.ErrorContains(t, err, "is no request")
 	b.Recovery.CustomerReferenceNo = "ref-2"
 	_, _, err = b.openRequest(ring, sealed)
-	assert.ErrorContains(t, err, "moved from another place")
+	assert.ErrorContains(t, err, "sealed for another place")
 }
 
 // refusedOptions are those that a booking cannot be stored with. ofOtherMethods no Book takes.

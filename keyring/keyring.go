@@ -1,5 +1,5 @@
-// Package keyring encrypts what a store keeps: tokens, and the requests of bookings that wait.
-// contrib/hotelstaysredis, contrib/hotelstayssql and contrib/hotelstaysriver use it; use it for a store of your own.
+// Package keyring encrypts the secrets in a store: tokens, and the requests of waiting bookings.
+// contrib/hotelstaysredis, contrib/hotelstayssql and contrib/hotelstaysriver use it; use it in your own store.
 package keyring
 
 import (
@@ -19,35 +19,36 @@ import (
 const (
 	keySize   = 32 // AES-256
 	keyIDSize = 4
-	// sealVersion is the first byte of everything sealed. The key's id and a nonce follow.
+	// sealVersion is the first byte of sealed data. The key's id and a nonce follow.
 	sealVersion = 1
 )
 
 var (
-	errDamaged = errors.New("it does not decrypt: it is damaged, or was moved from another place")
+	errDamaged = errors.New("cannot decrypt the data: it was changed, or was sealed for another place; restore it from a backup")
 	errNoKey   = errors.New("the ring has no key; create it with keyring.New")
 )
 
-// Ring encrypts with its first key and decrypts with any. It is safe for concurrent use.
+// Ring encrypts with its first key and decrypts with each of its keys. It is safe for concurrent use.
 type Ring struct{ keys []ringKey }
 
 type ringKey struct {
-	id [keyIDSize]byte // says which key is missing, and nothing about it
+	id [keyIDSize]byte // part of a hash: it names a missing key, and reveals nothing of the key
 	cipher.AEAD
 }
 
-// New returns a ring of AES-256 keys: at least one of 32 random bytes, not hex or base64 text.
-// To change a key, append the new one in all processes, then move it to the front, then remove
-// the old one. The error names every invalid key, and the ring is then nil.
+// New returns a ring of AES-256 keys. It needs at least one key, and each key is 32 random bytes, not
+// hex or base64 text. To change a key, append the new key in all processes. Then move it to the front in all
+// of them, and then remove the old key. The error names every invalid key.
 func New(keys []types.Secret) (*Ring, error) {
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("keys is empty; it must hold at least one key of %d bytes", keySize)
+		return nil, fmt.Errorf("keys is empty; pass at least one key of %d random bytes", keySize)
 	}
 	r := &Ring{}
 	var problems []error
 	for i, key := range keys {
 		if len(key.Reveal()) != keySize {
-			problems = append(problems, fmt.Errorf("keys[%d] has %d bytes; it must have %d", i, len(key.Reveal()), keySize))
+			problems = append(problems, fmt.Errorf("keys[%d] has %d bytes; pass %d random bytes, not hex or base64 text",
+				i, len(key.Reveal()), keySize))
 			continue
 		}
 		block, _ := aes.NewCipher([]byte(key.Reveal())) // its only error is the size of the key
@@ -65,8 +66,8 @@ func New(keys []types.Secret) (*Ring, error) {
 	return r, nil
 }
 
-// Seal encrypts plain for one place, such as a column of a row: it does not decrypt anywhere
-// else. The error says that the ring has no key, because New did not make it.
+// Seal encrypts plain for one place, such as a column of a row. Open decrypts it only with the same place.
+// Seal fails only if New did not make the ring.
 func (r *Ring) Seal(place string, plain []byte) ([]byte, error) {
 	if r == nil || len(r.keys) == 0 {
 		return nil, errNoKey
@@ -78,7 +79,8 @@ func (r *Ring) Seal(place string, plain []byte) ([]byte, error) {
 	return key.AEAD.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }
 
-// Open decrypts what Seal has encrypted for a place. The error says whether a key is missing.
+// Open decrypts the data that Seal has encrypted for place. The error says whether the ring lacks the key, or the
+// data was changed or sealed for another place.
 func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 	if r == nil {
 		return nil, errNoKey
@@ -98,16 +100,16 @@ func (r *Ring) Open(place string, sealed []byte) ([]byte, error) {
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("it was encrypted with key %x, which is not in Keys; give all processes the same Keys", head[1:])
+	return nil, fmt.Errorf("cannot decrypt the data: it needs key %x, which is not in Keys; give all processes the same Keys", head[1:])
 }
 
-// token is the plain text of a sealed token.
+// token is the JSON of a sealed token.
 type token struct {
 	Token  string    `json:"token"`
 	Expiry time.Time `json:"expiry,omitzero"`
 }
 
-// SealToken encrypts a token for one place.
+// SealToken encrypts a token for one place, as Seal does.
 func (r *Ring) SealToken(place string, t hotelstays.Token) ([]byte, error) {
 	plain, err := json.Marshal(token{t.Value.Reveal(), t.Expiry.Round(0)})
 	if err != nil {
@@ -116,12 +118,12 @@ func (r *Ring) SealToken(place string, t hotelstays.Token) ([]byte, error) {
 	return r.Seal(place, plain)
 }
 
-// OpenToken decrypts what SealToken has encrypted for a place.
+// OpenToken decrypts the token that SealToken has encrypted for place.
 func (r *Ring) OpenToken(place string, sealed []byte) (hotelstays.Token, error) {
 	plain, err := r.Open(place, sealed)
 	var t token
 	if err == nil && json.Unmarshal(plain, &t) != nil {
-		err = errors.New("it decrypts, but holds no token")
+		err = errors.New("the decrypted data is not a token; store only data of SealToken there")
 	}
 	if err != nil {
 		return hotelstays.Token{}, err

@@ -34,7 +34,7 @@ func seal(t *testing.T, r *keyring.Ring, plain string) []byte {
 	return sealed
 }
 
-func TestKeyringOpensWhatItSealed(t *testing.T) {
+func TestEveryRingWithTheKeyOpensSealedData(t *testing.T) {
 	for _, plain := range []string{"", "text", "\x00\xff"} {
 		first := seal(t, ring(t, oldKey), plain)
 		second := seal(t, ring(t, oldKey), plain)
@@ -47,8 +47,7 @@ func TestKeyringOpensWhatItSealed(t *testing.T) {
 	}
 }
 
-// What an earlier version has stored still opens.
-func TestKeyringOpensWhatIsStored(t *testing.T) {
+func TestRingOpensDataOfEarlierVersions(t *testing.T) {
 	stored, err := hex.DecodeString("01fed1c7d7c65f5201612e5c672639799640edb5df8c5f8a5fce7644ea26577f1229f427cf4a")
 	require.NoError(t, err)
 	plain, err := ring(t, oldKey).Open("place", stored)
@@ -56,11 +55,11 @@ func TestKeyringOpensWhatIsStored(t *testing.T) {
 	assert.Equal(t, "plain", string(plain))
 }
 
-func TestKeyringRefusesWhatWasChanged(t *testing.T) {
+func TestRingRefusesChangedDataOtherPlacesAndUnknownKeys(t *testing.T) {
 	k := ring(t, oldKey, newKey)
 	sealed := seal(t, k, "plain")
 	_, err := k.Open("elsewhere", sealed)
-	assert.ErrorContains(t, err, "moved from another place")
+	assert.ErrorContains(t, err, "sealed for another place")
 	for i := range sealed {
 		_, err := k.Open("place", sealed[:i])
 		assert.Error(t, err, "%d bytes", i)
@@ -71,21 +70,21 @@ func TestKeyringRefusesWhatWasChanged(t *testing.T) {
 	}
 	other := ring(t, newKey)
 	_, err = other.Open("place", append([]byte{sealed[0] + 1}, sealed[1:]...))
-	assert.ErrorContains(t, err, "damaged", "another version has its key elsewhere")
+	assert.ErrorContains(t, err, "was changed", "an unknown version byte")
 	_, err = other.Open("place", sealed)
 	assert.ErrorContains(t, err, "which is not in Keys")
 	assert.NotContains(t, err.Error(), oldKey.Reveal())
 	for i := range len(oldKey.Reveal()) - 3 {
 		part := oldKey.Reveal()[i : i+4]
-		assert.NotContains(t, string(sealed), part, "the key's id shows nothing of the key")
+		assert.NotContains(t, string(sealed), part, "the key's id reveals nothing of the key")
 		assert.NotContains(t, err.Error(), fmt.Sprintf("%x", part))
 	}
 }
 
-func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
-	none, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
-	assert.Nil(t, none)
-	require.EqualError(t, err, "keys[1] has 9 bytes; it must have 32")
+func TestKeysHave32Bytes(t *testing.T) {
+	got, err := keyring.New([]types.Secret{oldKey, types.NewSecret("short-key")})
+	assert.Nil(t, got)
+	require.EqualError(t, err, "keys[1] has 9 bytes; pass 32 random bytes, not hex or base64 text")
 	for _, size := range []int{0, 16, 24, 31, 33, 64} { // AES-128 and AES-192 among them
 		_, err = keyring.New([]types.Secret{types.NewSecret(strings.Repeat("k", size))})
 		assert.Error(t, err, "%d bytes", size)
@@ -94,7 +93,7 @@ func TestKeyringRefusesKeysOfAnotherSize(t *testing.T) {
 	assert.ErrorContains(t, err, "keys is empty")
 }
 
-func TestKeyringWithoutAKeyIsAnError(t *testing.T) {
+func TestRingWithoutAKeyIsAnError(t *testing.T) {
 	for _, r := range []*keyring.Ring{nil, {}} {
 		_, err := r.Seal("place", nil)
 		assert.ErrorContains(t, err, "no key")
@@ -105,7 +104,7 @@ func TestKeyringWithoutAKeyIsAnError(t *testing.T) {
 	}
 }
 
-func TestKeyringSealsTokens(t *testing.T) {
+func TestRingReturnsTheTokenThatItSealed(t *testing.T) {
 	k := ring(t, oldKey)
 	want := hotelstays.Token{Value: types.NewSecret("token"), Expiry: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	sealed, err := k.SealToken("place", want)
@@ -115,5 +114,5 @@ func TestKeyringSealsTokens(t *testing.T) {
 	assert.Equal(t, "token", got.Value.Reveal())
 	assert.Equal(t, want.Expiry, got.Expiry)
 	_, err = k.OpenToken("place", seal(t, k, "token"))
-	assert.ErrorContains(t, err, "holds no token")
+	assert.ErrorContains(t, err, "is not a token")
 }

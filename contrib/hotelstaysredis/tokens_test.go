@@ -164,7 +164,7 @@ func TestTokenStoreOptions(t *testing.T) {
 	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{
 		Keys: []types.Secret{oldKey, types.NewSecret("short-key")}, Prefix: "}", FetchLease: time.Millisecond})
 	require.Error(t, err)
-	for _, fault := range []string{"the client is nil", "keys[1] has 9 bytes; it must have 32", `"}"`, "FetchLease is 1ms"} {
+	for _, fault := range []string{"the client is nil", "keys[1] has 9 bytes; pass 32 random bytes", `"}"`, "FetchLease is 1ms"} {
 		assert.ErrorContains(t, err, fault)
 	}
 	assert.NotContains(t, err.Error(), "short-key")

@@ -172,7 +172,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 	assert.Empty(t, log.String())
 	mustStore(t, turned, "sealed with the new key")
 	assert.Zero(t, mustLoad(t, first))
-	assert.Regexp(t, `cannot decrypt.*it was encrypted with key [0-9a-f]{8}, which is not in Keys`, log.String())
+	assert.Regexp(t, `cannot decrypt.*it needs key [0-9a-f]{8}, which is not in Keys`, log.String())
 	for _, secret := range []string{key.Reveal(), newKey.Reveal(), "sealed with", "the-app-key"} {
 		assert.NotContains(t, log.String(), secret)
 	}
