@@ -72,7 +72,7 @@ func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
 			func(s *measure.Sample) { s.CPU = 0.7 }},
 		"the first hotel of a stream, 50 ms, 200 Mbit/s: in the time of the answer's first byte": {
 			func(r *results) []row { return r.streams[:1] }, peers.OurStream, func(s *measure.Sample) { s.Byte = 0.9 }},
-		"the same: HotelList's time, in the stream's": {func(r *results) []row { return r.streams[:1] }, peers.OurList,
+		"the same, plain: HotelList's time, in the stream's": {func(r *results) []row { return r.streams[:1] }, peers.OurList,
 			func(s *measure.Sample) { s.First = 6 }},
 		"peak heap of 64 callers: the stream's, as a share of HotelList's": {
 			func(r *results) []row { return r.streams[1:] }, peers.OurStream, func(s *measure.Sample) { s.Peak = 6 }},
