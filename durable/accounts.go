@@ -16,9 +16,9 @@ var ErrUnknownAccount = errors.New("no client of this account is known")
 var errNoAccount = errors.New("the bookings are of many accounts; call ForAccount first")
 
 // ForAccount returns the Bookings of one account, by hotelstays.Client.Account. They share Run and the database
-// with those of all accounts. They keep the client that Options.Clients returns now: call ForAccount for each
-// request. For an unknown account, BeginTx, Send, Book and CancelTx return ErrUnknownAccount, while List, Retry,
-// Abandon and the others work.
+// with the other accounts. They keep the client that Options.Clients returns at the time of the call, so call
+// ForAccount anew for each request. For an unknown account, BeginTx, Send, Book and CancelTx return
+// ErrUnknownAccount, while List, Retry, Abandon and the others work.
 func (e *Engine[Tx]) ForAccount(account string) Bookings[Tx] { return e.of(account) }
 
 func (e *Engine[Tx]) of(account string) *Engine[Tx] {

@@ -40,7 +40,7 @@ var (
 	ErrConflictingOutcome = errors.New("another outcome of the booking was stored before")
 )
 
-// Phase is where an open booking is in its life. The zero value is not set: no method returns it.
+// Phase is the phase of an open booking. The zero value is not set: no method returns it.
 type Phase string
 
 // The phases; see the package documentation.
@@ -52,7 +52,8 @@ const (
 	phaseEnded Phase = "ended"
 )
 
-// Booking is an open booking. It holds no secret, and of the guests only the caller's WithUserRef.
+// Booking is an open booking. It holds no secret, and nothing about the guests except the caller's
+// WithUserRef.
 type Booking struct {
 	Recovery hotelstays.BookingRecovery `json:"recovery"`
 	// Begun is when the booking was stored. It is zero in a row of an older version.

@@ -12,10 +12,9 @@ import (
 // Bookings makes bookings that survive their process. Tx is a transaction of the caller's database.
 //
 // The Journal of contrib/hotelstayssql is a Bookings[*sql.Tx], and the Bookings of contrib/hotelstaysriver are a
-// Bookings[pgx.Tx]. Who moves from one to the other changes an import, the constructor, and the
-// transactions.
+// Bookings[pgx.Tx]. To move from one to the other, change an import, the constructor, and the transactions.
 //
-// It may gain methods: a fake of it embeds the interface, so that it still compiles.
+// The interface may gain methods: embed it in a fake, so that the fake still compiles.
 type Bookings[Tx any] interface {
 	// ForAccount returns the Bookings of one account, by hotelstays.Client.Account. With Options.Clients, call it
 	// before all methods but List, Cancellations and Hanging.
@@ -23,15 +22,15 @@ type Bookings[Tx any] interface {
 	// InTx calls f in a transaction of the database, for BeginTx or CancelTx and the caller's own row. It
 	// may call f again, as after a deadlock.
 	InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error
-	// BeginTx stores a booking in the caller's transaction, with those of opts that are data. Once
-	// that is committed, the booking is sent, by Send or by a worker.
+	// BeginTx stores a booking and opts in the caller's transaction. Once the transaction is
+	// committed, the booking is sent, by Send or by a worker.
 	BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error
-	// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
-	// called in time, as after the end of a process, a worker does it.
+	// Send books a booking that BeginTx has stored and whose transaction is committed. If Send is
+	// not called in time, for example because the process died, a worker sends the booking.
 	//
-	// It does what Client.BookAndRecover does, within ctx and the time limit of a Book, and calls
-	// OnOutcome in the transaction that ends the booking. It returns that outcome with a nil error:
-	// check State and Err, which holds a refusal.
+	// Send does what Client.BookAndRecover does, within ctx and BookTimeout, and calls OnOutcome in
+	// the transaction that ends the booking. If that succeeds, Send returns the outcome with a nil
+	// error: check its State, and its Err, which holds a refusal.
 	//
 	// An error means that something is left to do:
 	//
@@ -50,15 +49,15 @@ type Bookings[Tx any] interface {
 	//	                                   Nothing was sent by this call: a worker will send it, or
 	//	                                   find no order if it is marked
 	Send(ctx context.Context, customerReferenceNo string, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
-	// Book stores and sends a booking of callers who have no row of their own.
+	// Book does BeginTx and Send in one call, if you have no row of your own to commit.
 	Book(ctx context.Context, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
-	// CancelTx stores a cancellation in the caller's transaction. Once that is committed, a worker
-	// sends it once, and delivers how it ended once.
+	// CancelTx stores a cancellation in the caller's transaction. Once the transaction is
+	// committed, a worker sends Cancel once, and calls OnCancel with the result.
 	CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error
 	// Unfollow ends the reads of an order that is followed after its booking was found.
 	Unfollow(ctx context.Context, customerReferenceNo string) error
-	// Watch returns a channel for a page that waits, which receives a value after this process has
-	// committed what OnOutcome, OnCancel or OnOrder made of the reference.
+	// Watch returns a channel for a web page that waits. The channel receives a value after this
+	// process has committed a transaction of OnOutcome, OnCancel or OnOrder for the reference.
 	Watch(customerReferenceNo string) (changed <-chan struct{}, stop func())
 	// Wake makes a worker poll now, because a webhook says that something has happened.
 	Wake(ctx context.Context, customerReferenceNo string) error
@@ -68,7 +67,7 @@ type Bookings[Tx any] interface {
 	Cancellations(ctx context.Context) iter.Seq2[Cancellation, error]
 	// Orders returns the orders that are followed.
 	Orders(ctx context.Context) iter.Seq2[FollowedOrder, error]
-	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that do not return.
+	// Hanging returns the calls of OnOutcome, OnCancel and OnOrder that hang in this process.
 	Hanging() []string
 	// Retry makes a worker poll now, because a person asks for it.
 	Retry(ctx context.Context, customerReferenceNo string) error

@@ -39,12 +39,12 @@ const (
 	CancelDone CancelEnding = "cancelled"
 	// CancelRefused: nothing was done. Cancellation.Err says why.
 	CancelRefused CancelEnding = "refused"
-	// CancelStanding: no answer came to Cancel, and the order was not cancelled ten minutes later.
+	// CancelStanding: Cancel was not answered, and ten minutes later the order was not cancelled.
 	CancelStanding CancelEnding = "standing"
-	// CancelAccepted: the service has accepted Cancel, and a day later the order did not say that it is
+	// CancelAccepted: the service accepted Cancel, but a day later the order was not shown as
 	// cancelled. It may still be cancelled.
 	CancelAccepted CancelEnding = "accepted"
-	// CancelUnknown: the stay was over before the order said whether it is cancelled.
+	// CancelUnknown: the stay was over before the service showed whether the order is cancelled.
 	CancelUnknown CancelEnding = "unknown"
 )
 
@@ -86,12 +86,13 @@ type CancelOrder struct {
 	// PlatformReferenceNo names the order. Without it, the order of the latest booking under the
 	// reference is cancelled. It is required for an order that was not booked here.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
-	// SessionID is required. Which session is undocumented: use that of the booking.
+	// SessionID is required. The API document does not say which session; use the session of the
+	// booking.
 	SessionID string `json:"sessionId"`
-	// Reason is required for some orders.
+	// Reason is required by the service for some orders.
 	Reason string `json:"reason,omitempty"`
-	// MaxFee, if set, is what the cancellation may cost at most, by Order.CancelFeeAt, until Cancel has
-	// certainly ended. A cost that is unknown exceeds it.
+	// MaxFee, if set, is the highest acceptable fee, by Order.CancelFeeAt, both when a worker has
+	// read the order and at the end of Cancel's time limit. An unknown fee counts as too high.
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 

@@ -1,6 +1,6 @@
-// Package durable carries a booking, and a cancellation, to its end when its process dies. It also follows
-// orders after they were booked. An [Engine] does the work, in any database that implements [Store]. The
-// journal of contrib/hotelstayssql and the bookings of contrib/hotelstaysriver are such databases.
+// Package durable finishes bookings and cancellations even if the process that began them dies. It also
+// follows orders after they were booked. An [Engine] does the work, in any database that implements
+// [Store]. contrib/hotelstayssql and contrib/hotelstaysriver each contain a Store.
 //
 // # The phases of a booking
 //
@@ -13,58 +13,62 @@
 // A process may die at any point. Before the first commit there is neither row nor booking. After it,
 // another process continues.
 //
-// A booking is marked once, so one call sends it. A mark cannot stop a process, or a machine, that
-// freezes while it sends and thaws after the polls have ended. If such a process then gets an answer, Send
-// returns the answer with ErrConflictingOutcome. If it gets none, the polls begin again, and OnOutcome may
-// receive BookingFound after BookingAbsent. The booking may have begun again by then, or Abandon may
-// have ended it. Its new round is without an order only ten minutes after the last Book under the
-// reference. Until then a refusal proves nothing.
+// A booking is marked once, so one call sends it. But a process or a machine can freeze while it sends,
+// and thaw after the polls have ended. A mark cannot prevent that. If such a process then gets an answer,
+// Send returns the answer with ErrConflictingOutcome. If the process gets no answer, the polls begin
+// again, and OnOutcome may receive BookingFound after BookingAbsent. By then the booking may have begun
+// again, or Abandon may have ended it. If the booking has begun again, its new round is proven to have no
+// order only ten minutes after the last Book under the reference. Until then a refusal proves nothing.
 //
 // While no poll is answered, nothing is known and nothing ends. The polls continue, with pauses of up to
-// an hour, and each is logged as a warning.
+// an hour. Each failed poll is logged as a warning.
 //
-// After BookingAbsent the caller decides whether to book again, if the offer still holds (CheckAvail):
-// BeginTx and Send with the same reference. This is the next round of the booking. The service makes one
-// order for a reference, even if the first attempt arrives late. OnOutcome must not call the service,
-// because it runs in a transaction. Let it mark the row for another loop.
+// After BookingAbsent the caller decides whether to book again. Call CheckAvail to see whether the offer
+// still holds, then BeginTx and Send with the same reference. This is the next round of the booking. The
+// service makes one order for a reference, even if the first attempt arrives late. OnOutcome must not
+// call the service, because it runs in a transaction. Let OnOutcome mark your row, and book again in a
+// loop of your own.
 //
 // # Cancellations
 //
-// A cancellation belongs to a round, and an order has an identity, its PlatformReferenceNo. CancelTx is for
-// the latest round under its reference. It waits until the booking of that round has ended, and cancels the
-// order of that booking and no other one. A booking that ended as absent, failed or reused has nothing to
-// cancel: see ErrNothingToCancel. An order that was not booked here is cancelled if CancelOrder names it.
+// A cancellation belongs to a round, and an order has an identity, its PlatformReferenceNo. CancelTx stores
+// a cancellation of the latest round under its reference. The cancellation waits until the booking of that
+// round has ended. Then it cancels the order of that booking, and never another order. A booking that ended
+// as absent, failed or reused has nothing to cancel: see ErrNothingToCancel. To cancel an order that was
+// not booked here, name it in CancelOrder.
 //
-// BeginTx ends a cancellation of the earlier round that was not sent, and OnCancel receives it as refused. It
-// returns ErrAlreadyCancelling while a Cancel may be under way.
+// If a cancellation of the earlier round was not sent, BeginTx ends it, and OnCancel receives it as refused.
+// While a Cancel may be under way, BeginTx returns ErrAlreadyCancelling.
 //
-// A worker reads the order, marks the cancellation with what it costs, and only then calls Client.Cancel.
-// If the answer is lost, workers read the order until it is cancelled, or for ten minutes. OnCancel
-// receives the ending in a further transaction, so that an answer outlives a failure of OnCancel. A
-// cancellation is marked once, and again only after a Cancel that provably did nothing.
+// A worker reads the order, marks the cancellation together with its cost, and only then calls
+// Client.Cancel. If the answer is lost, workers read the order until it is cancelled, or for ten
+// minutes. OnCancel receives the ending in a second transaction, so that the service's answer is kept
+// if OnCancel fails. A cancellation is marked once. It is marked again only after a Cancel that
+// provably did nothing.
 //
 // # Orders that are followed
 //
 // With OnOrder, workers read the order of each booking that was found until it is settled. Each change is
-// delivered in the transaction that stores it. Orders are compared field by field, as far as both the
-// version that stored the order and the version that reads it know a field. Another order under the same
-// reference is logged once, and never delivered as a change.
+// delivered in the transaction that stores it. Orders are compared field by field. Only fields are
+// compared that are known to both versions of this package: the version that stored the order and the
+// version that reads it. Another order under the same reference is logged once, and never delivered as a
+// change.
 //
 // # Accounts
 //
-// An Engine serves one account, or with Options.Clients all accounts whose clients it knows. Two accounts may use
-// the same reference. Accounts take turns: neither many rows of one, nor its calls that hang, delay the others. Rows
-// of an unknown account wait, and are listed and logged.
+// An Engine serves one account. With Options.Clients it serves all accounts for which Clients returns a client. Two
+// accounts may use the same reference. Accounts take turns, so that an account with many rows, or with calls that
+// hang, does not delay other accounts. Rows of an unknown account wait. They are listed and logged.
 //
 // # Workers
 //
-// Bookings, cancellations and followed orders share the workers of a process, so that each kind finds one. A
-// worker has a row for a minute, and gives it back when its turn is over. A function of the caller that
-// does not return when its ctx ends keeps one worker of one process and its own row. The log names it each
-// 20 seconds, and Engine.Hanging lists it.
+// Bookings, cancellations and followed orders share the workers of a process. With four or more workers,
+// each kind finds one. A worker leases a row for a minute, and returns the row after its step. If a
+// function of the caller does not return when its ctx ends, it blocks one worker in one process, and its
+// own row. The log names the function every 20 seconds, and Engine.Hanging lists it.
 //
 // # Limits
 //
-// Commits must survive a crash of the database. The proof of absence rests on clocks that differ by at
+// Commits must survive a crash of the database. The proof of absence requires that clocks differ by at
 // most ClockMargin.
 package durable

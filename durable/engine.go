@@ -49,40 +49,42 @@ type Options[Tx any] struct {
 	// unknown. An Engine with Clients serves many accounts: see ForAccount. Clients is called often, so answer from
 	// memory. It must be safe for concurrent use.
 	//
-	// Rows of an unknown account are left as they are, listed, and logged every five minutes, until Clients knows
-	// the account or a person abandons them. Of the workers that are free an account gets at most half, so that an
-	// account whose calls hang leaves workers to the others.
+	// Rows of an unknown account stay as they are, until Clients returns a client or a person abandons the rows.
+	// They are listed, and logged every five minutes. An account gets at most half of the free workers, so that an
+	// account whose calls hang leaves workers to other accounts.
 	Clients func(account string) BookingClient
-	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends
-	// the booking: what it does with tx is committed together with that, or not at all. If the
-	// transaction fails, OnOutcome is called again later, so everything it does outside tx must
-	// be repeatable. It must be safe for concurrent use, and must not commit tx. In this
-	// database it must use tx alone: a second connection would wait for tx. It must return the error
-	// of each statement.
+	// OnOutcome stores the outcome of a booking. Required. It runs in the transaction that ends the
+	// booking: its writes in tx are committed together with that ending, or not at all. If the
+	// transaction fails, OnOutcome is called again later, so everything it does outside tx must be
+	// repeatable. It must be safe for concurrent use, and must not commit tx. In this database it
+	// must use only tx: a second connection would wait for tx. It must return the error of each
+	// statement.
 	//
-	// State is BookingFound or BookingAbsent. Err is nil, or the refusal or the reason why
-	// nothing was sent (BookingAbsent), or a *hotelstays.ReferenceReusedError: the order is
-	// not the expected one (BookingFound). Changes lists in which points the order differs from the
-	// expected one, such as its price. Recovery has the reference, and the session that Cancel needs.
+	// State is BookingFound or BookingAbsent. With BookingAbsent, Err is nil, or the refusal, or the
+	// reason why nothing was sent. With BookingFound, Err is nil, or a
+	// *hotelstays.ReferenceReusedError if the order is not the expected one. Changes lists how the
+	// order differs from the expected one, such as in its price. Recovery has the reference, and the
+	// session that Cancel needs.
 	//
-	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll of a worker. Return
-	// when it ends: a function that does not return keeps one worker of this process. The log names it.
+	// ctx lasts at most ten seconds after a Book, and at least fifteen after a poll by a worker. Return
+	// when ctx ends: a function that does not return blocks one worker of this process. The log names
+	// it.
 	OnOutcome func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error
-	// OnCancel stores how a cancellation of CancelTx has ended. It is like OnOutcome, but ctx lasts at most
-	// ten seconds. Only processes that use CancelTx need it. A process without it leaves cancellations to others.
+	// OnCancel stores the ending of a cancellation of CancelTx. It is like OnOutcome, but ctx lasts at most ten
+	// seconds. Only processes that use CancelTx need it. A process without it leaves cancellations to others.
 	//
-	// Ending and Err say how the cancellation ended. Cost is what it should have cost before it was sent,
-	// and ServiceFee is what the service says.
+	// Ending and Err say how the cancellation ended. Cost is the expected fee, calculated before Cancel
+	// was sent. ServiceFee is the fee in the service's answer.
 	OnCancel func(ctx context.Context, tx Tx, cancellation *Cancellation) error
 	// OnOrder, if set, makes workers follow the order of each booking that is found, until it is
 	// settled: cancelled, or confirmed and two days past its check-in, or two days past its check-out.
-	// It is called once for each change that a read shows, such as of the status or a HotelConfirmNo
-	// that comes later, in the transaction that stores the change. It is like OnOutcome otherwise.
-	// OnOutcome may receive an order that is confirmed or cancelled already, and OnOrder does not
-	// receive that again: let both store an order by the same function.
+	// It is called once for each change that a read shows, such as a new status or a HotelConfirmNo,
+	// in the transaction that stores the change. It is like OnOutcome otherwise. OnOutcome may receive
+	// an order that is confirmed or cancelled already, and OnOrder is not called for that state again:
+	// let both store an order by the same function.
 	//
-	// An order is read after a quarter of the time since its last change or Wake, but at least a
-	// minute and at most twelve hours later.
+	// The pause before the next read is a quarter of the time since the last change or Wake, but at
+	// least a minute and at most twelve hours.
 	OnOrder func(ctx context.Context, tx Tx, change *OrderChange) error
 	// Keys encrypt the requests that wait for Send, and the orders that are followed. Required: at
 	// least one of 32 random bytes, not hex or base64 text. The first key encrypts, and all keys
@@ -94,21 +96,22 @@ type Options[Tx any] struct {
 	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
 	// booking of a process that died in Send waits as long for the first poll.
 	BookTimeout time.Duration
-	// MaxWorkers is how many steps this process makes at once. From four workers on, bookings, cancellations
-	// and followed orders share them so that each finds a worker when the others are many. Default: 10.
+	// MaxWorkers is how many steps this process makes at once. With four or more workers, each of bookings,
+	// cancellations and followed orders finds a worker, however many rows of the other kinds are due.
+	// Default: 10.
 	MaxWorkers int
-	// PollInterval is how often Run looks for what is due. Default: 1 second.
+	// PollInterval is how often Run looks for due rows. Default: 1 second.
 	PollInterval time.Duration
 	// SingleProcess says that no other process works in this database. Run then begins with a poll for each
 	// booking that was being sent when an earlier process ended, instead of waiting for the rest of its
-	// BookTimeout. Bookings that were not sent yet wait all the same.
+	// BookTimeout. Bookings that were not sent yet still wait for Send.
 	SingleProcess bool
 	// Logger receives warnings. Default: none.
 	Logger *slog.Logger
 }
 
 // Engine drives bookings, cancellations and followed orders through their phases, in the database of a
-// Store. It is a Bookings, and safe for concurrent use. Create it with NewEngine.
+// Store. It implements Bookings, and is safe for concurrent use. Create it with NewEngine.
 type Engine[Tx any] struct {
 	*core[Tx]
 
@@ -131,7 +134,8 @@ type core[Tx any] struct {
 	woken     chan struct{} // ends a pause of Run
 }
 
-// NewEngine returns an Engine. It uses no connection. The error names every invalid option.
+// NewEngine returns an Engine. It does not connect to the database. The error names every invalid
+// option.
 func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 	var problems []error
 	check := func(ok bool, problem string) {
@@ -305,19 +309,20 @@ func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind 
 }
 
 // Watch returns a channel for a page that waits. It receives a value after a transaction of OnOutcome,
-// OnCancel or OnOrder for the reference was committed in this process. Values that nobody has received
-// are one. Watch first, then look at your own row, and look again after each value. Another process
-// may commit as well, which is not noticed here: look every few seconds, too. Call stop at the end.
+// OnCancel or OnOrder for the reference was committed in this process. Further values are dropped
+// while one waits to be received. Watch first, then look at your own row, and look again after each
+// value. Commits of other processes are not noticed here: also look every few seconds. Call stop at
+// the end.
 //
-// With Options.Clients, and without ForAccount, it is for the reference of any account.
+// With Options.Clients, and without ForAccount, the channel is for the reference in any account.
 func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{}, stop func()) {
 	return e.watchers.Watch(watched(e.account, customerReferenceNo))
 }
 
-// Wake makes a worker read now what concerns a reference: the order of a booking, of a cancellation, and
-// an order that is followed. Call it from a webhook handler with the event's reference, but after the
-// transaction of the event: Wake writes in transactions of its own. Unknown and ended bookings, and those
-// that wait for Send, stay as they are, without an error.
+// Wake makes a worker act now on everything under a reference: it polls for the order of a booking, and
+// reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
+// reference, but after the event's transaction has ended: Wake writes in transactions of its own. Unknown
+// and ended bookings, and those that wait for Send, stay as they are, without an error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := wake(ctx, e, KindBooking, customerReferenceNo, booking.wake)
@@ -341,9 +346,9 @@ func (e *Engine[Tx]) Retry(ctx context.Context, customerReferenceNo string) erro
 	return e.failed(err, "Retry: reference %q", customerReferenceNo)
 }
 
-// Abandon ends a booking without an outcome: it is neither sent nor polled for any more, and OnOutcome is
-// not called. Ask the service first whether there is an order. Abandon is refused while Book may be under
-// way. The error is ErrNotBegun if the booking has ended or is unknown.
+// Abandon ends a booking without an outcome: the booking is no longer sent or polled for, and OnOutcome
+// is not called. Ask the service first whether there is an order. Abandon is refused while Book may be
+// under way. The error is ErrNotBegun if the booking has ended or is unknown.
 func (e *Engine[Tx]) Abandon(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindBooking, customerReferenceNo), false, func(_ *Row, b *booking) (_ delivery[Tx], err error) {
 		*b, err = b.abandon(time.Now())
@@ -429,8 +434,8 @@ func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 }
 
 // Hanging returns the calls of OnOutcome, OnCancel and OnOrder in this process that have not returned a second
-// after the end of their ctx, as the name of the function and the reference, and with Options.Clients the account.
-// Each keeps a worker.
+// after the end of their ctx, each as the name of the function and the reference, and with Options.Clients the
+// account. Each such call blocks a worker.
 func (e *Engine[Tx]) Hanging() (calls []string) {
 	for key := range e.calls.Range {
 		c, _ := key.(*handlerCall)

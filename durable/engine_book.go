@@ -14,11 +14,11 @@ import (
 )
 
 // InTx calls f in a transaction, and commits it if f returns nil: call BeginTx or CancelTx in f, and then write
-// your own row. f is called again if the database undid the transaction because of others, as after a
-// deadlock. So everything that f does outside tx must be repeatable, and f must return the error of each
-// statement. It must use the ctx that it gets.
+// your own row. If the database undid the transaction because of another transaction, as after a deadlock, f is
+// called again. So everything that f does outside tx must be repeatable. f must use its ctx, and return the
+// error of each statement.
 //
-// The error of f is returned as it is. The database ends a transaction that is idle for long.
+// The error of f is returned as it is. The database ends a transaction that is idle for too long.
 func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx) error) error {
 	var failed error
 	err := e.store.InTx(ctx, true, func(ctx context.Context, tx Tx) error {
@@ -37,16 +37,16 @@ func (e *Engine[Tx]) InTx(ctx context.Context, f func(ctx context.Context, tx Tx
 // Abandon ends it before.
 //
 // The request is stored encrypted, with opts, and erased when it is sent. Send may add options for
-// its own call. Options that are no data, such as WithRequestID, and those that every poll needs,
-// WithServiceFacts and WithHeader, cannot be stored: give them to the client.
+// its own call. Some options cannot be stored: options that are not data, such as WithRequestID,
+// and options that every poll needs, WithServiceFacts and WithHeader. Give them to the client.
 //
 // An invalid request or option is a *hotelstays.ValidationError, as in Client.BookAndRecover.
 //
 // If a booking under the same reference and account has not ended, the error matches ErrAlreadyBegun.
-// If it has ended with an order, the error matches ErrAlreadyBooked. Roll tx back then. A booking that
-// has ended without an order begins again. A cancellation of the earlier round that was not sent ends
-// then, and OnCancel receives it as refused. While its Cancel may be under way, the error matches
-// ErrAlreadyCancelling.
+// If it has ended with an order, the error matches ErrAlreadyBooked. After an error roll tx back. A
+// booking that has ended without an order begins again. If a cancellation of the earlier round was not
+// sent, it ends, and OnCancel receives it as refused. While that cancellation may be under way, the
+// error matches ErrAlreadyCancelling.
 func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	if err := e.checkBook(req, opts); err != nil {
 		return e.failed(err, "BeginTx")
@@ -97,8 +97,8 @@ func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte)
 	return b, err
 }
 
-// Send books a booking that BeginTx has stored and whose transaction is committed. If it is not
-// called within BookTimeout, as after the end of a process, a worker sends the booking.
+// Send books a booking that BeginTx has stored and whose transaction is committed. If Send is not
+// called within BookTimeout, for example because the process died, a worker sends the booking.
 //
 // Its results are those of Send in [Bookings].
 func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
@@ -113,8 +113,8 @@ func (e *Engine[Tx]) Send(ctx context.Context, customerReferenceNo string,
 	return e.book(ctx, marked, req, all)
 }
 
-// Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row
-// of their own to commit before. Its results are those of Send, and the errors of BeginTx.
+// Book stores a booking and sends it: BeginTx and Send in one call, for callers who have no row of
+// their own to commit. It returns the results of Send and the errors of BeginTx.
 func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	if err := e.checkBook(req, opts); err != nil {

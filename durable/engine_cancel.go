@@ -18,44 +18,44 @@ import (
 // readTimeout bounds a read of orders.
 const readTimeout = 20 * time.Second
 
-// Cancellation is how a cancellation has ended.
+// Cancellation is a cancellation of CancelTx, and how it has ended.
 type Cancellation struct {
-	// CancelOrder has the PlatformReferenceNo if it is known.
+	// CancelOrder is the request, with the PlatformReferenceNo as soon as it is known.
 	CancelOrder
 	Account string    // hotelstays.Client.Account
-	Begun   time.Time // when CancelTx has stored it
+	Begun   time.Time // when CancelTx stored it
 	// SendBy is when Cancel has certainly ended. It is zero while no Cancel was sent.
 	SendBy time.Time
-	// Accepted: the service has accepted Cancel, and the order did not say yet that it is cancelled.
+	// Accepted: the service has accepted Cancel, but the order is not shown as cancelled yet.
 	Accepted bool
-	// Due is when a worker acts next, or until when a worker has the cancellation.
+	// Due is when a worker acts next, or when the lease of a worker ends.
 	Due    time.Time
 	Ending CancelEnding
-	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
-	// order leaves that open.
+	// Cost is the expected fee when Cancel was sent, by Order.CancelFeeAt. It is nil if the order does
+	// not say.
 	Cost *types.Money
-	// ServiceFee is of the answer to Cancel, or nil.
+	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money
-	// Err is why the cancellation did nothing, or may have done nothing. It is nil for CancelDone. Otherwise it
-	// is the *hotelstays.APIError of the service, an error that matches ErrCancelCost or ErrNothingToCancel, a
-	// *hotelstays.OrderNotFoundError, or a text.
+	// Err says why the cancellation did nothing, or may have done nothing. It is nil for CancelDone. Otherwise
+	// it is the *hotelstays.APIError of the service, an error that matches ErrCancelCost or ErrNothingToCancel,
+	// a *hotelstays.OrderNotFoundError, or a text.
 	Err error
 }
 
 // CancelTx stores a cancellation in the caller's transaction: together with the caller's own row, or
-// not at all. Once that is committed, a worker reads the order, looks at MaxFee, sends Cancel once, and
-// calls OnCancel with how the cancellation ended. It waits while the booking is open.
+// not at all. Once the transaction is committed, a worker waits until the booking has ended, reads the
+// order, compares its fee with MaxFee, sends Cancel once, and calls OnCancel with the result.
 //
-// A cancellation is of the latest round of the booking under its reference, and cancels the order of that
-// round alone. An order that was not booked here is cancelled if the request names it.
+// The cancellation belongs to the latest round of the booking under its reference, and cancels only the
+// order of that round. To cancel an order that was not booked here, name it in the request.
 //
-// The request and opts are stored in plain text. Options that are no data cannot be stored, as in
+// The request and opts are stored in plain text. Options that are not data cannot be stored, as in
 // BeginTx. An incomplete request is a *hotelstays.ValidationError.
 //
 // The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
-// ErrAlreadyCancelled if one has cancelled the order. Roll tx back then. After a cancellation that was
-// refused, or that left the order standing, another one begins, and so does one of another order.
+// ErrAlreadyCancelled if one has cancelled the order. After an error roll tx back. Another cancellation
+// may begin if the earlier one was refused, left the order standing, or was of another order.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // OrderChange is a change of an order that is followed.
 type OrderChange struct {
 	Account string // hotelstays.Client.Account
-	// Before is the order of OnOutcome, or of the last call of OnOrder. It is nil if no key of Options.Keys
-	// decrypts it any more.
+	// Before is the order that OnOutcome, or the last call of OnOrder, received. It is nil if no key in
+	// Options.Keys decrypts it.
 	Before *types.Order
 	After  *types.Order
 }
@@ -135,7 +135,7 @@ func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, i
 	return next.Due, err == nil && !changed && !next.Settled
 }
 
-// Unfollow ends the reads of an order, because the caller knows enough. OnOrder may be under way.
+// Unfollow ends the reads of a followed order. A call of OnOrder may still be under way.
 func (e *Engine[Tx]) Unfollow(ctx context.Context, customerReferenceNo string) error {
 	err := change(ctx, e, e.id(KindOrder, customerReferenceNo), false, func(_ *Row, f *followed) (delivery[Tx], error) {
 		f.Settled, f.Seen = true, nil

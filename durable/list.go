@@ -18,36 +18,36 @@ type FollowedOrder struct {
 	CustomerReferenceNo string
 	PlatformReferenceNo string
 	Account             string // hotelstays.Client.Account
-	// Since is when the order was booked, has changed, or an event came.
+	// Since is when the order was booked, last changed, or had its last event.
 	Since time.Time
-	// MissingSince is when a complete answer lacked the order for the first time. It is zero if the last one
-	// had it.
+	// MissingSince is when a complete answer lacked the order for the first time. It is zero if the last
+	// answer had the order.
 	MissingSince time.Time
 	// Other is the number of another order under the reference.
 	Other    string
 	CheckOut types.Date
-	// Due is when a worker reads the order next, or until when a worker has it.
+	// Due is when a worker reads the order next, or when the lease of a worker ends.
 	Due time.Time
 }
 
 // List returns the open bookings of the account, or with Options.Clients of all accounts, in the order of their
-// accounts and references. It reads them in pages, without a transaction. Due is when a worker acts next, or until
-// when a worker has the booking. Unverified counts the polls that ended as unverified: if it keeps growing, a person
+// accounts and references. It reads them in pages, without a transaction. Due is when a worker acts next, or when
+// the lease of a worker ends. Unverified counts the polls that ended as unverified: if it keeps growing, a person
 // must look at the booking.
 //
-// A row that somebody has changed by hand is an error that names its reference, and the list
-// continues. An error of the database ends it.
+// For a row that somebody has changed by hand, the list yields an error that names the reference,
+// and continues. An error of the database ends the list.
 func (e *Engine[Tx]) List(ctx context.Context) iter.Seq2[Booking, error] {
 	return list(ctx, e, KindBooking, "List", func(b booking) Booking { return b.Booking })
 }
 
-// Cancellations returns the cancellations that OnCancel has not received yet. It is
-// like List otherwise. Ending is not set, and Err is nil, while nobody knows how a cancellation ends.
+// Cancellations returns the cancellations that OnCancel has not received yet. Otherwise it works like
+// List. While the ending of a cancellation is unknown, Ending is not set, and Err is nil.
 func (e *Engine[Tx]) Cancellations(ctx context.Context) iter.Seq2[Cancellation, error] {
 	return list(ctx, e, KindCancel, "Cancellations", cancellation.result)
 }
 
-// Orders returns the orders that are followed. It is like List otherwise.
+// Orders returns the orders that are followed. Otherwise it works like List.
 func (e *Engine[Tx]) Orders(ctx context.Context) iter.Seq2[FollowedOrder, error] {
 	return list(ctx, e, KindOrder, "Orders", func(f followed) FollowedOrder {
 		return FollowedOrder{f.CustomerReferenceNo, f.PlatformReferenceNo, f.Fingerprint, f.Since, f.MissingSince, f.Other, f.CheckOut, f.Due}

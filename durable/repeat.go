@@ -13,9 +13,9 @@ import (
 // attempts bounds how often Repeat calls a function.
 const attempts = 12
 
-// Repeat calls once, which makes a transaction, until the database has not undone it: up to twelve times, with
-// short pauses. Databases undo a transaction at a deadlock or a failed serialization, by no fault of its own.
-// It is for Store.InTx.
+// Repeat calls once, which must make one transaction. While the database undoes the transaction because of a
+// deadlock or a failed serialization, Repeat calls once again after a short pause. It makes at most twelve
+// calls. It is for implementations of Store.InTx.
 func Repeat(ctx context.Context, once func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := once()

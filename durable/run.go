@@ -35,12 +35,13 @@ const (
 	together = 100
 )
 
-// Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step
-// after that is due, or the zero time if the row has ended. ErrMoved itself means that another process has changed
-// the row, or has it: look at it again in a second. An error of the caller's function may match it.
+// Work does the next step of a row that a scheduler says is due, within Timeout. It returns when the step after
+// that is due, or the zero time if the row has ended. If err == ErrMoved, another process has changed or leased
+// the row: look at the row again in a second. Do not use errors.Is, because an error of the caller's function may
+// match it, too.
 //
 // workers is how many rows of the kind the scheduler works on at once in this process. With Options.Clients a row
-// waits while its account is unknown, or has its share of them.
+// waits while its account is unknown, or has its share of the workers.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
 	e = e.of(row.Account)
 	if e.opts.Clients != nil && row.Unreadable == nil {
@@ -107,7 +108,7 @@ func (e *Engine[Tx]) next(ctx context.Context, row *Row) (due time.Time, err err
 	return e.workBooking(ctx, row)
 }
 
-// Timeout returns how long a step of a row may take, with the functions of the caller.
+// Timeout returns how long a step of a row may take, including the functions of the caller.
 func (e *Engine[Tx]) Timeout(row *Row) time.Duration {
 	switch row.Kind {
 	case KindBooking:
@@ -144,13 +145,13 @@ type run[Tx any] struct {
 	ended       *sync.WaitGroup
 }
 
-// Run works on what a Queue says is due, until ctx ends: it sends bookings whose Send did not come,
-// polls for the orders of those whose outcome is unknown, sends cancellations, and reads orders that are
-// followed. Call it in every process. One is enough; with two, work goes on when one of them ends.
+// Run works on the due rows of a Queue, until ctx ends. It sends bookings for which nobody called Send,
+// polls for the orders of bookings with an unknown outcome, sends cancellations, and reads followed
+// orders. Call it in every process. One is enough; with two, work goes on when one of them ends.
 //
-// When ctx ends, Run returns nil, after what is under way: a Book is cancelled, so that its outcome is
-// unknown, and a poll is given back. A function of the caller that has not returned 15 seconds later
-// is an error, which names it.
+// When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
+// outcome is unknown; a poll is due again at once. If a function of the caller has not returned 15
+// seconds later, Run returns an error that names the function.
 func (e *Engine[Tx]) Run(ctx context.Context, queue Queue) error {
 	kinds := e.kinds()
 	r := &run[Tx]{Engine: e, queue: queue, locked: map[ID]time.Time{}, last: map[Kind]string{},

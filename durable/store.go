@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind names what a row of a Store is about. The zero value is not set: no row has it.
+// Kind is the kind of a row in a Store. The zero value is not set: no row has it.
 type Kind string
 
 // The kinds.
@@ -39,53 +39,54 @@ type ID struct {
 	Reference string
 }
 
-// Row is what a Store keeps about a reference of an account.
+// Row is the row of a Store for one reference of an account.
 type Row struct {
 	ID
 	Life Life
-	// Due is when a worker must act, or until when a worker has the row.
+	// Due is when a worker must act, or when the lease of a worker ends.
 	Due time.Time
 	// State is a JSON object.
 	State []byte
-	// Sealed is encrypted. It is nil where nothing is to be kept: erase what was stored then.
+	// Sealed is encrypted. If it is nil, erase what was stored.
 	Sealed []byte
-	// Version is the Store's own: a comparable value that differs after each change of the row.
+	// Version belongs to the Store: a comparable value that differs after each change of the row.
 	Version any
 	// Busy reports that a worker of the database's own scheduler works on the row. Wake and Retry
 	// wait for its end.
 	Busy bool
-	// Unreadable is why the row makes no sense, as after a change by hand. Only List and Due return
-	// such rows.
+	// Unreadable, if not nil, says why the row cannot be read, for example after a change by hand.
+	// Only List and Due return such rows.
 	Unreadable error
 }
 
-// Store is the database of an Engine, for all accounts. Its methods are safe for concurrent use.
-// Tx is a transaction: of the caller in Insert, Lock, Look and Save, or one of InTx.
+// Store is the database of an Engine, for all accounts. Its methods are safe for concurrent use. Tx
+// is a transaction. Insert, Lock, Look and Save receive the caller's own transaction or a
+// transaction of InTx.
 //
-// A Store decides nothing: what a row says, and whether it may change, is up to the Engine.
+// A Store decides nothing: the Engine decides what a row contains and whether it may change.
 type Store[Tx any] interface {
 	// InTx calls f in a new transaction, and commits it if f returns nil. It may call f again after a
 	// deadlock. The commit must survive a crash. If guarded is true, f calls a function of the
 	// caller: let the database end the transaction when it is idle for long, because a process that
 	// is frozen would keep its locks.
 	InTx(ctx context.Context, guarded bool, f func(ctx context.Context, tx Tx) error) error
-	// Insert stores a new row, and returns nil, if there is no row. If there is one, Insert locks and
-	// returns it. Where that row is Over, Save of row then replaces it.
+	// If there is no row, Insert stores row and returns nil. If there is one, Insert locks it and
+	// returns it. If the existing row is Over, a later Save of row replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
 	// Lock locks the latest row and returns it, or nil if there is none.
 	Lock(ctx context.Context, tx Tx, id ID) (*Row, error)
-	// Look returns the latest row as the transaction sees it, or nil if there is none. It waits for no lock: a
-	// process that is frozen may have one.
+	// Look returns the latest row as the transaction sees it, or nil if there is none. Look waits for no lock,
+	// because a frozen process may hold one.
 	Look(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Save stores a row that this transaction has inserted or locked.
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is Look without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns open rows of the kind of after that come behind it, in the order of their accounts and
-	// references: those of the same account, or of all accounts.
+	// List returns at most limit open rows of the kind of after, in the order of accounts and references,
+	// beginning behind after. If all is false, it returns only rows of after's account.
 	List(ctx context.Context, after ID, all bool, limit int) ([]Row, error)
-	// Failed returns the error of a call of the Engine, with the name of the Store's package before it,
-	// and with what to do about it where the database says why.
+	// Failed returns err with the name of the Store's package and call in front, and with what to do
+	// if the database names the cause.
 	Failed(call string, err error) error
 }
 
@@ -93,8 +94,8 @@ type Store[Tx any] interface {
 type Queue interface {
 	// Due returns open rows that are due. Rows of one account are in the order in which they are due.
 	Due(ctx context.Context, look DueLook) ([]Row, error)
-	// Postpone sets when rows of one kind are due. It leaves out rows that have changed since they were
-	// read, or that another transaction has locked, and returns the others as they are stored then.
+	// Postpone sets when rows of one kind are due, and returns the rows that it has changed. It skips
+	// rows that have changed since they were read, and rows that another transaction has locked.
 	Postpone(ctx context.Context, rows []Row, due func(Row) time.Time) ([]Row, error)
 }
 
@@ -104,13 +105,14 @@ type DueLook struct {
 	Account string // the only account to look at; empty: all
 	At      time.Time
 	Limit   int // of rows
-	// For all accounts: at most Each rows of each account come first, and then those beyond. The accounts are
-	// in the order of their names, but those behind After come first.
+	// Each and After matter only for all accounts. The first Each rows of every account come before its
+	// further rows. Accounts are in the order of their names: first those behind After, then the
+	// others.
 	After string
 	Each  int
 }
 
-// ErrMoved: the row has changed since Work has read it, or another worker has it.
+// ErrMoved: the row has changed since Work read it, or another worker has leased it.
 var ErrMoved = errors.New("the row has changed meanwhile")
 
 // errKeep leaves a row as it is.

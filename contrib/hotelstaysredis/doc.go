@@ -1,5 +1,5 @@
-// Package hotelstaysredis lets the processes of a fleet share, through Redis, what
-// each client of package hotelstays otherwise keeps for itself:
+// Package hotelstaysredis lets the processes of a fleet share through Redis what otherwise each
+// client of package hotelstays has for itself:
 //
 //   - TokenStore: the token, so that one process fetches it for all;
 //   - RateLimiter: the rate limits, which the service counts by client address;
@@ -10,7 +10,7 @@
 // replicas lag. Redis 6.2 or later, or a compatible server, is required.
 //
 // All keys begin with a prefix. Use one for each environment of the service. A RateLimiter keeps
-// environments apart itself, and needs a prefix for each client address. All keys of a script have
-// one hash tag, so that they are in one slot of a cluster. Redis must not evict keys: set
+// environments apart by itself, but needs one prefix per client IP address. All keys of a script
+// have the same hash tag, so that they are in one slot of a cluster. Redis must not evict keys: set
 // maxmemory-policy to noeviction.
 package hotelstaysredis

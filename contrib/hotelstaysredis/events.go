@@ -22,8 +22,8 @@ type EventStoreOptions struct {
 }
 
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
-// that made it: no other can release it, and it ends by itself with its lease. Any EventStore may call
-// Done.
+// that made it: no other EventStore can release the claim, and the claim ends by itself with its
+// lease. Any EventStore may call Done.
 //
 // All events are in one slot of a cluster: copies of an event may share only some of their
 // keys, and a script must see all of them. It is safe for concurrent use.
@@ -85,7 +85,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 	return err
 }
 
-// Release frees those keys that this store has claimed.
+// Release ends this store's claims on keys. Claims of other stores stay.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	if len(keys) > 0 {
 		keys = append([]string{"release:" + newID()}, keys...)

@@ -26,24 +26,24 @@ var ErrUnavailable = errors.New("redis is unavailable")
 // RateLimiterOptions are the settings of NewRateLimiter, the same for all processes
 // that share a Prefix.
 type RateLimiterOptions struct {
-	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts by
-	// client address: processes with the same prefix must share one address. Each
-	// environment has its own slots.
+	// Prefix begins every key in Redis; "hotelstays" if empty. The service counts requests per
+	// client IP address, so processes with the same prefix must share one address. Each environment
+	// has its own slots.
 	Prefix string
-	// Margin is added to the service's second, because the service may count a request
-	// later than its answer says; 10 ms if 0, as in the client's own limiter. If answers
-	// lack Server-Cost-Milliseconds, the limit holds as long as travel times vary by less
-	// than Margin. After a 429 the limiter adds more, for some minutes.
+	// Margin is added to the service's second, because the service may count a request later than
+	// its answer says; 10 ms if 0, as in the client's own limiter. If answers lack
+	// Server-Cost-Milliseconds, the limit holds as long as travel times vary by less than Margin.
+	// After a 429 the limiter uses a larger margin for some minutes.
 	Margin time.Duration
-	// Lease is how long the slots of a process that died stay taken, beside one window; 6 s
-	// if 0, and at least three times Timeout. A live process renews its lease.
+	// Lease is how long a process that died keeps its slots, besides one second and Margin; 6 s if
+	// 0, and at least three times Timeout. A live process renews its lease.
 	Lease time.Duration
-	// Timeout bounds one exchange with Redis; 1 s if 0. After it Redis counts as
-	// unavailable.
+	// Timeout bounds one exchange with Redis; 1 s if 0. If an exchange takes longer, Redis counts
+	// as unavailable.
 	Timeout time.Duration
-	// FallbackProcesses chooses what happens while Redis is unavailable. With 0, Acquire
-	// returns an error that wraps ErrUnavailable. With the number of processes that share
-	// the rate limits, each continues alone with an equal part of every limit.
+	// FallbackProcesses chooses what happens while Redis is unavailable. With 0, Acquire returns an
+	// error that wraps ErrUnavailable. With N, the number of processes that share the rate limits,
+	// each process continues alone with one Nth of every limit.
 	FallbackProcesses int
 	// Weight, if set, returns how many slots an account gets in its turn, as in
 	// hotelstays.RateLimiterOptions.
@@ -60,15 +60,15 @@ const (
 	defaultTimeout = time.Second
 )
 
-// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and all times
-// are those of Redis's clock. A slot is free one window after its request arrived, which is
-// calculated from the answer, and at once if the request never left. Processes wait in one
-// queue, each with an equal number of places, and priorities count over all processes. Inside a process, accounts
-// take turns, as in the limiter of hotelstays.NewRateLimiter.
+// RateLimiter is a hotelstays.RateLimiter. The slots of each key are in Redis, and Redis's clock counts. A slot
+// is free one second plus Margin after its request arrived at the service, which is calculated from the answer.
+// It is free at once if the request never left. Processes wait in one queue, each with an equal number of places,
+// and priorities apply across all processes. Inside a process, accounts take turns, as in the limiter of
+// hotelstays.NewRateLimiter.
 //
 // A RateLimiter is safe for concurrent use and needs no closing: its goroutines end when its
-// permits are done and its pauses are over, or when the client is closed. If Redis is
-// unavailable they end after the Lease.
+// permits are done and its pauses are over, or when the client is closed. While Redis is
+// unavailable, they end after the Lease.
 type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
@@ -123,8 +123,8 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 	return r, nil
 }
 
-// Acquire waits for a slot that no process of the fleet uses. While Redis is
-// unavailable, FallbackProcesses decides.
+// Acquire waits for a slot that no process of the fleet uses. FallbackProcesses decides what
+// Acquire does while Redis is unavailable.
 func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	l := r.ofKey(req.Key)
 	if l == nil {
@@ -133,7 +133,7 @@ func (r *RateLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitReque
 	return l.acquire(ctx, req)
 }
 
-// caller is who asks, in the queue of this process.
+// caller is a waiting call, in the queue of this process.
 func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	if r.opts.Weight != nil {
@@ -142,8 +142,8 @@ func (r *RateLimiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	return c
 }
 
-// Pause grants nothing to key before until: in this process at once, in the others as soon
-// as Redis knows. An operation without a rate limit is paused in this process alone.
+// Pause stops granting slots of key before until: in this process at once, in other processes as
+// soon as Redis knows. An operation without a rate limit is paused only in this process.
 func (r *RateLimiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	if l := r.ofKey(key); l != nil {
 		l.pause(until)

@@ -52,7 +52,7 @@ type grant struct {
 	err    error
 }
 
-// place is what the last reply says of this process's tickets, its places in the fleet's queue.
+// place is what the last reply says about this process's tickets, its places in the fleet's queue.
 type place struct {
 	tickets    int
 	maxTickets int       // its share of the slots
@@ -87,8 +87,7 @@ func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyL
 
 func (l *keyLimiter) window() time.Duration { return window + l.limiter.opts.Margin }
 
-// acquire waits for a slot. While Redis is unavailable it takes one of the fallback, until Redis is
-// tried again.
+// acquire waits for a slot. While Redis is unavailable, it takes a slot of the fallback.
 func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
 	for {
 		p, err := l.wait(ctx, req)
@@ -192,7 +191,7 @@ func (l *keyLimiter) schedule() {
 	}
 }
 
-// due returns when the next turn is, or the zero time if none is needed. l.mu is held.
+// due returns when the next turn is, or the zero time if no turn is needed. l.mu is held.
 func (l *keyLimiter) due(now time.Time) time.Time {
 	at := l.reportAt
 	if len(l.pending) > 0 {
@@ -213,7 +212,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	return at
 }
 
-// sooner returns the earlier time. A zero time is none.
+// sooner returns the earlier time. It ignores a zero time.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -262,8 +261,8 @@ func (l *keyLimiter) begin(now time.Time) turn {
 	return t
 }
 
-// restAfterOutage is how long after Redis is back, with its memory or without, requests that
-// Redis does not know of may still be sent, and one window more.
+// restAfterOutage is one window more than the time after an outage in which requests may still be
+// sent that Redis does not know of. Redis may have lost its memory.
 func (l *keyLimiter) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }

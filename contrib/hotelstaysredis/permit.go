@@ -10,8 +10,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/pacing"
 )
 
-// reportPause is how long an arrival may wait to be reported together with others. Its slot is
-// free no later for that.
+// reportPause is how long an arrival may wait to be reported together with others. The wait does
+// not delay its slot.
 const reportPause = 20 * time.Millisecond
 
 // slots are guarded by the mutex of their keyLimiter.
@@ -84,7 +84,7 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 // reportBy bounds the time until the next turn.
 func (s *slots) reportBy(at time.Time) { s.reportAt = sooner(s.reportAt, at) }
 
-// collect returns the report of a turn. Once in a renewPause it has all that are pending.
+// collect returns the report of a turn. Once per renewPause it contains all pending permits.
 func (s *slots) collect(now time.Time) (r report) {
 	r, s.report, s.reportAt = s.report, report{}, time.Time{}
 	if now.Before(s.renewAt) {
@@ -102,7 +102,7 @@ func (s *slots) collect(now time.Time) (r report) {
 	return r
 }
 
-// restore keeps a report that Redis may not have got.
+// restore keeps a report that Redis may not have received.
 func (s *slots) restore(r report) {
 	s.report.arrived = append(r.arrived, s.report.arrived...)
 	s.report.unused = append(r.unused, s.report.unused...)

@@ -18,9 +18,10 @@ import (
 
 const defaultPrefix = "hotelstays"
 
-// within runs call and stops waiting for it when ctx ends: go-redis by default respects
-// only its own timeouts. The command may still be executed afterwards. A result after ctx's deadline is
-// none: the process may have been stopped meanwhile, and what it was granted may have passed to another.
+// within runs call and stops waiting for it when ctx ends: go-redis by default respects only its own
+// timeouts. The command may still be executed afterwards. A result after ctx's deadline is ignored: the
+// process may have been stopped meanwhile, and another process may have got what Redis granted to this
+// one.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T

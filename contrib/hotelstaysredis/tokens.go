@@ -40,9 +40,9 @@ const (
 	minFetchLease     = time.Second
 )
 
-// TokenStore is a hotelstays.TokenLeaser. Tokens are encrypted with AES-256-GCM and bound to
-// their key in Redis, which is a hash and does not show the credential. It is safe for
-// concurrent use.
+// TokenStore is a hotelstays.TokenLeaser. Each token is encrypted with AES-256-GCM, and decrypts
+// only under its own key in Redis. That key is a hash, which does not show the credential. It is
+// safe for concurrent use.
 type TokenStore struct {
 	client  redis.UniversalClient
 	prefix  string
@@ -84,8 +84,9 @@ func (s *TokenStore) run(ctx context.Context, script *redis.Script, keys []strin
 	return runScript(ctx, s.client, script, (*redis.Cmd).Bool, keys, args...)
 }
 
-// Load returns the token under key, or a zero Token if there is none. A token that cannot be
-// decrypted is logged and counts as none; the next token overwrites it.
+// Load returns the token under key, or a zero Token if there is none. If the stored token cannot be
+// decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
+// overwrites it.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
 	redisKey, _ := s.redisKeys(key)
 	_, token, err := s.read(ctx, redisKey)
@@ -128,8 +129,8 @@ else
 end
 return 1`)
 
-// Store stores t encrypted under key, until its Expiry if it has one. A process that has
-// lost its lease never overwrites the token of another.
+// Store stores t encrypted under key, until its Expiry if it has one. A process that has lost its
+// lease never overwrites another process's token.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
 	if err := s.store(ctx, key, t); err != nil {
 		return fmt.Errorf("hotelstaysredis: storing the token: %w", err)

@@ -56,8 +56,8 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-// refusedAgo is the age of the 429 in microseconds, or -1. Ages need no common clock. A
-// script that runs late takes them for later times, which is safe.
+// refusedAgo is the age of the 429 in microseconds, or -1. Ages need no common clock. A script that
+// runs late calculates a later time from an age, which is safe.
 func (t *turn) refusedAgo() int64 {
 	if t.refused.IsZero() {
 		return -1
@@ -65,7 +65,7 @@ func (t *turn) refusedAgo() int64 {
 	return t.began.Sub(t.refused).Microseconds()
 }
 
-// ages returns the arrivals as number:age.
+// ages returns each arrival as number:age.
 func (t *turn) ages() string {
 	var text strings.Builder
 	for _, a := range t.arrived {

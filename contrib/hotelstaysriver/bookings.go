@@ -32,11 +32,12 @@ const (
 // Options are the settings of Bookings. New copies them.
 type Options struct {
 	// Options are the options of every store. PollInterval has no effect: FetchPollInterval of River's
-	// Config has the same meaning. MaxWorkers are divided among the queues, but each has at least two.
+	// Config has the same meaning. MaxWorkers are divided among the queues, but each queue has at
+	// least two.
 	//
 	// PostgreSQL ends a transaction of OnOutcome, OnCancel or OnOrder that is idle for a minute. In a
-	// worker, they may return river.JobCancel and river.JobSnooze, as any job may. JobCancel gives the
-	// booking up.
+	// worker, they may return river.JobCancel and river.JobSnooze, as any job may. JobCancel abandons
+	// the booking.
 	durable.Options[pgx.Tx]
 	// Pool connects to the database with River's tables. Required.
 	Pool *pgxpool.Pool
@@ -47,9 +48,9 @@ type Options struct {
 	Queue string
 	// Schema is where River's tables are. Default: the connection's search_path.
 	Schema string
-	// Hooks, Middleware and Plugins are River's, and run when jobs are inserted. Pass those
-	// of your River client's Config, so that BeginTx inserts as that client does. They may
-	// add to a job's metadata, but must not change its arguments, kind or state.
+	// Hooks, Middleware and Plugins of River run when jobs are inserted. Pass the same values as in
+	// your River client's Config, so that BeginTx inserts jobs as that client does. They may add to
+	// a job's metadata, but must not change its arguments, kind or state.
 	Hooks      []rivertype.Hook
 	Middleware []rivertype.Middleware
 	Plugins    []rivertype.Plugin
@@ -58,7 +59,7 @@ type Options struct {
 // Bookings makes bookings that survive their process. Create it with New. It is safe for
 // concurrent use. Its transactions must belong to the database of Options.Pool.
 //
-// Let River work on its jobs, by Configure, instead of Run.
+// Do not call Run: Configure lets River work on the jobs.
 type Bookings struct {
 	*durable.Engine[pgx.Tx]
 	cfg   Options
@@ -98,9 +99,9 @@ func New(cfg Options) (*Bookings, error) {
 // before river.NewClient, in every process that works on bookings. One process is enough.
 // With two, work goes on when one of them ends.
 //
-// It also sets RescueStuckJobsAfter, unless it is set: to 2 minutes, or a minute more than
-// JobTimeout if that is longer. After that time the job of a dead process goes to another
-// one. River looks every 30 seconds.
+// If RescueStuckJobsAfter is not set, Configure sets it to 2 minutes, or to a minute more than
+// JobTimeout if that is longer. After that time the job of a dead process goes to another process.
+// River looks for such jobs every 30 seconds.
 func (b *Bookings) Configure(cfg *river.Config) error {
 	if cfg.Schema != b.cfg.Schema {
 		return fmt.Errorf("hotelstaysriver: the River client's schema is %q and Options.Schema is %q; they must be the same",
@@ -138,8 +139,9 @@ func (b *Bookings) Configure(cfg *river.Config) error {
 	return nil
 }
 
-// queues divides the workers of this process. A fifth is for each kind besides bookings that the process has
-// a function for. At least two are for each, because a function of the caller may keep one of them.
+// queues divides the workers of this process. Cancellations and followed orders get a fifth each, if the
+// process has OnCancel or OnOrder. Each kind gets at least two workers, because a function of the caller may
+// block one.
 func (b *Bookings) queues() map[string]river.QueueConfig {
 	atLeast := min(b.cfg.MaxWorkers, 2)
 	queues, bookings := map[string]river.QueueConfig{}, b.cfg.MaxWorkers

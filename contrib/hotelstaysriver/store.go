@@ -59,12 +59,12 @@ func (s *store) queueOf(kind durable.Kind) string {
 	return s.queue
 }
 
-// InTx makes the commit wait for the disk, also if synchronous_commit is off. The log is written in order, so
-// what the caller has committed before is on disk then, too.
+// InTx makes the commit wait for the disk, even if synchronous_commit is off. The log is written in order, so
+// earlier commits of the caller are then on disk, too.
 //
-// PostgreSQL ends the transaction when it is idle for too long. A function of the caller that hangs, or a
-// machine that has vanished, would keep the lock on its job for hours by TCP's defaults, and River's rescuer
-// and scheduler wait for that lock.
+// PostgreSQL ends the transaction when it is idle for too long. Otherwise a function of the caller that
+// hangs, or a machine that has vanished, would keep the lock on its job for hours (TCP's defaults). River's
+// rescuer and scheduler wait for that lock.
 func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx) error) error {
 	begin := fmt.Sprintf(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`, s.idle.Milliseconds())
@@ -73,8 +73,8 @@ func (s *store) InTx(ctx context.Context, _ bool, f func(context.Context, pgx.Tx
 	})
 }
 
-// Insert inserts a job. The latest job before it, which has ended, is not locked: whoever has locked that may
-// wait for the new one.
+// Insert inserts a job. It does not lock the reference's latest job, which has ended: a transaction that has
+// locked that job may wait for the new one.
 func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before *durable.Row, err error) {
 	if err := check(tx, row.Reference); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// endingOf is where the ending of a booking is. It is not among the arguments, so that a person can retry the
-// job. A job that River has cancelled or discarded has none.
+// endingOf is where the ending of a booking is. The ending is not among the arguments, so that a person can
+// retry the job. A job that River has cancelled or discarded has no ending.
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
 
@@ -224,13 +224,13 @@ func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 	return nil
 }
 
-// lastPriority is River's lowest. Jobs have it until accounts take turns.
+// lastPriority is River's lowest priority. New jobs have it until takeTurns changes it.
 const lastPriority = 4
 
 // takeTurns lets accounts take turns in the due jobs of a kind: by River's priorities the first job of each account
-// goes before the second ones, and those before the third ones.
+// goes before the second job of any account, and so on.
 //
-// It skips jobs that are locked: a frozen process may have them.
+// It skips locked jobs, because a frozen process may hold the lock.
 func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
 	_, err := s.pool.Exec(ctx, `WITH due AS (
 			SELECT id, least($2, row_number() OVER (PARTITION BY args ->> 'account' ORDER BY scheduled_at, id)) AS turn

@@ -21,8 +21,8 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// movedPause follows a run whose job has changed meanwhile, or which another run has. othersPause leaves
-	// a job to processes with its function.
+	// movedPause follows a run whose job has changed, or was taken by another run. othersPause leaves a job
+	// to processes that have the function for it.
 	movedPause  = time.Second
 	othersPause = 15 * time.Second
 	// A job that begins late shows that the queue is long, and turnsPause is between two looks at the turns.
@@ -42,7 +42,7 @@ type worker[A river.JobArgs] struct {
 	nextTurns time.Time
 }
 
-// Timeout bounds a step, with the caller's function. River does not rescue a job before.
+// Timeout bounds a step, including the caller's function. River does not rescue a job earlier.
 func (w *worker[A]) Timeout(job *river.Job[A]) time.Duration {
 	row := rowOf(w.kind, job.JobRow)
 	return w.b.Engine.Timeout(row)
@@ -81,7 +81,8 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	return w.b.failed(ctx, job.JobRow, row, err)
 }
 
-// takeTurns lets accounts take turns while jobs begin late. River alone takes the job that is due for longest.
+// takeTurns lets accounts take turns while jobs begin late. Without it, River starts the job that was due
+// first.
 func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	now := time.Now()
 	if w.b.cfg.Clients == nil || now.Before(job.ScheduledAt.Add(late)) || !w.turns.TryLock() {

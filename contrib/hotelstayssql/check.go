@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Check looks at a database that Open has not opened, before it is used. The error says that it cannot be
-// used: it is a *SchemaError, or the database is read-only. log, if it is not nil, receives a warning for each
-// setting that can lose commits or bookings, or that lets calls fail needlessly. The settings are those of one
-// connection; the pool's others should have the same.
+// Check checks a database before its first use. Open does the same. An error means that the database cannot be
+// used: its tables do not fit (*SchemaError), or it is read-only. log, if not nil, receives a warning for each
+// setting that can lose commits or bookings, or that makes calls fail needlessly. Check reads the settings of
+// one connection, so give all connections of the pool the same settings.
 func Check(ctx context.Context, db *sql.DB, dialect Dialect, log *slog.Logger) error {
 	var p problems
 	p.checkDatabase(db, dialect)
@@ -44,7 +44,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	if err := checkSchema(ctx, conn, dialect); err != nil {
 		return err
 	}
-	// It matches no row. A database that cannot be written refuses it nevertheless.
+	// The statement matches no row, but a read-only database still refuses it.
 	if _, err := conn.ExecContext(ctx, `UPDATE hotelstays_schema SET version = 0 WHERE version = 0`); err != nil {
 		return fmt.Errorf("the database is read-only: %w; connect to the primary, as a user who may write", err)
 	}
@@ -80,8 +80,8 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 // started is a day before this process started. No clock but a virtual one is earlier.
 var started = time.Now().AddDate(0, 0, -1).Round(0)
 
-// maxSkew is how far the database's clock may be from the process's. Those of two processes then
-// differ by less than the five seconds that a proof of absence allows.
+// maxSkew is how far the database's clock may be from the process's. Then the clocks of two
+// processes differ by less than the five seconds that a proof of absence allows.
 const maxSkew = 2 * time.Second
 
 // schemaTables count the tables of versions that this connection finds, which are one or none.

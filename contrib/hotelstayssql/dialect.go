@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// Dialect names a database. The driver is the caller's.
+// Dialect names a kind of database. The caller imports the driver.
 type Dialect string
 
 // The supported databases.
@@ -27,7 +27,7 @@ const (
 	SQLite     Dialect = "sqlite"     // 3.25 or later, in a file
 )
 
-// grammar is what a statement cannot say in one way for all databases.
+// grammar is the SQL that differs between the databases.
 type grammar struct {
 	// now is the database's clock in microseconds since 1970, constant within a statement.
 	now string
@@ -36,14 +36,14 @@ type grammar struct {
 	// in order, so a column that others depend on comes last.
 	conflict, proposed string
 	isolation          sql.IsolationLevel
-	// lock ends a SELECT that locks its rows. It is empty where locks are not those of rows.
+	// lock ends a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
-	// guard is the first statement of a transaction that calls a function of the caller. The
-	// server then ends it if it is idle for half a minute, because a machine that has vanished
-	// or is frozen would keep its locks for hours. On MySQL guard and unguard are the
-	// connection's, outside of the transaction, and autocommit is off in between: a deadlock
-	// undoes the whole transaction there, and what a function that goes on writes would be
-	// committed at once.
+	// guard is the first statement of a transaction that calls a function of the caller. The server
+	// then ends it if it is idle for half a minute, because a machine that has vanished or is
+	// frozen would keep its locks for hours. On MySQL guard and unguard act on the connection,
+	// outside of the transaction, and autocommit is off in between. A deadlock undoes the whole
+	// transaction there: with autocommit on, later writes of a function that ignores the error
+	// would be committed at once.
 	guard, unguard string
 }
 
@@ -125,7 +125,8 @@ type database struct {
 // transaction because of others. fn writes before it reads: a transaction that begins with a
 // read cannot always write later.
 //
-// Every write is in one, because the connection's own isolation and autocommit are the caller's.
+// Every write is in such a transaction, because the caller decides the connection's isolation and
+// autocommit.
 func (d database) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return durable.Repeat(ctx, func() error {
 		tx, err := d.BeginTx(ctx, d.options())
@@ -201,7 +202,7 @@ func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) err
 	return ended, err
 }
 
-// errUndone: MySQL undid a transaction at a deadlock, and the caller's function went on without.
+// errUndone: MySQL undid a transaction at a deadlock, and the caller's function ignored the error.
 var errUndone = errors.New("the database has undone the transaction, as after a deadlock, and the function returned no error; " +
 	"let it return the error of each statement")
 

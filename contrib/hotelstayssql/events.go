@@ -16,15 +16,15 @@ import (
 
 // EventStoreOptions are the settings of NewEventStore.
 type EventStoreOptions struct {
-	// Retention is how long HandleTx remembers an event; 7 days if 0. Claims and Done have
-	// their times from the caller.
+	// Retention is how long HandleTx remembers an event; 7 days if 0. It does not affect Claim and
+	// Done, whose callers pass the time.
 	Retention time.Duration
 }
 
 // EventStore is a hotelstays.EventStore, for any number of accounts. A claim belongs to the EventStore
-// that made it: no other can release it, and it ends by itself with its lease. Any EventStore may call
-// Done.
-// Expired keys are removed along with other work. It is safe for concurrent use.
+// that made it: no other EventStore can release the claim, and the claim ends by itself with its
+// lease. Any EventStore may call Done. Some calls also remove expired keys. It is safe for concurrent
+// use.
 type EventStore struct {
 	db        database
 	retention time.Duration
@@ -79,7 +79,7 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 	return state, nil
 }
 
-// errRollback rolls back a transaction without a failure of the database.
+// errRollback rolls back a transaction although the database did not fail.
 var errRollback = errors.New("nothing to commit")
 
 // take writes all keys that are free or expired, and returns ClaimGranted if these are all.
@@ -141,7 +141,7 @@ func (s *EventStore) Done(ctx context.Context, keys []string, retention time.Dur
 	return nil
 }
 
-// Release frees those keys that this store has claimed.
+// Release ends this store's claims on keys. Claims of other stores stay.
 func (s *EventStore) Release(ctx context.Context, keys []string) error {
 	if err := s.remove(ctx, keys, `store = ? AND done = 0`, s.id); err != nil {
 		return s.db.failed(err, "releasing an event")
@@ -162,15 +162,15 @@ func (s *EventStore) remove(ctx context.Context, keys []string, condition string
 	})
 }
 
-// HandleTx calls fn in a transaction that also marks the event as handled. If the event was
-// handled before, it returns nil without calling fn. If fn fails or panics, nothing is
-// committed, HandleTx returns fn's error, and the next delivery calls fn again. If the answer
-// to the commit is lost, the next delivery finds out whether it happened. A duplicate at the
-// same time waits for the commit.
+// HandleTx calls fn in a transaction that also marks the event as handled. If the event was handled
+// before, it returns nil without calling fn. If fn fails or panics, nothing is committed, HandleTx
+// returns fn's error, and the next delivery calls fn again. If the answer to the commit is lost,
+// the next delivery finds out whether the event was handled. A duplicate that arrives meanwhile
+// waits for the commit.
 //
 // fn must return the error of each statement: see Transactions in the package documentation.
 //
-// It needs no lease: leave WebhookOptions.Store out. On SQLite no other process can write
+// HandleTx needs no lease: leave WebhookOptions.Store unset. On SQLite no other process can write
 // while fn runs.
 func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEvent, fn func(context.Context, *sql.Tx) error) error {
 	state, failed := hotelstays.ClaimState(""), error(nil)

@@ -20,9 +20,9 @@ type JournalOptions = durable.Options[*sql.Tx]
 // Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
 // concurrent use. Several processes may use the same tables, also for several accounts.
 //
-// Its other methods are those of the Engine of package durable. On SQLite, and with a pool of one
-// connection, call only BeginTx and CancelTx between your own BeginTx and Commit: the other methods
-// would wait for your transaction.
+// Its other methods are those of durable.Engine. On SQLite, and with a pool of one connection, call
+// only BeginTx and CancelTx between your own BeginTx and Commit: the other methods would wait for
+// your transaction.
 type Journal struct {
 	*durable.Engine[*sql.Tx]
 
@@ -34,8 +34,8 @@ type Journal struct {
 
 var _ durable.Bookings[*sql.Tx] = (*Journal)(nil)
 
-// NewJournal returns a Journal in a database of Open, or in one with the tables of Migrate. It uses no
-// connection. The error names every invalid argument.
+// NewJournal returns a Journal in a database with the tables of Migrate. It does not connect to the
+// database. The error names every invalid argument.
 func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, error) {
 	var p problems
 	p.checkDatabase(db, dialect)
@@ -57,22 +57,22 @@ func NewJournal(db *sql.DB, dialect Dialect, opts JournalOptions) (*Journal, err
 	return j, nil
 }
 
-// claimTimeout bounds the statements that count the bookings of others.
+// claimTimeout bounds the statements that count the bookings of other accounts.
 const claimTimeout = 10 * time.Second
 
-// Run sends the bookings that were begun and whose Send did not come, polls for the orders of
-// those whose outcome is unknown, sends cancellations, and reads orders that are followed, until ctx
-// ends. Call it in every process. One is enough; with two, work goes on when one of them ends.
+// Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown
+// outcome, sends cancellations, and reads followed orders, until ctx ends. Call it in every process.
+// One is enough; with two, work goes on when one of them ends.
 //
-// When ctx ends it returns nil, after what is under way: a Book is cancelled, so that its
-// outcome is unknown, and a poll is given back. A function of yours that has not returned 15 seconds
-// later is an error, which names it and its reference.
+// When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
+// outcome is unknown; a poll is due again at once. If a function of yours has not returned 15
+// seconds later, Run returns an error that names the function and its reference.
 //
-// Without Options.Clients it leaves alone the bookings of other accounts, which are those of another base URL or
-// credential, and logs at its start how many of them are open.
+// Without Options.Clients, Run works on the bookings of one account. At its start it logs how many bookings of
+// other accounts, with another base URL or credential, are open.
 //
-// It returns a *SchemaError at once if the tables do not fit. Other failures of the database
-// are logged, and Run continues.
+// If the tables do not fit, Run returns a *SchemaError at once. Other failures of the database are
+// logged, and Run continues.
 func (j *Journal) Run(ctx context.Context) error {
 	for {
 		err := Check(ctx, j.store.db.DB, j.store.db.dialect, nil)
@@ -112,7 +112,7 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 	}
 }
 
-// countOthers goes from account to account, because an index finds each at once.
+// countOthers counts one account at a time, because the index finds the next account directly.
 func (j *Journal) countOthers(ctx context.Context) (n int, err error) {
 	db := j.store.db
 	for account := []byte{}; ; {

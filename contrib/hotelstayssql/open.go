@@ -21,11 +21,11 @@ type OpenOptions struct {
 }
 
 // Open opens a database with a driver that the caller has imported. It migrates the database if asked, and
-// does what Check does. A *SchemaError says that the tables do not fit. nil options are the defaults. The
-// caller closes the database.
+// does what Check does. If the tables do not fit, the error is a *SchemaError. nil options are the
+// defaults. The caller closes the database.
 //
-// On SQLite the pool has one connection, whose users take turns. Each connection has a busy_timeout of five
-// seconds, journal_mode WAL and synchronous FULL, whatever the DSN says.
+// On SQLite the pool has one connection, which goroutines use in turn. Each connection has a busy_timeout
+// of five seconds, journal_mode WAL and synchronous FULL, whatever the DSN says.
 func Open(ctx context.Context, driver, dsn string, dialect Dialect, opts *OpenOptions) (*sql.DB, error) {
 	if opts == nil {
 		opts = new(OpenOptions)

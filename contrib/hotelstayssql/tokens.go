@@ -35,9 +35,9 @@ const (
 	minFetchLease     = time.Second
 )
 
-// TokenStore is a hotelstays.TokenLeaser. Tokens are encrypted with AES-256-GCM and bound to
-// their row, whose key is a hash and does not show the credential. It is safe for concurrent
-// use.
+// TokenStore is a hotelstays.TokenLeaser. Each token is encrypted with AES-256-GCM, and decrypts
+// only in its own row. The key of the row is a hash, which does not show the credential. It is safe
+// for concurrent use.
 type TokenStore struct {
 	db      database
 	lease   time.Duration
@@ -86,8 +86,9 @@ func tokenRow(key string) []byte {
 // tokenPlace is where a token decrypts.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
-// Load returns the token under key, or a zero Token if there is none. A token that cannot be
-// decrypted is logged and counts as none; the next token overwrites it.
+// Load returns the token under key, or a zero Token if there is none. If the stored token cannot be
+// decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
+// overwrites it.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
 	_, token, err := s.read(ctx, tokenRow(key))
 	if err != nil {
@@ -114,8 +115,8 @@ func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token
 	return sealed, token, nil
 }
 
-// Store stores t encrypted under key, until its Expiry if it has one. A process whose lease
-// another has taken never overwrites the other's token.
+// Store stores t encrypted under key, until its Expiry if it has one. A process that has lost its
+// lease never overwrites the token of the process that has taken it.
 func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) error {
 	if err := s.store(ctx, key, t); err != nil {
 		return s.db.failed(err, "storing the token")

@@ -10,12 +10,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// NewWebhookHandler returns a handler that verifies deliveries, and makes the journal read at once what an event
-// is about. The answers are those of hotelstays.NewWebhookHandler.
+// NewWebhookHandler returns a handler that verifies deliveries, and makes the journal poll at once for the
+// booking that an event is about. The answers are those of hotelstays.NewWebhookHandler.
 //
-// fn, if it is not nil, is called first, once for each event within opts.Retention, whichever process receives
-// it: its writes are committed together with the keys of the event, as in EventStore.HandleTx. opts.Store must
-// be nil. A journal with Options.Clients needs a handler for each account: opts.Account is then
+// fn, if not nil, is called first. It is called once for each event within opts.Retention, whichever process
+// receives the event: its writes are committed together with the keys of the event, as in EventStore.HandleTx.
+// opts.Store must be nil. A journal with Options.Clients needs one handler per account. Set opts.Account to
 // hotelstays.Client.Account.
 func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 	fn func(ctx context.Context, tx *sql.Tx, event *hotelstays.WebhookEvent) error) (*hotelstays.WebhookHandler, error) {
