@@ -1,24 +1,25 @@
-// Package pacing has the parts of a hotelstays.RateLimiter that are the same in one process and in a fleet:
-// who is next (Queue), and by when a request has arrived (Transit). A limiter of your own can use them; most
-// programs need hotelstays.NewRateLimiter or contrib/hotelstaysredis alone.
+// Package pacing has two parts of a hotelstays.RateLimiter, for one process or a fleet: Queue decides who is next,
+// and Transit estimates when a request has arrived. Use it to write your own limiter. Most programs need only
+// hotelstays.NewRateLimiter or contrib/hotelstaysredis.
 package pacing
 
 import "container/list"
 
-// Caller is who asks for a slot.
+// Caller describes a call that waits for a slot.
 type Caller struct {
 	Account string
-	Weight  int // how many slots the account gets in its turn; at least 1
-	// Priority chooses the lane: 1 before 0 before -1, as hotelstays.Priority.
+	Weight  int // slots per turn of the account; below 1 counts as 1
+	// Priority chooses the lane: 1, then 0, then -1, as hotelstays.Priority.
 	Priority int
 }
 
-// atLeast is the part of the slots that each lane with callers gets: every tenth.
+// atLeast: each lane with callers gets at least every tenth slot.
 const atLeast = 10
 
-// Queue holds callers in the order in which they are served. Urgent lanes go first, but each lane gets at least a
-// tenth of the slots. Within a lane the accounts take turns (deficit round robin). Within an account, who came
-// first is first. A Queue remembers only accounts that wait. A caller waits with a value, such as a channel.
+// Queue holds waiting callers and decides who is next. Urgent lanes go first, but each lane with callers gets at
+// least a tenth of the slots. Within a lane the accounts take turns (deficit round robin). Within an account, the
+// caller that came first is first. A Queue keeps nothing of an account without callers. Each caller has a value,
+// such as a channel, which Pop returns.
 //
 // The zero Queue is empty. It is not safe for concurrent use.
 type Queue[V any] struct {
@@ -35,12 +36,12 @@ type lane struct {
 type account struct {
 	name    string
 	callers list.List // of V
-	left    int       // slots that are left of its turn
+	left    int       // slots left in its turn
 	weight  int
 	turn    *list.Element // in the lane
 }
 
-// Place is where a caller waits.
+// Place is the position of a caller, for Remove.
 type Place struct {
 	lane    *lane
 	account *account
@@ -58,7 +59,7 @@ func (q *Queue[V]) Waiting() (callers [3]int) {
 	return callers
 }
 
-// Push adds a caller.
+// Push adds a caller with its value.
 func (q *Queue[V]) Push(c Caller, v V) Place {
 	l := &q.lanes[1-min(max(c.Priority, -1), 1)]
 	a := l.accounts[c.Account]
@@ -75,7 +76,7 @@ func (q *Queue[V]) Push(c Caller, v V) Place {
 	return Place{l, a, a.callers.PushBack(v)}
 }
 
-// Pop removes and returns the next caller of a queue that is not empty.
+// Pop removes the next caller and returns its value. It panics if the queue is empty.
 func (q *Queue[V]) Pop() V {
 	l := q.next()
 	a := l.turns.Front().Value.(*account)
@@ -91,7 +92,7 @@ func (q *Queue[V]) Pop() V {
 	return v
 }
 
-// next returns the lane whose turn it is: the first one with callers, or one that has waited long enough.
+// next returns the first lane with callers, or a later lane that nine slots have passed.
 func (q *Queue[V]) next() *lane {
 	var first *lane
 	for i := range q.lanes {
@@ -109,14 +110,14 @@ func (q *Queue[V]) next() *lane {
 	return first
 }
 
-// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If not, Pop has returned it at
-// the same moment: give its slot back.
+// Remove removes a caller whose ctx has ended, and reports whether it was waiting. If it was not, Pop has already
+// returned it: give its slot back.
 func (q *Queue[V]) Remove(p Place) (waited bool) {
 	if p.caller == nil {
 		return false
 	}
 	waiting := p.account.callers.Len()
-	p.account.callers.Remove(p.caller) // does nothing if it has left
+	p.account.callers.Remove(p.caller) // does nothing if the caller was removed before
 	if p.account.callers.Len() == waiting {
 		return false
 	}

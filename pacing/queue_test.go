@@ -11,7 +11,7 @@ import (
 
 const interactive, background = 1, -1
 
-// serveAll pushes callers, named account and number within the account, and returns who is served, in order.
+// serveAll pushes callers, and returns their accounts and numbers within the account in the order of service.
 func serveAll(callers []Caller) []string {
 	var q Queue[chan int]
 	names, pushed := map[chan int]string{}, map[string]int{}
@@ -28,7 +28,7 @@ func serveAll(callers []Caller) []string {
 	return served
 }
 
-// each returns callers of accounts that are named by one letter each.
+// each returns a caller of an account for each letter. Account w has the weight 3.
 func each(accounts string, priority int) (callers []Caller) {
 	for account := range strings.SplitSeq(accounts, "") {
 		callers = append(callers, Caller{Account: account, Priority: priority, Weight: map[string]int{"w": 3}[account]})
@@ -36,17 +36,17 @@ func each(accounts string, priority int) (callers []Caller) {
 	return callers
 }
 
-func TestOrderOfService(t *testing.T) {
+func TestQueueServesLanesAndAccountsInTurn(t *testing.T) {
 	for name, test := range map[string]struct {
 		callers []Caller
 		want    string
 	}{
-		"who came first is first":               {each("aaa", 0), "a1 a2 a3"},
+		"the first caller is first":             {each("aaa", 0), "a1 a2 a3"},
 		"accounts take turns":                   {each("aaaabbc", 0), "a1 b1 c1 a2 b2 a3 a4"},
-		"a turn of a heavier account":           {each("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
-		"the slots of a turn that nobody needs": {each("wwaaw", 0), "w1 w2 w3 a1 a2"},
-		"interactive callers first":             {append(append(each("c", background), each("ab", 0)...), each("xy", interactive)...), "x1 y1 a1 b1 c1"},
-		"every tenth slot for a later lane": {append(each("b", background), each("aaaaaaaaaa", 0)...),
+		"a weight of 3 is three slots per turn": {each("aawwwwww", 0), "a1 w1 w2 w3 a2 w4 w5 w6"},
+		"unused slots of a turn are dropped":    {each("wwaaw", 0), "w1 w2 w3 a1 a2"},
+		"interactive callers are first":         {append(append(each("c", background), each("ab", 0)...), each("xy", interactive)...), "x1 y1 a1 b1 c1"},
+		"a later lane gets every tenth slot": {append(each("b", background), each("aaaaaaaaaa", 0)...),
 			"a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 a10"},
 		"no lane starves": {append(append(each("bb", background), each("dd", 0)...), each("iiiiiiiiiiiiiiiii", interactive)...),
 			"i1 i2 i3 i4 i5 i6 i7 i8 i9 b1 d1 i10 i11 i12 i13 i14 i15 i16 i17 b2 d2"},
@@ -55,14 +55,14 @@ func TestOrderOfService(t *testing.T) {
 	}
 }
 
-func TestQueueForgetsWhoLeft(t *testing.T) {
+func TestQueueForgetsCallersThatLeft(t *testing.T) {
 	var q Queue[chan int]
 	first, second := q.Push(Caller{Account: "a"}, make(chan int, 1)), q.Push(Caller{Account: "a"}, make(chan int, 2))
 	third := q.Push(Caller{Account: "b", Priority: background}, make(chan int, 3))
 	q.Remove(first)
 	assert.Equal(t, 2, cap(q.Pop()))
 	assert.True(t, q.Remove(third))
-	assert.False(t, q.Remove(third), "it has left")
+	assert.False(t, q.Remove(third), "it was removed before")
 	assert.False(t, q.Remove(second), "it was served")
 	assert.False(t, q.Remove(Place{}))
 	assert.Zero(t, q.Len())
@@ -70,8 +70,7 @@ func TestQueueForgetsWhoLeft(t *testing.T) {
 	assert.Empty(t, third.lane.accounts)
 }
 
-// What an account costs while one call of it waits.
-func TestMemoryOfAnAccountThatWaits(t *testing.T) {
+func TestWaitingAccountTakesLessThan1000Bytes(t *testing.T) {
 	const accounts = 10_000
 	names := make([]string, accounts)
 	for i := range names {

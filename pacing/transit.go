@@ -1,4 +1,4 @@
-// How long requests are in transit, estimated from their answers.
+// The estimate of how long requests take to arrive.
 
 package pacing
 
@@ -8,16 +8,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Transit estimates by when a request has arrived, from what the answers of this minute and of the one before
-// prove. Set Window, Margin and Enough before use. For each answer call Learn, set Last429 if it is a 429, and
-// then call ArrivedBy. It is not safe for concurrent use.
+// Transit estimates when a request has arrived, from the answers of this minute and of the minute before. Set
+// Window, Margin and Enough before use. For each answer call Learn, set Last429 if it is a 429, and then call
+// ArrivedBy. It is not safe for concurrent use.
 type Transit struct {
-	Window time.Duration // over which the service counts
-	Margin time.Duration // the service may count a request that much after its arrival; add it to the Window yourself
-	// Enough is how many answers in a minute must prove their arrival before the longest of them is believed:
-	// ten times the limit. With 0 none is.
+	Window time.Duration // over which the service counts requests
+	Margin time.Duration // the service may count a request this long after its arrival; add it to the Window yourself
+	// Enough is how many answers of a minute must prove an arrival before Transit relies on the longest proved
+	// transit: ten times the rate limit. With 0 it never does.
 	Enough  int
-	Last429 time.Time // when a 429 proved the estimates wrong; zero: never
+	Last429 time.Time // of the last 429, which proves an estimate wrong; zero: none
 
 	began      time.Time
 	this, last minute
@@ -29,7 +29,7 @@ type minute struct {
 	proofless int           // answers that do not
 }
 
-// Learn takes the answer to a request.
+// Learn adds the answer to a request that left at left.
 func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 	t.roll(now)
 	switch {
@@ -41,9 +41,9 @@ func (t *Transit) Learn(left time.Time, r types.PermitResult, now time.Time) {
 	}
 }
 
-// ArrivedBy returns the time by which a request that left has arrived, and whether the answer proves it. It is
-// the time that the answer names, but not sooner than a 429 lets us believe, and not later than the answer's first
-// byte. If nothing proves it, the time is an estimate, which an answer of a later request may prove wrong.
+// ArrivedBy returns the time by which a request that left at left has arrived, and whether its answer proves it.
+// That is r.ArrivedBy, but at most the time of the answer's first byte. After a recent 429 it is later. Without a
+// proof it is an estimate, which the answer to a later request may prove wrong.
 func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time) (by time.Time, known bool) {
 	by, known = r.ArrivedBy, !r.ArrivedBy.IsZero()
 	if !known {
@@ -60,15 +60,14 @@ func (t *Transit) ArrivedBy(left time.Time, r types.PermitResult, now time.Time)
 	return by, known
 }
 
-// Longest is how long a request without an answer counts as in transit.
+// Longest returns how long a request without an answer counts as in transit.
 func (t *Transit) Longest(now time.Time) time.Duration {
 	t.roll(now)
 	return max(t.Margin, t.distrust(now), min(t.proved(), 5*t.Window))
 }
 
-// distrust is how long a request counts as in transit whatever its answer says, because a
-// 429 proves an estimate wrong: one window in the first minute after it, then half as long
-// with each minute.
+// distrust returns how long a request counts as in transit, whatever its answer says: one window in the first
+// minute after a 429, because a 429 proves an estimate wrong, and half as long with each further minute.
 func (t *Transit) distrust(now time.Time) time.Duration {
 	if t.Last429.IsZero() {
 		return 0
@@ -76,10 +75,9 @@ func (t *Transit) distrust(now time.Time) time.Duration {
 	return t.Window >> (now.Sub(t.Last429) / time.Minute)
 }
 
-// proved is how long a request may be in transit: the longest proved transit and a
-// quarter. Unless the last minute had enough proofs, it is at
-// least a window, because requests of a burst are slower. If answers prove nothing it is 0,
-// or callers would wait a window for each of them.
+// proved returns how long a request may be in transit: 1.25 times the longest proved transit. Without enough
+// proofs in the last minute it is at least a window, because requests of a burst are slower. If no answer proves
+// an arrival it is 0, because callers would otherwise wait a window for each answer.
 func (t *Transit) proved() time.Duration {
 	longest := max(t.this.longest, t.last.longest)
 	longest += longest / 4
@@ -92,7 +90,7 @@ func (t *Transit) proved() time.Duration {
 	return max(longest, t.Window)
 }
 
-// roll drops what is older than a minute before this one.
+// roll starts a new minute, and drops all but the minute before it.
 func (t *Transit) roll(now time.Time) {
 	switch age := now.Sub(t.began); {
 	case age >= 2*time.Minute:

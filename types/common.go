@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// I18N is a text in the languages of the service. English is its default. A language that was
+// I18N is a text in the languages of the service; English is the default. A language that was
 // not sent is empty.
 type I18N struct {
 	EN string `json:"en,omitempty"` // English

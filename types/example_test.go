@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Amounts are the digits that were sent. Arithmetic on them is exact, and does not mix currencies. Equal
-// takes the place of ==, which Money does not have, and compares by value.
+// Money keeps the digits that were sent. Arithmetic is exact, and refuses two currencies. Equal compares by
+// value; == does not compile.
 func ExampleMoney() {
 	var rate types.Rate
 	if err := json.Unmarshal([]byte(`{"netRate":{"currency":"KWD","amount":12.500}}`), &rate); err != nil {
@@ -37,8 +37,8 @@ func ExampleMoney() {
 	// {"currency":"KWD","amount":12.500} <nil>
 }
 
-// Decimal is for arithmetic that Money does not have, here a margin of 12.5 percent.
-// An amount that was not sent is an error, and never 0.
+// Decimal is for arithmetic that Money lacks, here a margin of 12.5 percent. A missing amount is an error,
+// never 0.
 func ExampleMoney_Decimal() {
 	net := types.Money{Currency: "EUR", Amount: "240.00"}
 	amount, err := net.Decimal()
@@ -68,7 +68,7 @@ func ExampleI18N_String() {
 	// فندق الميناء / Room only
 }
 
-// What a checkout page says about cancelling, and what it may not say.
+// A checkout page shows the fee, or, where there is an error, the offer's CancelFees and RateComment.
 func ExampleRoomRatePkg_CancelFeeAt() {
 	offer := types.RoomRatePkg{RefundableMode: types.RefundableFull, RefundableUntil: "2027-03-08T18:00:00+04:00",
 		CancelFees: []types.CancelFee{
@@ -81,10 +81,10 @@ func ExampleRoomRatePkg_CancelFeeAt() {
 	// Output:
 	// 0 AED <nil>
 	// 492.90 AED <nil>
-	// no amount the cost of a cancellation at 2027-03-11T00:00:00Z is unknown: no step of cancelFees covers it
+	// no amount the cancellation fee at 2027-03-11T00:00:00Z is unknown: no step of cancelFees covers it
 }
 
-// A room of an order has the terms of its offer, and the order those of its rooms.
+// The fee of an order is the sum of the fees of its rooms.
 func ExampleOrder_CancelFeeAt() {
 	room := types.OrderRoom{CancelFees: []types.CancelFee{
 		{Until: "2027-03-10T15:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "60.00"}}}}
@@ -115,7 +115,7 @@ func ExampleDate_Time() {
 	// "24.12.2026" is not a date of the form YYYY-MM-DD
 }
 
-// A timestamp is kept as it was sent. One without an offset names no instant.
+// A timestamp stays as it was sent. Without an offset it is not an instant.
 func ExampleTimestamp_Time() {
 	at, err := types.Timestamp("2026-12-24T18:00:00+04:00").Time()
 	if err != nil {
@@ -127,11 +127,11 @@ func ExampleTimestamp_Time() {
 	fmt.Println(err)
 	// Output:
 	// 2026-12-24T14:00:00Z
-	// "2026-12-24T18:00:00" is not an ISO 8601 instant with a UTC offset
+	// "2026-12-24T18:00:00" is not an ISO 8601 time with a UTC offset
 }
 
-// A secret shows itself to nothing that prints or encodes, wherever it stands. Equal takes the place of
-// ==, which a Secret does not have.
+// Nothing that prints or encodes shows a secret, wherever the secret is. Equal compares two secrets; == does not
+// compile.
 func ExampleNewSecret() {
 	guest := types.Guest{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret("X1234567")}
 	fmt.Println(guest.PassportNumber)
@@ -146,7 +146,7 @@ func ExampleNewSecret() {
 	// 8 false true
 }
 
-// Why a search came out empty, and whether it is worth asking again.
+// The reason of an empty search, and whether the same search may succeed later.
 func ExampleEmptyReason_Retryable() {
 	for _, code := range []types.EmptyReasonCode{types.EmptyReasonNoSupplierAnswered, types.EmptyReasonNoSupplierPermitted} {
 		reason := &types.EmptyReason{Code: code}
@@ -157,7 +157,7 @@ func ExampleEmptyReason_Retryable() {
 	// NO_SUPPLIER_PERMITTED false
 }
 
-// A middleware knows an operation by its path.
+// A middleware finds the operation of a request by its path.
 func ExampleOperationAt() {
 	op := types.OperationAt("/gateway/api/trade/book")
 	fmt.Println(op, op.Path())

@@ -13,11 +13,10 @@ import (
 // ErrCurrencyMismatch is returned by arithmetic on two currencies. Nothing is converted.
 var ErrCurrencyMismatch = errors.New("the currencies differ")
 
-// ErrAmount is returned for an amount that is empty or not a JSON number. A missing amount
-// never counts as 0.
+// ErrAmount is returned for an amount that is empty or not a JSON number. A missing amount is never 0.
 var ErrAmount = errors.New("invalid amount")
 
-// maxExponent limits the exponent of an amount. Arithmetic writes out all digits: 1e999999999
+// maxExponent limits the exponent of an amount, because arithmetic writes out all digits: 1e999999999
 // would fill the memory.
 const maxExponent = 64
 
@@ -40,8 +39,8 @@ type Money struct {
 	Amount json.Number `json:"amount,omitempty"`
 }
 
-// NewMoney returns an amount with the digits of d: 120.50 stays "120.50". Decimal refuses it where d has an
-// exponent beyond 64.
+// NewMoney returns an amount with the digits of d: 120.50 stays "120.50". If the exponent of d is beyond ±64,
+// Decimal of the result is an error.
 func NewMoney(currency string, d decimal.Decimal) Money {
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent { // its digits could fill the memory
 		return Money{Currency: currency, Amount: json.Number(fmt.Sprintf("%se%d", d.Coefficient(), d.Exponent()))}
@@ -53,17 +52,17 @@ func NewMoney(currency string, d decimal.Decimal) Money {
 // longer than 256 characters is ErrAmount, never 0.
 func (m Money) Decimal() (decimal.Decimal, error) {
 	if m.Amount == "" {
-		return decimal.Decimal{}, fmt.Errorf("%w: it is empty", ErrAmount)
+		return decimal.Decimal{}, fmt.Errorf("%w: the amount is missing", ErrAmount)
 	}
 	if len(m.Amount) > maxLiteral {
-		return decimal.Decimal{}, fmt.Errorf("%w: it has %d characters", ErrAmount, len(m.Amount))
+		return decimal.Decimal{}, fmt.Errorf("%w: %d characters; the limit is %d", ErrAmount, len(m.Amount), maxLiteral)
 	}
 	d, err := decimal.NewFromString(string(m.Amount))
 	if err != nil || !json.Valid([]byte(m.Amount)) { // decimal also accepts a leading + or 0
-		return decimal.Decimal{}, fmt.Errorf("%w: %q", ErrAmount, string(m.Amount))
+		return decimal.Decimal{}, fmt.Errorf("%w: %q is not a JSON number", ErrAmount, string(m.Amount))
 	}
 	if d.Exponent() > maxExponent || d.Exponent() < -maxExponent {
-		return decimal.Decimal{}, fmt.Errorf("%w: %q has an exponent beyond %d", ErrAmount, string(m.Amount), maxExponent)
+		return decimal.Decimal{}, fmt.Errorf("%w: the exponent of %q is beyond ±%d", ErrAmount, string(m.Amount), maxExponent)
 	}
 	return d, nil
 }
@@ -75,7 +74,7 @@ func (m Money) Add(n Money) (Money, error) {
 	if err != nil {
 		return Money{}, err
 	}
-	return NewMoney(m.Currency, a.Add(b)), nil // with the decimals of the longer amount: 1.50 + 1.50 is 3.00
+	return NewMoney(m.Currency, a.Add(b)), nil // with the decimals of the amount that has more: 1.50 + 1.50 is 3.00
 }
 
 // Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than
@@ -89,7 +88,7 @@ func (m Money) Cmp(n Money) (int, error) {
 }
 
 // Equal reports whether the currencies are the same and the amounts have the same value: 120.5
-// equals 120.50. Amounts that are invalid are equal only if their texts are.
+// equals 120.50. Invalid amounts are equal only if their texts are.
 func (m Money) Equal(n Money) bool {
 	if m.Currency == n.Currency && m.Amount == n.Amount {
 		return true

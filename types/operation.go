@@ -28,7 +28,7 @@ var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
 	"Cancel":            "/api/trade/cancel",
 }
 
-// Path returns where op is below the base URL, or "" if it is no operation of the API.
+// Path returns the path of op below the base URL, or "" if op is not an operation of the API.
 func (op Operation) Path() string { return paths[op] }
 
 // OperationAt returns the operation whose path a URL's path ends in, or "".
@@ -42,7 +42,7 @@ func OperationAt(urlPath string) Operation {
 }
 
 // RateLimit returns how many requests of op the service accepts from one client address
-// in any second; 0 where the limit is undocumented.
+// in any second, or 0 if the limit is undocumented.
 func (op Operation) RateLimit() int {
 	switch op {
 	case "Ticket":
@@ -57,8 +57,8 @@ func (op Operation) RateLimit() int {
 	return 0
 }
 
-// Timeout returns how long a call of op may take without WithTimeout and without a deadline of ctx. After
-// this time a Book has certainly ended. An operation without a method has a minute.
+// Timeout returns the default time limit of a call of op: without WithTimeout, and without an earlier deadline of
+// ctx. After this time a Book has certainly ended. An operation without a method has a minute.
 func (op Operation) Timeout() time.Duration {
 	switch op {
 	case "Ticket", "OAuthToken":
@@ -71,11 +71,10 @@ func (op Operation) Timeout() time.Duration {
 	return time.Minute
 }
 
-// PermitResult is what an answer proves about its request to a rate limiter. It is zero without an
-// answer.
+// PermitResult tells a rate limiter what the answer proves about its request. Without an answer it is zero.
 type PermitResult struct {
 	// ArrivedBy is the latest time at which the request can have arrived: the first byte of the answer
-	// less Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
+	// minus Server-Cost-Milliseconds, which may be rounded up. Zero means unknown.
 	ArrivedBy time.Time
 	// FirstByte is when the answer began. Without ArrivedBy it is a weak proof of arrival.
 	FirstByte   time.Time

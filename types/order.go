@@ -17,9 +17,9 @@ const (
 	OrderConfirming OrderStatus = 1
 )
 
-// OrderStatusUnreadable is the client's own: the status in the answer is of another JSON type than a number,
-// and ResponseMeta.Mismatches lists it. Nothing is known about the state of the order, and two unreadable
-// statuses may differ.
+// OrderStatusUnreadable is set by the client if the status in the answer is not a JSON number;
+// ResponseMeta.Mismatches lists the field. The state of the order is then unknown, and two unreadable statuses may
+// differ.
 const OrderStatusUnreadable OrderStatus = -1
 
 // Order is a booking as the service stores it.
@@ -71,8 +71,8 @@ type OrderHotelInfo struct {
 	LogoURL           string             `json:"logoURL,omitempty"`
 }
 
-// OrderRoom is a booked room with its offer and its guests. Its fields of an offer are those of
-// RoomRatePkg; whether their rates and fees are of this room or of the order is undocumented.
+// OrderRoom is a booked room with its offer and its guests. RoomRatePkg documents the fields of the offer. Whether
+// the rates and fees are per room or for the whole order is undocumented.
 type OrderRoom struct {
 	RoomTypeID         string              `json:"roomTypeId"`
 	RoomTypeName       I18N                `json:"roomTypeName"`
@@ -97,12 +97,12 @@ type OrderRoom struct {
 	RefundInfo []RefundItem `json:"refundInfo,omitempty"`
 }
 
-// CancelFeeAt returns what a cancellation of the order at t costs: the sum of what Offer().CancelFeeAt
-// of each room returns. If the service gives each room the fee of the whole order, which is undocumented,
-// that is too much. It is an error if the order has no rooms, or a room leaves its fee open.
+// CancelFeeAt returns the fee of cancelling the order at t: the sum of Offer().CancelFeeAt of its rooms. Whether the
+// service gives each room the fee of the whole order is undocumented; if it does, the sum is too high. The error
+// says that the order has no rooms, or why the fee of a room is unknown.
 func (o Order) CancelFeeAt(t time.Time) (sum Money, err error) {
 	if len(o.Rooms) == 0 {
-		return sum, errors.New("the order has no rooms, and so no fees")
+		return sum, errors.New("the cancellation fee is unknown: the order has no rooms; read the order again, or ask the service")
 	}
 	for i, room := range o.Rooms {
 		fee, err := room.Offer().CancelFeeAt(t)
@@ -117,8 +117,8 @@ func (o Order) CancelFeeAt(t time.Time) (sum Money, err error) {
 	return sum, nil
 }
 
-// Offer returns the room's part of an offer, such as for CancelFeeAt. The offer shares the
-// room's lists and pointers.
+// Offer returns the fields that the room shares with an offer, for example for CancelFeeAt. The offer has the same
+// lists and pointers as the room.
 func (r OrderRoom) Offer() RoomRatePkg {
 	return RoomRatePkg{
 		RatePkgID: r.RatePkgID, RefundableMode: r.RefundableMode, RefundableUntil: r.RefundableUntil, CancelFees: r.CancelFees,

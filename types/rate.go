@@ -1,4 +1,4 @@
-// Rates: the price of an offer, what it includes, and the cost of cancelling it.
+// Rates: the price of an offer, what it includes, and its cancellation fees.
 
 package types
 
@@ -110,23 +110,26 @@ type RoomRatePkg struct {
 	Tax               *Tax   `json:"tax,omitempty"`
 }
 
-// CancelFeeAt returns what a cancellation at t costs: the fee of the step whose deadline comes
-// next after t. Where no step covers t, an offer with free cancellation until after t costs 0.
-// Whether a fee is of one room or of all of them is undocumented.
+// CancelFeeAt returns the fee of a cancellation at t: that of the step with the next deadline after t. If no step
+// covers t, but the cancellation is free until a time after t, the fee is 0. Whether a fee is per room or for all
+// rooms is undocumented.
 //
-// It is an error if t is zero, or if the offer leaves the cost open: if a deadline is no instant, is t
-// itself, or has passed for all steps; if the fee has no amount or currency, or is negative; if two steps
-// with one deadline have different fees; or if the fee and RefundableMode contradict each other at t. Show
-// the traveller CancelFees and RateComment then.
+// It returns an error if t is zero, or if the offer does not decide the fee. Then show the traveller CancelFees and
+// RateComment. The fee is undecided if
+//
+//   - a deadline is not an instant, or is t itself, or all deadlines have passed;
+//   - the fee has no amount or no currency, or is negative;
+//   - two steps with the same deadline have different fees;
+//   - the fee and RefundableMode contradict each other at t.
 func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	unknown := func(format string, args ...any) (Money, error) {
-		return Money{}, fmt.Errorf("the cost of a cancellation at %s is unknown: "+format, append([]any{t.Format(time.RFC3339)}, args...)...)
+		return Money{}, fmt.Errorf("the cancellation fee at %s is unknown: "+format, append([]any{t.Format(time.RFC3339)}, args...)...)
 	}
 	until, err := p.RefundableUntil.Time()
 	endless := p.RefundableUntil == ""
 	switch {
 	case t.IsZero():
-		return unknown("that is the zero time")
+		return unknown("it is the zero time")
 	case err != nil && !endless:
 		return unknown("refundableUntil: %w", err)
 	case until.Equal(t):
@@ -162,14 +165,14 @@ func (p RoomRatePkg) CancelFeeAt(t time.Time) (Money, error) {
 	case err != nil:
 		return unknown("%w", err)
 	case amount.IsNegative(), fee.Currency == "":
-		return unknown("the fee is %q: negative, or with no currency", fee)
+		return unknown("the fee %q is negative, or has no currency", fee)
 	case free && !amount.IsZero(), amount.IsZero() && (full && !free || p.RefundableMode == RefundableNo):
 		return unknown("the fee is %s, and refundableMode is %s until %q", fee, p.RefundableMode, p.RefundableUntil)
 	}
 	return *fee, nil
 }
 
-// OfferField is a part of an offer, as a comparison of two offers names it.
+// OfferField names a part of an offer in a comparison of two offers.
 type OfferField string
 
 // The parts of an offer. Totals are of all rooms and nights.

@@ -37,7 +37,7 @@ type EmptyReason struct {
 	Suppliers []EmptyReasonSupplier `json:"suppliers,omitempty"`
 }
 
-// EmptyReasonSupplier is the reason of one supplier.
+// EmptyReasonSupplier says why one supplier has no hotels.
 type EmptyReasonSupplier struct {
 	SupplierCode string `json:"supplierCode,omitempty"`
 	Reason       string `json:"reason,omitempty"`
@@ -56,7 +56,7 @@ type AvailabilityStatus int
 // use the same rates.
 type ExchangeRateSnapshot struct {
 	Date Date `json:"date,omitempty"`
-	// USD maps a lower-case currency code to its rate; only those needed are sent.
+	// USD maps a lower-case currency code to its rate. Only the currencies that are needed are sent.
 	// Which way a rate converts is undocumented.
 	USD map[string]json.Number `json:"usd,omitempty"`
 }

@@ -1,4 +1,4 @@
-// Secret: a text that does not print, such as a token.
+// Secret: a text that is never printed, such as a token.
 
 package types
 
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// redacted is what a Secret shows instead of its value.
+// redacted is printed instead of a value.
 const redacted = "[redacted]"
 
 // Secret is a text that must not reach a log, an error or a dump, such as an application
@@ -23,11 +23,11 @@ const redacted = "[redacted]"
 // encoding/json print "[redacted]"; dumps by reflection show an address or masked bytes. The
 // client sends the value. Compare secrets with Equal; == does not compile.
 //
-// JSON does not keep secrets: the client refuses a request that was decoded from its own
-// JSON.
+// JSON does not keep secrets: if you encode a request and decode it again, its secrets are "[redacted]", and the
+// client refuses it.
 type Secret struct {
 	_ [0]func() // no ==
-	// masked is a pointer to a string, because package fmt does not follow it.
+	// masked is a pointer, because package fmt does not follow a pointer to a string.
 	masked *string
 }
 
@@ -89,8 +89,7 @@ type Token struct {
 	Expiry time.Time
 }
 
-// maskKey masks values from readers by reflection, such as the diff of a test. It ends with
-// the process.
+// maskKey masks values from readers by reflection, such as the diff of a test. Each process has its own key.
 var maskKey = func() (key [32]byte) {
 	_, _ = rand.Read(key[:]) // never fails
 	return key
@@ -98,9 +97,9 @@ var maskKey = func() (key [32]byte) {
 
 const nonceSize = 16 // bytes
 
-// mask returns a nonce and the masked value. Each value has a keystream of its own: if two
-// shared one, whoever knows the first would read the second. The nonce is made of the value,
-// so that equal secrets are equal to reflect.DeepEqual.
+// mask returns a nonce and the masked value. Each value has its own keystream: with a shared one, a reader who knows
+// one value could read the other. The nonce is a hash of the value, so that reflect.DeepEqual finds equal secrets
+// equal.
 func mask(value string) string {
 	mac := hmac.New(sha256.New, maskKey[:])
 	_, _ = io.WriteString(mac, value)
@@ -110,7 +109,7 @@ func mask(value string) string {
 
 func unmask(masked string) string { return xor(masked[:nonceSize], masked[nonceSize:]) }
 
-// xor masks a text with the keystream of a nonce, or unmasks it. Each hash is a block of it.
+// xor masks or unmasks a text with the keystream of a nonce: a sequence of hashes.
 func xor(nonce, text string) string {
 	var block [len(maskKey) + nonceSize + 4]byte
 	n := copy(block[:], maskKey[:])

@@ -1,4 +1,4 @@
-// Proves that a Secret shows itself to nothing but Reveal.
+// Only Reveal shows a Secret.
 
 package types
 
@@ -18,7 +18,7 @@ import (
 
 const canary = "canary-5d1f"
 
-// secretHolders are the places of a struct that a Secret may be kept in.
+// secretHolders returns values that hold a Secret in each place where a struct can have one.
 func secretHolders() map[string]any {
 	type inner struct{ secret Secret }
 	s := NewSecret(canary)
@@ -70,7 +70,7 @@ func TestSecretDoesNotPrint(t *testing.T) {
 	}
 }
 
-func TestSecretInADiff(t *testing.T) {
+func TestSecretIsNotInADiff(t *testing.T) {
 	for what, v := range secretHolders() {
 		var failed lines
 		assert.Equal(&failed, "something else", v)
@@ -87,8 +87,7 @@ type lines struct{ text string }
 
 func (l *lines) Errorf(format string, args ...any) { l.text += fmt.Sprintf(format, args...) }
 
-// Whoever knows one secret of a dump, such as the beginning that all tickets have, does not
-// read another one with it.
+// A reader of a dump who knows one secret, such as the beginning of all tickets, cannot read another secret.
 func TestSecretsShareNoKeystream(t *testing.T) {
 	const known, secret = "known to all", canary + "!"
 	a, b := []byte(*NewSecret(known).masked), *NewSecret(secret).masked
@@ -101,7 +100,7 @@ func TestSecretsShareNoKeystream(t *testing.T) {
 	}
 }
 
-func TestSecretTexts(t *testing.T) {
+func TestSecretPrintsRedacted(t *testing.T) {
 	s := NewSecret(canary)
 	for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %d %t %10.3s") {
 		assert.Equal(t, "[redacted]", fmt.Sprintf(verb, s), verb)
@@ -121,7 +120,7 @@ func TestSecretTexts(t *testing.T) {
 	assert.Contains(t, string(text), "<PassportNumber>[redacted]</PassportNumber>")
 }
 
-func TestSecretValues(t *testing.T) {
+func TestSecretRevealsAndComparesItsValue(t *testing.T) {
 	for _, value := range []string{"", "x", canary, "\x00\xff", strings.Repeat("long ", 2000)} {
 		s := NewSecret(value)
 		assert.Equal(t, value, s.Reveal())
@@ -135,7 +134,7 @@ func TestSecretValues(t *testing.T) {
 	assert.False(t, reflect.TypeFor[Secret]().Comparable(), "== would compare addresses")
 	var back struct{ S, None, Null Secret }
 	require.NoError(t, json.Unmarshal([]byte(`{"S":"`+canary+`","None":"","Null":null}`), &back))
-	assert.Equal(t, canary, back.S.Reveal(), "what the wire says is read as it is")
+	assert.Equal(t, canary, back.S.Reveal(), "JSON is decoded as the value")
 	assert.True(t, back.None.IsZero() && back.Null.IsZero())
 	require.Error(t, json.Unmarshal([]byte(`{"S":1}`), &back))
 }

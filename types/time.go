@@ -23,14 +23,12 @@ func (d Date) Time() (time.Time, error) {
 	return t, nil
 }
 
-// Timestamp is an instant as the service wrote it. Those of orders and vouchers
-// are ISO 8601; the form of those in offers (refundableUntil, cancellation
-// steps) is undocumented.
+// Timestamp is an instant as the service wrote it. Timestamps of orders and vouchers are ISO 8601. The form of
+// timestamps in offers (refundableUntil, cancellation steps) is undocumented.
 type Timestamp string
 
-// timestampLayouts are the ISO 8601 forms of an instant, extended and basic. A form with
-// seconds also matches a fraction of them. Forms without an offset are missing, because a
-// guessed zone would move a deadline.
+// timestampLayouts are the ISO 8601 forms of an instant, extended and basic. A form with seconds also matches
+// fractions of a second. Forms without an offset are missing, because a guessed zone would move a deadline.
 var timestampLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
 	"2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02T15:04Z07",
@@ -38,13 +36,13 @@ var timestampLayouts = []string{
 	"20060102T1504Z0700", "20060102T1504Z07",
 }
 
-// Time returns the instant. It returns an error if t is not ISO 8601 or has no UTC offset; if
-// you know the zone, parse string(t).
+// Time returns the instant. It returns an error if t is not ISO 8601 or has no UTC offset. If
+// you know the zone, parse string(t) yourself.
 func (t Timestamp) Time() (time.Time, error) {
 	for _, layout := range timestampLayouts {
 		if at, err := time.Parse(layout, string(t)); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not an ISO 8601 instant with a UTC offset", string(t))
+	return time.Time{}, fmt.Errorf("%q is not an ISO 8601 time with a UTC offset", string(t))
 }

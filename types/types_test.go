@@ -1,6 +1,3 @@
-// What the types promise: exact money, text that parses when asked, and secrets
-// that do not print.
-
 package types
 
 import (
@@ -36,7 +33,7 @@ func TestMoneyNeverSendsAnEmptyAmount(t *testing.T) {
 
 func eur(amount json.Number) Money { return Money{Currency: "EUR", Amount: amount} }
 
-func TestMoneyArithmetic(t *testing.T) {
+func TestMoneyAddsAndComparesExactly(t *testing.T) {
 	cases := []struct{ a, b, sum json.Number }{
 		{"0.1", "0.2", "0.3"},
 		{"1.50", "1.50", "3.00"},
@@ -58,7 +55,7 @@ func TestMoneyArithmetic(t *testing.T) {
 	assert.Equal(t, -1, less)
 }
 
-func TestNewMoney(t *testing.T) {
+func TestNewMoneyKeepsTheDigits(t *testing.T) {
 	for _, amount := range []string{"120.50", "0", "-0.001", "500", "12345678901234567890.123"} {
 		made := NewMoney("EUR", decimal.RequireFromString(amount))
 		assert.Equal(t, amount+" EUR", made.String())
@@ -68,7 +65,7 @@ func TestNewMoney(t *testing.T) {
 	assert.ErrorIs(t, err, ErrAmount, "its digits would fill the memory")
 }
 
-func TestMoneyEqual(t *testing.T) {
+func TestMoneyEqualComparesByValue(t *testing.T) {
 	for _, c := range []struct {
 		m, n Money
 		want bool
@@ -77,7 +74,7 @@ func TestMoneyEqual(t *testing.T) {
 		{eur("1E+2"), eur("100"), true},
 		{eur("120.5"), eur("120.51"), false},
 		{eur("120.5"), Money{Currency: "USD", Amount: "120.5"}, false},
-		{eur("1,5"), eur("1,5"), true}, // no amount, but the same text
+		{eur("1,5"), eur("1,5"), true}, // invalid, with the same text
 		{eur("1,5"), eur("1,50"), false},
 		{eur("0"), eur(""), false},
 		{Money{}, Money{}, true},
@@ -85,11 +82,11 @@ func TestMoneyEqual(t *testing.T) {
 		assert.Equal(t, c.want, c.m.Equal(c.n), "%s and %s", c.m, c.n)
 		assert.Equal(t, c.want, c.n.Equal(c.m), "%s and %s", c.n, c.m)
 	}
-	assert.False(t, reflect.TypeFor[Money]().Comparable(), "== would tell 120.5 from 120.50")
-	assert.Equal(t, 2*reflect.TypeFor[string]().Size(), reflect.TypeFor[Money]().Size(), "what forbids == takes no room")
+	assert.False(t, reflect.TypeFor[Money]().Comparable(), "== would find 120.5 and 120.50 different")
+	assert.Equal(t, 2*reflect.TypeFor[string]().Size(), reflect.TypeFor[Money]().Size(), "the field that forbids == takes no memory")
 }
 
-func TestMoneyErrors(t *testing.T) {
+func TestInvalidAmountIsAnErrorAndNeverZero(t *testing.T) {
 	_, err := eur("1").Add(Money{Currency: "USD", Amount: "1"})
 	assert.ErrorIs(t, err, ErrCurrencyMismatch)
 	for _, pair := range [][2]Money{{eur("1"), {Amount: "1"}}, {{Amount: "1"}, eur("1")}} {
@@ -99,7 +96,7 @@ func TestMoneyErrors(t *testing.T) {
 	for _, bad := range []json.Number{"", " ", "abc", "1,5", "NaN", "1e999999999", "1e-999999999", "1e65", "1e-65",
 		"+5", ".5", "5.", "007", "-01", "1.e3"} {
 		_, err := eur(bad).Decimal()
-		assert.ErrorIs(t, err, ErrAmount, "%q is no amount, and not zero", bad)
+		assert.ErrorIs(t, err, ErrAmount, "%q is not an amount, and not zero", bad)
 		_, err = eur("1").Add(eur(bad))
 		assert.ErrorIs(t, err, ErrAmount)
 	}
@@ -110,7 +107,7 @@ func TestMoneyErrors(t *testing.T) {
 }
 
 // Reading digits takes quadratic time: a hostile amount of megabytes would take hours.
-func TestMoneyOfEndlessDigits(t *testing.T) {
+func TestAmountsBeyond256CharactersAreRefused(t *testing.T) {
 	for _, endless := range []string{strings.Repeat("9", 100_000), "0." + strings.Repeat("9", 100_000)} {
 		_, err := eur(json.Number(endless)).Decimal()
 		require.ErrorIs(t, err, ErrAmount)
@@ -118,31 +115,31 @@ func TestMoneyOfEndlessDigits(t *testing.T) {
 	}
 	longest := json.Number(strings.Repeat("9", 256))
 	amount, err := eur(longest).Decimal()
-	require.NoError(t, err, "256 characters are read")
+	require.NoError(t, err, "256 characters are accepted")
 	assert.Equal(t, string(longest), amount.String())
 	_, err = eur(longest + "9").Decimal()
 	assert.ErrorIs(t, err, ErrAmount, "257 are not")
 }
 
-func TestMoneyString(t *testing.T) {
+func TestMoneyPrintsAmountAndCurrency(t *testing.T) {
 	assert.Equal(t, "120.50 EUR", eur("120.50").String())
 	assert.Equal(t, "no amount EUR", Money{Currency: "EUR"}.String())
 	assert.Equal(t, "no amount", Money{}.String())
 }
 
-func TestDate(t *testing.T) {
+func TestDateIsACalendarDay(t *testing.T) {
 	day, err := Date("2028-02-29").Time()
 	require.NoError(t, err)
 	assert.Equal(t, time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC), day)
 	east := time.FixedZone("", 14*3600)
-	assert.Equal(t, Date("2027-01-01"), DateOf(time.Date(2027, 1, 1, 3, 0, 0, 0, east)), "the day where the time is told")
+	assert.Equal(t, Date("2027-01-01"), DateOf(time.Date(2027, 1, 1, 3, 0, 0, 0, east)), "the day in the location of the time")
 	for _, bad := range []Date{"", "2027-02-29", "2027-2-3", "01/02/2027", "2027-01-01T00:00:00Z"} {
 		_, err := bad.Time()
 		assert.Error(t, err, "%q", bad)
 	}
 }
 
-func TestTimestampNamesAnInstant(t *testing.T) {
+func TestTimestampNeedsAnOffset(t *testing.T) {
 	want := time.Date(2027, 1, 2, 15, 4, 5, 0, time.UTC)
 	for _, good := range []Timestamp{
 		"2027-01-02T15:04:05Z", "2027-01-02T19:04:05+04:00", "2027-01-02T19:04:05+0400", "2027-01-02T19:04:05+04",
@@ -163,11 +160,11 @@ func TestTimestampNamesAnInstant(t *testing.T) {
 	}
 	for _, bad := range []Timestamp{"", "2027-01-02", "2027-01-02T15:04:05", "2027-01-02 15:04:05", "20270102T150405", "1790000000"} {
 		_, err := bad.Time()
-		assert.Error(t, err, "%q names no instant", bad)
+		assert.Error(t, err, "%q is not an instant", bad)
 	}
 }
 
-func TestEmptyReasonRetryable(t *testing.T) {
+func TestOnlyUnansweredSearchesAreRetryable(t *testing.T) {
 	for code, want := range map[EmptyReasonCode]bool{
 		EmptyReasonNoSupplierEnabled: false, EmptyReasonNoSupplierPermitted: false,
 		EmptyReasonAllSuppliersExcluded: false, EmptyReasonNoSupplierAnswered: true, "OTHER": false,
@@ -177,7 +174,7 @@ func TestEmptyReasonRetryable(t *testing.T) {
 	assert.False(t, (*EmptyReason)(nil).Retryable())
 }
 
-func TestCancelFeeAt(t *testing.T) {
+func TestCancelFeeAtIsTheNextStepsFeeOrAnError(t *testing.T) {
 	const early, later = "2027-02-01T00:00:00Z", "2027-03-02T00:00:00Z"
 	free, ten := CancelFee{"2027-03-01T12:00:00Z", eur("0")}, CancelFee{"2027-03-05T16:00:00+04:00", eur("10.0")}
 	all, ten0 := CancelFee{"20270310T120000Z", eur("99")}, CancelFee{ten.Until, eur("0")}
@@ -247,7 +244,7 @@ func TestCancelFeeAt(t *testing.T) {
 	}
 }
 
-func TestI18NIn(t *testing.T) {
+func TestI18NInFallsBackToEnglish(t *testing.T) {
 	text := I18N{EN: "one", ZH: "一"}
 	for language, want := range map[string]string{
 		"en": "one", "zh": "一", "zh-Hant-TW": "一", "ZH-cn": "一", "zh_CN": "一", "ar": "one",
@@ -259,7 +256,7 @@ func TestI18NIn(t *testing.T) {
 	assert.Empty(t, (*I18N)(nil).In("en"))
 }
 
-func TestI18NPrints(t *testing.T) {
+func TestI18NPrintsItsText(t *testing.T) {
 	var missing *I18N
 	for want, text := range map[string]any{
 		"one":   I18N{EN: "one", ZH: "一", AR: "واحد"},
@@ -276,7 +273,7 @@ func TestI18NPrints(t *testing.T) {
 	assert.JSONEq(t, `{"ar":"واحد"}`, string(sent))
 }
 
-func TestOrderRoomOffer(t *testing.T) {
+func TestOfferHasEachFieldOfTheRoom(t *testing.T) {
 	text := []byte(`{"ratePkgId":"p","refundableMode":"full","refundableUntil":"u","cancelFees":[{"until":"v"}],
 		"originalRoomNaming":{"id":"n"},"rate":{"netRate":{"amount":1}},"totalRate":{"netRate":{"amount":2}},"rateComment":"c",
 		"includesPackaging":true,"checkIn":"i","checkOut":"o","board":{"boardId":"RO"},"tax":{"items":[]}}`)

@@ -8,7 +8,7 @@ type VoucherStatus string
 // The voucher states. None of them is an error.
 const (
 	VoucherGenerated    VoucherStatus = "GENERATED"     // the only state with a document
-	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // none yet; the booking is valid
+	VoucherNotGenerated VoucherStatus = "NOT_GENERATED" // no document yet; the booking is valid
 	VoucherPending      VoucherStatus = "PENDING"       // the document is being made
 	VoucherFailed       VoucherStatus = "FAILED"        // generation was tried and not completed
 	VoucherCancelled    VoucherStatus = "CANCELLED"     // the booking is cancelled: no document
@@ -21,7 +21,7 @@ type Voucher struct {
 	Version     int       `json:"version"`
 	IssuedAt    Timestamp `json:"issuedAt"`
 	ContentType string    `json:"contentType"`
-	// ByteSize is in bytes. Whether it counts those of the issued document is undocumented.
+	// ByteSize is in bytes. Whether it is the size of the issued document is undocumented.
 	ByteSize int64 `json:"byteSize"`
 	// VerifyURL is the public page of the voucher's QR code. It shows whether the voucher
 	// is valid and unaltered.

@@ -38,7 +38,7 @@ hotelstays.handlers.hanging handler=OnOutcome: 1{call}
 
 // What is open is what is stored: also of a process that is gone. A booking waits for its Send, or for a worker,
 // two minutes and five seconds.
-func TestObserveBookings(t *testing.T) {
+func TestGaugesCountTheStoredBookingsAndCancellations(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		store, hangs := memstore.New(), make(chan struct{})
 		engine, err := durable.NewEngine(store, durable.Options[*memstore.Tx]{Client: r.client,

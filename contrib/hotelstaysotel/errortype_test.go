@@ -25,7 +25,7 @@ var (
 
 // Every kind is in the README, and in the span and the metric of a call. The code on the span is that of
 // the call itself, not of the call for its token.
-func TestErrorTypes(t *testing.T) {
+func TestEachErrorHasItsErrorType(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -94,7 +94,7 @@ func TestErrorTypes(t *testing.T) {
 	})
 }
 
-func TestErrorTypesOfAttempts(t *testing.T) {
+func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, c := range []struct {
 			kind   any
@@ -113,7 +113,7 @@ func TestErrorTypesOfAttempts(t *testing.T) {
 
 // If the failure came after the last answer, or before anything was sent, the limiter failed
 // and not the service.
-func TestErrorTypeOfALimiterThatFails(t *testing.T) {
+func TestFailedLimiterIsNoSlot(t *testing.T) {
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, err := range []error{errCause, dial, certificate} {

@@ -42,7 +42,7 @@ func (refusingMeter) Float64ObservableGauge(string, ...metric.Float64ObservableG
 	return nil, assert.AnError
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewReportsARefusedInstrument(t *testing.T) {
 	observer, err := hotelstaysotel.New(&hotelstaysotel.Options{MeterProvider: refusing{}})
 	assert.Zero(t, observer)
 	assert.ErrorIs(t, err, assert.AnError)
@@ -50,7 +50,7 @@ func TestNewRefuses(t *testing.T) {
 
 // Without options the global providers are used, also those that are set later. Trace headers
 // are not sent, whatever the global propagator.
-func TestDefaultsAreTheGlobals(t *testing.T) {
+func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	defer otel.SetTracerProvider(otel.GetTracerProvider())
 	defer otel.SetMeterProvider(otel.GetMeterProvider())
 	defer otel.SetTextMapPropagator(otel.GetTextMapPropagator())
@@ -134,7 +134,7 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 
 // otelhttp below the client makes a client span of each attempt, and sends trace headers if it
 // is configured to. The call's span is internal.
-func TestChildSpansOfOtelHTTP(t *testing.T) {
+func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
 			otelhttp.WithMeterProvider(metricnoop.NewMeterProvider()), otelhttp.WithPropagators(propagation.TraceContext{}))
@@ -151,7 +151,7 @@ func TestChildSpansOfOtelHTTP(t *testing.T) {
 }
 
 // otelhttp passes httptrace events on, so a booking that never left is known not to have left.
-func TestOtelHTTPKeepsTheProof(t *testing.T) {
+func TestOtelHTTPKeepsTheProofThatNothingWasSent(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		req := r.request("ref-1")
 		offline := &http.Transport{DialContext: func(_ context.Context, _, _ string) (net.Conn, error) { return nil, errors.New("offline") }}

@@ -159,7 +159,7 @@ hotelstays.client.unknown_outcomes of=Book: 1{outcome}
 
 // A call that fetches a token is a child of the one that waits for it, and those of a helper are its
 // children. Metrics count calls, not helpers. A call that fails validation has neither span nor metrics.
-func TestSpansAndMetricsOfAScene(t *testing.T) {
+func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	withRig(t, func(t *testing.T, r *rig) {
@@ -204,7 +204,7 @@ func TestSpansAndMetricsOfAScene(t *testing.T) {
 }
 
 // Client spans are those of calls, where they are asked for.
-func TestClientSpans(t *testing.T) {
+func TestClientSpansMakesOnlyCallsClientSpans(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})
 		require.NoError(t, err)

@@ -138,7 +138,7 @@ func booking(reference string, ended time.Duration) durable.Booking {
 }
 
 // The state of each row, why a person should look at it, and what a person may do.
-func TestStatesOfRows(t *testing.T) {
+func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 	const nobody, overdue = "", "overdue"
 	now := time.Now()
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -210,7 +210,7 @@ func TestStatesOfRows(t *testing.T) {
 }
 
 // What a person should look at comes first, then what is oldest. A page has fifty rows.
-func TestManyBookings(t *testing.T) {
+func TestUrgentRowsComeFirstAndPagesHaveFiftyRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{}
 		for i := range 5_000 {
@@ -238,18 +238,18 @@ func TestManyBookings(t *testing.T) {
 	})
 }
 
-func TestSearchByOrderNumber(t *testing.T) {
+func TestSearchFindsOrderNumbers(t *testing.T) {
 	w := &work{orders: []durable.FollowedOrder{{CustomerReferenceNo: "a", PlatformReferenceNo: "order-1"},
 		{CustomerReferenceNo: "b", PlatformReferenceNo: "order-2"}}}
 	assert.Equal(t, []string{"b"}, found(references, newPage(t, w).get("?kind=order&q=order-2")))
 }
 
-func TestHangingCalls(t *testing.T) {
+func TestPageListsHangingCalls(t *testing.T) {
 	assert.Contains(t, newPage(t, &work{hanging: []string{"OnOutcome trip-1"}}).get(""), "OnOutcome trip-1")
 }
 
 // An account is shown where there are several.
-func TestAccounts(t *testing.T) {
+func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0), booking("ref-2", 0)}}
 	p := newPage(t, w)
 	assert.NotContains(t, p.get(""), "Account account-1")
@@ -266,7 +266,7 @@ func TestAccounts(t *testing.T) {
 }
 
 // A list with an error never says that nothing is open.
-func TestIncompleteList(t *testing.T) {
+func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 	empty := newPage(t, &work{}).get("")
 	w := &work{broken: []error{errors.New("the database <fails>")}}
 	p := newPage(t, w)
@@ -284,7 +284,7 @@ func TestIncompleteList(t *testing.T) {
 }
 
 // An action needs a reason, which is logged with the person.
-func TestActions(t *testing.T) {
+func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	failed := errors.New("its Book may still be under way")
 	form := func(do, kind, reason string) url.Values {
 		return url.Values{"do": {do}, "kind": {kind}, "reference": {"a/b?c"}, "reason": {reason}}
@@ -329,7 +329,7 @@ func TestActions(t *testing.T) {
 }
 
 // A question shows the booking, or says that nothing is open. It changes nothing.
-func TestQuestions(t *testing.T) {
+func TestQuestionChangesNothing(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
 	assert.Equal(t, []string{"polling"}, found(tags, p.get("act?do=abandon&reference=ref-1")))
@@ -339,7 +339,7 @@ func TestQuestions(t *testing.T) {
 }
 
 // Forms of other sites do nothing, and each answer has the security headers.
-func TestOtherSites(t *testing.T) {
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
 	form := url.Values{"do": {"abandon"}, "reference": {"ref-1"}, "reason": {"x"}}
@@ -356,7 +356,7 @@ func TestOtherSites(t *testing.T) {
 }
 
 // No page has what could name a guest, or a session. Texts of callers are escaped.
-func TestNoGuests(t *testing.T) {
+func TestPageHidesGuestsAndSessions(t *testing.T) {
 	b := booking(`<script>"x"`, 0)
 	b.Recovery.UserRef, b.Recovery.SessionID = "guest@example.com", "session-1"
 	p := newPage(t, &work{bookings: []durable.Booking{b}})

@@ -108,7 +108,7 @@ func check(t *testing.T, metrics map[string][]string, query string, texts ...str
 	}
 }
 
-func TestDashboard(t *testing.T) {
+func TestDashboardQueriesOnlyExportedMetrics(t *testing.T) {
 	var dashboard struct {
 		Templating struct{ List []struct{ Query string } }
 		Panels     []struct {
@@ -134,7 +134,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-func TestAlerts(t *testing.T) {
+func TestAlertsQueryOnlyExportedMetrics(t *testing.T) {
 	var rules struct {
 		Groups []struct {
 			Rules []struct {
