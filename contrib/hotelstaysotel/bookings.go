@@ -1,4 +1,4 @@
-// The gauges of what is open in a store of bookings.
+// The gauges of open bookings and cancellations.
 
 package hotelstaysotel
 
@@ -16,15 +16,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lookWithin bounds the time in which a collection of metrics reads what is open.
+// lookWithin bounds the reads of one collection.
 const lookWithin = 10 * time.Second
 
-// ObserveBookings adds gauges of open bookings and cancellations, and of your functions that hang. Only the
-// MeterProvider of opts is used; nil options are the defaults. bookings is a Journal of hotelstayssql, Bookings
-// of hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for ten
-// seconds at most.
+// ObserveBookings adds gauges of open bookings and cancellations, and of your functions that hang. It uses only the
+// MeterProvider of opts; nil opts mean the default. bookings is a Journal of hotelstayssql, the Bookings of
+// hotelstaysriver, or another durable.Engine. Each collection reads the open rows of the database, for at most ten
+// seconds.
 //
-// Unregister ends the gauges. The error names every instrument that the meter provider refuses.
+// Call Unregister to remove the gauges. The error has the reason for every instrument that the meter provider refuses.
 func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metric.Registration, error) {
 	m := opts.meters().Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	var problems []error
@@ -41,10 +41,10 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	var (
 		waiting    = count("hotelstays.bookings.open", "{booking}", "Bookings without an outcome.")
 		unverified = count("hotelstays.bookings.unverified", "{booking}", "Open bookings that polls could not verify.")
-		overdue    = seconds("hotelstays.bookings.overdue", "How long the booking that is due longest waits for a worker.")
-		cancels    = count("hotelstays.cancellations.open", "{cancellation}", "Cancellations whose ending was not delivered.")
+		overdue    = seconds("hotelstays.bookings.overdue", "How long the booking that is due longest has waited for a worker.")
+		cancels    = count("hotelstays.cancellations.open", "{cancellation}", "Cancellations whose result OnCancel has not accepted.")
 		oldest     = seconds("hotelstays.cancellations.oldest.age", "Time since the oldest open cancellation was stored.")
-		failed     = count("hotelstays.bookings.errors", "{error}", "Rows that are unreadable, or a failure of the database.")
+		failed     = count("hotelstays.bookings.errors", "{error}", "Unreadable rows and failures of the database.")
 		hanging    = count("hotelstays.handlers.hanging", "{call}", "Calls of your functions that do not return.")
 	)
 	registration, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
@@ -60,7 +60,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 		o.ObserveInt64(cancels, is.cancels)
 		o.ObserveFloat64(oldest, is.oldest.Seconds())
 		o.ObserveInt64(failed, is.failed)
-		return nil // an error would lose the metrics of all others
+		return nil // an error would also discard the metrics of other callbacks
 	}, waiting, unverified, overdue, cancels, oldest, failed, hanging)
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, fmt.Errorf("hotelstaysotel: the meter provider refused an instrument: %w", err)
@@ -68,7 +68,7 @@ func ObserveBookings[Tx any](bookings durable.Bookings[Tx], opts *Options) (metr
 	return registration, nil
 }
 
-// open is what is open in a store of bookings.
+// open has the counts of open rows and hanging calls.
 type open struct {
 	phases                      map[durable.Phase]int64
 	calls                       map[string]int64

@@ -12,16 +12,16 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Values of error.type for calls without an answer. The others are of hotelstays.ErrorKind.
+// Values of error.type for calls without an answer. All other values are those of hotelstays.ErrorKind.
 const (
-	kindNoSlot      = "no_slot"     // the program's RateLimiter failed
+	kindNoSlot      = "no_slot"     // the caller's RateLimiter failed
 	kindCertificate = "certificate" // the service's certificate is not trusted
 	kindDial        = "dial"        // no connection
-	kindNotSent     = "not_sent"    // a RoundTripper of the program refused
+	kindNotSent     = "not_sent"    // the caller's RoundTripper refused
 	kindNoAnswer    = "no_answer"   // the connection broke
 )
 
-// errorType returns the kind of an error, or "". attempts are those of its call, if they are known.
+// errorType returns the kind of an error, or "". attempts are the attempts of its call, if known.
 func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 	kind := hotelstays.KindOf(err)
 	fault, _ := errors.AsType[*hotelstays.TransportError](err)
@@ -33,7 +33,7 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 		return string(kind)
 	case fault.NoToken:
 		return errorType(fault.Err, nil)
-	case fault.Attempts == 0 || answered: // the service was not tried
+	case fault.Attempts == 0 || answered: // the failure is not that of a request
 		return kindNoSlot
 	}
 	return connectionFault(err)
@@ -60,7 +60,7 @@ func attemptErrorType(a *hotelstays.AttemptInfo) string {
 	switch {
 	case a.Err == nil:
 		return ""
-	case a.HTTPStatus != 0: // the answer is too large
+	case a.HTTPStatus != 0: // the answer is unreadable
 		return string(hotelstays.KindDecode)
 	case kind == hotelstays.KindOther || kind == hotelstays.KindTransport:
 		return connectionFault(a.Err)

@@ -23,8 +23,8 @@ var (
 	certificate = &tls.CertificateVerificationError{Err: errCause}
 )
 
-// Every kind is in the README, and in the span and the metric of a call. The code on the span is that of
-// the call itself, not of the call for its token.
+// The README lists every kind, and the span and the metric of the call have it. The code on the span is the code of
+// the call itself, not of the call that fetches its token.
 func TestEachErrorHasItsErrorType(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -111,8 +111,7 @@ func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
 	})
 }
 
-// If the failure came after the last answer, or before anything was sent, the limiter failed
-// and not the service.
+// If the call failed after an answer, or before anything was sent, the limiter failed, and not the service.
 func TestFailedLimiterIsNoSlot(t *testing.T) {
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
 	withRig(t, func(t *testing.T, r *rig) {

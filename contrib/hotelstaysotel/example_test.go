@@ -32,10 +32,10 @@ func ExampleNew() {
 	// Output:
 }
 
-// With otelhttp below the client, each attempt has its own client span. Every operation is a POST. The
-// filter excludes downloads of voucher documents: otelhttp records whole addresses, and whoever has such
-// an address can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost,
-// whose default of 2 is too low.
+// With otelhttp below the client, each attempt has its own client span. The filter keeps only POST requests, which
+// all operations use. It excludes downloads of voucher documents, because otelhttp records whole URLs, and everyone
+// with such a URL can read the document. Your transport replaces the client's: raise MaxIdleConnsPerHost, because its
+// default of 2 is too low.
 func ExampleNew_withOtelHTTP() {
 	observer, err := hotelstaysotel.New(nil)
 	if err != nil {
@@ -56,8 +56,8 @@ func ExampleNew_withOtelHTTP() {
 	// Output:
 }
 
-// The API's Trace-Id is that of the caller's trace, if the caller has started a span: the spans of this
-// package begin after the id is made.
+// The API's Trace-Id is the id of the caller's trace, if the caller has started a span. The spans of this package
+// begin too late for it.
 func ExampleNew_withTraceIDs() {
 	client, err := hotelstays.New(baseURL, credential,
 		hotelstays.WithTraceIDFrom(func(ctx context.Context) string {

@@ -54,10 +54,10 @@ func newInstruments(m metric.Meter) (*instruments, error) {
 		callDuration:    seconds("hotelstays.client.call.duration", "Duration of calls, including waits, attempts and decoding.", callSeconds),
 		rateLimitWait:   seconds("hotelstays.client.rate_limit.wait.duration", "Time that calls waited for the rate limit.", waitSeconds),
 		decodeDuration:  seconds("hotelstays.client.decode.duration", "Time to decode the last answer.", decodeSeconds),
-		firstHotel:      seconds("hotelstays.client.first_hotel.duration", "Time until HotelListStream handed out its first hotel.", callSeconds),
+		firstHotel:      seconds("hotelstays.client.first_hotel.duration", "Time until HotelListStream yielded its first hotel.", callSeconds),
 		responseSize:    size,
-		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Attempts, each of which sent a request."),
-		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls that fetched a token, or failed to."),
+		attempts:        counter("hotelstays.client.attempts", "{attempt}", "Attempts: one HTTP request each."),
+		tokenFetches:    counter("hotelstays.client.token.fetches", "{fetch}", "Calls to fetch a token, successful or not."),
 		unknownOutcomes: counter("hotelstays.client.unknown_outcomes", "{outcome}", "Calls of Book and Cancel with an unknown outcome."),
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -98,7 +98,7 @@ func (i *instruments) record(ctx context.Context, info *hotelstays.CallInfo, kin
 	}
 }
 
-// attemptOutcome is the status of an attempt, or the kind of its error.
+// attemptOutcome returns the status of an attempt, or the kind of its error.
 func attemptOutcome(a *hotelstays.AttemptInfo) attribute.KeyValue {
 	if kind := attemptErrorType(a); kind != "" {
 		return semconv.ErrorTypeKey.String(kind)

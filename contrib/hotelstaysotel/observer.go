@@ -24,14 +24,14 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// MeterProvider records the metrics. Default: the global provider.
 	MeterProvider metric.MeterProvider
-	// ClientSpans makes client spans of calls, for service maps where nothing below the client makes
-	// a client span of each request. By default they are internal. Spans of helpers stay internal.
+	// ClientSpans gives the spans of calls the kind client, which service maps need if nothing below the client makes
+	// a client span of each request. Default: the kind internal. Spans of helpers are always internal.
 	ClientSpans bool
 }
 
-// New returns an observer for hotelstays.WithObserver. nil options are the defaults. One observer serves any
-// number of clients, and is safe for concurrent use. The error names every instrument that the meter
-// provider refuses.
+// New returns an observer for hotelstays.WithObserver. nil opts mean the defaults. One observer serves any number of
+// clients, and is safe for concurrent use. The error has the reason for every instrument that the meter provider
+// refuses.
 func New(opts *Options) (hotelstays.Observer, error) {
 	var none hotelstays.Observer
 	if opts == nil {
@@ -76,7 +76,7 @@ func (o *observer) callEnd(ctx context.Context, info hotelstays.CallInfo) {
 	o.metrics.record(ctx, &info, kind)
 }
 
-// helperStart starts the span around the calls of a helper. Metrics count those calls alone.
+// helperStart starts the span around the calls of a helper. Metrics count only the calls.
 func (o *observer) helperStart(ctx context.Context, start hotelstays.CallStart) context.Context {
 	return o.start(ctx, trace.SpanKindInternal, keyHelper, start)
 }

@@ -48,8 +48,7 @@ func TestNewReportsARefusedInstrument(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-// Without options the global providers are used, also those that are set later. Trace headers
-// are not sent, whatever the global propagator.
+// The global providers may be set after New. No trace headers are sent, whatever the global propagator.
 func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	defer otel.SetTracerProvider(otel.GetTracerProvider())
 	defer otel.SetMeterProvider(otel.GetMeterProvider())
@@ -74,7 +73,7 @@ func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	})
 }
 
-// seen is a sampler that samples everything and keeps the parameters.
+// seen is a sampler that samples every span, and keeps the attributes that it is asked about.
 type seen struct {
 	sdktrace.Sampler
 	asked []string
@@ -85,7 +84,7 @@ func (s *seen) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResu
 	return s.Sampler.ShouldSample(p)
 }
 
-// Samplers see the operation and the server. A missing port is the scheme's.
+// Samplers see the operation and the server. Without a port, the port is the default of the scheme.
 func TestSamplersSeeTheServer(t *testing.T) {
 	for base, server := range map[string]string{
 		"https://Host.example/base/": "server.address=Host.example server.port=443",
@@ -101,8 +100,8 @@ func TestSamplersSeeTheServer(t *testing.T) {
 	}
 }
 
-// Of two observers each ends its own span, the inner one first, also where one of your own calls both with
-// one ctx.
+// With two observers, each ends its own span, and the inner span ends first. This also holds if your own observer
+// calls both with the same ctx.
 func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		inner, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers})
@@ -122,18 +121,17 @@ func TestEachObserverEndsItsOwnSpan(t *testing.T) {
 			r.connect(opts...)
 			require.NoError(t, r.destinations())
 			ended := r.take()
-			require.Len(t, ended, 4, "the ticket's and the call's, twice")
+			require.Len(t, ended, 4, "two spans of the ticket and two of the call")
 			for pair := range slices.Chunk(ended, 2) {
 				assert.Equal(t, pair[1].SpanContext.SpanID(), pair[0].Parent.SpanID())
-				assert.Len(t, pair[0].Events, 1, "described by its own observer, once")
+				assert.Len(t, pair[0].Events, 1, "only its own observer adds the attempt")
 				assert.Len(t, pair[1].Events, 1)
 			}
 		}
 	})
 }
 
-// otelhttp below the client makes a client span of each attempt, and sends trace headers if it
-// is configured to. The call's span is internal.
+// otelhttp below the client makes a client span of each attempt, and sends trace headers if it is configured to.
 func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		below := otelhttp.NewTransport(r.srv.Client().Transport, otelhttp.WithTracerProvider(r.tracers),
@@ -150,7 +148,7 @@ func TestOtelHTTPSpansAreChildrenOfTheCall(t *testing.T) {
 	})
 }
 
-// otelhttp passes httptrace events on, so a booking that never left is known not to have left.
+// otelhttp forwards httptrace events, so the client can prove that a Book was not sent.
 func TestOtelHTTPKeepsTheProofThatNothingWasSent(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		req := r.request("ref-1")

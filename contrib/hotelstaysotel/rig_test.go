@@ -52,12 +52,12 @@ func withRig(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// quiet returns a client that is not observed.
+// quiet returns a client without an observer.
 func (r *rig) quiet() *hotelstays.Client {
 	return testkit.NewClient(r.t, r.srv, testkit.TicketOf(r.srv))
 }
 
-// request finds an offer to book, unobserved.
+// request finds an offer with the quiet client, and returns a request to book it.
 func (r *rig) request(reference string) *hotelstays.BookRequest {
 	return testkit.FindOffer(r.t, r.srv, r.quiet(), 0).Request(reference)
 }
@@ -67,7 +67,7 @@ func (r *rig) connect(opts ...hotelstays.Option) {
 	r.client = testkit.NewClient(r.t, r.srv, testkit.TicketOf(r.srv), opts...)
 }
 
-// destinations makes a call.
+// destinations calls Destinations.
 func (r *rig) destinations(opts ...hotelstays.CallOption) error {
 	_, err := r.client.Destinations(r.t.Context(), &hotelstays.DestinationsRequest{}, opts...)
 	return err
@@ -79,7 +79,7 @@ func (r *rig) inject(op hotelstays.Operation, fault hotelstaystest.Fault) {
 	r.srv.Inject(fault)
 }
 
-// report reports a call that only the observer sees, and returns its span.
+// report passes a made-up call to the observer, and returns its span.
 func (r *rig) report(info hotelstays.CallInfo) tracetest.SpanStub {
 	info.BaseURL = r.srv.URL
 	ctx := r.observer.CallStart(r.t.Context(), hotelstays.CallStart{Operation: info.Operation, BaseURL: r.srv.URL})
@@ -110,7 +110,7 @@ func value(attrs []attribute.KeyValue, key attribute.Key) any {
 	return nil
 }
 
-// short are the names of attributes in the texts of tests.
+// short shortens the names of attributes for the tests.
 var short = strings.NewReplacer("hotelstays.", "", "http.response.status_code", "status", "operation.name", "of", "helper.name", "helper",
 	"rate_limit.wait.duration", "waited", "decode.duration", "decoded", "response.size", "size", "error.type", "error", "_id", "")
 
@@ -132,7 +132,7 @@ func describe(attrs []attribute.KeyValue) string {
 	return strings.Join(texts, " ")
 }
 
-// size returns the size of answers as text, unless they are generated.
+// size returns a size in bytes, or "many" for generated answers.
 func size(n int64) string {
 	if n > 99 {
 		return "many"
@@ -140,14 +140,14 @@ func size(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// ofServer is describe without the server, which each span and each record has.
+// ofServer returns describe without the server, and requires it: each span and record has it.
 func (r *rig) ofServer(attrs []attribute.KeyValue) string {
 	before, after, found := strings.Cut(describe(attrs), " server.address=127.0.0.1 server.port=80")
 	require.True(r.t, found, "%s", before)
 	return before + after
 }
 
-// paths returns spans as parent/name, kind and duration.
+// paths returns the parent/name, kind and duration of each span.
 func paths(spans tracetest.SpanStubs) (paths []string) {
 	names := map[trace.SpanID]string{}
 	for _, s := range spans {
@@ -160,7 +160,7 @@ func paths(spans tracetest.SpanStubs) (paths []string) {
 	return paths
 }
 
-// export returns all records: a line for each set of attributes of each instrument.
+// export returns a line for each set of attributes of each instrument, and the metrics.
 func (r *rig) export() (lines []string, all metricdata.ScopeMetrics) {
 	var out metricdata.ResourceMetrics
 	require.NoError(r.t, r.metrics.Collect(r.t.Context(), &out))

@@ -21,8 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// scene makes calls that succeed, wait, are sent again, fail, and have an unknown outcome. Answers of
-// Destinations have 29 bytes, and refusals 10. Requests have a number, over all calls.
+// scene makes calls that succeed, wait, are sent again, fail, and have an unknown outcome. Answers of Destinations
+// have 29 bytes, and refusals 10 bytes. The request id is the number of the request.
 func (r *rig) scene() {
 	requests := 0
 	options := []hotelstays.Option{hotelstays.WithTraceIDFrom(func(context.Context) string { return "trace" }),
@@ -63,13 +63,13 @@ func (r *rig) scene() {
 		require.NoError(r.t, err)
 	}
 
-	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // as if the lost Book were slow
+	arrives := time.AfterFunc(20*time.Second, func() { _, _ = r.quiet().Book(r.t.Context(), req) }) // the lost Book is late
 	defer arrives.Stop()
 	r.inject(hotelstays.OpBook, hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
 	outcome, err := r.client.BookAndRecover(r.t.Context(), req, hotelstays.WithTimeout(5*time.Second))
 	require.NoError(r.t, err)
 	assert.Equal(r.t, hotelstays.BookingFound, outcome.State)
-	_, err = r.client.Book(r.t.Context(), &hotelstays.BookRequest{}) // is invalid, and no call
+	_, err = r.client.Book(r.t.Context(), &hotelstays.BookRequest{}) // is invalid, and does not count as a call
 	require.ErrorAs(r.t, err, new(*hotelstays.ValidationError))
 	r.observer.CallEnd(r.observer.CallStart(r.t.Context(), hotelstays.CallStart{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL}),
 		hotelstays.CallInfo{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL})
@@ -157,8 +157,8 @@ hotelstays.client.token.fetches of=Ticket: 3{fetch}
 hotelstays.client.unknown_outcomes of=Book: 1{outcome}
 `
 
-// A call that fetches a token is a child of the one that waits for it, and those of a helper are its
-// children. Metrics count calls, not helpers. A call that fails validation has neither span nor metrics.
+// A call that fetches a token is a child of the call that waits for it. Calls of a helper are its children. Metrics
+// count calls, not helpers. A call that fails validation has neither a span nor metrics.
 func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -203,7 +203,6 @@ func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
 	})
 }
 
-// Client spans are those of calls, where they are asked for.
 func TestClientSpansMakesOnlyCallsClientSpans(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})

@@ -88,7 +88,7 @@ func attemptAttributes(number int, a *hotelstays.AttemptInfo) []attribute.KeyVal
 	return attrs
 }
 
-// serverAttributes returns the server. Spans have it from the start, for samplers.
+// serverAttributes returns the address and the port of the server. Spans have them from the start, for samplers.
 func serverAttributes(baseURL string) []attribute.KeyValue {
 	u, _ := url.Parse(baseURL) // New has checked it
 	port, _ := strconv.Atoi(u.Port())

@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// requireLogin stands for the authentication of a service.
+// requireLogin stands for the authentication of your service.
 func requireLogin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "secret" {
@@ -21,7 +21,7 @@ func requireLogin(next http.Handler) http.Handler {
 	})
 }
 
-// The page stands behind the service's own login, which also names the person in the log.
+// The page is behind the login of your service, which also names the person for the log.
 func ExampleHandler() {
 	var journal work // the Journal of contrib/hotelstayssql, or the Bookings of contrib/hotelstaysriver
 	page := oncall.Handler[any](&journal, &oncall.Options{User: func(r *http.Request) string {

@@ -1,10 +1,10 @@
-// Package oncall is a page for people on call: what is open in a durable.Bookings, since when, why, and what
-// happens next. A person can retry a booking there, or give it up.
+// Package oncall is a web page for people on call. It lists the open bookings, cancellations and orders of a
+// durable.Bookings: since when, why, and what happens next. A person can retry or abandon a booking there.
 //
-// Who sees the page can give bookings up. It has no login of its own: mount it behind the authentication of
+// Everyone who can open the page can abandon bookings. The page has no login: mount it behind the authentication of
 // your service.
 //
-// The page shows references, order numbers and times. It shows no secret and no guest. It needs no script.
+// The page shows references, order numbers and times, but no secret and no guest. It uses no script.
 package oncall
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// lists is what the page shows of a durable.Bookings.
+// lists are the methods of a durable.Bookings that the page shows.
 type lists interface {
 	List(ctx context.Context) iter.Seq2[durable.Booking, error]
 	Cancellations(ctx context.Context) iter.Seq2[durable.Cancellation, error]
@@ -32,7 +32,7 @@ type lists interface {
 	Hanging() []string
 }
 
-// actions are what a person can do with the bookings of an account.
+// actions are the methods of a durable.Bookings that a person can call.
 type actions interface {
 	Retry(ctx context.Context, customerReferenceNo string) error
 	Wake(ctx context.Context, customerReferenceNo string) error
@@ -43,7 +43,7 @@ type actions interface {
 type Options struct {
 	// Logger receives each action with its reason, as a warning. Default: slog.Default().
 	Logger *slog.Logger
-	// User names the person of a request in the log. Default: no name.
+	// User returns the name of the person who sent a request, for the log. Default: no name.
 	User func(*http.Request) string
 }
 
@@ -70,16 +70,16 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).Parse(pageFile))
 
 // Handler returns the page of bookings: of the Journal of contrib/hotelstayssql, or of the Bookings of
-// contrib/hotelstaysriver. Mount it behind your own authentication: who reaches it can give bookings up. nil
-// options are the defaults.
+// contrib/hotelstaysriver. Mount it behind your own authentication, because everyone who reaches it can abandon
+// bookings. nil opts mean the defaults.
 //
 //	http.Handle("/oncall/", requireLogin(http.StripPrefix("/oncall", oncall.Handler(journal, nil))))
 //
-// All its links are relative. It refuses forms of other sites, and sets a strict Content-Security-Policy. Each
-// view reads all open rows of a kind.
+// All its links are relative. It refuses forms of other sites, and sets a strict Content-Security-Policy. Each view
+// reads all open rows of one kind: bookings, cancellations or orders.
 func Handler[Tx any](bookings durable.Bookings[Tx], opts *Options) http.Handler {
 	h := &handler{lists: bookings, of: func(account string) actions {
-		if account == "" { // of a reference that is not in a list
+		if account == "" { // the reference was not in a list
 			return bookings
 		}
 		return bookings.ForAccount(account)
@@ -143,8 +143,8 @@ type question struct {
 	Reference string
 	Abandons  bool
 	Row       *row   // nil if no row of the kind is open under the reference
-	Reason    string // as it was entered
-	Missing   bool   // the reason
+	Reason    string // as entered
+	Missing   bool   // whether the reason is missing or too long
 	Problem   string // why the action was refused
 	MaxReason int
 }
@@ -180,7 +180,7 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q
 	h.render(w, status, "question", q)
 }
 
-// act does what a person has confirmed, and logs the reason. What a booking allows is up to Bookings.
+// act does and logs what a person has confirmed. Bookings refuses what the state of a booking forbids.
 func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	q := question{Kind: kindOf(r.PostFormValue("kind")), Account: r.PostFormValue("account"), Reference: r.PostFormValue("reference"),
 		Abandons: r.PostFormValue("do") == "abandon", Reason: strings.TrimSpace(r.PostFormValue("reason"))}
@@ -202,7 +202,7 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	h.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a person on call has acted", attrs...)
+	h.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a person used the page for people on call", attrs...)
 	if err != nil {
 		q.Problem = err.Error()
 		h.question(w, r, http.StatusConflict, q)
@@ -212,14 +212,14 @@ func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// done says what has happened.
+// done has the message after each action.
 var done = map[string]string{
 	"retry":   "A worker polls for this booking now.",
 	"wake":    "A worker reads the order now.",
-	"abandon": "This booking is given up. It is neither sent nor polled for any more.",
+	"abandon": "This booking is abandoned. It will not be sent, and no worker polls for its order.",
 }
 
-// kindOf returns the kind of rows that a request asks for.
+// kindOf returns the kind that a request names, or else bookings.
 func kindOf(text string) durable.Kind {
 	if kind := durable.Kind(text); kind == durable.KindCancel || kind == durable.KindOrder {
 		return kind

@@ -24,14 +24,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// work is what is open, and what was done.
+// work has the open rows, and records the actions.
 type work struct {
 	durable.Bookings[any]
 	account  string // of the last action
 	bookings []durable.Booking
 	cancels  []durable.Cancellation
 	orders   []durable.FollowedOrder
-	broken   []error // in the lists, behind the rows
+	broken   []error // at the end of each list
 	refuses  error
 	done     []string
 	hanging  []string
@@ -80,7 +80,7 @@ func (w *work) Retry(_ context.Context, reference string) error   { return w.did
 func (w *work) Wake(_ context.Context, reference string) error    { return w.did("wake", reference) }
 func (w *work) Abandon(_ context.Context, reference string) error { return w.did("abandon", reference) }
 
-// page is the page of some work, as a service mounts it.
+// page is the page as a service mounts it.
 type page struct {
 	http.Handler
 	t   *testing.T
@@ -122,7 +122,7 @@ var (
 	tags       = regexp.MustCompile(`<span class="tag(?: bad)?">(.*?)</span>`)
 )
 
-// found returns the texts that the group of an expression finds.
+// found returns the matches of the group of a regular expression.
 func found(in *regexp.Regexp, text string) (all []string) {
 	for _, match := range in.FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])
@@ -137,7 +137,6 @@ func booking(reference string, ended time.Duration) durable.Booking {
 		Recovery: hotelstays.BookingRecovery{CustomerReferenceNo: reference, EndedAt: now.Add(-ended), Fingerprint: "account-1"}}
 }
 
-// The state of each row, why a person should look at it, and what a person may do.
 func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 	const nobody, overdue = "", "overdue"
 	now := time.Now()
@@ -164,13 +163,13 @@ func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 		state, bad string
 		may        string
 	}{
-		"it waits for Send": {bookings(func(b *durable.Booking) { b.BookBy, b.Recovery.EndedAt = time.Time{}, time.Time{} }),
+		"a booking waits for Send": {bookings(func(b *durable.Booking) { b.BookBy, b.Recovery.EndedAt = time.Time{}, time.Time{} }),
 			durable.KindBooking, "waiting", nobody, "abandon"},
-		"Book may be under way": {bookings(func(b *durable.Booking) { b.BookBy, b.Recovery.EndedAt = ago(-time.Minute), time.Time{} }),
+		"Book may be in progress": {bookings(func(b *durable.Booking) { b.BookBy, b.Recovery.EndedAt = ago(-time.Minute), time.Time{} }),
 			durable.KindBooking, "booking", nobody, "retry"},
-		"its process died": {bookings(func(b *durable.Booking) { b.Begun, b.Recovery.EndedAt = time.Time{}, time.Time{} }),
+		"the process of a booking died": {bookings(func(b *durable.Booking) { b.Begun, b.Recovery.EndedAt = time.Time{}, time.Time{} }),
 			durable.KindBooking, "polling", nobody, "retry abandon"},
-		"it is polled for": {bookings(func(*durable.Booking) {}), durable.KindBooking, "polling", nobody, "retry abandon"},
+		"workers poll for a booking": {bookings(func(*durable.Booking) {}), durable.KindBooking, "polling", nobody, "retry abandon"},
 		"polls prove nothing": {bookings(func(b *durable.Booking) { b.Unverified, b.Problem = 3, hotelstays.KindForbidden }),
 			durable.KindBooking, "polling", "unverified: 3", "retry abandon"},
 		"OnOutcome fails": {&work{bookings: []durable.Booking{booking("ref-1", time.Hour)}}, durable.KindBooking, "polling", "late",
@@ -178,23 +177,23 @@ func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 		"no worker runs": {bookings(func(b *durable.Booking) { b.Due = ago(3 * time.Minute) }), durable.KindBooking, "polling", overdue,
 			"retry abandon"},
 		"a cancellation waits": {cancels(durable.Cancellation{}), durable.KindCancel, "waiting", nobody, "retry"},
-		"a cancellation waits for long": {cancels(durable.Cancellation{Begun: ago(time.Hour)}), durable.KindCancel,
+		"a cancellation waits for an hour": {cancels(durable.Cancellation{Begun: ago(time.Hour)}), durable.KindCancel,
 			"waiting", "not sent", "retry"},
-		"Cancel is under way": {cancels(durable.Cancellation{SendBy: ago(-time.Minute)}), durable.KindCancel,
+		"Cancel is in progress": {cancels(durable.Cancellation{SendBy: ago(-time.Minute)}), durable.KindCancel,
 			"sending", nobody, ""},
 		"Cancel had no answer": {cancels(durable.Cancellation{SendBy: ago(time.Minute)}), durable.KindCancel,
 			"polling", nobody, "retry"},
-		"Cancel had no answer for long": {cancels(durable.Cancellation{SendBy: ago(time.Hour)}), durable.KindCancel,
+		"Cancel had no answer for an hour": {cancels(durable.Cancellation{SendBy: ago(time.Hour)}), durable.KindCancel,
 			"polling", "no answer", "retry"},
 		"Cancel was accepted": {cancels(durable.Cancellation{SendBy: ago(time.Hour), Accepted: true}),
 			durable.KindCancel, "accepted", nobody, "retry"},
 		"OnCancel fails": {cancels(durable.Cancellation{Begun: ago(time.Hour), Ending: durable.CancelDone}),
 			durable.KindCancel, "ended", "not delivered", "retry"},
-		"an order": {orders(durable.FollowedOrder{CheckOut: "2100-01-03"}), durable.KindOrder, "followed", nobody,
+		"an order is followed": {orders(durable.FollowedOrder{CheckOut: "2100-01-03"}), durable.KindOrder, "followed", nobody,
 			"retry"},
 		"an order is missing": {orders(durable.FollowedOrder{MissingSince: ago(time.Hour)}), durable.KindOrder,
 			"followed", "missing", "retry"},
-		"there is another order": {orders(durable.FollowedOrder{MissingSince: now, Other: "order-2"}),
+		"the reference has another order": {orders(durable.FollowedOrder{MissingSince: now, Other: "order-2"}),
 			durable.KindOrder, "followed", "another order", "retry"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +208,7 @@ func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 	}
 }
 
-// What a person should look at comes first, then what is oldest. A page has fifty rows.
+// Rows that need a person come first, then older rows.
 func TestUrgentRowsComeFirstAndPagesHaveFiftyRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{}
@@ -248,7 +247,7 @@ func TestPageListsHangingCalls(t *testing.T) {
 	assert.Contains(t, newPage(t, &work{hanging: []string{"OnOutcome trip-1"}}).get(""), "OnOutcome trip-1")
 }
 
-// An account is shown where there are several.
+// The page shows accounts only if there are several.
 func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0), booking("ref-2", 0)}}
 	p := newPage(t, w)
@@ -265,7 +264,6 @@ func TestActionGoesToTheAccountOfItsRow(t *testing.T) {
 	assert.Equal(t, []string{"account-2", "abandon ref-1"}, append([]string{w.account}, w.done...))
 }
 
-// A list with an error never says that nothing is open.
 func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 	empty := newPage(t, &work{}).get("")
 	w := &work{broken: []error{errors.New("the database <fails>")}}
@@ -283,7 +281,7 @@ func TestFailedListNeverSaysThatNothingIsOpen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(p.get(""), "changed by hand"), 10)
 }
 
-// An action needs a reason, which is logged with the person.
+// The log has the reason and the person.
 func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	failed := errors.New("its Book may still be under way")
 	form := func(do, kind, reason string) url.Values {
@@ -296,17 +294,17 @@ func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 		done    []string
 		logged  string
 	}{
-		"retry":                        {form("retry", "booking", "we asked"), nil, 303, []string{"retry a/b?c"}, "action=retry"},
-		"retry of a cancellation":      {form("retry", "cancellation", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
-		"retry of a followed order":    {form("retry", "order", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
-		"abandon":                      {form("abandon", "booking", "no order"), nil, 303, []string{"abandon a/b?c"}, `reason="no order" user=ada`},
-		"abandon, by another kind":     {form("abandon", "order", "x"), nil, 303, []string{"abandon a/b?c"}, "action=abandon"},
-		"it is refused":                {form("abandon", "booking", "x"), failed, 409, []string{"abandon a/b?c"}, "error=" + fmt.Sprintf("%q", failed)},
-		"no reason":                    {form("abandon", "booking", " "), nil, 422, nil, ""},
-		"a reason that is too long":    {form("retry", "booking", strings.Repeat("ä", 501)), nil, 422, nil, ""},
-		"a long reason":                {form("retry", "booking", strings.Repeat("ä", 500)), nil, 303, []string{"retry a/b?c"}, "ä"},
-		"no reference":                 {url.Values{"do": {"retry"}, "reason": {"x"}}, nil, 404, nil, ""},
-		"a form that is much too long": {form("retry", "booking", strings.Repeat("x", 1<<20)), nil, 404, nil, ""},
+		"retry":                      {form("retry", "booking", "we asked"), nil, 303, []string{"retry a/b?c"}, "action=retry"},
+		"retry of a cancellation":    {form("retry", "cancellation", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
+		"retry of a followed order":  {form("retry", "order", "x"), nil, 303, []string{"wake a/b?c"}, "action=wake"},
+		"abandon":                    {form("abandon", "booking", "no order"), nil, 303, []string{"abandon a/b?c"}, `reason="no order" user=ada`},
+		"abandon of another kind":    {form("abandon", "order", "x"), nil, 303, []string{"abandon a/b?c"}, "action=abandon"},
+		"a refused action":           {form("abandon", "booking", "x"), failed, 409, []string{"abandon a/b?c"}, "error=" + fmt.Sprintf("%q", failed)},
+		"no reason":                  {form("abandon", "booking", " "), nil, 422, nil, ""},
+		"a reason of 501 characters": {form("retry", "booking", strings.Repeat("ä", 501)), nil, 422, nil, ""},
+		"a reason of 500 characters": {form("retry", "booking", strings.Repeat("ä", 500)), nil, 303, []string{"retry a/b?c"}, "ä"},
+		"no reference":               {url.Values{"do": {"retry"}, "reason": {"x"}}, nil, 404, nil, ""},
+		"a form of 1 MiB":            {form("retry", "booking", strings.Repeat("x", 1<<20)), nil, 404, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &work{bookings: []durable.Booking{booking("a/b?c", 0)}, refuses: tc.refuses}
@@ -328,7 +326,7 @@ func TestActionNeedsAReasonAndIsLogged(t *testing.T) {
 	}
 }
 
-// A question shows the booking, or says that nothing is open. It changes nothing.
+// The question shows the booking, or says that nothing is open.
 func TestQuestionChangesNothing(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
@@ -338,7 +336,7 @@ func TestQuestionChangesNothing(t *testing.T) {
 	assert.Empty(t, w.done)
 }
 
-// Forms of other sites do nothing, and each answer has the security headers.
+// Each answer has the security headers.
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	w := &work{bookings: []durable.Booking{booking("ref-1", 0)}}
 	p := newPage(t, w)
@@ -355,7 +353,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// No page has what could name a guest, or a session. Texts of callers are escaped.
+// No page has a UserRef or a session. Texts of callers are escaped.
 func TestPageHidesGuestsAndSessions(t *testing.T) {
 	b := booking(`<script>"x"`, 0)
 	b.Recovery.UserRef, b.Recovery.SessionID = "guest@example.com", "session-1"

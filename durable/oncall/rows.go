@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// overdueAfter is how late a worker may be: longer than workers have a row.
+	// overdueAfter is how late a worker may be: longer than the lease of a row.
 	overdueAfter = 2 * time.Minute
-	// provenAfter is when a booking should have ended, at the latest, if polls are answered.
+	// provenAfter is the time after Book by which answered polls have ended a booking.
 	provenAfter = 15 * time.Minute
 	// stuckAfter is how old a cancellation that was not sent may be.
 	stuckAfter = 30 * time.Minute
@@ -34,7 +34,7 @@ type row struct {
 	Order     string // the number of the order, if it is known
 	Account   string
 	State     string
-	Bad       string // why a person should look at it, in a word or two
+	Bad       string // why a person should look at it, in one or two words
 	Since     time.Time
 	At, Age   string // of Since
 	Why, Next string
@@ -42,7 +42,7 @@ type row struct {
 	Retries   bool // Retry may be allowed
 }
 
-// rows returns the open rows of a kind: those that a person should look at first, then the oldest.
+// rows returns the open rows of a kind. Rows that need a person come first; older rows come before newer ones.
 func (h *handler) rows(ctx context.Context, kind durable.Kind) (rows []row, problems []string) {
 	now := time.Now()
 	switch kind {
@@ -77,12 +77,12 @@ func collect[T any](listed iter.Seq2[T, error], now time.Time, of func(T, time.T
 	return rows, problems
 }
 
-// act says when a worker does something, and whether it is late.
+// act sets the next step of a worker, and marks the row if the worker is late.
 func (r *row) act(what string, due, now time.Time) {
 	r.Next = fmt.Sprintf("A worker %s at %s.", what, at(due, now))
 	if now.Sub(due) > overdueAfter {
 		r.Bad = cmp.Or(r.Bad, "overdue")
-		r.Next = fmt.Sprintf("A worker should have done the next step at %s. Is Run, or River, running for this account?", at(due, now))
+		r.Next = fmt.Sprintf("A worker was due at %s. Start a process whose Run, or River client, works for this account.", at(due, now))
 	}
 }
 
@@ -98,12 +98,12 @@ func ofBooking(b durable.Booking, now time.Time) row {
 	}
 	switch b.Phase(now) {
 	case durable.PhaseWaiting:
-		r.Why, r.Abandons = "It is stored, and nothing was sent yet.", true
-		r.act("sends it, unless Send is called before,", b.Due, now)
+		r.Why, r.Abandons = "It is stored. Nothing was sent yet.", true
+		r.act("sends it, if nobody calls Send before,", b.Due, now)
 		return r
 	case durable.PhaseBooking:
 		r.Why, r.Retries = "Its process may still send Book, or poll for the order.", true
-		r.Next = fmt.Sprintf("Workers poll from %s, if nothing is known by then.", at(b.BookBy, now))
+		r.Next = fmt.Sprintf("If the outcome is still unknown, workers poll from %s.", at(b.BookBy, now))
 		return r
 	}
 	r.Abandons, r.Retries = true, true
@@ -111,11 +111,12 @@ func ofBooking(b durable.Booking, now time.Time) row {
 	switch {
 	case b.Unverified > 0:
 		r.Bad = fmt.Sprintf("unverified: %d", b.Unverified)
-		r.Why = fmt.Sprintf("Book had no answer by %s. %d polls could have ended the booking, and proved nothing.", at(ended, now), b.Unverified)
+		r.Why = fmt.Sprintf("Book had no answer by %s. %d polls proved neither an order nor its absence. Ask the service.",
+			at(ended, now), b.Unverified)
 	case now.Sub(ended) > provenAfter:
 		r.Bad = "late"
 		r.Why = fmt.Sprintf("Book had no answer by %s, and the booking should have ended ten minutes later. "+
-			"Look into the log: OnOutcome may fail.", at(ended, now))
+			"Look in the log: OnOutcome may fail.", at(ended, now))
 	}
 	if b.Problem != "" {
 		r.Why += fmt.Sprintf(" The last poll failed: %s.", b.Problem)
@@ -131,20 +132,20 @@ func ofCancel(c durable.Cancellation, now time.Time) row {
 	switch {
 	case c.Ending != "":
 		r.State, step = "ended", "calls OnCancel again"
-		r.Why = fmt.Sprintf("It has ended as %s, and OnCancel has not accepted that.", c.Ending)
+		r.Why = fmt.Sprintf("It has ended as %s, but OnCancel has not accepted that. Look in the log for its error.", c.Ending)
 		if now.Sub(c.Begun) > stuckAfter {
 			r.Bad = "not delivered"
 		}
 	case c.SendBy.IsZero():
 		r.State, step = "waiting", "tries again"
-		r.Why = "Nothing was sent yet: its booking is open, its order does not show, or Cancel did not reach the service."
+		r.Why = "Cancel was not executed yet: its booking is open, its order is not listed, or Cancel did not reach the service."
 		if now.Sub(c.Begun) > stuckAfter {
 			r.Bad = "not sent"
 		}
 	case now.Before(c.SendBy):
-		r.State, r.Retries, r.Why = "sending", false, "Cancel may be under way."
+		r.State, r.Retries, r.Why = "sending", false, "Cancel may be in progress."
 	case c.Accepted:
-		r.State, r.Why = "accepted", "The service has accepted Cancel. The order does not say yet that it is cancelled."
+		r.State, r.Why = "accepted", "The service has accepted Cancel. The order is not yet listed as cancelled."
 	default:
 		r.State = "polling"
 		r.Why = fmt.Sprintf("Cancel had no answer by %s. Nobody knows yet whether the order is cancelled.", at(c.SendBy, now))
@@ -158,7 +159,7 @@ func ofCancel(c durable.Cancellation, now time.Time) row {
 
 func ofOrder(o durable.FollowedOrder, now time.Time) row {
 	r := row{Kind: durable.KindOrder, Reference: o.CustomerReferenceNo, Order: o.PlatformReferenceNo, Account: o.Account, Since: o.Since,
-		State: "followed", Retries: true, Why: "Its last change, or event, was then."}
+		State: "followed", Retries: true, Why: "That was its last change or event."}
 	if o.CheckOut != "" {
 		r.Why += fmt.Sprintf(" The stay ends on %s.", o.CheckOut)
 	}
@@ -178,7 +179,7 @@ type view struct {
 	Search     string
 	Now        string
 	All, Found int // rows
-	Bad        int // of those that were found
+	Bad        int // found rows that need a person
 	Rows       []row
 	Accounts   bool // there are several
 	From, To   int
@@ -189,7 +190,7 @@ type view struct {
 	Done       string
 }
 
-// view returns a page of the rows whose reference, or order number, contains a text.
+// view returns a page of the rows whose reference or order number contains search.
 func (h *handler) view(ctx context.Context, kind durable.Kind, search, page string) *view {
 	rows, problems := h.rows(ctx, kind)
 	v := &view{Kind: kind, Search: strings.TrimSpace(search), Now: at(time.Now(), time.Now()), All: len(rows), Hanging: h.Hanging()}
@@ -231,7 +232,7 @@ var titles = map[durable.Kind]struct{ tab, list, one string }{
 	durable.KindOrder:   {"Orders", "Followed orders", "followed order"},
 }
 
-// Before and After are the numbers of the pages beside this one.
+// Before and After return the numbers of the previous and the next page.
 func (v *view) Before() int { return v.Page - 1 }
 
 func (v *view) After() int { return v.Page + 1 }
@@ -241,7 +242,7 @@ func (v *view) Link(page int) string {
 	return "./?" + url.Values{"kind": {string(v.Kind)}, "q": {v.Search}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-// age writes how long something lasts.
+// age returns a duration as text.
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -254,7 +255,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// at writes a time, without its date if that is today's.
+// at returns a time in UTC as text, without the date if it is today.
 func at(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

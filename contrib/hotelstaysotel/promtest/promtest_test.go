@@ -1,5 +1,5 @@
-// Package promtest compares the dashboard and the alerts in ../prometheus with what OpenTelemetry's Prometheus
-// exporter makes of real metrics. It is a module of its own, because the exporter is for nobody else.
+// Package promtest compares the dashboard and the alerts in ../prometheus with the names that OpenTelemetry's
+// Prometheus exporter gives to real metrics. It is a separate module, because only this test needs the exporter.
 package promtest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// exported returns the labels of each metric, under the names that a query uses.
+// exported returns the labels of each metric, by the metric's name in queries.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -84,12 +84,12 @@ var (
 	word   = regexp.MustCompile(`[a-zA-Z_][a-zA-Z0-9_]*`)
 	label  = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`) // of a text
 	spans  = regexp.MustCompile(`\[[^\]]*\]|\b\d+[smhd]\b`)
-	// language are the words of PromQL that the files use.
+	// language has the words of PromQL in the files.
 	language = strings.Fields("sum max rate increase by or and unless offset histogram_quantile topk vector")
 )
 
-// check reports the words of a query that are neither metrics, nor labels of one of them, nor PromQL. texts are
-// what a reader sees of the query.
+// check fails for each word of a query that is neither a metric, nor a label of the query's metrics, nor PromQL.
+// texts are the legends and messages of the query; they may use only its labels.
 func check(t *testing.T, metrics map[string][]string, query string, texts ...string) {
 	t.Helper()
 	words := word.FindAllString(spans.ReplaceAllString(quoted.ReplaceAllString(query, ""), ""), -1)
