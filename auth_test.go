@@ -286,8 +286,7 @@ func TestClientsShareATokenByTheirStore(t *testing.T) {
 	}
 }
 
-// Credentials share a token only if all their parts are equal, the secret too. A token that the caller
-// got elsewhere is not shared.
+// Credentials share a token only if all their parts are equal, also the secret. A static token is never shared.
 func TestOnlyEqualCredentialsShareAToken(t *testing.T) {
 	const url = "https://api.example.test"
 	ticket := func(key, secret string) hotelstays.Credential {

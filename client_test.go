@@ -96,8 +96,7 @@ func TestNewValidatesTheCredential(t *testing.T) {
 	}
 }
 
-// A client of another account, derived twice over, has a token and options of its own, and
-// all else from the first.
+// A client that WithCredential derives has its own token and options, and shares all else.
 func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"ticket":"ticket-1","orders":[]}}`}
@@ -131,7 +130,7 @@ func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	})
 }
 
-// A client with other options has the token of the first. What it adds is its own.
+// A client that With derives shares the token. The options that it adds are only its own.
 func TestWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)

@@ -301,8 +301,8 @@ func wide(n int, delay func(call int) time.Duration) *forest {
 	return f
 }
 
-// A place that lies below several others, or below itself, comes once, and the walk ends. A place without an id
-// comes as often as it is there, and nothing is asked about it.
+// A place below several others, or below itself, comes once. A place without an id comes as often as it is listed, and
+// the walk does not ask for its children.
 func TestWalkOfACycleEnds(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {

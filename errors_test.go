@@ -108,8 +108,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 	}
 }
 
-// One answer is one condition at most, whatever operation, status and code meet: a
-// switch over the conditions gives the same answer in any order.
+// So the cases of an error switch may have any order.
 func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 	for op := range operationCalls {
 		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
@@ -156,8 +155,8 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 			`if the session has expired, search again; else correct the request, because the same one will be refused again`)
 }
 
-// An error switch that finds a refusal in an error may believe it: of a cause that decides nothing, errors.As and
-// errors.Is find only the errors of ctx and of the network.
+// A refusal that errors.As or errors.Is finds is always a real one. In the cause of an unknown outcome they find only
+// the errors of ctx and of the network.
 func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
 	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"} // their cause is why they failed
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
@@ -197,7 +196,6 @@ func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
 	assert.ElementsMatch(t, append(deciding, "OutcomeUnknownError"), seen)
 }
 
-// The cause of an unknown outcome says nothing that would be true of it alone.
 func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	answers := map[string]transportFunc{
 		"broken":               func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
@@ -453,8 +451,8 @@ func TestZeroErrorsHaveATextAndAKind(t *testing.T) {
 	assert.NotErrorIs(t, &hotelstays.APIError{Operation: hotelstays.OpOAuthToken}, hotelstays.ErrInvalidScope)
 }
 
-// An error is a group of a log line, by the same names in all types and in the client's own lines. What
-// belongs to another request is not mixed in.
+// Each error type is a group of attributes for slog, with the same names as the client's own log lines. It has no
+// attributes of another request.
 func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	refused := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged,
 		RequestID: "id-1", TraceID: "trace-1"}

@@ -155,7 +155,7 @@ func TestObserverSeesEachAttempt(t *testing.T) {
 	})
 }
 
-// Waiting for a slot counts as that, also where it was in vain and nothing was sent.
+// The wait for a slot is reported even if the call then fails, and nothing was sent.
 func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
@@ -243,8 +243,7 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
 }
 
-// A call that fails validation is none, and takes no slot of a rate limit. Neither is a page that an
-// iterator does not ask for.
+// Neither a call that fails validation nor a page that an iterator does not request is observed or takes a slot.
 func TestObserverSeesNoInvalidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -353,8 +352,7 @@ func TestEachAttemptIsLogged(t *testing.T) {
 	})
 }
 
-// The log tells a token's lifetime where there is one: one of 0 would read as a token
-// that ends at once.
+// An unknown lifetime is left out, because 0 would read as a token that has expired.
 func TestLogHasTheLifetimeOfAToken(t *testing.T) {
 	for want, cred := range map[string]hotelstays.Credential{
 		"": bearerToken("token"),

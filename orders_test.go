@@ -313,8 +313,8 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 	}
 }
 
-// The document says that a reference may match more than one order. None of them is taken for the one that
-// is meant; an order listed under another reference does not count.
+// The document says that a reference may match several orders. The client does not choose one of them. An order
+// listed under another reference does not count.
 func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	const cancelled, confirmed, other = `{"status":3,"customerReferenceNo":"ref-1","platformReferenceNo":"P-A","supplierReferenceNo":"s-1"}`,
 		`{"status":2,"customerReferenceNo":"ref-1","platformReferenceNo":"P-B","supplierReferenceNo":"s-2","holder":{"lastName":"Guestname"}}`,
@@ -371,7 +371,7 @@ func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 	}
 }
 
-// A status that is no number is not 0, which is open. Nothing is known of the order then.
+// A status that is not a number does not become 0, which is open.
 func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	for text, want := range map[string]types.OrderStatus{
 		`2`: 2, `2.0`: 2, `20e-1`: 2, `0.0`: 0, `1`: 1, `77`: 77,
@@ -421,8 +421,7 @@ func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	}
 }
 
-// The order is read on behalf of the user who cancelled it, and without what only
-// Cancel takes.
+// QueryOrders has the user of the Cancel, but not the options that it does not take.
 func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"orders":[]}}`}
 	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",

@@ -230,8 +230,8 @@ func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// The margin is the time beyond a second after which the next request may leave. Processes without a common
-// limiter have an equal part of the limit.
+// The margin is added to the second for which a request counts. Processes without a common limiter have equal parts of
+// the rate limit.
 func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	for _, c := range []struct {
 		opts *hotelstays.RateLimiterOptions

@@ -339,8 +339,8 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	})
 }
 
-// A process that was away carries on at the right poll, and does not make up for those that it
-// missed. By steps, each is made by another process, which has read the recovery from JSON.
+// A restarted process continues with the right poll, and does not repeat missed polls. With StepRecovery, each poll is
+// made by another process, which has read the recovery from JSON.
 func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	for _, tc := range []struct {
 		died, back float64
@@ -382,8 +382,7 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 	}
 }
 
-// A recovery that was stored before Book is good whenever the process dies. Its
-// schedule begins when it is first looked at, since nobody knows when Book ended.
+// Nobody knows when the Book of a dead process ended, so the schedule begins with the first poll.
 func TestRecoveryStoredBeforeBookStartsWithItsFirstPoll(t *testing.T) {
 	delayed := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute, Commit: true}
 	for _, tc := range []struct {
@@ -555,8 +554,7 @@ func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 	}
 }
 
-// The last poll decides. Only an answer that was read whole, and holds no order at all, proves
-// absence.
+// Only a complete answer to the last poll, with no order in it, proves absence.
 func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	type row struct {
 		name  string
@@ -942,8 +940,8 @@ func TestPollTakesAtMost20Seconds(t *testing.T) {
 	}
 }
 
-// Whatever is stored, only a poll ten minutes after the Book proves that there is no order. Times that
-// cannot be, of a clock that has been set back since, begin the schedule anew.
+// Only a poll ten minutes after Book proves absence. If the stored times are impossible, because a clock was set back,
+// the schedule begins again.
 func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // in a bubble
 	for name, tc := range map[string]struct {

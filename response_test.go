@@ -162,7 +162,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 	}
 }
 
-// A booking without an order in it is not known to be one, and a ticket without one is none.
+// An answer to Book without an order, or to Ticket without a ticket, is an error.
 func TestAnswerWithoutItsMainFieldIsAnError(t *testing.T) {
 	for op, row := range map[hotelstays.Operation]struct {
 		path string
@@ -428,8 +428,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 	})
 }
 
-// What a search loses to a field that does not fit: the field, or the offer, the room or the
-// hotel that is useless without it.
+// A type mismatch costs only the field, or the offer, room or hotel that is useless without the field.
 func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 	offer := func(id string) string {
 		rate := `{"netRate":{"currency":"EUR","amount":120.50},"grossRate":{"currency":"EUR","amount":130},"respectGrossRate":true}`
@@ -681,9 +680,7 @@ func TestResponseKeepsNothingOfTheBuffer(t *testing.T) {
 	assert.Equal(t, string(raw), string(first.Meta.RawData))
 }
 
-// Looking for secrets takes its time with text that is full of escapes. However much of
-// it comes, the caller gets its error: where all of it is looked through, this test runs
-// into the timeout of go test.
+// Text full of escapes is slow to search. A search of all of it would reach the timeout of go test.
 func TestLongTextIsNotSearchedForSecretsToItsEnd(t *testing.T) {
 	t.Parallel()
 	backslashes := howMany(t, "KiB of backslashes", 8<<10, 1<<10, 256) << 10
@@ -707,7 +704,7 @@ func TestLongTextIsNotSearchedForSecretsToItsEnd(t *testing.T) {
 	}
 }
 
-// An id that is too long to be one, or has other characters, is not quoted: the client's own is.
+// The error has the client's own request id instead of a malformed id of the service.
 func TestMalformedIDsAreNotQuoted(t *testing.T) {
 	for id, quoted := range map[string]bool{strings.Repeat("i", 128): true, strings.Repeat("i", 129): false,
 		"a\u009b2J": false, "a\u202e": false, "é": false, " ~": true} {
@@ -749,8 +746,6 @@ func TestResponseHeadersHaveNoSecrets(t *testing.T) {
 	}
 }
 
-// An answer whose reading its ctx ended came too late: to a call that may have done
-// something its outcome is unknown.
 func TestOutcomeIsUnknownIfCtxEndsWhileDecoding(t *testing.T) {
 	for _, op := range []hotelstays.Operation{hotelstays.OpQueryOrders, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel} {
 		for _, status := range []int{200, 400} {

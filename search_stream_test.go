@@ -570,9 +570,8 @@ func TestRefusedStreamYieldsOneError(t *testing.T) {
 	}
 }
 
-// A code before the list decides whether the list's hotels are handed out at once. One
-// behind it, and a fault behind it, come too late for that.
-func TestStreamIsProvisional(t *testing.T) {
+// After a refusal before the list, no hotel is yielded. A refusal or a fault behind hotels comes after them.
+func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	const hotel = `{"id":"1"}`
 	for body, hotels := range map[string]int{
 		`{"code":100000400,"data":{"list":[` + hotel + `]}}`:                             0,
@@ -636,7 +635,7 @@ func TestStreamHidesTheToken(t *testing.T) {
 	}
 }
 
-// A range is a call of its own, and the request is the one that HotelListStream received.
+// Each range sends the request that HotelListStream received.
 func TestEachLoopOverAStreamIsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)

@@ -331,8 +331,8 @@ func assertNoLink(t *testing.T, text string) {
 	assert.NotContains(t, text, "secret-path")
 }
 
-// Whatever is wrong with a document, none of it is handed out, a file that is there stays as it was, no
-// other one is left, and neither error nor log has the link.
+// If a document is faulty, no byte of it is returned, an existing file stays as it was, and no other file is left.
+// Neither the error nor the log has the link.
 func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "voucher.pdf")
@@ -603,8 +603,7 @@ func TestSaveVoucherGetsANewerVersion(t *testing.T) {
 		})
 }
 
-// A document inside the answer is not fetched. One that is too large for it, or is left out, has a
-// link.
+// A document that is too large for the answer, or left out, is fetched by its link.
 func TestSaveVoucherDoesNotFetchAnInlineDocument(t *testing.T) {
 	ref := hotelstays.OrderVoucherRequest{CustomerReferenceNo: "ref-1", IncludeDocument: true}
 	for name, tc := range map[string]struct {

@@ -67,8 +67,8 @@ func inVoucherSandbox(t *testing.T, config hotelstaystest.Config,
 	})
 }
 
-// A final status ends the wait, and so does one that nobody knows yet. What may pass is asked again; what
-// will not is returned at once, with what was seen before.
+// An unknown status also ends the wait. After a temporary failure the client asks again. Any other failure is returned
+// at once, with the last voucher that was seen.
 func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	type server = *hotelstaystest.Server
 	fault := func(times int, f hotelstaystest.Fault) hotelstaystest.Fault {
@@ -288,7 +288,7 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	}
 }
 
-// What a connection is made to counts, whatever the name was resolved to before.
+// Only the address of the connection counts, not an earlier resolution of the name.
 func TestDownloadVoucherChecksTheConnectedAddress(t *testing.T) {
 	ownTempDir(t)
 	for addr, public := range map[string]bool{
@@ -354,8 +354,8 @@ func (c connTo) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr))
 }
 
-// The dialer of NewTransport does not even connect to a private address. The document has a
-// connection of its own, also where one to its host is idle.
+// The dialer of NewTransport does not connect to a private address. A document gets a new connection, even if an idle
+// connection to its host exists.
 func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 	ownTempDir(t)
 	const link = "https://example.com/doc"
@@ -436,7 +436,7 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 	}
 }
 
-// HTTP/2 that another package has set up keeps its connections, so that a document does not use it.
+// A document does not use HTTP/2 that another package has set up, because its connections would stay open.
 func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
 	ownTempDir(t)
 	closed := make(chan struct{}, 1)

@@ -218,8 +218,8 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 	}
 }
 
-// Two accounts may use the same references, and their events the same ids. Neither may make an event of
-// the other look handled.
+// Two accounts may have the same references and event ids. An event of one account never counts as handled because of
+// the other account.
 func TestAccountsShareAnEventStore(t *testing.T) {
 	type hook struct{ account, secret string } // without a secret the delivery is unsigned
 	for name, row := range map[string]struct {
@@ -254,8 +254,7 @@ func TestAccountsShareAnEventStore(t *testing.T) {
 	}
 }
 
-// While secrets are rolled out, nobody without one can make a signed event look handled, nor
-// hold its claim.
+// While secrets are rolled out, a sender without a secret can neither mark a signed event as handled nor claim it.
 func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 	noTime := `{"customerReferenceNo":"ref-1","event":"order_modified"}` // its only key is its body
 	for name, event := range map[string]struct{ id, signed, forged string }{
@@ -286,7 +285,7 @@ func TestUnsignedEventHidesNoSignedEvent(t *testing.T) {
 	}
 }
 
-// Whoever knows the URL can send any number of unsigned events. They push no signed one out of the memory.
+// Everyone who knows the URL can send unsigned events. They never push a signed event out of the memory.
 func TestUnsignedFloodForgetsNoSignedEvent(t *testing.T) {
 	r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.AllowUnsigned = true })
 	unsigned := hookRequest("evt-1", hookPaid)
@@ -376,8 +375,8 @@ func TestWebhookStatusFollowsTheStore(t *testing.T) {
 	}
 }
 
-// The store receives the options' durations, and its last call even if the sender is gone.
-func TestWebhookStoreIsSettled(t *testing.T) {
+// The store also receives the durations of the options.
+func TestEventStoreGetsItsLastCallAfterADisconnect(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		store := &hookStore{state: hotelstays.ClaimGranted}
 		r := newHookReceiver(func(o *hotelstays.WebhookOptions) { o.Store, o.Lease, o.Retention = store, 3*time.Second, 5*time.Hour })

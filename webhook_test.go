@@ -448,8 +448,7 @@ func fuzzMembers(body []byte) map[string]string {
 	return members
 }
 
-// The body is a key of what is signed alone, no key comes twice, accounts share none, and texts do not
-// run together.
+// An unsigned event has only the key of its body. Two accounts share no key, and joined texts make no equal keys.
 func TestDuplicateEventsShareAKey(t *testing.T) {
 	event := func(id, reference string, kind types.EventKind, at int64, body string) hotelstays.WebhookEvent {
 		return hotelstays.WebhookEvent{ID: id, CustomerReferenceNo: reference, Kind: kind, EventTime: at, Raw: []byte(body)}
