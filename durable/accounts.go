@@ -13,7 +13,7 @@ import (
 // ErrUnknownAccount: Options.Clients has no client of the account.
 var ErrUnknownAccount = errors.New("no client of this account is known")
 
-var errNoAccount = errors.New("the bookings are of many accounts; call ForAccount first")
+var errNoAccount = errors.New("these Bookings serve many accounts; call ForAccount first")
 
 // ForAccount returns the Bookings of one account, by hotelstays.Client.Account. They share Run and the database
 // with the other accounts. They keep the client that Options.Clients returns at the time of the call, so call
@@ -47,7 +47,7 @@ func (e *Engine[Tx]) checkClient() error {
 	return fmt.Errorf("account %q: %w", e.account, ErrUnknownAccount)
 }
 
-// isNil reports whether there is no client, also if a nil *hotelstays.Client was passed.
+// isNil reports whether a client is nil, or a nil *hotelstays.Client.
 func isNil(client BookingClient) bool {
 	c, is := client.(*hotelstays.Client)
 	return client == nil || is && c == nil

@@ -14,8 +14,8 @@ const (
 	// ClockMargin is the tolerated difference between the clocks of two machines.
 	ClockMargin = 5 * time.Second
 
-	// absenceAfter is how long after the end of Book one poll without an order proves its
-	// absence, by the clock of the machine that booked, and provenAfter by any machine's.
+	// A poll without an order proves absence absenceAfter the end of Book, by the clock of the
+	// machine that booked, and provenAfter the end of Book by any machine's clock.
 	absenceAfter = 10 * time.Minute
 	provenAfter  = absenceAfter + ClockMargin
 	// firstPause is the pause after the first poll. The next ones double.
@@ -88,9 +88,8 @@ type booking struct {
 	Booking
 	// Round counts the bookings under the reference, from 1. It is 0 in a row of an older version.
 	Round int `json:"round,omitempty"`
-	// Earlier is when the last Book of an earlier round under the same reference has ended that
-	// may have made an order. Until ten minutes later, absence cannot be proven. It is zero if no
-	// earlier Book may have made an order.
+	// Earlier is the end of the last Book of an earlier round that may have made an order. Until
+	// ten minutes later, absence cannot be proven. It is zero if there is no such Book.
 	Earlier time.Time `json:"earlier,omitzero"`
 	// Ending is empty until the booking has ended.
 	Ending Ending `json:"ending,omitempty"`
@@ -112,7 +111,8 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 }
 
 // after returns a new booking as the next round under the reference of an earlier one. The error is
-// ErrAlreadyBegun if that has not ended, and ErrAlreadyBooked if it has ended with an order.
+// ErrAlreadyBegun if the earlier booking has not ended, and ErrAlreadyBooked if it has ended with
+// an order.
 func (b booking) after(before booking) (booking, error) {
 	switch {
 	case before.Ending == "":
@@ -125,7 +125,7 @@ func (b booking) after(before booking) (booking, error) {
 	return b, nil
 }
 
-// sameRound reports whether two states are of one Book: the booking has not begun again between them.
+// sameRound reports whether two states belong to the same round.
 func sameRound(a, b booking) bool { return a.Round == b.Round && a.BookBy.Equal(b.BookBy) }
 
 func (b *booking) identity() (reference, fingerprint string) {
@@ -166,8 +166,8 @@ func (b booking) Phase(now time.Time) Phase {
 // Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking
 // has ended.
 //
-// opts are what Book is sent with besides the stored options. Workers poll without them: WithHeader,
-// and another WithMarket or WithUserRef than the stored one, are a *hotelstays.ValidationError.
+// opts are options for Book besides the stored ones. Workers poll without them, so WithHeader, and a
+// WithMarket or WithUserRef that differs from the stored one, are a *hotelstays.ValidationError.
 func (b booking) start(bookBy time.Time, opts ...hotelstays.CallOption) (booking, error) {
 	switch {
 	case b.Ending.hasOrder():
@@ -282,17 +282,16 @@ func pauseAfter(unverified int) time.Duration {
 	return min(pause, maxUnverifiedPause)
 }
 
-// pollTogether reports whether a poll for many references at once may replace the poll that is
-// due. Where absence can be proven it may not, because only a poll for a single reference
-// proves it.
+// pollTogether reports whether a poll for many references at once may replace the poll that is due.
+// It may not once absence can be proven, because only a poll for a single reference proves absence.
 func (b booking) pollTogether(at time.Time) bool {
 	ended := b.Recovery.EndedAt
 	return b.Phase(at) == PhasePolling && !at.Before(ended) && at.Before(ended.Add(provenAfter))
 }
 
-// missed returns the booking after a poll for many references that began at a time and did not
-// find its order, or failed. It is due when the recovery's schedule polls next. The recovery
-// does not change, because such a poll proves nothing.
+// missed returns the booking after a poll for many references that began at a time and did not find
+// its order, or failed. The booking is due at the next poll of the recovery's schedule. The
+// recovery does not change, because a poll for many proves nothing.
 func (b booking) missed(at time.Time) booking {
 	ended := b.Recovery.EndedAt
 	b.Due = wallClock(ended.Add(min(2*at.Sub(ended)+firstPause, provenAfter)))
@@ -332,7 +331,8 @@ type settled struct {
 	err     error                      // for the sender: another outcome was stored before
 }
 
-// settle returns what a Book that has ended means for the stored booking, which may be of a later round.
+// settle returns what a Book that has ended means for the stored booking, which may already be in a
+// later round.
 func (s sent) settle(stored booking) (next booking, is settled) {
 	is.outcome = stored.booked(s.at, s.outcome, s.err)
 	again := !sameRound(stored, s.marked) // the booking has begun again since
@@ -347,7 +347,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	case !again:
 		next, is.store, is.err = stored.end(is.outcome)
 		is.deliver = is.store
-	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the later round says the same, or more
+	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the later round shows the same, or more
 	default:
 		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
 		next, is.store = stored.earlierEnded(s.at)
@@ -394,10 +394,10 @@ func (b booking) refused(now time.Time) error {
 	return fmt.Errorf("%w: it has ended as %s", ErrNotBegun, b.Ending)
 }
 
-// end ends a booking with the outcome of booked or polled. ok is false if it has ended in the same
-// way before. The error is ErrConflictingOutcome, and nothing changes, if it has ended in another
-// way. Absent and failed are one way: there is no order. An outcome that is not final, as EndingOf
-// says, is an error, too.
+// end ends a booking with the outcome of booked or polled. ok is false if the booking has ended in
+// the same way before. If it has ended in another way, the error is ErrConflictingOutcome, and
+// nothing changes. Absent and failed count as the same way: there is no order. An outcome that is
+// not final, as EndingOf says, is an error, too.
 func (b booking) end(outcome *hotelstays.BookingOutcome) (next booking, ok bool, err error) {
 	noOrder := func(e Ending) bool { return e == EndingAbsent || e == EndingFailed }
 	switch end := EndingOf(outcome); {

@@ -156,7 +156,7 @@ func TestTransitions(t *testing.T) {
 }
 
 // The first ending counts.
-func TestEnd(t *testing.T) {
+func TestBookingEndsInOneWay(t *testing.T) {
 	outcomes := map[Ending]*hotelstays.BookingOutcome{
 		EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
 		EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
@@ -363,7 +363,7 @@ func TestPausesAfterUnverifiedPolls(t *testing.T) {
 }
 
 // A Booking is stored as JSON, and its store keeps Due.
-func TestJSON(t *testing.T) {
+func TestStoredBookingIsReadBack(t *testing.T) {
 	for name, b := range bookings {
 		text, err := json.Marshal(b)
 		require.NoError(t, err)
@@ -453,7 +453,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnknownOutcomeWrapsItsCause(t *testing.T) {
 	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	broken := errors.New("the last poll failed")
 	open := &hotelstays.BookingOutcome{Err: broken}
@@ -480,7 +480,7 @@ func TestUnknown(t *testing.T) {
 }
 
 // A booking begins again where the round before has no order, and waits for its last Book.
-func TestRounds(t *testing.T) {
+func TestOnlyABookingWithoutAnOrderBeginsAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  booking
 		earlier time.Time

@@ -21,9 +21,9 @@ var (
 	// ErrAlreadyCancelled: a cancellation under this reference has ended, and the order is cancelled.
 	ErrAlreadyCancelled = errors.New("the order under this reference is cancelled already")
 	// ErrNothingToCancel: the booking under this reference has no order of its own. The text says why.
-	ErrNothingToCancel = errors.New("nothing is to be cancelled")
+	ErrNothingToCancel = errors.New("there is nothing to cancel")
 	// ErrCancelCost: nothing was sent, because of CancelOrder.MaxFee.
-	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order leaves it open; nothing was sent")
+	ErrCancelCost = errors.New("the cost of the cancellation exceeds MaxFee, or the order does not say the cost; nothing was sent")
 )
 
 // phaseSending is the phase of a cancellation whose Cancel may be under way. The others are
@@ -53,8 +53,8 @@ const (
 	orderShows = 15 * time.Minute
 	// acceptedFor is how long the order is read after the service has accepted Cancel.
 	acceptedFor = 24 * time.Hour
-	// cancelPause is the first pause before a cancellation that was not sent is tried again, and
-	// bookingPause the longest one.
+	// A cancellation that was not sent is tried again after a pause of cancelPause at first, and
+	// bookingPause at most.
 	cancelPause  = 5 * time.Second
 	bookingPause = 30 * time.Second
 )
@@ -96,16 +96,17 @@ type CancelOrder struct {
 	MaxFee *types.Money `json:"maxFee,omitempty"`
 }
 
-// cancellation is the stored state of a cancellation. It holds no secret, and of the guests only
-// what Reason, WithUserRef and WithClientIP say.
+// cancellation is the stored state of a cancellation. It holds no secret, and nothing about the
+// guests except Reason, WithUserRef and WithClientIP.
 type cancellation struct {
 	// CancelOrder has the PlatformReferenceNo as soon as it is known.
 	CancelOrder
-	// Round is that of the booking whose order is to be cancelled. It is 0 if the request names the order.
+	// Round is the round of the booking whose order is to be cancelled. It is 0 if the request names the
+	// order.
 	Round int `json:"round,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
 	Fingerprint string `json:"fingerprint"`
-	// Options are those that Cancel has, in the engine's own form.
+	// Options are the options of Cancel, in the engine's own form.
 	Options json.RawMessage `json:"options,omitempty"`
 	Begun   time.Time       `json:"begun"`
 	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
@@ -113,17 +114,18 @@ type cancellation struct {
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
 	// order leaves that open.
 	Cost *types.Money `json:"cost,omitempty"`
-	// SupplierReferenceNo, Status and CheckOut are those of the order before Cancel was sent.
+	// SupplierReferenceNo, Status and CheckOut are the order's before Cancel was sent.
 	SupplierReferenceNo string            `json:"supplierReferenceNo,omitempty"`
 	Status              types.OrderStatus `json:"status,omitempty"`
 	CheckOut            types.Date        `json:"checkOut,omitempty"`
 	// Ending is empty until the cancellation has ended.
 	Ending CancelEnding `json:"ending,omitempty"`
-	// Delivered: OnCancel has received how the cancellation has ended. The Life of its row says so.
+	// Delivered: OnCancel has received how the cancellation has ended. The Life of the row is not
+	// Open then.
 	Delivered bool `json:"-"`
-	// Accepted: the service has answered Cancel with code 0, and with a status that is not cancelled.
+	// Accepted: the service answered Cancel with code 0, but with a status that is not cancelled.
 	Accepted bool `json:"accepted,omitempty"`
-	// ServiceFee is of the answer to Cancel, or nil.
+	// ServiceFee is the fee in the answer to Cancel, or nil.
 	ServiceFee *types.Money `json:"serviceFee,omitempty"`
 	// Refusal is the answer to a Cancel that was refused. Problem is why it was not sent, and Nothing
 	// is a word for why there is nothing to cancel.
@@ -132,7 +134,7 @@ type cancellation struct {
 	Nothing string               `json:"nothing,omitempty"`
 	// Bound is when a worker has found that the booking has ended.
 	Bound time.Time `json:"bound,omitzero"`
-	// Attempts counts how often the order was read or Cancel was sent in vain.
+	// Attempts counts the failed reads of the order and the failed Cancels.
 	Attempts int `json:"attempts,omitempty"`
 	// Due is when a worker must act. Its JSON is left to the store, which searches by it.
 	Due time.Time `json:"-"`
@@ -160,20 +162,20 @@ func newCancellation(req CancelOrder, booking *booking, fingerprint string, now 
 	return c, err
 }
 
-// ofAnother reports whether two cancellations are of different orders.
+// ofAnother reports whether two cancellations name different orders.
 func (c cancellation) ofAnother(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }
 
-// same reports whether a stored cancellation is the one that a worker has read: another one may have begun since,
-// also at the same time by a coarse clock.
+// same reports whether a stored cancellation is the one that a worker has read. Another cancellation may have
+// begun since, with a coarse clock even at the same time.
 func (c cancellation) same(read cancellation) bool {
 	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
 }
 
-// bind returns a waiting cancellation as the latest booking under its reference leaves it. It ends where
-// that booking has no order of its own. waits reports that the booking has not ended.
+// bind applies the latest booking under its reference to a waiting cancellation. If that booking has no
+// order of its own, the cancellation ends. waits is true while the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
 	case c.Round == 0 && c.PlatformReferenceNo != "": // the request names the order
@@ -206,7 +208,8 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 }
 
 // bookingBegins returns a cancellation when a booking begins again under its reference. The error is
-// ErrAlreadyCancelling if a Cancel may be under way: its order could become that of the new round.
+// ErrAlreadyCancelling if a Cancel may be under way: the service could return its order for the new
+// round.
 func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
 	switch {
 	case c.Ending != "":
@@ -342,7 +345,8 @@ func (c cancellation) inVain(at time.Time) cancellation {
 	return c
 }
 
-// otherStay reports whether an order has other dates than the stay that was booked: it is of somebody else.
+// otherStay reports whether an order has other dates than the stay that was booked: then somebody else
+// booked it.
 func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 	if expect == nil {
 		return false
@@ -353,8 +357,8 @@ func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 }
 
 // answered returns a cancellation after its Cancel, which has ended at a time with a response or an
-// error. One that was provably not sent, or was refused for its rate, waits again; no other Cancel
-// is ever sent twice. It changes nothing in a cancellation that has ended meanwhile.
+// error. A Cancel that was provably not sent, or was over the rate limit, waits again; no other
+// Cancel is sent twice. A cancellation that has ended meanwhile does not change.
 func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, err error, states hotelstays.StatusMeanings) cancellation {
 	api, isAnswer := errors.AsType[*hotelstays.APIError](err)
 	invalid, isInvalid := errors.AsType[*hotelstays.ValidationError](err)
@@ -385,7 +389,8 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 }
 
 // saysCancelled reports whether the status in an answer to Cancel with code 0 means that the order is
-// cancelled. Where no status is known to mean that, code 0 decides, unless the status means another state.
+// cancelled. If StatusMeanings names no status for cancelled, code 0 decides, unless the status means
+// another state.
 func saysCancelled(status types.OrderStatus, states hotelstays.StatusMeanings) bool {
 	state := states.StateOf(status)
 	return state == hotelstays.OrderStateCancelled || state == hotelstays.OrderStateUnknown && len(states.Cancelled) == 0
@@ -461,11 +466,11 @@ func (c cancellation) err() error {
 	case c.Nothing != "":
 		return nothingToCancel(c.Nothing)
 	case c.Ending == CancelAccepted:
-		return errors.New("the service accepted Cancel, and a day later the order did not say that it is cancelled; ask the service")
+		return errors.New("the service accepted Cancel, but a day later the order was not shown as cancelled; ask the service")
 	case c.Ending == CancelStanding:
-		return errors.New("no answer came to Cancel, and ten minutes later the order was not cancelled")
+		return errors.New("Cancel was not answered, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:
-		return errors.New("no answer came to Cancel, and the order did not say whether it was cancelled before the stay was over")
+		return errors.New("Cancel was not answered, and until the end of the stay the service did not show whether the order is cancelled")
 	case c.SupplierReferenceNo == "" && c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
 	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":

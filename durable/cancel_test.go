@@ -405,7 +405,7 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 }
 
 // A worker that was frozen stores nothing over a cancellation that began later, even if the clock is coarse.
-func TestSameCancellation(t *testing.T) {
+func TestAnotherCancellationIsRecognized(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first
 	later.Begun, older.Round, older.PlatformReferenceNo, second.Round = after(1), 0, "", 2

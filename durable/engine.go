@@ -120,7 +120,7 @@ type Engine[Tx any] struct {
 	log     *slog.Logger  // names the account, where there are many
 }
 
-// core is what an Engine shares with those of ForAccount.
+// core is what an Engine shares with the Engines of ForAccount.
 type core[Tx any] struct {
 	opts     Options[Tx]
 	store    Store[Tx]
@@ -200,8 +200,8 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 	return s, err
 }
 
-// change locks a row, stores what next makes of its state, and calls then in the same transaction. next
-// returns errKeep to leave the row as it is. The error is ErrNotBegun if there is no row.
+// change locks a row, stores what next makes of its state, and calls then in the same transaction. If
+// next returns errKeep, the row stays as it is. The error is ErrNotBegun if there is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	if id.Account == "" {
@@ -241,8 +241,8 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 	return err
 }
 
-// insert stores a new row. replace is called with the row before, if there is one, and returns the state
-// to store over it.
+// insert stores a new row. If there is a row already, replace is called with it, and returns the state
+// to store instead.
 func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx Tx, row *Row, s S,
 	replace func(before *Row) (S, error)) error {
 	if err := row.setState(nil, P(&s)); err != nil {
@@ -264,8 +264,8 @@ func insert[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], tx 
 	return err
 }
 
-// command changes a row for a webhook or a person. While a scheduler's worker has the row, it may have
-// asked the service too early, and command waits.
+// command changes a row for a webhook or a person. A scheduler's worker that has the row may have
+// asked the service too early, so command waits for it.
 func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, next func(*S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -393,14 +393,15 @@ func (e *handlerError) Error() string { return e.name + ": " + e.err.Error() }
 
 func (e *handlerError) Unwrap() error { return e.err }
 
-// isOfHandler reports whether an error is of a function of the caller. It may match any other error then.
+// isOfHandler reports whether an error comes from a function of the caller. Such an error may match any
+// other error.
 func isOfHandler(err error) bool {
 	_, is := errors.AsType[*handlerError](err)
 	return is
 }
 
-// keepFromOthers keeps the row of a function that has not returned, though its ctx has ended. Another
-// process would call it as well, and lose a worker, too.
+// keepFromOthers extends the lease of a row whose function has not returned although its ctx has
+// ended. Otherwise another process would call the function, too, and lose a worker.
 func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returned <-chan struct{}) {
 	defer e.calls.Delete(c)
 	for wait := time.Second; ; wait = lease / 3 {

@@ -208,8 +208,8 @@ func (e *Engine[Tx]) outcomeTo(id ID, outcome *hotelstays.BookingOutcome) delive
 	}
 }
 
-// workBooking sends a booking that waits for Send, or polls for its order. It returns when the next step is
-// due.
+// workBooking sends a booking that waits for Send, or polls for its order. It returns the time of the next
+// step.
 func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, err error) {
 	b, err := read[booking](row)
 	if err != nil || b.Ending != "" {
@@ -247,8 +247,8 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	})
 }
 
-// storeFinal ends a booking as a poll has found it. A worker that has lost the booking meanwhile stores
-// nothing but an order.
+// storeFinal ends a booking with the outcome of a poll. A worker that has lost the booking meanwhile
+// stores only an order.
 func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
 	id, delivered := e.id(KindBooking, row.Reference), false
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {
@@ -274,7 +274,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	return err
 }
 
-// pollInterrupted makes those bookings due that an earlier process was sending when it ended.
+// pollInterrupted makes due the bookings that an earlier process was sending when it ended.
 func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 	for b, err := range e.List(ctx) {
 		of := e.of(b.Account())
@@ -282,7 +282,7 @@ func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 			err = wake(ctx, of, KindBooking, b.Recovery.CustomerReferenceNo, booking.wake)
 		}
 		if err != nil && ctx.Err() == nil {
-			of.log.WarnContext(ctx, "a booking of an earlier process is polled for at the end of its BookTimeout",
+			of.log.WarnContext(ctx, "cannot poll at once for a booking of an earlier process; its polls start at the end of its BookTimeout",
 				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
 		}
 	}

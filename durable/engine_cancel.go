@@ -143,8 +143,8 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	return e.sendCancel(ctx, row, bound, order)
 }
 
-// bound binds a cancellation to the latest booking under its reference, which a worker polls for if
-// that has not ended.
+// bound binds a cancellation to the latest booking under its reference. If the booking has not
+// ended, bound makes a worker poll for it.
 func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (bound cancellation, waits bool, err error) {
 	row, err := e.store.Read(ctx, e.id(KindBooking, c.CustomerReferenceNo))
 	if err != nil || row == nil {
@@ -165,8 +165,8 @@ func (e *Engine[Tx]) bound(ctx context.Context, at time.Time, c cancellation) (b
 	return bound, waits, err
 }
 
-// orderOf reads the order of a cancellation. It is nil if a complete answer lacks it. If nobody knows yet
-// which of several orders it is, the cancellation ends.
+// orderOf reads the order of a cancellation. The order is nil if a complete answer lacks it. If several
+// orders match, and nobody knows which to cancel, the cancellation ends.
 func (e *Engine[Tx]) orderOf(ctx context.Context, c *cancellation) (*types.Order, error) {
 	found, err := e.ordersOf(ctx, []string{c.CustomerReferenceNo}, c.readOptions())
 	if err != nil {
@@ -193,19 +193,20 @@ func (e *Engine[Tx]) ordersOf(ctx context.Context, references []string, opts []h
 		return nil, err
 	}
 	if !resp.Complete() {
-		return nil, errors.New("QueryOrders returned an empty list that announces further orders, so there may be one")
+		return nil, errors.New("QueryOrders returned an empty list but announced further orders, so the order may exist")
 	}
 	under := map[string][]types.Order{}
 	for _, o := range resp.Orders {
 		if !slices.Contains(references, o.CustomerReferenceNo) {
-			return nil, fmt.Errorf("QueryOrders returned an order under reference %q, for which it was not asked", o.CustomerReferenceNo)
+			return nil, fmt.Errorf("QueryOrders returned an order under reference %q, which was not requested", o.CustomerReferenceNo)
 		}
 		under[o.CustomerReferenceNo] = append(under[o.CustomerReferenceNo], o)
 	}
 	return under, nil
 }
 
-// sendCancel marks a cancellation, and sends Cancel until ctx ends. Only who has committed the mark sends it.
+// sendCancel marks a cancellation, and sends Cancel until ctx ends. Only the process that has committed the
+// mark sends Cancel.
 func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellation, order *types.Order) (due time.Time, err error) {
 	now, id := time.Now(), e.id(KindCancel, row.Reference)
 	limit := now.Add(e.opts.BookTimeout) // counts from before the cancellation is marked, for the mark and for Cancel
@@ -234,7 +235,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	var next cancellation
 	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
-			return nil, errors.New("its Cancel has ended after its time, and this is not stored; check the order by hand")
+			return nil, errors.New("Cancel ended after its time limit, so its result is not stored; check the order by hand")
 		}
 		*c = e.delivering(c.answered(at, resp, sendErr, e.client.StatusMeanings()))
 		next = *c
@@ -243,8 +244,8 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	return e.endedOr(ctx, row, next, err)
 }
 
-// storeCancel stores the next state of a cancellation. If its row has changed since a worker has read it, as
-// by Wake, storeCancel stores nothing but an ending.
+// storeCancel stores the next state of a cancellation. If its row has changed since a worker read it, for
+// example by Wake, storeCancel stores only an ending.
 func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancellation) cancellation) error {
 	return change(ctx, e, e.id(KindCancel, row.Reference), false, func(locked *Row, c *cancellation) (delivery[Tx], error) {
 		n := next(*c)
@@ -257,8 +258,8 @@ func (e *Engine[Tx]) storeCancel(ctx context.Context, row *Row, next func(cancel
 	})
 }
 
-// delivering returns a cancellation that is about to be stored. One that has ended is delivered next. If that
-// fails, a worker tries again at the end of a lease.
+// delivering returns a cancellation that is about to be stored. If it has ended, it is delivered next; if the
+// delivery fails, a worker tries again at the end of a lease.
 func (e *Engine[Tx]) delivering(c cancellation) cancellation {
 	if c.Ending != "" {
 		c.Due = wallClock(time.Now().Add(lease))
@@ -299,7 +300,8 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 	e.changed(reference)
 	if done && e.opts.OnOrder != nil {
 		if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
-			e.log.WarnContext(ctx, "an order is read later", slog.String("reference", reference), slog.String("error", err.Error()))
+			e.log.WarnContext(ctx, "cannot wake an order after its cancellation; it is read later",
+				slog.String("reference", reference), slog.String("error", err.Error()))
 		}
 	}
 	return nil

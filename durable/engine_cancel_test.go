@@ -152,7 +152,7 @@ func TestCancelEndsAfterItsTime(t *testing.T) {
 					stored = slow.row(durable.KindCancel, "ref-1")
 				}
 				_, err := slow.work(durable.KindCancel)
-				require.ErrorContains(t, err, "its Cancel has ended after its time")
+				require.ErrorContains(t, err, "Cancel ended after its time limit")
 				assert.Empty(t, slow.cancelled)
 				assert.Equal(t, stored, slow.row(durable.KindCancel, "ref-1"))
 			})

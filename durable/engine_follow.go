@@ -47,8 +47,8 @@ func (e *Engine[Tx]) workOrder(ctx context.Context, row *Row) (due time.Time, er
 	return e.saw(ctx, row, at, reading{found[row.Reference], readErr})
 }
 
-// saw stores what a read that began at a time says of an order, and delivers a change. It returns when the
-// next read is due.
+// saw stores the result of a read that began at a time, and delivers a change of the order. It returns
+// when the next read is due.
 func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading) (due time.Time, err error) {
 	if of.err != nil && ctx.Err() != nil {
 		return due, of.err
@@ -82,8 +82,8 @@ func (e *Engine[Tx]) saw(ctx context.Context, row *Row, at time.Time, of reading
 	return next.Due, nil
 }
 
-// compared returns an order after a read, and if it has changed, what it was before and what it is. It logs
-// once what a person has to look at.
+// compared returns the state of an order after a read and, if the order has changed, the order before and
+// after. It logs once what a person must look at.
 func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of reading) (next followed,
 	before, changed *types.Order, err error) {
 	log := func(level slog.Level, what string, more ...slog.Attr) {
@@ -120,8 +120,8 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 	return next, before, changed, err
 }
 
-// quiet reports that only the next read of an order is to be stored, and when that is: the order has not
-// changed, or the read failed.
+// quiet returns when an order is read next, if nothing else must be stored: the order has not changed,
+// or the read failed.
 func (e *Engine[Tx]) quiet(row *Row, at time.Time, of reading) (due time.Time, is bool) {
 	f, err := read[followed](row)
 	if err != nil || of.err != nil {

@@ -63,7 +63,7 @@ func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
 }
 
 // The order of somebody else under the reference is not followed.
-func TestOrderOfSomebodyElse(t *testing.T) {
+func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
 		e.step = func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) { return nil, reused }

@@ -315,17 +315,17 @@ func TestBookEndsInALaterRound(t *testing.T) {
 }
 
 // A row that makes no sense is an error, and loses no booking: without a life, it would read as ended.
-func TestRowsThatMakeNoSense(t *testing.T) {
+func TestUnreadableRowIsReported(t *testing.T) {
 	replace := func(old, with string) func(row *durable.Row) {
 		return func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) }
 	}
 	for why, change := range map[string]func(row *durable.Row){
-		"its life is 0":                         func(row *durable.Row) { row.Life = 0 },
-		"its life is 4":                         func(row *durable.Row) { row.Life = durable.Over + 1 },
-		`its state is of the reference "ref-2"`: replace("ref-1", "ref-2"),
-		"or of another account":                 replace(`"fingerprint":"`, `"fingerprint":"other`),
-		`its ending is "found"`:                 replace(`"round":1`, `"round":1,"ending":"found"`),
-		"a column is NULL":                      func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
+		"its life is 0": func(row *durable.Row) { row.Life = 0 },
+		"its life is 4": func(row *durable.Row) { row.Life = durable.Over + 1 },
+		`its state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
+		"or to another account":                      replace(`"fingerprint":"`, `"fingerprint":"other`),
+		`its ending is "found"`:                      replace(`"round":1`, `"round":1,"ending":"found"`),
+		"a column is NULL":                           func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
 	} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			e.begin("ref-1")
@@ -431,7 +431,7 @@ func TestRunFromBookToCancel(t *testing.T) {
 }
 
 // Without the states of orders a cancellation can stay open until the stay is over. The log says so at the start.
-func TestStatesOfOrdersAreMissing(t *testing.T) {
+func TestMissingStatusMeaningsAreLogged(t *testing.T) {
 	const warning = "ServiceFacts.StatusMeanings.Cancelled is not set"
 	e := newEngine(t)
 	assert.Contains(t, e.log.String(), warning)
@@ -523,7 +523,7 @@ func TestRequestsForManyRows(t *testing.T) {
 }
 
 // The text of a panic may quote a request.
-func TestPanicOfAFunctionOfTheCaller(t *testing.T) {
+func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
 			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error { panic("passport 12345678") }
@@ -538,7 +538,7 @@ func TestPanicOfAFunctionOfTheCaller(t *testing.T) {
 }
 
 // A function of the caller hangs, though its ctx has ended. A person must know.
-func TestFunctionOfTheCallerHangs(t *testing.T) {
+func TestHangingFunctionIsLoggedAndListed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {
 			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {

@@ -15,13 +15,15 @@ import (
 )
 
 const (
-	// firstFollow is the pause before the first read of an order, and lastFollow the longest one. In
-	// between it is a quarter of the time since the last change, because webhooks can be lost.
+	// firstFollow is the pause before the first read of an order, and lastFollow the longest one.
+	// Between these limits, the pause is a quarter of the time since the last change. Reads are
+	// needed because webhooks can be lost.
 	firstFollow = time.Minute
 	lastFollow  = 12 * time.Hour
-	// failedPause is the longest pause after a read that failed, also of a cancellation.
+	// failedPause is the longest pause after a failed read of a followed order or of a
+	// cancellation's order.
 	failedPause = 5 * time.Minute
-	// missingFor is how long an order is read that no answer has.
+	// missingFor is how long an order is read that is missing in all answers.
 	missingFor = 30 * 24 * time.Hour
 )
 
@@ -39,10 +41,10 @@ type followed struct {
 	CheckOut    types.Date `json:"checkOut,omitempty"`
 	// Since is when the order was booked, has changed, or an event came.
 	Since time.Time `json:"since"`
-	// Seen is the order that the caller has received last. It is encrypted, because it names guests.
+	// Seen is the order as the caller last received it. It is encrypted, because it names guests.
 	Seen []byte `json:"seen,omitempty"`
-	// MissingSince is when a complete answer did not have the order for the first time since it had it. Other
-	// is the number of another order under the reference. Each was reported.
+	// MissingSince is the time of the first complete answer that lacked the order. Other is the number of
+	// another order under the reference. Both were logged.
 	MissingSince time.Time `json:"missingSince,omitzero"`
 	Other        string    `json:"other,omitempty"`
 	// Settled: nothing is left to follow.
@@ -77,7 +79,7 @@ func (f *followed) life() Life {
 	return Open
 }
 
-// options returns the options of the reads, for which nobody waits.
+// options returns the options of the reads. Nobody waits for these reads.
 func (f followed) options() []hotelstays.CallOption {
 	return storedOptions{Market: f.Market, UserRef: f.UserRef, Priority: hotelstays.PriorityBackground}.append(nil)
 }
@@ -101,8 +103,8 @@ func (f followed) keep(ring *keyring.Ring, order *types.Order) (_ followed, err 
 	return f, err
 }
 
-// seen returns the text of the order that the caller has received last, and the order. They are nil if
-// the text cannot be decrypted any more.
+// seen returns the order as the caller last received it, as text and decoded. Both are nil if no key
+// decrypts the text.
 func (f followed) seen(ring *keyring.Ring) (plain []byte, order *types.Order) {
 	plain, err := ring.Open(f.place(), f.Seen)
 	if err != nil || json.Unmarshal(plain, &order) != nil {
@@ -176,8 +178,8 @@ func (f followed) wake(now time.Time) (next followed, ok bool) {
 	return f, true
 }
 
-// identify returns the order with a number, and the numbers of other orders under its reference. If the
-// number is empty it returns the only order.
+// identify returns the order with a number, and the numbers of other orders under its reference. If
+// number is empty, it returns the only order.
 func identify(orders []types.Order, number string) (order *types.Order, others []string) {
 	for i := range orders {
 		switch o := &orders[i]; {

@@ -157,7 +157,7 @@ func TestChangesAcrossVersions(t *testing.T) {
 
 // An order that a complete answer lacks is missing, and is settled when its stay is over. A read that failed
 // says nothing, and is repeated soon.
-func TestLostAndFailedReads(t *testing.T) {
+func TestMissingOrderIsReadFor30Days(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	f := following(t, ring)
 	lost := f.lost(after(time.Hour))
@@ -178,7 +178,7 @@ func TestLostAndFailedReads(t *testing.T) {
 	assert.False(t, f.failed(over).Settled)
 }
 
-func TestOrdersHaveAnIdentity(t *testing.T) {
+func TestOrderIsIdentifiedByItsNumber(t *testing.T) {
 	orders := func(numbers ...string) (list []types.Order) {
 		for _, number := range numbers {
 			list = append(list, types.Order{PlatformReferenceNo: number})
@@ -206,7 +206,7 @@ func TestOrdersHaveAnIdentity(t *testing.T) {
 	}
 }
 
-func TestSettledOrders(t *testing.T) {
+func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	day := func(d int) time.Time { return time.Date(2026, 7, d, 0, 0, 1, 0, time.UTC) }
 	for name, tc := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // List goes on behind more unreadable rows than a page has.
-func TestListOfManyRows(t *testing.T) {
+func TestListContinuesAfterUnreadableRows(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		for i := range 350 {
 			reference := fmt.Sprintf("%03d", i)
@@ -60,7 +60,7 @@ func TestListOfCancellations(t *testing.T) {
 }
 
 // What people on call see of ref-1 while it is unverified, then of its order, and then of the cancellation.
-func TestWhatIsOpen(t *testing.T) {
+func TestListsShowTheStateOfOpenRows(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		begun := time.Now().UTC()
 		e.lose()

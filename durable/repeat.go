@@ -30,9 +30,9 @@ func Repeat(ctx context.Context, once func() error) error {
 	}
 }
 
-// isUndone reports whether the database has undone a transaction because of others. The text of an error does not
-// count, because it may be the caller's. MariaDB can deadlock although all lock in one order: if an insert is
-// undone, those that waited for its row lock the gap that it leaves.
+// isUndone reports whether the database has undone a transaction because of others. It does not look at the text
+// of an error, because the text may be the caller's. MariaDB can deadlock even if all transactions lock in one
+// order: if an insert is undone, transactions that waited for its row lock the gap that it leaves.
 func isUndone(err error) bool {
 	if coded, ok := err.(interface{ SQLState() string }); ok { // of jackc/pgx and lib/pq
 		return coded.SQLState() == "40001" || coded.SQLState() == "40P01"

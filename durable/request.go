@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// storedRequest is a BookRequest in full, which its own JSON is not. Its Expect is in the
+// storedRequest has all fields of a BookRequest, whose own JSON leaves some out. Expect is in the
 // recovery.
 type storedRequest struct {
 	SessionID   string        `json:"sessionId"`
@@ -36,8 +36,8 @@ func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
 
-// storedOptions are hotelstays.CallOptions with a decision for each: it has a name if it is stored. Market
-// and UserRef of a booking are in its recovery.
+// storedOptions are the hotelstays.CallOptions. A field is stored if it has a JSON name. Market and
+// UserRef of a booking are in its recovery.
 type storedOptions struct {
 	Language string `json:"language,omitempty"`
 	Market   string `json:"market,omitempty"`
@@ -85,7 +85,8 @@ func refuse(method string, options ...unfit) error {
 
 const ofEveryPoll = "is not stored, so that workers would poll without it; give it to hotelstays.New"
 
-// checkOptions refuses options of Book that make a difference to polls: those of a worker lack them.
+// checkOptions refuses options of Book that would also matter to polls, because workers poll without
+// them.
 func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
@@ -177,8 +178,8 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	return ring.Seal(b.place(), plain)
 }
 
-// openRequest decrypts the request and the options of a waiting booking. They decrypt beside this
-// booking alone.
+// openRequest decrypts the request and the options of a waiting booking. They decrypt only for this
+// booking.
 func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
 		return nil, nil, errors.New("its request is gone; somebody has changed what was stored by hand")
@@ -189,7 +190,7 @@ func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.Boo
 	}
 	var stored storedRequest
 	if err := json.Unmarshal(plain, &stored); err != nil {
-		return nil, nil, errors.New("its stored request decrypts, but is no request")
+		return nil, nil, errors.New("its stored request decrypts, but is not a valid request")
 	}
 	req := &hotelstays.BookRequest{CustomerReferenceNo: b.Recovery.CustomerReferenceNo, SessionID: stored.SessionID,
 		RatePkgID: stored.RatePkgID, Holder: stored.Holder, CallbackURL: stored.CallbackURL, Expect: b.Recovery.Expect}

@@ -49,7 +49,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	text, err := ring.Seal("booking request  ref-1", []byte("text"))
 	require.NoError(t, err)
 	_, _, err = b.openRequest(ring, text)
-	assert.ErrorContains(t, err, "is no request")
+	assert.ErrorContains(t, err, "is not a valid request")
 	b.Recovery.CustomerReferenceNo = "ref-2"
 	_, _, err = b.openRequest(ring, sealed)
 	assert.ErrorContains(t, err, "sealed for another place")

@@ -18,9 +18,9 @@ const (
 	// lease is how long a worker has a row: for a read of at most 20 seconds, and a function of the
 	// caller. It is also the pause after a failure.
 	lease = time.Minute
-	// stepWithin ends a step early enough to store what has come of it.
+	// stepWithin ends a step early enough to store its result.
 	stepWithin = lease - 5*time.Second
-	// unreadablePause is the pause after a row that is unreadable.
+	// unreadablePause is the pause before an unreadable row is logged again.
 	unreadablePause = 5 * time.Minute
 	// lockedPause is how long Run leaves out a row that another process has locked, or leased just before.
 	lockedPause = 5 * time.Second
@@ -29,7 +29,8 @@ const (
 	unknownPause = time.Minute
 	// claimTimeout bounds the statements that look for work.
 	claimTimeout = 10 * time.Second
-	// stopWithin is how long Run waits at its end: longer than it takes to store or give back.
+	// stopWithin is how long Run waits at its end: longer than it takes to store a result or end a
+	// lease.
 	stopWithin = storeTimeout + 5*time.Second
 	// together is how many references one request asks for at most.
 	together = 100
@@ -74,7 +75,7 @@ func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
 func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
 	id := row.ID
-	if _, held := e.working.LoadOrStore(id, nil); held { // a function that hangs keeps one worker, not all
+	if _, held := e.working.LoadOrStore(id, nil); held { // a hanging function blocks one worker, not all
 		return due, ErrMoved
 	}
 	defer e.working.Delete(id)
@@ -238,8 +239,8 @@ func (r *run[Tx]) stopped() error {
 	}
 }
 
-// claim leases rows of a kind for at most n workers. Each gets a job: a row, or several that one request
-// asks for.
+// claim leases rows of a kind for at most n workers. Each worker gets a job: one row, or several rows
+// that share a request.
 func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
@@ -324,7 +325,8 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 // shared is what rows have in common that one request asks for.
 type shared struct{ account, market, userRef string }
 
-// sharing returns what the request for a row needs. alone reports that the row needs one of its own.
+// sharing returns what the request for a row needs. alone reports that the row needs its own
+// request.
 func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 	switch row.Kind {
 	case KindBooking:
@@ -337,8 +339,8 @@ func (r *run[Tx]) sharing(row *Row, now time.Time) (with shared, alone bool) {
 	return with, true
 }
 
-// jobsOf divides rows among at most n workers. Rows that one request may ask for are one job. Orders wait for
-// nobody, so that a worker can read those of many users of an account, one request after the other.
+// jobsOf divides rows among at most n workers. Rows that can share a request are one job. Nobody waits for
+// followed orders, so one worker reads the orders of many users of an account, one request after the other.
 func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]Row) {
 	requests := map[shared]int{}  // the index of a job
 	started := map[string][]int{} // the jobs of an account
@@ -384,8 +386,8 @@ func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	r.each(ctx, kind, rows, func(ctx context.Context, row *Row) (time.Time, error) { return r.next(ctx, row) })
 }
 
-// workOrders reads the orders of each user in one request. What a worker cannot read early in its lease it gives
-// back.
+// workOrders reads the orders of each user in one request. A worker ends the lease of rows that it cannot read
+// early in the lease.
 func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	readBy := rows[0].Due.Add(readTimeout - lease)
 	requests, groups := map[shared]int{}, [][]Row{}
@@ -411,8 +413,8 @@ func (r *run[Tx]) workOrders(ctx context.Context, rows []Row) {
 	}
 }
 
-// each does a step for each row, on as many workers as are free. A worker whose function of the caller is slow
-// leaves the other rows to the others.
+// each does a step for each row, on as many workers as are free. While a slow function of the caller keeps one
+// worker, other workers do the other rows.
 func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(context.Context, *Row) (time.Time, error)) {
 	left := make(chan *Row, len(rows))
 	for i := range rows {

@@ -32,8 +32,9 @@ func (r *run[Tx]) postponeQuiet(ctx context.Context, rows []Row, at time.Time, r
 	return others
 }
 
-// pollTogether polls for several bookings at once. It stores when those that were not found are due, and
-// returns the others: a poll of its own shows whether an order is the expected one.
+// pollTogether polls for several bookings at once. It stores the next poll of the bookings that were not
+// found, and returns the others: only a poll for a single booking shows whether the order is the
+// expected one.
 func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
 	readings := r.readTogether(ctx, rows)
 	if ctx.Err() != nil {
@@ -54,14 +55,14 @@ func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (a
 	return alone
 }
 
-// reading is what a request says of one reference.
+// reading is the result of a request for one reference.
 type reading struct {
 	orders []types.Order
 	err    error
 }
 
-// readTogether reads the orders of rows by reference. It asks for fewer at once if that is refused,
-// because one reference may spoil the answer.
+// readTogether reads the orders of rows by reference. If a request is refused, readTogether divides
+// it, because one reference may spoil the answer.
 func (r *run[Tx]) readTogether(ctx context.Context, rows []Row) map[string]reading {
 	var references []string
 	for _, row := range rows {

@@ -11,7 +11,7 @@ import (
 )
 
 // Fewer orders are asked for at once after an error of the request, but not in an outage.
-func TestErrorsOfContent(t *testing.T) {
+func TestRefusedContentIsRecognized(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}
 	}

@@ -4,8 +4,8 @@ package durable
 
 import "sync"
 
-// shares divides workers among kinds of rows: each kind that has no worker can still get one. But a kind may
-// have two workers before any is kept for others, because a function of the caller may keep one of them.
+// shares divides workers among kinds of rows: each kind that has no worker can still get one. But every kind
+// may have two workers before any is reserved for others, because a function of the caller may block one.
 type shares struct {
 	mu       sync.Mutex
 	total    int
@@ -24,8 +24,8 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 }
 
 // mayHave reports whether an account may have one more worker: while it has fewer than are free. So the more
-// accounts keep workers for long, the fewer each keeps, and one is left to others. own of jobs, which are about to
-// begin, are the account's.
+// accounts keep workers for long, the fewer each keeps, and one is left to others. jobs are about to begin, and
+// own of them belong to the account.
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

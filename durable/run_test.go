@@ -401,7 +401,7 @@ func TestSingleProcess(t *testing.T) {
 }
 
 // A worker is slower than the caller's Send, or its Book has no answer.
-func TestWorkerThatSends(t *testing.T) {
+func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
 		want      error
@@ -468,7 +468,7 @@ func TestWorkersOfEachKind(t *testing.T) {
 }
 
 // A booking whose outcome is unknown is polled for at once, and one that cannot be handed over later.
-func TestBookThatIsUnknown(t *testing.T) {
+func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		e.book = func() (*hotelstays.BookingOutcome, error) {

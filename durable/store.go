@@ -123,11 +123,11 @@ type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
 	life() Life
-	// read completes what was read from the State of a row with what the row says besides.
+	// read completes a state that was read from the State of a row, with the row's other fields.
 	read(row *Row) error
 }
 
-// readState reads the state of a row. The state must be of the row's reference and account.
+// readState reads the state of a row. The state must belong to the row's reference and account.
 func readState(row *Row, known state) error {
 	err := row.Unreadable
 	if err == nil && (row.Life < Open || row.Life > Over) {
@@ -137,7 +137,7 @@ func readState(row *Row, known state) error {
 		err = json.Unmarshal(row.State, known)
 	}
 	if reference, fingerprint := known.identity(); err == nil && (reference != row.Reference || fingerprint != row.Account) {
-		err = fmt.Errorf("its state is of the reference %q, or of another account", reference)
+		err = fmt.Errorf("its state belongs to the reference %q, or to another account", reference)
 	}
 	if err == nil {
 		err = known.read(row)
@@ -173,8 +173,8 @@ func (r *Row) setState(before, next state) error {
 	return err
 }
 
-// withUnknown returns the JSON of the next state, with the fields of the stored one that this version
-// does not know: a newer process of the fleet has written them.
+// withUnknown returns the JSON of the next state, with the fields of the stored state that this
+// version does not know. A newer process of the fleet has written them.
 func withUnknown(stored []byte, known state, next []byte) ([]byte, error) {
 	knownText, err := json.Marshal(known)
 	if err != nil || bytes.Equal(stored, knownText) {
@@ -192,7 +192,7 @@ func withUnknown(stored []byte, known state, next []byte) ([]byte, error) {
 	return json.Marshal(fields[0])
 }
 
-// addUnknown adds what stored has and known has not, in objects within objects as well.
+// addUnknown adds the fields that stored has and known lacks, also in nested objects.
 func addUnknown(next, stored, known map[string]any) {
 	for name, value := range stored {
 		_, isKnown := known[name]

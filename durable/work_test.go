@@ -67,7 +67,7 @@ func TestCancelOfOneOfTwoOrders(t *testing.T) {
 }
 
 // OnCancel fails. Its row is tried again at the end of a lease, and a page hears of it then.
-func TestErrorOfOnCancel(t *testing.T) {
+func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other, e := twoProcesses(t)
 		other.reopen(func(o *options) { o.OnCancel = nil })

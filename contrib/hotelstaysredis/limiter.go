@@ -177,7 +177,7 @@ func (r *RateLimiter) checkEviction() {
 	_, policy, found := strings.Cut(info, "maxmemory_policy:")
 	policy, _, _ = strings.Cut(policy, "\r")
 	if err == nil && !found {
-		err = errors.New("INFO memory does not contain it")
+		err = errors.New("INFO memory has no maxmemory_policy")
 	}
 	switch {
 	case err != nil:

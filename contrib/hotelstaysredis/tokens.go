@@ -140,12 +140,12 @@ func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) 
 
 func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) error {
 	if t.Value.IsZero() {
-		return errors.New("it is empty")
+		return errors.New("the token is empty")
 	}
 	var life time.Duration // 0: no end
 	if !t.Expiry.IsZero() {
 		if life = time.Until(t.Expiry).Truncate(time.Millisecond); life <= 0 {
-			return errors.New("it has expired; compare the clocks of the processes")
+			return errors.New("the token has expired; compare the clocks of the processes")
 		}
 	}
 	redisKey, lease := s.redisKeys(key)

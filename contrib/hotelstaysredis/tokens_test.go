@@ -171,7 +171,7 @@ func TestTokenStoreOptions(t *testing.T) {
 	s := newTokens(t, new(redis.Client), TokenStoreOptions{})
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, hotelstays.Token{}), "empty")
 	late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}
-	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "it has expired")
+	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "the token has expired")
 }
 
 // A process is stopped while it fetches. Its late token never overwrites a newer one.

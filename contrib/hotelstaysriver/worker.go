@@ -93,7 +93,8 @@ func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 		return
 	}
 	if err := w.b.store.takeTurns(ctx, w.kind); err != nil && ctx.Err() == nil {
-		w.b.cfg.Logger.WarnContext(ctx, "an account with many jobs may delay the others", slog.String("error", err.Error()))
+		w.b.cfg.Logger.WarnContext(ctx, "cannot let accounts take turns; an account with many jobs may delay other accounts",
+			slog.String("error", err.Error()))
 	}
 	w.nextTurns = time.Now().Add(turnsPause)
 }

@@ -203,7 +203,7 @@ func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) err
 }
 
 // errUndone: MySQL undid a transaction at a deadlock, and the caller's function ignored the error.
-var errUndone = errors.New("the database has undone the transaction, as after a deadlock, and the function returned no error; " +
+var errUndone = errors.New("the database undid the transaction, for example because of a deadlock, and the function returned no error; " +
 	"let it return the error of each statement")
 
 // exec executes one statement in a transaction, and reports whether it matched a row.

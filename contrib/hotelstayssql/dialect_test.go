@@ -71,7 +71,7 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	assert.ErrorContains(t, s.Done(t.Context(), []string{"key"}, 0), "finishing an event: 0s is shorter")
 	assert.ErrorContains(t, s.Release(t.Context(), nil), "releasing an event: no keys")
 	_, err = s.Claim(t.Context(), []string{strings.Repeat("x", maxKey+1)}, time.Minute)
-	assert.ErrorContains(t, err, "a key has 1025 bytes; at most 1024 are possible")
+	assert.ErrorContains(t, err, "a key has 1025 bytes; the limit is 1024")
 }
 
 func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
@@ -84,9 +84,9 @@ func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
 	defer db.Close()
 	s, err := NewTokenStore(db, MySQL, TokenStoreOptions{Keys: []types.Secret{types.NewSecret("a key of thirty-two random bytes")}})
 	require.NoError(t, err)
-	assert.ErrorContains(t, s.Store(t.Context(), "key", hotelstays.Token{}), "hotelstayssql: storing the token: it is empty")
+	assert.ErrorContains(t, s.Store(t.Context(), "key", hotelstays.Token{}), "hotelstayssql: storing the token: the token is empty")
 	late := hotelstays.Token{Value: types.NewSecret("late"), Expiry: time.Now()}
-	assert.ErrorContains(t, s.Store(t.Context(), "key", late), "it has expired")
+	assert.ErrorContains(t, s.Store(t.Context(), "key", late), "the token has expired")
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -182,7 +182,7 @@ func (s *EventStore) HandleTx(ctx context.Context, event *hotelstays.WebhookEven
 		case err != nil:
 			return err
 		case state == hotelstays.ClaimBusy:
-			return errors.New("it is claimed until its lease ends; where HandleTx is used, leave WebhookOptions.Store out")
+			return errors.New("another claim holds the event until its lease ends; with HandleTx, leave WebhookOptions.Store unset")
 		case state == hotelstays.ClaimDone:
 			return errRollback
 		}
@@ -221,7 +221,7 @@ func (s *EventStore) withKeys(ctx context.Context, inTx func(context.Context, fu
 	var sorted [][]byte
 	for _, key := range slices.Compact(keys) {
 		if len(key) > maxKey {
-			return fmt.Errorf("a key has %d bytes; at most %d are possible", len(key), maxKey)
+			return fmt.Errorf("a key has %d bytes; the limit is %d", len(key), maxKey)
 		}
 		sorted = append(sorted, []byte(key))
 	}

@@ -108,7 +108,7 @@ func (j *Journal) lookForOthers(ctx context.Context) {
 		j.log.WarnContext(ctx, "cannot look for bookings of other accounts", slog.String("error", err.Error()))
 	case n > 0:
 		j.log.InfoContext(ctx, "bookings of another base URL or credential are open; "+
-			"this process leaves them to a journal with a client of those", slog.Int("bookings", n))
+			"this process leaves them to a journal with that base URL and credential", slog.Int("bookings", n))
 	}
 }
 

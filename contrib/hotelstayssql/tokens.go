@@ -126,13 +126,13 @@ func (s *TokenStore) Store(ctx context.Context, key string, t hotelstays.Token) 
 
 func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) error {
 	if t.Value.IsZero() {
-		return errors.New("it is empty")
+		return errors.New("the token is empty")
 	}
 	expires, life := "0", []any(nil)
 	if !t.Expiry.IsZero() {
 		left := time.Until(t.Expiry)
 		if left < time.Microsecond {
-			return errors.New("it has expired; compare the clocks of the processes")
+			return errors.New("the token has expired; compare the clocks of the processes")
 		}
 		expires, life = "{now} + ?", []any{left.Microseconds()} // on the database's clock
 	}

@@ -21,13 +21,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// PassTime moves the times of open bookings back by d, of all accounts in the database: of
-// those that which selects, or of all if it is nil. A booking that changes meanwhile, or whose row
-// a process has locked, keeps its times. So it does with orders that are followed, and with
-// cancellations: all but those whose Cancel may be under way, or all if which is nil.
+// PassTime moves the times of open bookings, cancellations and followed orders of all accounts in
+// the database back by d. If which is not nil, it moves only bookings that which selects, and no
+// cancellation whose Cancel may be under way. A row that changes meanwhile, or that a process has
+// locked, keeps its times.
 //
-// Bookings whose Book may be under way need real time, because Run takes a booking over when its
-// time to book has passed. Leave them out by [PollsOnly].
+// Leave out bookings whose Book may be under way, with [PollsOnly]: Run takes over a booking when
+// its time to book has passed.
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
 	return errors.Join(
 		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(text []byte, f fields) bool {
@@ -54,7 +54,7 @@ func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d 
 		}))
 }
 
-// fields are a state of which only times matter here.
+// fields are the fields of a state. Only the times matter here.
 type fields map[string]json.RawMessage
 
 func (f fields) time(name string) (at time.Time) {
@@ -62,7 +62,7 @@ func (f fields) time(name string) (at time.Time) {
 	return at
 }
 
-// back moves times back, those that are set.
+// back moves the times back that are set.
 func (f fields) back(d time.Duration, names ...string) {
 	for _, name := range names {
 		if at := f.time(name); !at.IsZero() {
@@ -94,7 +94,7 @@ func passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, ta
 	return nil
 }
 
-// store does not wait for a lock, which a process may have that is frozen. SQLite has none of rows.
+// store skips locked rows: a frozen process may hold the lock. SQLite has no row locks.
 func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -195,7 +195,7 @@ func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 }
 
 // One table serves several accounts, whose references and event ids may be the same.
-func TestEventsOfTwoAccounts(t *testing.T) {
+func TestAccountsMayShareEventIDs(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	for i, account := range []string{"a", "b", "a"} {
@@ -213,12 +213,12 @@ func TestEventsOfTwoAccounts(t *testing.T) {
 }
 
 // A fleet may change from claims to HandleTx, one process after the other.
-func TestHandleTxBesideClaims(t *testing.T) {
+func TestClaimsCanBeReplacedByHandleTx(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	e := event("id", "body")
 	require.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, e.Keys()...))
-	assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store out")
+	assert.ErrorContains(t, s.HandleTx(t.Context(), e, insert(1)), "leave WebhookOptions.Store unset")
 	db.pass(t, "hotelstays_events", "expires_at", time.Minute)
 	require.NoError(t, s.HandleTx(t.Context(), e, insert(2)))
 	assert.EqualValues(t, 1, db.handled(t))

@@ -42,7 +42,7 @@ func (l *link) failOnce(matches func(text string) bool, after int) (failed func(
 }
 
 // Each statement of a call may fail, and each commit, also after it has happened: the call says so.
-func TestStatementThatFails(t *testing.T) {
+func TestCallReportsAFailedStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
 		pool, link := db.process(t)
@@ -162,7 +162,7 @@ func TestStatementThatFails(t *testing.T) {
 }
 
 // A row may change before it is written. It is read again, which may fail.
-func TestRowThatMoves(t *testing.T) {
+func TestMovedRowIsReadAgain(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
 	p = p.through(pool, p.db.followBookings)
@@ -190,7 +190,7 @@ func TestRowThatMoves(t *testing.T) {
 
 // Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
 // delivered once, and it is cancelled once.
-func TestStatementOfRunThatFails(t *testing.T) {
+func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
 		inVirtualTime(t, func(t *testing.T, p *process) {
 			pool, link := p.db.process(t)
@@ -259,7 +259,7 @@ func TestStatementOfRunThatFails(t *testing.T) {
 
 // An outcome that could not be stored is delivered once when there is room again. The limit of pages
 // stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
-func TestFullDiskAfterBook(t *testing.T) {
+func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 	for name, needs := range map[string]string{
 		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
 		"the caller's row":  `UPDATE ON bookings`,
@@ -309,7 +309,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			assert.ErrorContains(t, err, "it has ended as found")
 		}
 
-		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for its tables as in "+string(other[db.dialect]))
+		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables as in "+string(other[db.dialect]))
 		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating, as in "+string(other[db.dialect]))
 
 		// The caller has not committed yet, and the pool has no other connection.

@@ -23,7 +23,7 @@ import (
 )
 
 // A Cancel that is frozen until its time has passed is neither sent nor delivered again.
-func TestFrozenCancel(t *testing.T) {
+func TestFrozenCancelIsNotRepeated(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Booked("ref-1")
@@ -241,7 +241,7 @@ func TestSettledOrderIsNoChange(t *testing.T) {
 }
 
 // Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
-func TestManyFollowedOrders(t *testing.T) {
+func TestOneRequestReadsManyOrders(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
 		references := make([]string, 30)

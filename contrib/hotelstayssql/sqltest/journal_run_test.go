@@ -64,7 +64,7 @@ func (p *process) notDue() {
 
 // A poll asks for many bookings at once. An order that it finds is polled for alone, because its
 // dates count; nothing is taken for absent.
-func TestPollsForMany(t *testing.T) {
+func TestOnePollAsksForManyBookings(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
 		p.BookElsewhere(many(7))
@@ -84,7 +84,7 @@ func TestPollsForMany(t *testing.T) {
 
 // A reference that the service refuses, or an order that is unreadable, does not spoil the polls
 // of others.
-func TestPollsForManyAreSplit(t *testing.T) {
+func TestRefusedPollForManyIsSplit(t *testing.T) {
 	for name, fault := range map[string]hotelstaystest.Fault{
 		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: 100009999},
 		"a wrong reference":   {Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeParam},
@@ -105,7 +105,7 @@ func TestPollsForManyAreSplit(t *testing.T) {
 }
 
 // Bookings of other users are polled for by these users.
-func TestPollsForManyKeepTheirUsers(t *testing.T) {
+func TestEachUsersBookingsArePolledForByThatUser(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(40, func(i int, booking *bookingstest.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
 	p.Work()

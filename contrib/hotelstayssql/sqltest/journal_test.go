@@ -45,7 +45,7 @@ func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
 }
 
 // References differ in case and in trailing spaces, and may hold any character.
-func TestReferences(t *testing.T) {
+func TestReferencesMayHoldAnyCharacter(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
 			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
@@ -64,7 +64,7 @@ func TestReferences(t *testing.T) {
 	})
 }
 
-func TestRequestsThatCannotBegin(t *testing.T) {
+func TestInvalidRequestDoesNotBegin(t *testing.T) {
 	p := inProcess(t, nil)
 	alone := p.Request("alone")
 	alone.Guests = nil
@@ -85,7 +85,7 @@ func TestRequestsThatCannotBegin(t *testing.T) {
 }
 
 // After a change of the credential or the base URL nobody may be polling for the open bookings.
-func TestBookingsOfAnotherAccount(t *testing.T) {
+func TestOpenBookingsOfAnotherAccountAreLogged(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p.Booked("ended")
 		p.Begin("ref-1")
@@ -246,7 +246,7 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 }
 
 // List reads more rows than one statement returns.
-func TestListOfOpenBookings(t *testing.T) {
+func TestListReadsSeveralPages(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(250, nil)
 	p.Begin("waiting")

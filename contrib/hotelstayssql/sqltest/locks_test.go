@@ -212,7 +212,7 @@ func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 
 // Without autocommit a mark would not be committed when Book leaves, and what is read would stay
 // as it is.
-func TestConnectionsWithoutAutocommit(t *testing.T) {
+func TestNothingIsSentWithoutAutocommit(t *testing.T) {
 	on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		off := db.openWith(t, map[string]string{"autocommit": "0"})
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), off, db.dialect))

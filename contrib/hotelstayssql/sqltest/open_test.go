@@ -54,7 +54,7 @@ func TestOpenOnSQLite(t *testing.T) {
 	}
 }
 
-func TestOpenThatIsRefused(t *testing.T) {
+func TestOpenNamesTheProblem(t *testing.T) {
 	for want, open := range map[string]func() (*sql.DB, error){
 		`Open: sql: unknown driver "nobody's"`: func() (*sql.DB, error) {
 			return hotelstayssql.Open(t.Context(), "nobody's", "", hotelstayssql.MySQL, nil)

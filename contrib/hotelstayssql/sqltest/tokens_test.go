@@ -96,7 +96,7 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 }
 
 // A lease that has ended is released late. The lease that the same store has taken since goes on to guard its token.
-func TestReleaseOfALeaseThatHasEnded(t *testing.T) {
+func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	db := inDatabase(t)
 	s, other := newTokens(t, db), newTokens(t, db)
 	lease := func(s *hotelstayssql.TokenStore) (release func()) {
@@ -117,7 +117,7 @@ func TestReleaseOfALeaseThatHasEnded(t *testing.T) {
 }
 
 // The token that replaces another has its own time.
-func TestTokenThatLivesLonger(t *testing.T) {
+func TestNewTokenHasItsOwnExpiry(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
 	mustStore(t, s, "an hour")
@@ -183,7 +183,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 }
 
 // A token that was copied to another row does not decrypt there.
-func TestTokenOfAnotherRow(t *testing.T) {
+func TestCopiedTokenDoesNotDecrypt(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
 	mustStore(t, s, "the-token")

@@ -83,7 +83,7 @@ func TestWebhookHandler(t *testing.T) {
 	})
 }
 
-func TestWebhookHandlerThatIsRefused(t *testing.T) {
+func TestWebhookHandlerNamesEveryInvalidArgument(t *testing.T) {
 	p := inProcess(t, nil)
 	stored := signed
 	stored.Store = newEvents(t, p.db.DB, p.db.dialect)
