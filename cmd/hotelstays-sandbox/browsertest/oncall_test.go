@@ -181,7 +181,7 @@ func TestOncallByKeyboard(t *testing.T) {
 		checkScreens(p, "oncall-why")
 		tabTo(p, t, "reason")
 		p.Do(chromedp.KeyEvent("the service has no order\n"))
-		p.WaitFor("[role=status]", "given up")
+		p.WaitFor("[role=status]", "is abandoned")
 		assert.Equal(t, []string{"abandon trip-0001-with-a-long-reference"}, w.done)
 
 		tabTo(p, t, "again")
