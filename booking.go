@@ -69,7 +69,7 @@ type BookRequest struct {
 	// Guests is required. How many travellers it must name is undocumented.
 	Guests []types.Guest `json:"guests"`
 	// CallbackURL receives the events of the order, see ValidateCallbackURL. It needs a ticket, not an OAuth token. A
-	// client of a loopback base URL may use loopback.
+	// client with a loopback base URL may use a loopback address.
 	CallbackURL string `json:"callbackUrl,omitempty"`
 	// Expect is the offer that you want; it is not sent. If the order has other dates, the error is a
 	// *ReferenceReusedError. BookResponse.Changes lists all other differences.

@@ -72,7 +72,7 @@ type Booking struct {
 // Account returns the account of the booking, as hotelstays.Client.Account does.
 func (b Booking) Account() string { return b.Recovery.Fingerprint }
 
-// Phase returns the phase at a time.
+// Phase reports what is being done with the booking at now: waiting, booking or polling.
 func (b Booking) Phase(now time.Time) Phase {
 	switch {
 	case b.BookBy.IsZero():

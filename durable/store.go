@@ -82,8 +82,8 @@ type Store[Tx any] interface {
 	Save(ctx context.Context, tx Tx, row *Row) error
 	// Read is Look without a transaction.
 	Read(ctx context.Context, id ID) (*Row, error)
-	// List returns at most limit open rows of the kind of after, in the order of accounts and references,
-	// beginning behind after. If all is false, it returns only rows of after's account.
+	// List returns up to limit open rows of the kind of after, sorted by account and reference, starting
+	// behind after. If all is false, it returns only rows of the account of after.
 	List(ctx context.Context, after ID, all bool, limit int) ([]Row, error)
 	// Failed returns err with the name of the Store's package and call in front, and with what to do
 	// if the database names the cause.

@@ -95,7 +95,7 @@ type Finding struct {
 	More int `json:"more,omitempty"`
 }
 
-// Exchange is a request and its answer. Of a webhook it has the request alone, and Event is set.
+// Exchange is a request and its answer. For a webhook, only the request and Event are set.
 type Exchange struct {
 	Time        time.Time // when the answer had arrived
 	URL         string

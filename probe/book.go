@@ -105,7 +105,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 	case o.RefundableUntil != "" && err != nil:
 		return err
 	case o.RefundableUntil != "" && until.Before(now.Add(freeFor)):
-		return fmt.Errorf("it is refundable until %s", o.RefundableUntil)
+		return fmt.Errorf("it is refundable only until %s, which is too soon", o.RefundableUntil)
 	}
 	times := []time.Time{now, now.Add(freeFor)}
 	for _, step := range o.CancelFees {

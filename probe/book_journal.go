@@ -126,7 +126,7 @@ func openJournal(path string) (_ *journal, err error) {
 	const begin = `{"time":"` // of each line
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	if torn := string(text[whole:]); !strings.HasPrefix(torn, begin) && !strings.HasPrefix(begin, torn) {
-		return nil, fmt.Errorf("%w: %s is no journal of the probe: its last line has no end", ErrConfig, path)
+		return nil, fmt.Errorf("%w: %s is not a journal of the probe: its last line is incomplete", ErrConfig, path)
 	}
 	for line := range bytes.Lines(text[:whole]) {
 		e := &JournalEntry{}

@@ -62,7 +62,7 @@ const claimTimeout = 10 * time.Second
 
 // Run sends bookings for which nobody called Send, polls for the orders of bookings with an unknown
 // outcome, sends cancellations, and reads followed orders, until ctx ends. Call it in every process.
-// One is enough; with two, work goes on when one of them ends.
+// One process with Run is enough. With two, the work continues if one of them ends.
 //
 // When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
 // outcome is unknown; a poll is due again at once. If a function of yours has not returned 15

@@ -153,7 +153,8 @@ func (s *journalStore) check(tx *sql.Tx, reference string) error {
 	return checkReference(reference)
 }
 
-// Lock locks a row. On SQLite a write locks all: a transaction that begins with a read cannot always write.
+// Lock locks a row. On SQLite a write locks the whole database, and a transaction that begins with a read may fail at
+// its first write. So Lock writes first.
 func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if err := s.check(tx, id.Reference); err != nil {
 		return nil, err

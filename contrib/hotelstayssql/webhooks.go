@@ -10,8 +10,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// NewWebhookHandler returns a handler that verifies deliveries, and makes the journal poll at once for the
-// booking that an event is about. The answers are those of hotelstays.NewWebhookHandler.
+// NewWebhookHandler returns a handler that verifies deliveries, and calls journal.Wake with the reference of
+// each event. The answers are those of hotelstays.NewWebhookHandler.
 //
 // fn, if not nil, is called first. It is called once for each event within opts.Retention, whichever process
 // receives the event: its writes are committed together with the keys of the event, as in EventStore.HandleTx.

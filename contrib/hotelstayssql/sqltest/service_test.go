@@ -30,7 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// facts are what the statuses of the service mean: ask it.
+// facts are what order statuses mean. These are the sandbox's: ask your service, or hotelstays-probe.
 var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Pending: []types.OrderStatus{4}, Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3},
 }}
