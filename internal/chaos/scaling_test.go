@@ -83,6 +83,9 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 	req, trace := chosen.Request(reference), hotelstays.WithTraceID(reference)
 	req.Guests[0].LastName = reference
 	outcome, err := client.BookAndRecover(t.Context(), req, trace)
+	for hotelstays.Retryable(err) { // no token after four attempts, so nothing was sent
+		outcome, err = client.BookAndRecover(t.Context(), req, trace)
+	}
 	for err == nil && outcome.State == hotelstays.BookingUnverified {
 		outcome, err = client.RecoverBooking(t.Context(), outcome.Recovery, trace)
 	}
