@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,9 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 		}
 		p := located(body, f.Path)
 		got := p.shown()
-		if value := header.Get(f.Path); p.v == strange("nothing") && value != "" {
+		if value := header.Get(f.Path); f.Path == "HTTP status" {
+			got = strconv.Itoa(of.Status)
+		} else if p.v == strange("nothing") && value != "" {
 			got = fmt.Sprintf("%q", value)
 		}
 		text := p.named("expected %s, got %s", f.Want, got)

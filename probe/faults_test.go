@@ -584,6 +584,17 @@ func TestPatienceThatIsTooShortIsSaid(t *testing.T) {
 	assert.Equal(t, "the first look is after 5m0s", report.Results[0].Reason)
 }
 
+func TestFindingOfAStatusSaysWhichStatusCame(t *testing.T) {
+	report, err := probed(t, hotelstaystest.Config{}, fault{op: "HotelStaticDetail", told: func(a *reply) { a.refuse(503, 100000503) }},
+		only("static/members", "errors/unlisted"))
+	require.NoError(t, err)
+	reasons := ""
+	for _, result := range report.Results {
+		reasons += result.Reason
+	}
+	assert.Contains(t, reasons, "HTTP status: expected a documented one, got 503")
+}
+
 // A finding of a form names each line that is wrong, the first element of it, and what was expected; and shows that element,
 // wherever the body is cut.
 func TestFindingsNameTheirElement(t *testing.T) {
