@@ -207,7 +207,7 @@ func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
 		"a price that moves at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
 		"a currency that moves at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
 		"a fee that appears at CheckAvail":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},
-		"free until tonight":                  {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable until"},
+		"free until tonight":                  {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable only until"},
 		"a fee between now and tomorrow":      {false, "cancelFees", steps("2000-01-01T12:00:00Z"), "refundableMode is full"},
 		"a deadline without a zone":           {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
 		"no free cancellation":                {false, "refundableMode", "partial", "none is free to cancel"},
@@ -225,7 +225,7 @@ func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
 	notBooked(t, "a limit below the price", bookingRun{change: func(c *Config) { c.Booking.MaxTotal = eur("60") }}, "60 EUR is left")
 	notBooked(t, "a service whose clock is two months ahead", bookingRun{fault: fault{told: func(a *reply) {
 		a.header.Set("Date", time.Now().AddDate(0, 2, 0).UTC().Format(http.TimeFormat))
-	}}}, "refundable until")
+	}}}, "refundable only until")
 	for _, lacks := range []types.Scope{types.ScopeBookingCancel, types.ScopeBookingRead} {
 		scopes := slices.DeleteFunc([]types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite,
 			types.ScopeBookingCancel}, func(s types.Scope) bool { return s == lacks })
