@@ -468,9 +468,9 @@ func (c cancellation) err() error {
 	case c.Ending == CancelAccepted:
 		return errors.New("the service accepted Cancel, but a day later the order was not shown as cancelled; ask the service")
 	case c.Ending == CancelStanding:
-		return errors.New("Cancel was not answered, and ten minutes later the order was not cancelled")
+		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:
-		return errors.New("Cancel was not answered, and until the end of the stay the service did not show whether the order is cancelled")
+		return errors.New("the service did not answer Cancel, and until the end of the stay the service did not show whether the order is cancelled")
 	case c.SupplierReferenceNo == "" && c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
 	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":

@@ -235,7 +235,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	var next cancellation
 	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
-			return nil, errors.New("Cancel ended after its time limit, so its result is not stored; check the order by hand")
+			return nil, errors.New("the Cancel ended after its time limit, so its result is not stored; check the order by hand")
 		}
 		*c = e.delivering(c.answered(at, resp, sendErr, e.client.StatusMeanings()))
 		next = *c

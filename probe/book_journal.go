@@ -131,7 +131,7 @@ func openJournal(path string) (_ *journal, err error) {
 	for line := range bytes.Lines(text[:whole]) {
 		e := &JournalEntry{}
 		if err := json.Unmarshal(line, e); err != nil || e.Recovery == nil {
-			return nil, fmt.Errorf("%w: %s is no journal of the probe: %w", ErrConfig, path, cmp.Or(err, errors.New("a line has no recovery")))
+			return nil, fmt.Errorf("%w: %s is not a journal of the probe: %w", ErrConfig, path, cmp.Or(err, errors.New("a line has no recovery")))
 		}
 		j.entries = slices.DeleteFunc(j.entries, func(old *JournalEntry) bool { return old.reference() == e.reference() })
 		j.entries = append(j.entries, e)

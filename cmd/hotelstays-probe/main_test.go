@@ -382,7 +382,7 @@ func TestFlagsOfBookings(t *testing.T) {
 		"-callback https://you.example/": "need -book",
 		"-book -cleanup":                 "choose one",
 		"-book -max-total 5EUR -listen nowhere -callback https://you.example/": "choose another",
-		"-cleanup -journal " + journal:                                         "no journal of the probe",
+		"-cleanup -journal " + journal:                                         "not a journal of the probe",
 	} {
 		status, _, complaint := probed(t, hotelstaystest.Config{}, false, strings.Fields(args)...)
 		assert.Equal(t, exitUsage, status, args)
