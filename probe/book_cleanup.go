@@ -115,11 +115,11 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 const visible = 10 * time.Minute
 
 // keeping is how long a cancellation may take to be rolled back.
-const keeping = 5 * time.Minute
+const keeping = time.Minute
 
 // late reopens entries of the last day that have ended, if the service has an order of which they do not
 // know, or one with another status than Cancel announced. It looks when the last refused Book is ten
-// minutes old, and the last cancellation five.
+// minutes old, and the last cancellation a minute.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
