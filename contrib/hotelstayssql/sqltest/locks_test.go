@@ -148,7 +148,7 @@ func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 					t.Helper()
 					wait()
 					if goesOn {
-						require.ErrorContains(t, err, "the database has undone the transaction")
+						require.ErrorContains(t, err, "the database undid the transaction")
 					} else {
 						require.NoError(t, err)
 					}
