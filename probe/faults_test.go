@@ -414,10 +414,10 @@ func shared() func(*reply) {
 func blocked() func(*reply) {
 	var until time.Time
 	return func(a *reply) {
-		if time.Now().Before(until) {
+		if left := time.Until(until); left > 0 && left < 2500*time.Millisecond { // not within one burst
 			a.tooMany()
 		} else if a.status == http.StatusTooManyRequests {
-			until = time.Now().Add(10 * time.Second)
+			until = time.Now().Add(3 * time.Second)
 		}
 	}
 }
