@@ -41,8 +41,8 @@ const (
 	CancelRefused CancelEnding = "refused"
 	// CancelStanding: Cancel was not answered, and ten minutes later the order was not cancelled.
 	CancelStanding CancelEnding = "standing"
-	// CancelAccepted: the service accepted Cancel, but a day later the order was not shown as
-	// cancelled. It may still be cancelled.
+	// CancelAccepted: the service accepted Cancel, but a day later the order's status was not cancelled. It
+	// may still be cancelled.
 	CancelAccepted CancelEnding = "accepted"
 	// CancelUnknown: the stay was over before the service showed whether the order is cancelled.
 	CancelUnknown CancelEnding = "unknown"
@@ -466,7 +466,7 @@ func (c cancellation) err() error {
 	case c.Nothing != "":
 		return nothingToCancel(c.Nothing)
 	case c.Ending == CancelAccepted:
-		return errors.New("the service accepted Cancel, but a day later the order was not shown as cancelled; ask the service")
+		return errors.New("the service accepted Cancel, but a day later the order's status was not cancelled; ask the service")
 	case c.Ending == CancelStanding:
 		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:

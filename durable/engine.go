@@ -420,13 +420,13 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 	}
 }
 
-// hold makes a row due later.
+// hold makes an open row due later.
 func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return e.store.InTx(ctx, false, func(ctx context.Context, tx Tx) error {
 		row, err := e.store.Lock(ctx, tx, id)
-		if err != nil || row == nil {
+		if err != nil || row == nil || row.Life != Open {
 			return err
 		}
 		row.Due = wallClock(time.Now().Add(lease))

@@ -26,7 +26,7 @@ type Cancellation struct {
 	Begun   time.Time // when CancelTx stored it
 	// SendBy is when Cancel has certainly ended. It is zero while no Cancel was sent.
 	SendBy time.Time
-	// Accepted: the service has accepted Cancel, but the order is not shown as cancelled yet.
+	// Accepted: the service has accepted Cancel, but the order's status is not cancelled yet.
 	Accepted bool
 	// Due is when a worker acts next, or when the lease of a worker ends.
 	Due    time.Time

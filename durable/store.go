@@ -73,10 +73,10 @@ type Store[Tx any] interface {
 	// If there is no row, Insert stores row and returns nil. If there is one, Insert locks it and
 	// returns it. If the existing row is Over, a later Save of row replaces it.
 	Insert(ctx context.Context, tx Tx, row *Row) (before *Row, err error)
-	// Lock locks the latest row and returns it, or nil if there is none.
+	// Lock locks the latest row and returns it. Without a row it returns nil.
 	Lock(ctx context.Context, tx Tx, id ID) (*Row, error)
-	// Look returns the latest row as the transaction sees it, or nil if there is none. Look waits for no lock,
-	// because a frozen process may hold one.
+	// Look returns the latest row as the transaction sees it, or nil without a row. It does not wait for locks,
+	// because a frozen process may hold them.
 	Look(ctx context.Context, tx Tx, id ID) (*Row, error)
 	// Save stores a row that this transaction has inserted or locked.
 	Save(ctx context.Context, tx Tx, row *Row) error

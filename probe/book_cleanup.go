@@ -115,11 +115,11 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 const visible = 10 * time.Minute
 
 // keeping is how long a cancellation may take to be rolled back.
-const keeping = time.Minute
+const keeping = 5 * time.Minute
 
 // late reopens entries of the last day that have ended, if the service has an order of which they do not
 // know, or one with another status than Cancel announced. It looks when the last refused Book is ten
-// minutes old, and the last cancellation a minute.
+// minutes old, and in a run of all rules the last cancellation five.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
@@ -130,7 +130,9 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 		}
 		ended[e.reference()] = e
 		references = append(references, e.reference())
-		pause = max(pause, time.Until(e.Time.Add(keeping)))
+		if len(s.cfg.Only) == 0 {
+			pause = max(pause, time.Until(e.Time.Add(keeping)))
+		}
 		if e.State == EntryAbsent {
 			pause = max(pause, time.Until(e.Recovery.EndedAt.Add(visible)))
 		}

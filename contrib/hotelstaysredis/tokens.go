@@ -84,7 +84,7 @@ func (s *TokenStore) run(ctx context.Context, script *redis.Script, keys []strin
 	return runScript(ctx, s.client, script, (*redis.Cmd).Bool, keys, args...)
 }
 
-// Load returns the token under key, or a zero Token if there is none. If the stored token cannot be
+// Load returns the token under key. Without a token it returns a zero Token. If the stored token cannot be
 // decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
 // overwrites it.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {

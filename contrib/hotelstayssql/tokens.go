@@ -86,7 +86,7 @@ func tokenRow(key string) []byte {
 // tokenPlace is where a token decrypts.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
-// Load returns the token under key, or a zero Token if there is none. If the stored token cannot be
+// Load returns the token under key. Without a token it returns a zero Token. If the stored token cannot be
 // decrypted, Load logs a warning, without the token, and returns a zero Token. The next Store
 // overwrites it.
 func (s *TokenStore) Load(ctx context.Context, key string) (hotelstays.Token, error) {
