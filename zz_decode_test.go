@@ -309,6 +309,7 @@ func FuzzDecodeAgrees(f *testing.F) {
 	for _, d := range docs {
 		f.Add(d.body)
 	}
+	f.Add([]byte(`{"code":0,"data":{"":7}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, d := range docs {
 			d.with(string(body)).agree(t)

@@ -286,7 +286,7 @@ func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	if !ok {
 		byName := map[string]reflect.Type{}
 		for i := range t.NumField() {
-			if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "-" {
+			if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "-" && t.Field(i).IsExported() {
 				byName[tag] = t.Field(i).Type
 			}
 		}
