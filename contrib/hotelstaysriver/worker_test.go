@@ -508,6 +508,7 @@ func TestTurnsOfManyJobs(t *testing.T) {
 			now() - $2::interval FROM river_job, generate_series(1, $3) AS n WHERE args ->> 'reference' = 'ref-0'`
 	w.exec(copied, "loud", time.Hour, jobs)
 	w.exec(copied, "quiet", time.Minute, 2)
+	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // it may be due by now
 	start := time.Now()
 	require.NoError(t, w.store.takeTurns(t.Context(), durable.KindBooking))
 	t.Logf("turns of %d jobs take %s", jobs, time.Since(start).Round(time.Millisecond))
