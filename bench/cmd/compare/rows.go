@@ -114,6 +114,7 @@ type figure func(measure.Sample) float64
 
 func cpu(s measure.Sample) float64    { return s.CPU }
 func wall(s measure.Sample) float64   { return s.Wall }
+func batch(s measure.Sample) float64  { return s.Batch }
 func first(s measure.Sample) float64  { return s.First }
 func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the first hotel, in the time of the first byte
 func allocs(s measure.Sample) float64 { return s.Allocs }

@@ -22,16 +22,12 @@ func printTables(r results) {
 	fmt.Print("\nThe first client's figure, and the others' as a multiple of it: the median of the rounds, and their " +
 		"range. Allocations and bytes are the mean of all calls, heap is the median of the rounds.\n")
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages,
-		ratioTo("Wall per call", peers.Ours, wall, duration), ratioTo("CPU per call", peers.Ours, cpu, duration),
-		meanOf("Bytes allocated per call", bytes, size))
-	for _, t := range []struct {
-		title string
-		rows  []row
-	}{{"A page of HotelList, many callers", r.manyCallers}, {"Answers over a line, HTTP/2", r.lines}} {
-		printRows(t.title, peers.HandWritten(), t.rows, ratioTo("Wall per call", peers.Ours, wall, duration),
-			ratioTo("CPU per call", peers.Ours, cpu, duration))
-	}
+	waited := ratioTo("Wall per call", peers.Ours, wall, duration)
+	used := ratioTo("CPU per call", peers.Ours, cpu, duration)
+	printRows("A page of HotelList, 200 hotels", peers.All(), r.pages, waited, used, meanOf("Bytes allocated per call", bytes, size))
+	printRows("A page of HotelList, many callers", peers.HandWritten(), r.manyCallers, waited,
+		ratioTo("Until every caller has its answer", peers.Ours, batch, duration), used)
+	printRows("Answers over a line, HTTP/2", peers.HandWritten(), r.lines, waited, used)
 	printRows("The first hotel before the last byte", peers.Streams(), r.streams,
 		ratioTo("First hotel", peers.OurStream, first, duration), ratioTo("Last hotel", peers.OurStream, wall, duration),
 		ratioTo("CPU", peers.OurStream, cpu, duration), ratioTo("Peak heap, all callers together", peers.OurStream, peak, size))

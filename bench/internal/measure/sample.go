@@ -16,6 +16,7 @@ import (
 type Sample struct {
 	CPU    float64 // seconds, user and system, with the garbage collector
 	Wall   float64 // seconds that the caller waits
+	Batch  float64 // seconds until every caller has its answer: the time of the load, over the calls of one caller
 	Byte   float64 // seconds until the first byte of the answer; see Arrival
 	First  float64 // seconds until the first hotel; see Arrival
 	Allocs float64
@@ -47,7 +48,9 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	}
 	peak := watchHeap()
 	before := read()
+	start := time.Now()
 	made := load.run(ctx, call, load.AtLeast)
+	took := time.Since(start)
 	after := read()
 	most := peak()
 	if made.err != nil {
@@ -59,6 +62,7 @@ func Take(ctx context.Context, call func(context.Context) (any, error), load Loa
 	return Sample{
 		CPU:    (after.cpu - before.cpu).Seconds() / n,
 		Wall:   made.waited.Seconds() / n,
+		Batch:  took.Seconds() * float64(load.Callers) / n,
 		Byte:   made.arrived.Byte.Seconds() / n,
 		First:  made.arrived.Hotel.Seconds() / n,
 		Allocs: float64(after.allocs-before.allocs) / n,
