@@ -28,7 +28,7 @@ type TicketCredential struct {
 	AppKey    string
 	AppSecret types.Secret
 	// AppSecretFrom replaces AppSecret: it returns the current secret, for example from a vault. It is called before
-	// each ticket, and once more if the service refuses the secret. It must return when its ctx ends, after 20 seconds.
+	// each ticket, and once more if the service refuses the secret. It must return when its ctx ends, which is after 20 seconds.
 	// ctx has the values of a call that needed the ticket.
 	AppSecretFrom func(ctx context.Context) (types.Secret, error) `json:"-"`
 	// TTL is the lifetime of a ticket in whole seconds, at most 365 days. 0: the default, 24 hours.
@@ -68,7 +68,7 @@ func (t TicketCredential) fetch(ctx context.Context, c *Client, secret types.Sec
 	return resp.Ticket, cmp.Or(t.TTL, defaultTicketTTL), nil
 }
 
-// OAuthCredential gets access tokens by the client-credentials grant. Its orders have no CallbackURL.
+// OAuthCredential gets access tokens by the client-credentials grant. Book then refuses a CallbackURL.
 type OAuthCredential struct {
 	ClientID     string
 	ClientSecret types.Secret

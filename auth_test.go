@@ -38,14 +38,14 @@ func TestNewFromEnvNamesEachFaultyVariable(t *testing.T) {
 		opts   []hotelstays.Option
 		faults []string
 	}{
-		"none":             {values: []string{"", "", ""}, faults: []string{key, secret, base}},
-		"no secret":        {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
-		"no base URL":      {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
-		"a wrong base URL": {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
-		"a masked secret":  {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
-		"blanks":           {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
-		"line ends":        {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
-		"two lines":        {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
+		"no variable":           {values: []string{"", "", ""}, faults: []string{key, secret, base}},
+		"no secret":             {values: []string{"https://api.example.test", "key-1", ""}, faults: []string{secret}},
+		"no base URL":           {values: []string{"", "key-1", "secret-1"}, faults: []string{base}},
+		"a wrong base URL":      {values: []string{"secret-1", "key-1", "secret-1"}, faults: []string{base}},
+		"a masked secret":       {values: []string{"https://api.example.test", "key-1", "[redacted]"}, faults: []string{secret}},
+		"blank values":          {values: []string{" ", "\t", "  "}, faults: []string{key, secret, base}},
+		"line breaks at ends":   {values: []string{"https://api.example.test\r\n", "key-1\n", "secret-1\n"}, faults: []string{key, secret, base}},
+		"a secret of two lines": {values: []string{"https://api.example.test", "key-1", "secret-1\nsecret-2"}, faults: []string{secret}},
 		"an invalid option": {values: []string{"https://api.example.test", "key-1", "secret-1"},
 			opts: []hotelstays.Option{nil}, faults: []string{"opts"}},
 	} {
@@ -170,8 +170,7 @@ func TestFailureOfTheServiceIsNotRemembered(t *testing.T) {
 	}
 }
 
-// An answer that holds a token is small. Masking a large one, for WithRawData, would not end
-// with ctx.
+// WithRawData masks the token in an answer. Masking does not end with ctx, so the answer must be small.
 func TestTokenAnswersAreAtMostOneMiB(t *testing.T) {
 	for _, size := range []int{1 << 20, 1<<20 + 1} {
 		const head, tail = `{"code":0,"data":{"ticket":"tok-1","access_token":"tok-1","x":"`, `"}}`
@@ -199,19 +198,19 @@ func TestBookIsNotSentWithoutAUsableToken(t *testing.T) {
 		cred   hotelstays.Credential
 		answer fixedAnswer
 	}{
-		"a large page":               {ticket, fixedAnswer{Status: 200, Body: page}},
-		"a large page with 502":      {ticket, fixedAnswer{Status: 502, Body: page}},
-		"a large page, announced":    {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
-		"a large page for OAuth":     {oauth, fixedAnswer{Status: 200, Body: page}},
-		"a line break":               {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
-		"a NUL":                      {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
-		"spaces":                     {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
-		"spaces at its end":          {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
-		"none":                       {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
-		"a line break for OAuth":     {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
-		"a line break, no envelope":  {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
-		"two tokens":                 {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
-		"two tokens, one is a blank": {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},
+		"a large page":                       {ticket, fixedAnswer{Status: 200, Body: page}},
+		"a large page with 502":              {ticket, fixedAnswer{Status: 502, Body: page}},
+		"a large page with a Content-Length": {ticket, fixedAnswer{Status: 200, Body: page, Announced: true}},
+		"a large page for OAuth":             {oauth, fixedAnswer{Status: 200, Body: page}},
+		"a line break":                       {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111\r\nX-More: 1"}}`)},
+		"a NUL":                              {ticket, ok(`{"code":0,"data":{"ticket":"\u0000tok-one-111"}}`)},
+		"spaces":                             {ticket, ok(`{"code":0,"data":{"ticket":"   "}}`)},
+		"spaces at its end":                  {ticket, ok(`{"code":0,"data":{"ticket":"tok-one-111 "}}`)},
+		"an empty ticket":                    {ticket, ok(`{"code":0,"data":{"ticket":""}}`)},
+		"a line break for OAuth":             {oauth, ok(`{"code":0,"data":{"access_token":"tok-one-111\n"}}`)},
+		"a line break, no envelope":          {oauth, ok(`{"access_token":"tok-one-111\n"}`)},
+		"two tokens":                         {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":"tok-two-222"}}`)},
+		"two tokens, one is a blank":         {oauth, ok(`{"code":0,"access_token":"tok-one-111","data":{"access_token":" "}}`)},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			client := clientWith(t, &tc.answer, tc.cred)
@@ -251,14 +250,14 @@ func TestTicketsThatDoNotLastAreFetchedMoreRarely(t *testing.T) {
 		}
 		failed := callAll(t.Context(), w.client)
 		require.Len(t, failed, 1)
-		assert.ErrorContains(t, failed[0], "another one is asked for in 2s")
+		assert.ErrorContains(t, failed[0], "the client asks for another token in 2s")
 		time.Sleep(2 * time.Second)
 		assert.Empty(t, callAll(t.Context(), w.client))
 		assert.Equal(t, 4, w.Ledger().TicketsIssued())
 	})
 }
 
-func TestClientsShareATokenByTheirStore(t *testing.T) {
+func TestClientsShareATokenThroughTheirStore(t *testing.T) {
 	for ttl, life := range map[time.Duration]time.Duration{0: 24 * time.Hour, time.Hour: time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newMemoryStore()
@@ -274,10 +273,10 @@ func TestClientsShareATokenByTheirStore(t *testing.T) {
 			assert.Equal(t, 1, w.Ledger().TicketsIssued())
 			time.Sleep(life - 4*time.Minute)
 			both()
-			assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first to renew renews for both")
+			assert.Equal(t, 2, w.Ledger().TicketsIssued(), "the first client to renew renews for the other client, too")
 			w.RevokeTokens()
 			both()
-			assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first to be refused deletes it for both")
+			assert.Equal(t, 3, w.Ledger().TicketsIssued(), "the first refused client deletes the token for the other client, too")
 			require.Len(t, store.held, 1)
 			for _, token := range store.held {
 				assert.WithinDuration(t, time.Now().Add(life), token.Expiry, time.Second)
@@ -337,8 +336,8 @@ func TestWrongSecretFindsNoSharedToken(t *testing.T) {
 	})
 }
 
-// A credential with a function asks it for its secret at each fetch, and once more after a refusal: it may
-// have been rotated in between.
+// A credential calls its function at each fetch, and once more after a refusal, because the secret may have been
+// rotated in between.
 func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 	var asked, fetched int
 	var vault func() (string, error)
@@ -408,7 +407,7 @@ func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 			}
 			assert.NotContains(t, written.String(), "abcdef")
 			keys := strings.Join(slices.Collect(maps.Keys(store.held)), " ")
-			assert.Len(t, store.held, 3, "one for each secret")
+			assert.Len(t, store.held, 3, "a token for each secret")
 			assert.NotContains(t, keys, "abcdef")
 
 			vault = func() (string, error) { return "", nil }
@@ -422,7 +421,7 @@ func TestSecretIsAskedForBeforeEachTokenAndAfterARefusal(t *testing.T) {
 	assert.Equal(t, []string{"AppSecretFrom"}, faultPaths(t, err))
 }
 
-// A function that hangs delays a call only until its time limit.
+// A function that hangs delays a call only until the time limit of the function.
 func TestSecretFunctionHasATimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientWith(t, noSend{t}, hotelstays.TicketCredential{AppKey: "key", AppSecretFrom: func(ctx context.Context) (types.Secret, error) {

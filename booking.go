@@ -223,7 +223,7 @@ func (c *Client) Book(ctx context.Context, req *BookRequest, opts ...CallOption)
 	return resp, nil
 }
 
-// book returns the response also with a *ReferenceReusedError.
+// book also returns the response if the error is a *ReferenceReusedError.
 func (c *Client) book(ctx context.Context, req *BookRequest, opts ...CallOption) (*BookResponse, error) {
 	resp, err := invoke(ctx, c, OpBook, req, opts)
 	if err == nil {

@@ -77,7 +77,7 @@ var (
 		netip.MustParsePrefix("0.0.0.0/8"),
 		netip.MustParsePrefix("100.64.0.0/10"), // shared
 		netip.MustParsePrefix("240.0.0.0/4"),   // reserved
-		netip.MustParsePrefix("192.0.0.0/24"),  // IETF protocols; a cloud has its metadata here
+		netip.MustParsePrefix("192.0.0.0/24"),  // IETF protocols, and the metadata services of clouds
 		netip.MustParsePrefix("192.0.2.0/24"),  // documentation, as the next two
 		netip.MustParsePrefix("198.51.100.0/24"),
 		netip.MustParsePrefix("203.0.113.0/24"),

@@ -1,4 +1,4 @@
-// The client: how it is made, and derived from another.
+// The client, and how New, With and WithCredential make one.
 
 package hotelstays
 
@@ -35,7 +35,7 @@ type Client struct {
 	defaults     settings
 	traceIDFrom  func(context.Context) string
 	http         http.Client
-	streams      http.Client // of HotelListStream
+	streams      http.Client // for HotelListStream
 	limiter      RateLimiter
 	observers    []Observer
 	policy       transport.Policy
@@ -117,8 +117,8 @@ func New(baseURL string, cred Credential, opts ...Option) (*Client, error) {
 }
 
 // With returns a client of the same account that has the options of c, followed by opts. The two clients share
-// connections, rate limiter, the quota of retries, and the token, which c fetches. So WithHTTPClient, WithTokenStore and
-// WithRateLimiter are refused. The error is like that of New.
+// connections, the rate limiter, the quota of retries and the token, which c fetches. So With refuses WithHTTPClient,
+// WithTokenStore and WithRateLimiter. The error is like that of New.
 func (c *Client) With(opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "With"); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (c *Client) With(opts ...Option) (*Client, error) {
 	return c.derive("With", c.cred, opts)
 }
 
-// WithCredential is like With, for another account in the environment of c. The new client fetches its own token, with its
-// own options: keep the client.
+// WithCredential is like With, for another account in the environment of c. The new client fetches its own token, so keep
+// it for all calls of the account.
 func (c *Client) WithCredential(cred Credential, opts ...Option) (*Client, error) {
 	if err := c.usable(context.Background(), "WithCredential"); err != nil {
 		return nil, err

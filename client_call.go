@@ -51,8 +51,8 @@ func invoke[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation
 	return complete[R](x, req)
 }
 
-// invokeQueued is invoke for a token that other calls wait for. Its time limit begins with the slot, because many
-// accounts share the few slots of Ticket.
+// invokeQueued is invoke for a token request. Its time limit begins when the request gets its slot, because many accounts
+// may wait for the few slots of Ticket.
 func invokeQueued[R any, P responseTo[R]](ctx context.Context, c *Client, op Operation, req requestFor[P]) (P, error) {
 	x, err := begin(ctx, c, op, operations[op], req, settings{})
 	if err != nil {
@@ -111,7 +111,7 @@ func (x *exchange) prepare(p parts) (err error) {
 		if x.client.traceIDFrom != nil {
 			*trace = x.client.traceIDFrom(x.ctx)
 		}
-		if headerProblem(*trace) != "" { // no call fails for an id that only correlates
+		if headerProblem(*trace) != "" { // a bad id does not fail the call, because it only correlates requests
 			*trace = uuid.NewString()
 		}
 	}
@@ -119,7 +119,7 @@ func (x *exchange) prepare(p parts) (err error) {
 	if x.row.noAuth {
 		x.call.Policy.MaxBody = min(x.call.Policy.MaxBody, maxTokenBody)
 	}
-	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's and the token
+	secrets := make(redact.Set, 1, len(p.secrets)+2) // received adds the credential's secret and the token
 	for _, secret := range p.secrets {
 		secrets = append(secrets, secret.Reveal())
 	}
@@ -169,7 +169,7 @@ func (x *exchange) limitTime() {
 func (x *exchange) send() transport.Result {
 	c := x.client
 	bodySize := c.bodySizes[x.op]
-	if bodySize == nil { // of Do
+	if bodySize == nil { // Do has none
 		bodySize = new(atomic.Int64)
 	}
 	x.watch.asks(x.rateLimit())
@@ -182,7 +182,7 @@ func (x *exchange) send() transport.Result {
 	call.Log, call.Scrub, call.Timeline = c.log, x.scrubAttempt, x.watch.timeline()
 	call.BodySizeHint = bodySize
 	call.Policy.MaxAttempts = x.set.MaxAttempts
-	if call.AttemptTimeout > 0 { // others wait for this token
+	if call.AttemptTimeout > 0 { // other calls wait for this token
 		call.Policy.MaxRetryAfter = min(call.Policy.MaxRetryAfter, call.AttemptTimeout)
 	}
 	if call.Streams {

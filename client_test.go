@@ -1,5 +1,4 @@
-// The client: what New refuses, timeouts, retries, TLS and proxies, and what a Client makes of its
-// transport, limiter and ctx.
+// The client: arguments of New, timeouts, retries, TLS and proxies, and faulty transports, limiters and ctxs.
 
 package hotelstays_test
 
@@ -61,25 +60,25 @@ func TestNewReportsAllFaultsAtOnce(t *testing.T) {
 	assert.Equal(t, "New", invalid.Func)
 }
 
-// TestTokenRequestsAreValidated has the faults of the requests.
+// TestTokenRequestsAreValidated tests each field of the requests.
 func TestNewValidatesTheCredential(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "k", AppSecret: types.NewSecret("s")}
 	for name, row := range map[string]struct {
 		cred   hotelstays.Credential
 		faults []string
 	}{
-		"none":                    {nil, []string{"cred"}},
-		"nil pointer":             {(*hotelstays.TicketCredential)(nil), []string{"cred"}},
-		"ticket":                  {ticket, nil},
-		"ticket by pointer":       {&ticket, nil},
-		"ticket without anything": {hotelstays.TicketCredential{TTL: -1}, []string{"appKey", "appSecret", "ttl"}},
-		"oauth":                   {hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Lifetime: time.Hour}, nil},
-		"oauth without anything": {hotelstays.OAuthCredential{Lifetime: -1, Scopes: []types.Scope{""}},
+		"no credential":            {nil, []string{"cred"}},
+		"nil pointer":              {(*hotelstays.TicketCredential)(nil), []string{"cred"}},
+		"ticket":                   {ticket, nil},
+		"ticket by pointer":        {&ticket, nil},
+		"ticket, each field wrong": {hotelstays.TicketCredential{TTL: -1}, []string{"appKey", "appSecret", "ttl"}},
+		"oauth":                    {hotelstays.OAuthCredential{ClientID: "i", ClientSecret: types.NewSecret("s"), Lifetime: time.Hour}, nil},
+		"oauth, each field wrong": {hotelstays.OAuthCredential{Lifetime: -1, Scopes: []types.Scope{""}},
 			[]string{"Lifetime", "client_id", "client_secret", "scope[0]"}},
-		"token":                     {bearerToken("t"), nil},
-		"empty token":               {bearerToken(""), []string{"Token"}},
-		"token from a log":          {bearerToken("[redacted]"), []string{"Token"}},
-		"token with its line break": {bearerToken("t\n"), []string{"Token"}},
+		"token":                   {bearerToken("t"), nil},
+		"empty token":             {bearerToken(""), []string{"Token"}},
+		"token from a log":        {bearerToken("[redacted]"), []string{"Token"}},
+		"token with a line break": {bearerToken("t\n"), []string{"Token"}},
 	} {
 		base, err := hotelstays.New("https://api.example.test", bearerToken("t"))
 		require.NoError(t, err)
@@ -130,7 +129,7 @@ func TestWithCredentialHasItsOwnTokenAndOptions(t *testing.T) {
 	})
 }
 
-// A client that With derives shares the token. The options that it adds are only its own.
+// A client that With derives shares the token. Options that With adds do not change the first client.
 func TestWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -162,7 +161,7 @@ func TestWithSharesTheTokenAndHasItsOwnOptions(t *testing.T) {
 		assert.Equal(t, []string{"account Ticket", "derived Ticket", "base Ticket", "account Destinations", "derived Destinations",
 			"base Destinations", "sibling Destinations", "derived Destinations", "base Destinations"}, seen)
 		assert.Equal(t, 2, srv.Ledger().TicketsIssued())
-		assert.Len(t, lines(), logged+1, "the sibling's call alone")
+		assert.Len(t, lines(), logged+1, "only the sibling's call is logged")
 		var sent [][]string
 		for _, r := range srv.Ledger().Requests(hotelstays.OpDestinations) {
 			sent = append(sent, []string{r.Header.Get("Market"), r.Header.Get("X-Base"), r.Header.Get("X-Own")})
@@ -191,7 +190,7 @@ func TestDerivedClientsRefuseSharedOptions(t *testing.T) {
 	assert.Equal(t, []string{"WithHTTPClient", "WithMarket", "WithRateLimiter", "WithTokenStore", "cred"}, faultPaths(t, err))
 }
 
-func TestClientOfAnAccountCostsLittle(t *testing.T) {
+func TestClientOfAnAccountTakesLittleMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const accounts = 1000
 		broken := false
@@ -211,14 +210,14 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 		}
 		synctest.Wait()
 		bytes := (testkit.LiveHeap() - before) / accounts
-		t.Logf("%d bytes a client with its token", bytes)
+		t.Logf("%d bytes per client with its token", bytes)
 		assert.Less(t, bytes, 4096)
 		before = testkit.LiveHeap()
 		for i := range accounts {
 			broken = i%2 == 1
 			_ = operationCalls[hotelstays.OpQueryOrders](t.Context(), clients[0])
 		}
-		assert.Less(t, testkit.LiveHeap()-before, 64<<10, "a call leaves nothing behind, answered or not")
+		assert.Less(t, testkit.LiveHeap()-before, 64<<10, "an answered or failed call keeps no memory")
 		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines")
 		runtime.KeepAlive(clients)
 	})
@@ -226,7 +225,7 @@ func TestClientOfAnAccountCostsLittle(t *testing.T) {
 
 func TestNewChecksTheBaseURL(t *testing.T) {
 	const host = "https://api.example.test"
-	good := map[string]string{ // to how the client names it
+	good := map[string]string{ // the base URL, and how the client writes it
 		host: host, host + "/": host, "HTTPS://API.example.test": host, host + ":443": host, "https://Api.Example.Test:443/": host,
 		host + ":8443/env/v2/": host + ":8443/env/v2", host + "/api": host + "/api", host + "/Env": host + "/Env",
 		host + ":4443": host + ":4443", "https://10.0.0.1": "https://10.0.0.1",
@@ -252,17 +251,16 @@ func TestNewChecksTheBaseURL(t *testing.T) {
 		_, err := hotelstays.New(base, bearerToken("t"))
 		if assert.Error(t, err, base) {
 			assert.Equal(t, []string{"baseURL"}, faultPaths(t, err), base)
-			assert.NotContains(t, err.Error(), "user:pass", "an address may hold a password")
+			assert.NotContains(t, err.Error(), "user:pass", "a URL may hold a password")
 		}
 	}
 }
 
-// Every method that takes a ctx refuses one that is nil, and a Client that New did not
-// make. Neither panics.
+// Every method that takes a ctx refuses a nil ctx, and a Client that New did not make, without a panic.
 func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	var noCtx context.Context
 	client := clientWith(t, noSend{t}, bearerToken("token"))
-	for method, call := range optionCalls(t) { // TestEachMethodRefusesOptionsWithoutEffect has it complete
+	for method, call := range optionCalls(t) { // TestEachMethodRefusesOptionsWithoutEffect checks that no method is missing
 		for _, unusable := range []*hotelstays.Client{{}, nil} {
 			assert.Equal(t, []string{"client"}, faultPaths(t, call(t.Context(), unusable)), method)
 		}
@@ -279,8 +277,8 @@ func TestUnusableClientOrContextIsRefusedWithoutAPanic(t *testing.T) {
 	assert.NotPanics(t, new(hotelstays.Client).CloseIdleConnections)
 }
 
-// A panic of the transport reaches the caller, gives the slot back, and is no
-// success to an observer; where the token is fetched it is an error.
+// A panic of the transport reaches the caller and releases the slot. An observer sees an error. A panic while a token
+// is fetched becomes an error of the call.
 func TestTransportPanicReachesTheCaller(t *testing.T) {
 	panics := transportFunc(func(*http.Request) (*http.Response, error) { panic("boom") })
 	synctest.Test(t, func(t *testing.T) {
@@ -296,9 +294,9 @@ func TestTransportPanicReachesTheCaller(t *testing.T) {
 	assert.ErrorContains(t, operationCalls[hotelstays.OpQueryOrders](t.Context(), ticket), "panicked with a value of type string")
 }
 
-// The iterators make their calls in goroutines of their own, where nobody could recover
-// from a panic: the loop is told instead. Error and log have the type and the stack, not the
-// text, which may quote a token.
+// Iterators make their calls in separate goroutines, where the caller cannot recover from a panic. So the panic becomes
+// an error of the loop. The error has the type of the panic's value, and the log has the stack. Neither has the value,
+// which may quote a token.
 func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 	var log bytes.Buffer
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) { panic(fmt.Sprint("boom ", r.Header)) }),
@@ -320,7 +318,7 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 		assert.ErrorAs(t, err, new(*hotelstays.BatchError))
 		failures = append(failures, err)
 	}
-	require.Len(t, failures, 5, "one of each walk, and one of each batch")
+	require.Len(t, failures, 5, "one for each walk and each batch")
 	for _, err := range failures {
 		assert.ErrorContains(t, err, " panicked with a value of type string; the log of WithLogger has the stack")
 		assert.NotContains(t, err.Error(), "boom")
@@ -332,7 +330,7 @@ func TestTransportPanicIsAnErrorOfTheIterator(t *testing.T) {
 // A limiter may grant a slot without a permit. It receives the key, the account and the priority.
 func TestLimiterMayGrantANilPermit(t *testing.T) {
 	none := limiterFunc(func() error { return nil })
-	for _, limiter := range []hotelstays.RateLimiter{none, nilPermits{}} { // a nil pointer is no permit, too
+	for _, limiter := range []hotelstays.RateLimiter{none, nilPermits{}} { // a nil pointer is not a permit either
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 	}
@@ -354,8 +352,7 @@ func (nilPermits) Acquire(context.Context, hotelstays.RateLimitRequest) (hotelst
 	return (*countedPermit)(nil), nil
 }
 
-// Only HTTP 401 says that a token is refused: a code under HTTP 200 does not cost
-// one.
+// Only HTTP 401 means that the token is refused. After a code under HTTP 200 the client keeps its token.
 func TestRefusalUnderHTTP200KeepsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -373,9 +370,8 @@ func stall(srv *hotelstaystest.Server, op hotelstays.Operation) {
 		Times: -1})
 }
 
-// A call's timeout wins over the client's, and ctx over both if it ends first. Each replaces the
-// default, which TestManualHasTheTimeLimitsAndRateLimits compares with the manual. The error names the limit
-// that passed.
+// A call's timeout wins over the client's timeout. A ctx that ends earlier wins over both. Each of them replaces the
+// default. The error names the limit that passed.
 func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
 	const own, ofCtx = "the call's own limit of %s passed: ", "the deadline of ctx passed: "
 	for _, tc := range []struct {
@@ -385,12 +381,12 @@ func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
 		says              string
 	}{
 		{"the default", 0, 0, 0, 120 * time.Second, own},
-		{"the client", 7 * time.Second, 0, 0, 7 * time.Second, own},
-		{"the client, beyond the default", 10 * time.Minute, 0, 0, 10 * time.Minute, own},
-		{"the call, beyond the client", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second, own},
-		{"the ctx, beyond the default", 0, 0, 10 * time.Minute, 10 * time.Minute, ofCtx},
-		{"the ctx, before the call", 7 * time.Second, 3 * time.Second, time.Second, time.Second, ofCtx},
-		{"the call, before the ctx", 7 * time.Second, 3 * time.Second, time.Minute, 3 * time.Second, own},
+		{"the client's timeout", 7 * time.Second, 0, 0, 7 * time.Second, own},
+		{"the client's timeout, longer than the default", 10 * time.Minute, 0, 0, 10 * time.Minute, own},
+		{"the call's timeout, longer than the client's", 7 * time.Second, 9 * time.Second, 0, 9 * time.Second, own},
+		{"the ctx, longer than the default", 0, 0, 10 * time.Minute, 10 * time.Minute, ofCtx},
+		{"the ctx, shorter than the call's timeout", 7 * time.Second, 3 * time.Second, time.Second, time.Second, ofCtx},
+		{"the call's timeout, shorter than the ctx", 7 * time.Second, 3 * time.Second, time.Minute, 3 * time.Second, own},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := newSandbox(t)
@@ -421,8 +417,8 @@ func TestTimeoutOfACallWinsOverTheClients(t *testing.T) {
 	}
 }
 
-// A call waits the whole of Retry-After, or ends at once with the error that has it. The operation
-// is paused for every caller for that time.
+// A call waits as long as Retry-After asks, or ends at once with an error that has RetryAfter. The operation is paused
+// for every caller for that time.
 func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	for header, after := range map[string]time.Duration{
 		"40": 40 * time.Second, "60": time.Minute, "61": 61 * time.Second, "3600": time.Hour, "soon": time.Second, "1e6": 24 * time.Hour,
@@ -455,8 +451,8 @@ func assertHint(t *testing.T, r hotelstaystest.Request, left time.Duration) time
 	ms, err := strconv.ParseInt(r.Header.Get("Timeout-Milliseconds"), 10, 64)
 	require.NoError(t, err, r.Operation)
 	hint := time.Duration(ms) * time.Millisecond
-	assert.Less(t, hint, left, "less, so that the answer can still travel")
-	assert.GreaterOrEqual(t, hint+time.Millisecond, max(left*9/10, left-time.Second), "but not much less")
+	assert.Less(t, hint, left, "the answer needs time to travel")
+	assert.GreaterOrEqual(t, hint+time.Millisecond, max(left*9/10, left-time.Second), "but the hint is not much less")
 	return hint
 }
 
@@ -481,7 +477,7 @@ func TestTimeoutHeaderShrinksWithEachAttempt(t *testing.T) {
 	})
 }
 
-// retryFaults are the ways in which each row of the table in doc.go comes about.
+// retryFaults are the faults that lead to each row of the table in doc.go.
 var retryFaults = map[string][]hotelstaystest.Fault{
 	"the request never left": nil, // the dialer fails
 	"the connection broke, or no answer came": {
@@ -539,13 +535,13 @@ func manualTable(t *testing.T, heading string) (rows [][]string) {
 	return rows
 }
 
-// The retry table of doc.go, row by row, counted by the sandbox's ledger. The first fault of each
-// row meets every operation, not with -short. The others meet one operation of each kind, over HTTP/2
-// only those of the connection; with HOTELSTAYS_LONG=1 all do.
+// The sandbox's ledger counts the requests for each row of the retry table in doc.go. By default the first fault of a
+// row is tested with every operation, the other faults with one operation of each kind, and HTTP/2 only with faults of
+// the connection. With HOTELSTAYS_LONG=1 everything is combined, and with -short less.
 func TestRetriesFollowTheTable(t *testing.T) {
 	t.Parallel()
 	rows := retryTable(t)
-	require.Len(t, rows, len(retryFaults), "each test is a row")
+	require.Len(t, rows, len(retryFaults), "retryFaults has each row")
 	each := slices.Collect(maps.Keys(operationCalls))
 	oneOfEach := []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel}
 	long := testkit.Long()
@@ -617,7 +613,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 	})
 }
 
-// Each proof of doc.go makes a Book that failed one that was not sent, by a client that is asked to send it.
+// With each proof that doc.go lists, a failed Book counts as not sent.
 func TestBookThatProvablyNeverLeftIsSentAgain(t *testing.T) {
 	tracing := transportFunc(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
@@ -656,7 +652,7 @@ func TestBookThatProvablyNeverLeftIsSentAgain(t *testing.T) {
 			assert.Contains(t, err.Error(), map[bool]string{true: "not sent", false: "nothing was carried out"}[row[0] == "no token"])
 		})
 	}
-	t.Run("none after ctx has ended", func(t *testing.T) {
+	t.Run("an error after the end of ctx proves nothing", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 			cancel(fmt.Errorf("another call: %w", hotelstays.ErrNotSent))
@@ -697,8 +693,8 @@ func assertOutcome(t *testing.T, err error, policy string, op hotelstays.Operati
 	}
 }
 
-// In an outage the calls of a client are sent once each, when its retries are spent, and their
-// errors say so. A recovery makes each of its polls, with one request.
+// In an outage a client uses up its quota of retries. Then it sends each call once, and the error says so. A recovery
+// still makes each poll, with one request.
 func TestRetriesEndInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &fixedAnswer{Status: 503, Body: `{"code":9,"msg":"down"}`}
@@ -722,8 +718,8 @@ func TestRetriesEndInAnOutage(t *testing.T) {
 	})
 }
 
-// A transport without a TLS version has the default of net/http, which is recent enough.
-func TestNewTakesTheDefaultTLS(t *testing.T) {
+// A transport without a TLS version has the default of net/http, which is TLS 1.2 or later.
+func TestNewAcceptsTheDefaultTLSVersion(t *testing.T) {
 	for _, version := range []uint16{0, tls.VersionTLS12, tls.VersionTLS13} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: version}}
 		_, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{Transport: transport}))
@@ -731,7 +727,7 @@ func TestNewTakesTheDefaultTLS(t *testing.T) {
 	}
 }
 
-// A program may change http.DefaultTransport at any time, and no token goes over an old TLS.
+// A program may change http.DefaultTransport at any time, but no token goes over TLS below 1.2.
 func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	defer func(kept http.RoundTripper) { http.DefaultTransport = kept }(http.DefaultTransport)
 	before, err := hotelstays.New("https://api.example.test", bearerToken("token"), hotelstays.WithHTTPClient(&http.Client{}),
@@ -746,8 +742,8 @@ func TestDefaultTransportWithOldTLSIsRefused(t *testing.T) {
 	assert.False(t, failed.Sent)
 }
 
-// A caller's http.Client without a Transport sends through http.DefaultTransport, also
-// through one that a mock has put there since. Without WithHTTPClient nothing does.
+// An http.Client without a Transport sends through http.DefaultTransport, even if a mock has replaced that since New.
+// Without WithHTTPClient, the client does not use http.DefaultTransport.
 func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 	client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"), hotelstays.WithHTTPClient(http.DefaultClient),
 		hotelstays.WithMaxAttempts(1))
@@ -773,8 +769,7 @@ func TestMockedDefaultTransportIsUsedWithoutATransport(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
-// The error names the proxy that refused to connect, and its answer, without the password in its
-// address.
+// The error names the proxy that refused to connect, and its answer, without the password of its URL.
 func TestRefusingProxyIsNamed(t *testing.T) {
 	tr := hotelstays.NewTransport()
 	defer tr.CloseIdleConnections()

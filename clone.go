@@ -1,10 +1,10 @@
-// The caller's values: deep copies, and nil in an interface.
+// Deep copies of the caller's values, and the test for a nil in an interface.
 
 package hotelstays
 
 import "reflect"
 
-// clone returns a deep copy of a request or a value of the wire. Maps are shared: no request has one.
+// clone returns a deep copy of a request or a response. It shares maps, because no request has a map.
 func clone[T any](v *T) *T {
 	if v == nil {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// What the caller changes after a call, between the pages of an iterator too, changes nothing.
+// The caller may change its values after a call, or between the pages of an iterator, because the client has copied
+// them.
 func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	const page = `{"code":0,"data":{"access_token":"token","list":[{"id":"1"}],"hasMore":false,"basic":{"sessionId":"s"},"destinations":[],` +
 		`"hotelsMetadata":[],"page":{}}}`
@@ -30,7 +31,7 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 		return client
 	}
 	client := newClient(bearerToken("token"))
-	// Each makes what is used later, and returns how to change what it was made from, and its use.
+	// Each row makes a value from the caller's data. change changes that data afterwards, and use uses the value.
 	for name, prepare := range map[string]func() (change, use func()){
 		"scopes of a credential": func() (change, use func()) {
 			cred := &hotelstays.OAuthCredential{ClientID: "good", ClientSecret: types.NewSecret("secret"), Scopes: []types.Scope{"good"}}
@@ -87,7 +88,7 @@ func TestLaterChangesOfTheCallerHaveNoEffect(t *testing.T) {
 	known, private := hotelstays.WithServiceFacts(facts), hotelstays.WithVoucherHosts(hosts...)
 	states.Confirmed[0], states.Pending[0], states.Cancelled[0], codes[hotelstays.OpBook][0], hosts[0] = 7, 7, 7, 0, ""
 	codes["nothing"] = []int{7}
-	newClient(bearerToken("token"), known, private) // shared, they would be refused
+	newClient(bearerToken("token"), known, private) // New would refuse the changed values
 
 	req := offer{RoomRatePkg: *seenOffer(), Session: "session"}.Request("ref-1")
 	req.Expect = seenOffer()

@@ -39,7 +39,7 @@ func (r *DestinationsRequest) validate(v *validation) {
 func (r *DestinationsRequest) parts() parts                               { return parts{body: r} }
 func (*DestinationsRequest) check(*DestinationsResponse, *exchange) error { return nil }
 
-// DestinationsResponse holds places. There are no pages.
+// DestinationsResponse holds all selected places: the operation has no pages.
 type DestinationsResponse struct {
 	Destinations []types.Destination `json:"destinations"`
 	Meta         ResponseMeta        `json:"-"`
@@ -214,7 +214,7 @@ func pageError(op Operation, err error) error {
 	return err
 }
 
-// failedSeq yields err alone.
+// failedSeq yields only err.
 func failedSeq[V any](err error) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		yield(*new(V), err)

@@ -45,7 +45,7 @@ func TestWalkDestinationsYieldsEachPlaceOnce(t *testing.T) {
 		places  int
 	}{
 		{"the whole tree", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{}, 3 + 6 + 24},
-		{"with its empty cities", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)},
+		{"with empty cities", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{FilterEmptyCities: new(false), MinHotelCount: new(0)},
 			3 + 6 + 30},
 		{"a country", hotelstaystest.Catalog{}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2 + 8},
 		{"a country without cities", hotelstaystest.Catalog{EmptyEvery: 1}, hotelstays.DestinationsRequest{CountryCode: "CN"}, 2},
@@ -143,14 +143,14 @@ func TestHotelsMetadataAllYieldsEveryHotel(t *testing.T) {
 		noTotals    bool
 		hotels      int
 		calls       int
-		answers     int // how many of them come one after another
+		answers     int // how many delays it takes, because parallel answers come together
 	}{
 		{"the largest pages", nil, 1, true, 250, 3, 3},
 		{"the largest pages, from the second on", &types.PageReq{PageNum: 2}, 1, false, 150, 2, 2},
 		{"a page size that divides the hotels", &types.PageReq{PageSize: 50}, 1, true, 250, 5, 5},
 		{"a page past the end", &types.PageReq{PageNum: 9}, 1, true, 0, 1, 1},
-		{"five at a time behind the first", &types.PageReq{PageSize: 20}, 5, false, 250, 13, 1 + 3},
-		{"five at a time, without totals", &types.PageReq{PageSize: 20}, 5, true, 250, 13, 13},
+		{"five pages at a time after the first page", &types.PageReq{PageSize: 20}, 5, false, 250, 13, 1 + 3},
+		{"five pages at a time, without totals", &types.PageReq{PageSize: 20}, 5, true, 250, 13, 13},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			srv, client := newSandbox(t, hotelstaystest.Config{
@@ -187,7 +187,7 @@ func metadataAhead(t *testing.T, script *pageScript, parallelism int) iter.Seq2[
 		Page: &types.PageReq{PageSize: 1}}, hotelstays.WithParallelism(parallelism))
 }
 
-// Pages are fetched early where the total shows them, in order, and at most so many.
+// Pages that the total announces are fetched ahead, at most as many as WithParallelism says, and yielded in order.
 func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 	for _, tc := range []struct {
 		total, parallelism int
@@ -214,8 +214,8 @@ func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 	}
 }
 
-// An error comes once, and after what came before it. Leaving the loop, or an error, ends every fetch
-// before the loop is over.
+// An error comes once, after the pages before it. An error, or leaving the loop, stops all fetches before the loop
+// returns.
 func TestMetadataPagesAheadEndWithTheLoop(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestWalkOfACycleEnds(t *testing.T) {
 	for _, parallelism := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &forest{below: map[string][]string{"": {"a", "b", "a", "-"}, "a": {"c", "-"}, "b": {"c", "a", "b"}, "c": {"a", "d"}},
-				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // a walk without end fails
+				delay: func(call int) time.Duration { return time.Duration(call/50) * time.Hour }} // an endless walk reaches the deadline
 			var ids []string
 			for place, err := range f.walk(t, parallelism) {
 				if !assert.NoError(t, err) {
@@ -321,7 +321,7 @@ func TestWalkOfACycleEnds(t *testing.T) {
 	}
 }
 
-// Parents come before their children, whichever answer is first, and calls are bounded.
+// Parents come before their children, whichever answer arrives first. WithParallelism bounds the calls.
 func TestWalkYieldsParentsFirst(t *testing.T) {
 	for _, parallelism := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestWalkYieldsParentsFirst(t *testing.T) {
 			for place, err := range f.walk(t, parallelism) {
 				require.NoError(t, err)
 				if len(place.ID) > 1 {
-					assert.True(t, seen[place.ID[:1]], "the parent of %s", place.ID)
+					assert.True(t, seen[place.ID[:1]], "the parent of %s came first", place.ID)
 				}
 				seen[place.ID] = true
 				time.Sleep(time.Second / 3)
@@ -341,7 +341,7 @@ func TestWalkYieldsParentsFirst(t *testing.T) {
 	}
 }
 
-// A busy loop holds the calls up. Leaving the loop stops them, and so does an error, which comes once.
+// While the loop is busy, calls wait. Leaving the loop stops the calls. An error also stops them, and comes once.
 func TestWalkEndsWithTheLoop(t *testing.T) {
 	second := func(int) time.Duration { return time.Second }
 	for _, parallelism := range []int{1, 4} {
@@ -394,21 +394,21 @@ func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 	}
 	same := func(*listReq) {}
 	for name, seq := range map[string]iter.Seq2[any, error]{
-		"no request to walk":               untyped(client.WalkDestinations(ctx, nil)),
-		"no request for metadata":          untyped(client.HotelsMetadataAll(ctx, nil)),
-		"no request for pages":             untyped(client.HotelListPages(ctx, nil)),
-		"no request for batches":           untyped(client.HotelListBatches(ctx, nil)),
-		"a cursor for metadata":            metadata(types.PageReq{Cursor: cursor}),
-		"too large a page":                 metadata(types.PageReq{PageSize: 101}),
-		"metadata with too much under way": metadata(types.PageReq{}, hotelstays.WithParallelism(1025)),
-		"a walk without a call under way": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
+		"no request to walk":                    untyped(client.WalkDestinations(ctx, nil)),
+		"no request for metadata":               untyped(client.HotelsMetadataAll(ctx, nil)),
+		"no request for pages":                  untyped(client.HotelListPages(ctx, nil)),
+		"no request for batches":                untyped(client.HotelListBatches(ctx, nil)),
+		"a cursor for metadata":                 metadata(types.PageReq{Cursor: cursor}),
+		"metadata with too large a page":        metadata(types.PageReq{PageSize: 101}),
+		"metadata with too many parallel calls": metadata(types.PageReq{}, hotelstays.WithParallelism(1025)),
+		"a walk with zero parallel calls": untyped(client.WalkDestinations(ctx, &hotelstays.DestinationsRequest{},
 			hotelstays.WithParallelism(0))),
 		"a cursor for pages":               pages(func(r *listReq) { r.Cursor = cursor }),
 		"a page below 1":                   pages(func(r *listReq) { r.PageNum = -1 }),
 		"batches without a date":           batches(func(r *listReq) { r.CheckIn = "" }),
 		"batches of too many ids":          batches(same, hotelstays.WithBatchSize(1001)),
 		"batches from the second page on":  batches(func(r *listReq) { r.PageNum = 2 }),
-		"batches of a cursor":              batches(func(r *listReq) { r.Cursor = cursor }),
+		"batches with a cursor":            batches(func(r *listReq) { r.Cursor = cursor }),
 		"batches with a wrong call option": batches(same, hotelstays.WithCurrency("euro")),
 	} {
 		_, errs := collect(seq)
@@ -419,7 +419,7 @@ func TestIteratorsYieldTheFaultsOfTheirInput(t *testing.T) {
 	}
 }
 
-// busy counts requests that are under way, and answers after a while.
+// busy counts requests in progress, and answers after a delay.
 type busy struct {
 	mu        sync.Mutex
 	now, most int
@@ -447,14 +447,14 @@ func (b *busy) wait(ctx context.Context, delay time.Duration) error {
 // pageScript answers HotelList and HotelsMetadata with fixed pages.
 type pageScript struct {
 	busy
-	pages  [][]string // the hotels of each, "id/platform id", or "!"; more is promised on all but the last
+	pages  [][]string // hotels as "id/platform id", or "!" for a hotel without a readable id; hasMore on all but the last
 	silent bool       // hasMore is left out
 	total  int        // left out if 0
 	delay  time.Duration
 	fails  int // the page that is refused
 
 	asked    []int
-	sessions []string // that were sent; each answer has another one
+	sessions []string // the sessions that were sent; each answer has a new session
 }
 
 func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -495,7 +495,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	data := map[string]any{"list": hotels, "basic": map[string]any{"sessionId": fmt.Sprint("session-", num)},
 		"hotelsMetadata": hotels, "page": page}
-	maps.Copy(data, page) // of a search they are no object of their own
+	maps.Copy(data, page) // a search has these fields directly in data
 	body, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return reply(200, string(body), "Request-Id", fmt.Sprint("request-", num)), err
 }

@@ -31,7 +31,8 @@ type DoRequest struct {
 	// SessionID is sent as Session-Id, if it is not empty.
 	SessionID string
 	// Operation names the call in errors, logs and for observers, and selects its rate limit. By default it is the
-	// operation of Path, or else Path itself, without a rate limit. It must not be an operation with another path.
+	// operation with this Path. For an unknown Path it is the Path itself, without a rate limit. It must not be an
+	// operation with another path.
 	Operation Operation
 	// Idempotent says that the call may be executed twice. It is then resent like a read. Without it the call is
 	// resent like Book: only if the service provably did not execute it.
@@ -88,7 +89,7 @@ func (c *Client) Do(ctx context.Context, req *DoRequest, opts ...CallOption) (*D
 	return resp, nil
 }
 
-// laterData keeps data for encoding/json.
+// laterData keeps the bytes of data, which Do decodes later with encoding/json.
 type laterData json.RawMessage
 
 func (d *laterData) decode(l *wire.Lexer) { *d = l.Raw() }

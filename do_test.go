@@ -21,7 +21,7 @@ import (
 
 const newPath = "/api/none/such"
 
-// Calls by path and by method share one budget, and so does an operation with its name.
+// Do with a path, Do with an Operation, and the method of the operation share one budget.
 func TestDoKeepsTheRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`))
@@ -92,8 +92,7 @@ func TestDoSendsTheBodyAndDecodesTheData(t *testing.T) {
 	})
 }
 
-// Whether a call without a method is sent again, and whether its outcome is known, follows
-// the table of doc.go: reads are those that the caller says may be repeated.
+// Do follows the retry table of doc.go: with Idempotent it counts as a read, otherwise as Book.
 func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 	for _, row := range []struct {
 		status        int
@@ -102,7 +101,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 		unknown       bool
 	}{
 		{503, `{"code":7}`, 2, 1, true},
-		{429, `{"code":100000429}`, 3, 3, false}, // it ends with Retry-After
+		{429, `{"code":100000429}`, 3, 3, false}, // Retry-After of the third answer ends it
 		{401, `{"code":100000401}`, 1, 1, false}, // the token cannot be renewed
 		{404, `{"code":7}`, 1, 1, true},
 		{200, `{"code":7,"msg":"?"}`, 1, 1, true},
@@ -131,7 +130,7 @@ func TestDoIsResentOnlyIfIdempotent(t *testing.T) {
 				assert.Equal(t, want, attempts, "%d %s", row.status, row.body)
 				assert.Contains(t, err.Error(), newPath+": ")
 				assert.NotContains(t, err.Error(), "for reference")
-				assert.NotContains(t, err.Error(), "ServiceFacts", "they are of Book and Cancel")
+				assert.NotContains(t, err.Error(), "ServiceFacts", "the advice on facts is for Book and Cancel")
 			})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// afterRefusal is the error of a call that was refused, and ended before its next attempt.
+// afterRefusal is the error of a call that ended after a refusal, while it waited for its next attempt.
 type afterRefusal struct {
 	end     error
 	refusal *APIError

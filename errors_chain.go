@@ -81,7 +81,7 @@ func unwrapped(err error) []error {
 	return nil
 }
 
-// causes is unwrapped, with the errors that Unwrap hides.
+// causes returns what unwrapped returns, and the errors that Unwrap hides.
 func causes(err error) []error {
 	if e, ok := err.(interface{ causes() []error }); ok {
 		return e.causes()
@@ -101,7 +101,7 @@ func undecided(cause error) (found []error) {
 	for _, err := range all {
 		switch err.(type) {
 		case *net.OpError, *net.DNSError:
-			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // a caller's dialer may wrap one
+			if !slices.ContainsFunc(chain(err, unwrapped), hasKind) { // the error of a caller's dialer may wrap an error of this package
 				found = append(found, err)
 			}
 		}
@@ -122,7 +122,7 @@ type ownError interface {
 	details() details
 }
 
-// details are what an error knows about its call. Unknown ones are empty.
+// details are what an error knows about its call. Unknown details are empty.
 type details struct {
 	operation          Operation
 	reference          string
@@ -131,7 +131,8 @@ type details struct {
 	noToken            bool
 }
 
-// detailsOf returns what err and its causes know; the outermost wins. A status and the request id are from one error.
+// detailsOf returns what err and its causes know; the outermost wins. The status and the request id are from the same
+// error.
 func detailsOf(err error) (d details) {
 	for _, err := range chain(err, causes) {
 		own, ok := err.(ownError)
@@ -150,7 +151,7 @@ func detailsOf(err error) (d details) {
 }
 
 // RequestIDOf returns the request id of err, or of its outermost cause with a request id: the supplier finds the request
-// by it. It is empty if there was no attempt. The supplier knows only requests that arrived, see TransportError.Sent.
+// by this id. It is empty if there was no attempt. The supplier knows only requests that arrived, see TransportError.Sent.
 func RequestIDOf(err error) string {
 	return detailsOf(err).requestID
 }
@@ -176,12 +177,12 @@ func logAttrs(err error) []slog.Attr {
 	return append(attrs, slog.String(transport.LogError, err.Error()))
 }
 
-// failure is the error of one call: what happened, and apart from it the next step.
+// failure is the error of one call. It keeps what happened apart from the advice on the next step.
 type failure interface {
 	ownError
 	fact() string // without operation, ids and advice
 	next() string
-	again() bool // the same call may be made again, as next says
+	again() bool // reports whether the advice is to make the same call again
 	advice(next string) string
 	// markUnknown makes the failure the cause of an unknown outcome: it is then no refusal, and gives no advice.
 	markUnknown()
@@ -189,7 +190,7 @@ type failure interface {
 
 type outcome struct {
 	unknown bool
-	noQuota bool // another attempt would have followed
+	noQuota bool // no further attempt was made, because the quota of retries is used up
 }
 
 func (o *outcome) markUnknown() { o.unknown = true }
@@ -219,7 +220,7 @@ func describe(err ownError, fact string) string {
 	return fmt.Sprintf("%s: %s, request id %s", d.operation, fact, d.requestID)
 }
 
-// fact is the text of an error without its prefix and its advice, to be part of another.
+// fact returns the text of an error without its prefix and its advice, for use inside another text.
 func fact(err error) string {
 	if err == nil {
 		return "no cause given"

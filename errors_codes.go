@@ -54,7 +54,7 @@ func (e *APIError) fact() string {
 	if e.Excerpt != "" {
 		fmt.Fprintf(&b, ", no envelope but %q", e.Excerpt)
 	}
-	if e.RetryAfter > 0 && !e.unknown { // it is advice to send it again
+	if e.RetryAfter > 0 && !e.unknown { // this would advise to send it again
 		fmt.Fprintf(&b, ", retry after %s", e.RetryAfter)
 	}
 	b.WriteString(")")
@@ -67,7 +67,8 @@ func (e *APIError) Is(target error) bool {
 	return row != nil && !e.unknown && target == error(&row.sentinel)
 }
 
-// row returns what the answer means, or nil. Rows with first come first, then the code, then the HTTP status.
+// row returns what the answer means, or nil. A row with first decides before the code, and the
+// code before the HTTP status.
 func (e *APIError) row() *kindRow {
 	status := func(r *kindRow) bool {
 		return r.status != 0 && r.status == e.HTTPStatus && (r.only == nil || e.Code != 0)

@@ -75,7 +75,7 @@ func (k ErrorKind) HTTPStatus() int {
 
 // kindRow is what the package knows of a kind.
 type kindRow struct {
-	sentinel   // without a text: the kind has no sentinel, or several
+	sentinel   // its text is empty if the kind has no sentinel, or several
 	httpStatus int
 	answers
 }
@@ -181,7 +181,7 @@ type sentinel struct {
 func (s *sentinel) Error() string   { return s.text }
 func (s *sentinel) kind() ErrorKind { return s.of }
 
-// again is for a bare sentinel, such as from a fake. An error type around it has its own again.
+// again is used for a bare sentinel, which a fake may return. An error type that wraps a sentinel has its own again.
 func (s *sentinel) again() bool { return s.of.passes() }
 
 func newSentinel(kind ErrorKind, text string) error { return &sentinel{kind, text} }
@@ -231,9 +231,9 @@ var (
 	// ErrVoucherLinkExpired: get a new link by OrderVoucher, as SaveVoucher and OpenVoucher do.
 	ErrVoucherLinkExpired = newSentinel(KindVoucher, "the link has expired")
 	// ErrVoucherUnsigned: the voucher has no digest, because it is older than signing. WithUnsignedVouchers accepts it,
-	// and checks its size alone.
+	// and checks only its size.
 	ErrVoucherUnsigned = newSentinel(KindVoucher, "the voucher has no digest to verify it by")
-	// ErrVoucherAltered: the digest differs, or the size of a voucher without a digest. Do not use the document.
+	// ErrVoucherAltered: the digest differs, or the size if the voucher has no digest. Do not use the document.
 	ErrVoucherAltered = newSentinel(KindVoucher, "the document is not the one that was issued")
 
 	// ErrWebhookSignature: the signature is malformed, matches no secret, or is missing and

@@ -75,8 +75,8 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 		{"401", read, 401, code(7), []error{hotelstays.ErrUnauthorized}},
 		{"403", read, 403, code(7), []error{hotelstays.ErrForbidden}},
 		{"404", voucher, 404, code(7), []error{hotelstays.ErrNotFound}},
-		{"404 of what is no order", read, 404, code(7), nil},
-		{"100000404 of what is no order", read, 404, code(100000404), nil},
+		{"404 of an operation without orders", read, 404, code(7), nil},
+		{"100000404 of an operation without orders", read, 404, code(100000404), nil},
 		{"409", read, 409, code(7), nil},
 		{"429", read, 429, code(7), []error{hotelstays.ErrRateLimited}},
 		{"500", read, 500, code(7), nil},
@@ -95,7 +95,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 		{"Cancel: 403", cancel, 403, code(7), []error{hotelstays.ErrForbidden}},
 		{"Cancel: 504, an unknown outcome", cancel, 504, code(7), nil},
 		{"Book: 504, an unknown outcome", book, 504, code(7), nil},
-		{"Book: 400 is no refused cancellation", book, 400, code(7), []error{hotelstays.ErrParam}},
+		{"Book: 400 is a refused parameter", book, 400, code(7), []error{hotelstays.ErrParam}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := operationCalls[row.op](t.Context(), clientThrough(t, &fixedAnswer{Status: row.status, Body: row.body}))
@@ -108,7 +108,7 @@ func TestDocumentedCodeDecidesBeforeTheStatus(t *testing.T) {
 	}
 }
 
-// So the cases of an error switch may have any order.
+// So an error switch may test the sentinels in any order.
 func TestAnswerMatchesOneSentinelAtMost(t *testing.T) {
 	for op := range operationCalls {
 		for _, status := range []int{200, 202, 301, 400, 401, 403, 404, 407, 409, 429, 500, 504} {
@@ -158,9 +158,9 @@ func TestDecodeErrorNamesTheServicesRequestID(t *testing.T) {
 // A refusal that errors.As or errors.Is finds is always a real one. In the cause of an unknown outcome they find only
 // the errors of ctx and of the network.
 func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
-	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"} // their cause is why they failed
+	deciding := []string{"BatchError", "DecodeError", "TransportError", "VoucherError", "WebhookError"} // errors.Is may find their cause
 	refusal := &hotelstays.APIError{Operation: hotelstays.OpBook, HTTPStatus: 400, Code: types.CodeRateChanged}
-	causes := map[error]error{ // and what is looked for in them
+	causes := map[error]error{ // each with the error that errors.Is looks for
 		fmt.Errorf("own: %w", refusal):                              refusal,
 		errors.Join(context.Canceled, refusal):                      refusal,
 		&net.OpError{Op: "read", Err: refusal}:                      refusal,
@@ -198,12 +198,12 @@ func TestUnknownOutcomeNeverLeadsToARefusal(t *testing.T) {
 
 func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	answers := map[string]transportFunc{
-		"broken":               func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
-		"garbage":              answering(200, "<html>"),
-		"503 with Retry-After": answering(503, "<html>", "Retry-After", "1"),
-		"500, a listed code":   answering(500, `{"code":100001111,"msg":"m"}`),
-		"502, a listed code":   answering(502, `{"code":100001003,"msg":"m"}`),
-		"400, no code":         answering(400, `{"code":0,"msg":"m"}`),
+		"broken":                 func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") },
+		"garbage":                answering(200, "<html>"),
+		"503 with Retry-After":   answering(503, "<html>", "Retry-After", "1"),
+		"500, a documented code": answering(500, `{"code":100001111,"msg":"m"}`),
+		"502, a documented code": answering(502, `{"code":100001003,"msg":"m"}`),
+		"400, no code":           answering(400, `{"code":0,"msg":"m"}`),
 	}
 	for _, status := range []int{400, 401, 403, 404, 429, 500, 504} {
 		answers[strconv.Itoa(status)] = answering(status, "<html>")
@@ -212,7 +212,7 @@ func TestCauseOfAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		for _, op := range []hotelstays.Operation{hotelstays.OpBook, hotelstays.OpCancel} {
 			err := operationCalls[op](t.Context(), clientThrough(t, answer))
 			unknown := errorAs[*hotelstays.OutcomeUnknownError](t, err, name)
-			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "also when it is taken out of its error")
+			assert.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(unknown.Err), "KindOf the cause alone")
 			assert.Empty(t, append(matchedSentinels(err), matchedSentinels(unknown.Err)...), "%s of %s", name, op)
 			for _, text := range []string{err.Error(), unknown.Err.Error()} {
 				assert.Contains(t, text, "do not send it again")
@@ -266,8 +266,8 @@ func pipes(serve func(net.Conn)) *http.Transport {
 	}}
 }
 
-// Where a call broke off stands in its error: a bare "EOF" or "context deadline
-// exceeded" could be the network's, a proxy's or the service's.
+// The error says where a call broke off, because a bare "EOF" or "context deadline exceeded" may come from the network,
+// a proxy or the service.
 func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	const half = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"code\":"
 	stall := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
@@ -317,8 +317,7 @@ func TestErrorSaysWhereACallBrokeOff(t *testing.T) {
 	}
 }
 
-// An error has the rate limit figures that its answer has. A remaining 0 is a figure, and a
-// missing one is not 0.
+// An error has the rate limit figures of its answer. A remaining 0 is a figure, and a missing figure is not 0.
 func TestErrorHasTheRateLimit(t *testing.T) {
 	for _, row := range []struct {
 		limit, remaining, reset string
@@ -340,10 +339,9 @@ func TestErrorHasTheRateLimit(t *testing.T) {
 	}
 }
 
-// The Timeout of the caller's own http.Client is a deadline of each attempt, and its
-// error is one: nobody has cancelled anything.
+// The Timeout of the caller's http.Client is a deadline of each attempt. Its error is a time-out, not a cancellation.
 func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
-	for range 20 { // net/http has two ways to end it, and takes whichever comes first
+	for range 20 { // two timers of net/http race to end the attempt
 		synctest.Test(t, func(t *testing.T) {
 			rt := pipes(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 			client, err := hotelstays.New("http://127.0.0.1:1", bearerToken("token"),
@@ -392,8 +390,8 @@ func manualKinds(t *testing.T) map[string]manualKind {
 	return kinds
 }
 
-// Texts of the service are quoted: line breaks, escape codes and marks that turn the direction
-// would forge lines of a log.
+// Texts of the service are quoted: line breaks, escape codes and marks that reverse the text direction could forge
+// lines of a log.
 func TestTextsOfTheServiceAreQuoted(t *testing.T) {
 	const evil = "1\nlevel=ERROR\x1b[2J\u009b\u202e"
 	text, err := json.Marshal(evil)
@@ -507,7 +505,7 @@ func TestErrorsInALogHaveTheSameAttributes(t *testing.T) {
 	assert.Empty(t, hotelstays.RequestIDOf(nil))
 }
 
-// Every error type has a kind, and where errors wrap each other one of them decides.
+// Every error type has a kind. If errors wrap each other, one of them decides.
 func TestEachErrorHasItsKind(t *testing.T) {
 	cause := errors.New("cause")
 	api := func(op hotelstays.Operation, status, code int) error {
@@ -611,7 +609,7 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 		names = append(names, match[1])
 		assert.Contains(t, []string{match[1], ""}, match[2], "the name of the kind")
 	}
-	assert.Len(t, names, len(sentinels), "of the table, and those of which a kind has several")
+	assert.Len(t, names, len(sentinels), "sentinels of the table, and of kinds with several sentinels")
 	manual := manualKinds(t)
 	for _, sentinel := range sentinels {
 		if again := manual[string(hotelstays.KindOf(sentinel))].again; again != "ask" {

@@ -63,8 +63,8 @@ func ExampleCompareOffer() {
 	// ask the traveller: true
 }
 
-// A Tolerance says how much dearer an offer may get, and which other parts may differ, before the
-// traveller is asked again. A lower price is always accepted.
+// A Tolerance says how much more an offer may cost, and which other parts may differ, before the traveller is asked
+// again. A lower price is always accepted.
 func ExampleOfferDiff_Within() {
 	seen := &types.RoomRatePkg{
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "240.00"}},
@@ -88,7 +88,7 @@ func ExampleOfferDiff_Within() {
 	// true
 }
 
-// A form is checked before it is stored, and long before it is sent.
+// Check a booking before you store it, because it is sent much later.
 func ExampleClient_ValidateBook() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -105,7 +105,7 @@ func ExampleClient_ValidateBook() {
 	// Output: guests[0].lastName is required
 }
 
-// Book ends with an order, a refusal, or an unknown outcome, which is to be checked first.
+// Book ends with an order, a refusal or an unknown outcome. Check for the unknown outcome first.
 func ExampleClient_Book() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -137,8 +137,8 @@ func ExampleClient_Book() {
 	// Output: PO000000001 status 1 247.51 USD
 }
 
-// An order that differs from its offer is no error. A seller who promised the offer's terms
-// compares the two.
+// An order that differs from its offer is not an error. A seller who promised the offer's terms compares order and
+// offer.
 func ExampleCompareOrder() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -158,8 +158,8 @@ func ExampleCompareOrder() {
 	// netTotal: 247.51 USD, was 240.00 USD
 }
 
-// The order is made, and the answer is lost. BookAndRecover finds the order by its reference;
-// nothing is booked twice.
+// The service makes the order, but its answer is lost. BookAndRecover finds the order by its reference; nothing is
+// booked twice.
 func ExampleClient_BookAndRecover() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -186,8 +186,7 @@ func ExampleClient_BookAndRecover() {
 	// Book was sent 1 time
 }
 
-// The order is made, and its answer is lost. The stored recovery finds it, in this process or in a
-// new one.
+// The service makes the order, but its answer is lost. The stored recovery finds it, in this process or in a new one.
 func ExampleClient_RecoverBooking() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -284,8 +283,7 @@ func prepareBooking(ctx context.Context, srv *hotelstaystest.Server, client *hot
 	panic("no offer of the cheapest hotel is fully refundable")
 }
 
-// bookRoom books what prepareBooking found. The session belongs to the order: Cancel
-// needs it.
+// bookRoom books the offer of prepareBooking, and returns the order with its session, which Cancel needs.
 func bookRoom(ctx context.Context, srv *hotelstaystest.Server, client *hotelstays.Client, reference string) (session string,
 	order *types.Order) {
 	req := prepareBooking(ctx, srv, client, reference)

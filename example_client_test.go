@@ -21,8 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// One client serves a whole process. New connects to nothing, and returns all that is wrong with
-// its arguments at once.
+// One client serves a whole process. New does not connect. It reports all faults of its arguments at once.
 func ExampleNew() {
 	client, err := hotelstays.New("https://host.example", hotelstays.TicketCredential{
 		AppKey: "app-key", AppSecret: types.NewSecret("app-secret"),
@@ -41,7 +40,7 @@ func ExampleNew() {
 	// appSecret is required
 }
 
-// A program takes its service from the environment. Here two variables are missing.
+// A program takes the base URL and the credential from the environment. Here two variables are missing.
 func ExampleNewFromEnv() {
 	os.Setenv("HOTELSTAYS_BASE_URL", "https://host.example")
 	os.Unsetenv("HOTELSTAYS_APP_KEY")
@@ -106,7 +105,7 @@ func ExampleClient_OAuthToken() {
 	// Output: a token of fewer scopes: <nil>
 }
 
-// A platform finds the client of an account by its name.
+// A platform keeps one client per account, and finds the client of a stored recovery by its fingerprint.
 func ExampleClient_Account() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -138,7 +137,7 @@ func ExampleNewTransport() {
 	// Output: <nil> HTTP/2.0
 }
 
-// The trace id that a program has in ctx, for every call of the client.
+// Every call of the client has the trace id that the program keeps in ctx.
 func ExampleWithTraceIDFrom() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -198,8 +197,8 @@ func ExampleResponseMeta() {
 	// the answer as it was: {"destinations":[
 }
 
-// An error of the service. errors.Is matches a condition; the fields are for the log, where an error is
-// a group of attributes. The request id is what the service asks for.
+// An error of the service. errors.Is matches a sentinel. In a log, an error is a group of attributes. The supplier
+// finds the request by its id.
 func ExampleAPIError() {
 	ctx := context.Background()
 	srv, client := startSandbox()
@@ -223,7 +222,7 @@ func ExampleAPIError() {
 	// request id: true
 }
 
-// logger writes only these attributes, which are always the same.
+// logger writes only the given attributes, so that the output never varies.
 func logger(attributes ...string) *slog.Logger {
 	attributes = append(attributes, slog.LevelKey, slog.MessageKey)
 	return slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
@@ -236,8 +235,8 @@ func logger(attributes ...string) *slog.Logger {
 	}))
 }
 
-// Attempts are logged at debug level, retries and new tokens at info, and what needs a look at
-// warn. No secret is logged.
+// Attempts are logged at debug level, retries and new tokens at info, and what needs attention at warn. No secret is
+// logged.
 func ExampleWithLogger() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -277,8 +276,8 @@ func ExampleWithObserver() {
 	// OrderVoucher 404 "not_found"
 }
 
-// countingLimiter grants at once and counts what was sent. A limiter of a fleet asks a store that
-// its processes share, such as that of contrib/hotelstaysredis.
+// countingLimiter grants at once and counts what was sent. The limiter of a fleet asks a store that its processes
+// share, as contrib/hotelstaysredis does.
 type countingLimiter struct {
 	mu   sync.Mutex
 	left map[hotelstays.Operation]int
@@ -332,7 +331,7 @@ func ExampleClient_With() {
 	// Output: 1 ticket
 }
 
-// Clients that were made apart share the rate limits of their address.
+// Clients from separate calls of New share the rate limits of their IP address.
 func ExampleNewRateLimiter() {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
@@ -349,8 +348,8 @@ func ExampleNewRateLimiter() {
 	// true <nil>
 }
 
-// sharedTokens stands for a store that processes share, such as that of contrib/hotelstaysredis. A real
-// store encrypts the values: they are secrets.
+// sharedTokens stands for a store that processes share, such as contrib/hotelstaysredis. A real store encrypts the
+// values: they are secrets.
 type sharedTokens struct {
 	mu   sync.Mutex
 	held map[string]hotelstays.Token

@@ -65,8 +65,8 @@ func ExampleClient_AwaitOrder() {
 	// Output: decided, the hotel's number is HC-000000001
 }
 
-// What the document leaves open, such as the numbers of confirmed and cancelled orders, you may
-// know, and keep in a file.
+// You may know facts that the document leaves open, such as the numbers of confirmed and cancelled orders. Keep them in
+// a file.
 func ExampleWithServiceFacts() {
 	ctx := context.Background()
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Variants: hotelstaystest.Variants{
@@ -88,7 +88,7 @@ func ExampleWithServiceFacts() {
 		log.Fatal(err)
 	}
 	fmt.Println("the order is", outcome.State, "as an order in status 3 is", client.StatusMeanings().StateOf(3))
-	if outcome.Response != nil { // else the answer to Cancel was lost, and the order read as cancelled
+	if outcome.Response != nil { // nil if the answer to Cancel was lost
 		fmt.Println("the supplier keeps", outcome.Response.ServiceFee)
 	}
 	// Output:
@@ -123,8 +123,8 @@ func ExampleClient_Cancel() {
 	// Output: cancelled, the supplier keeps 0.00 USD
 }
 
-// The answer to Cancel is lost, and the order is read back. Only with WithServiceFacts is it
-// known whether its status means cancelled.
+// The answer to Cancel is lost, and the order is read back. Only WithServiceFacts says whether its status means
+// cancelled.
 func ExampleClient_CancelAndRead() {
 	ctx := context.Background()
 	srv, client := startSandbox()

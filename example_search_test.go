@@ -102,8 +102,7 @@ func ExampleClient_HotelListStream() {
 	// Output: 12 of 12 hotels
 }
 
-// Any number of hotels, in parallel batches. The error of a batch has its hotels; the other batches
-// go on.
+// Any number of hotels, in parallel batches. The error of a failed batch names its hotels. The other batches continue.
 func ExampleClient_HotelListBatches() {
 	srv, client := startSandbox()
 	defer srv.Close()

@@ -45,7 +45,7 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 	if len(found.List) == 0 {
 		return fmt.Errorf("no hotel in %s: %s", city, found.Basic.StatusRemark)
 	}
-	session, hotel := found.Basic.SessionID, found.List[0] // offers are valid in their session alone
+	session, hotel := found.Basic.SessionID, found.List[0] // offers are valid only in their session
 	fmt.Println("the cheapest hotel is", hotel.Name, "from", hotel.MinPrice)
 
 	seen := refundable(hotel)
@@ -63,8 +63,8 @@ func bookAndCancel(ctx context.Context, client *hotelstays.Client, city string) 
 		return fmt.Errorf("the offer has changed: %s", diff)
 	}
 
-	// Store the reference and the session before the call: the one finds the order whatever happens,
-	// the other cancels it.
+	// Store the reference and the session before the call: the reference finds the order whatever happens, and Cancel
+	// needs the session.
 	const reference = "booking-4711"
 	outcome, err := client.BookAndRecover(ctx, &hotelstays.BookRequest{
 		SessionID: session, RatePkgID: check.RoomRatePkg.RatePkgID, CustomerReferenceNo: reference,

@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// AwaitVoucher polls until the document exists, has failed, or is withheld. SaveVoucher leaves a
-// complete, verified file, or none.
+// AwaitVoucher polls until the document exists, has failed, or is withheld. SaveVoucher writes a complete, verified
+// file, or no file.
 func ExampleClient_SaveVoucher() {
 	ctx := context.Background()
 	srv, client, order := bookedWithVoucher(ctx)
@@ -96,7 +96,7 @@ func ExampleClient_DownloadVoucher() {
 	// again: %PDF-
 }
 
-// Verify a document that came another way.
+// VerifyVoucher verifies a document that you did not download with the client.
 func ExampleVerifyVoucher() {
 	document := []byte("the document of a voucher")
 	voucher := &types.Voucher{

@@ -72,8 +72,8 @@ func ExampleWakeHub_Watch() {
 	// Output: confirmed: HC-000000001
 }
 
-// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a
-// gateway. It needs the raw body, and does not detect duplicates: those have a key in common.
+// VerifyWebhook serves receivers that are not an http.Handler, such as a queue behind a gateway. It needs the raw body,
+// and does not detect duplicates: duplicates have a key in common.
 func ExampleVerifyWebhook() {
 	delivery := hotelstaystest.NewWebhookRequest("https://hooks.example.com/", "old-secret", time.Now(), "evt-1", eventBody)
 

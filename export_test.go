@@ -1,4 +1,4 @@
-// What external tests need from inside.
+// Internals that the external tests use.
 
 package hotelstays
 
@@ -14,18 +14,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// DecodeTarget is what the client reads an answer into.
+// DecodeTarget is the target into which the client decodes an answer.
 func DecodeTarget(into any, lenient bool) wire.Target {
 	t := decodeTarget(into.(decodable))
 	t.InternStrings, t.Lenient = true, lenient
 	return t
 }
 
-// What the table of operations says.
 func Mutates(op Operation) bool       { return operations[op].mutates }
 func InBookingFlow(op Operation) bool { return operations[op].bookingFlow }
 
-// SentinelsOfRows are the sentinels of kinds that have one each.
+// SentinelsOfRows are the sentinels of the kinds with exactly one sentinel.
 func SentinelsOfRows() (all []error) {
 	for i := range kindRows {
 		if kindRows[i].text != "" {
@@ -55,8 +54,7 @@ func ReadKeepingData(ctx context.Context, body []byte) (json.RawMessage, error) 
 	return meta.RawData, nil
 }
 
-// ObserveNothing takes a call and a helper of c through the steps of observing it, without an
-// Observer, and reports whether that changed anything.
+// ObserveNothing runs a call and a helper of c without an Observer, and reports whether observing changed the ctx.
 func ObserveNothing(ctx context.Context, c *Client) (changed bool) {
 	observed, watch := observe(ctx, c.observers, CallStart{}, "", Observer.call)
 	changed = observed != ctx || watch != nil || watch.timeline() != nil

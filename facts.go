@@ -125,7 +125,7 @@ type StatusMeanings struct {
 	Cancelled []types.OrderStatus `json:"cancelled,omitempty"`
 }
 
-// OrderState is the meaning of an order's status. The zero value is not set: StateOf never returns it.
+// OrderState is the meaning of an order's status. StateOf never returns the zero value.
 type OrderState string
 
 // The results of StatusMeanings.StateOf.

@@ -1,4 +1,4 @@
-// What a caller knows about the service, and what the client makes of it.
+// ServiceFacts, and their effect on calls.
 
 package hotelstays_test
 
@@ -56,7 +56,7 @@ func refusing(op hotelstays.Operation, codes ...int) hotelstays.SharedOption {
 	return hotelstays.WithServiceFacts(hotelstays.ServiceFacts{RefusalCodes: map[hotelstays.Operation][]int{op: codes}})
 }
 
-// A code that ServiceFacts lists for an operation is a refusal where a documented one would be.
+// A code that ServiceFacts lists for an operation is a refusal under the same statuses as a documented code.
 func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	const own = 100001200
 	do := func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
@@ -106,9 +106,9 @@ func TestRefusalCodesOfTheServiceProveARefusal(t *testing.T) {
 	}
 }
 
-// Absence is proven to all helpers by a whole list without an order, and by nothing else: not by orders
-// of others, nor by an answer without a list, or one that says that it is not the whole list. Null is
-// an empty list, if that is how the service writes one.
+// All helpers accept only a complete list without the order as a proof of absence. Orders under other references, an
+// answer without a list, and a list that announces more orders prove nothing. Null counts as an empty list only with
+// ServiceFacts.NullOrders.
 func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	const proven, missing, notApplied, orNullOrders = "", "data.orders is missing", "the service did not apply the filter", "ServiceFacts.NullOrders"
 	for data, why := range map[string]string{ // without facts
@@ -161,7 +161,7 @@ func TestOnlyACompleteListProvesAbsence(t *testing.T) {
 	}
 }
 
-// An empty list proves nothing in an answer that is only a part, or too large for what it says.
+// An empty list proves nothing in a partial answer, or in an answer that is too large for an empty list.
 func TestPartialOrLargeAnswerProvesNoAbsence(t *testing.T) {
 	for want, answer := range map[string]fixedAnswer{
 		"HTTP 206":                 {Status: 206, Body: `{"code":0,"data":{"orders":[]}}`},

@@ -37,7 +37,7 @@ func helpedAll[V any](ctx context.Context, c *Client, name Operation, all func(c
 	}
 }
 
-// observeHelper observes nothing with an unusable Client or ctx, which the first call of the helper refuses.
+// observeHelper does nothing if the Client or ctx is unusable, because the first call of the helper refuses it.
 func (c *Client) observeHelper(ctx context.Context, name Operation) (context.Context, *observation) {
 	if c.usable(ctx, name) != nil {
 		return ctx, nil
@@ -91,7 +91,7 @@ func transient(err error) bool {
 	return !errors.As(err, &api) || api.HTTPStatus >= 500 || errors.Is(err, ErrRateLimited)
 }
 
-// waitUntil waits for a time or a wake-up. It returns the error of ctx.
+// waitUntil waits for a time or a wake-up. If ctx ends first, it returns the error of ctx.
 func waitUntil(ctx context.Context, at time.Time, wakeup <-chan struct{}) error {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

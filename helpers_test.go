@@ -18,7 +18,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// What this package's tests share with those of others.
 const checkIn, checkOut = testkit.CheckIn, testkit.CheckOut
 
 type (

@@ -1,4 +1,4 @@
-// The default transport, and what is checked in the caller's.
+// The default transport, and the checks of the caller's transport.
 
 package hotelstays
 
@@ -32,8 +32,8 @@ func (defaultTransport) CloseIdleConnections() { http.DefaultClient.CloseIdleCon
 // connections, and pass it to WithHTTPClient. It takes the proxy from the environment, uses TLS 1.2 or later and HTTP/2,
 // and keeps up to 256 idle connections to a host for 45 seconds.
 //
-// Without WithHTTPClient, HotelListStream has a second such transport, which uses HTTP/1.1 alone: a slow loop needs less
-// memory then. A Transport of WithHTTPClient sends all calls.
+// Without WithHTTPClient, HotelListStream has a second such transport, which uses only HTTP/1.1: a slow loop then needs
+// less memory. A Transport of WithHTTPClient sends all calls.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -55,7 +55,7 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// streamTransport returns a NewTransport that uses HTTP/1.1 alone. Over HTTP/2, net/http buffers up to 4 MiB for each
+// streamTransport returns a NewTransport that uses only HTTP/1.1. Over HTTP/2, net/http buffers up to 4 MiB for each
 // stream whose loop is slow.
 func streamTransport() *http.Transport {
 	t := NewTransport()

@@ -83,7 +83,7 @@ type AttemptInfo struct {
 // observation is one call or helper as its observers see it. Without observers it is nil.
 type observation struct {
 	observers []observerFuncs
-	ctxs      []context.Context // from each start
+	ctxs      []context.Context // the ctx that each observer's start returned
 	start     time.Time
 	answered  time.Time // zero without an answer
 	attempts  transport.Timeline
@@ -132,8 +132,8 @@ func (o *observation) received(answer *transport.Answer, decoded time.Duration, 
 	}
 }
 
-// handsOutFirstHotel records the time of a stream's first hotel.
-func (o *observation) handsOutFirstHotel() {
+// yieldsFirstHotel records the time of a stream's first hotel.
+func (o *observation) yieldsFirstHotel() {
 	if o != nil {
 		o.info.FirstHotel = time.Since(o.start)
 	}

@@ -1,5 +1,4 @@
-// What an Observer and a logger see of a call: one start and one end for each call, one
-// record for each attempt, and a warning where one is due.
+// What an Observer and a logger see of a call.
 
 package hotelstays_test
 
@@ -169,7 +168,7 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 		}
 		assert.Equal(t, window, log.ends[limit].RateLimitWait)
 		assert.Equal(t, window, log.ends[limit].Duration)
-		assert.Zero(t, log.ends[limit].Attempts[0].Duration, "the wait is no part of the attempt")
+		assert.Zero(t, log.ends[limit].Attempts[0].Duration, "the wait is not part of the attempt")
 
 		for range limit - 1 {
 			assert.Error(t, operationCalls[hotelstays.OpCheckAvail](t.Context(), client))
@@ -185,13 +184,12 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 	})
 }
 
-// DecodeTime holds what follows the answer, here a logger that takes its time. An attempt lasts until its
-// answer is there, whatever is written about it then.
+// DecodeTime includes the work after the answer, here a slow logger. The duration of an attempt does not include it.
 func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
 		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // nothing was there to be read
+		for answered, decodes := range map[bool]time.Duration{true: 3 * time.Second, false: 0} { // without an answer there is nothing to decode
 			log := &callLog{}
 			client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
@@ -202,7 +200,7 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 			}), hotelstays.WithObserver(log.observer()), hotelstays.WithLogger(logger))
 			assert.Error(t, operationCalls[hotelstays.OpBook](t.Context(), client)) // an unknown outcome, which is logged
 			assert.Equal(t, decodes, log.ends[0].DecodeTime)
-			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "with the lines of its token, its attempt and its outcome")
+			assert.Equal(t, 10*time.Second, log.ends[0].Duration, "1 s for the answer, and 3 s for each of three log lines")
 			assert.Equal(t, time.Second, log.ends[0].Attempts[0].Duration)
 		}
 	})
@@ -230,8 +228,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// The ids are those that the service answered with, as in ResponseMeta: its logs
-// hold them.
+// The ids come from the service's answer, as in ResponseMeta, because the service's logs have these ids.
 func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	log := &callLog{}
 	client := clientThrough(t, answering(200, `{"code":0,"data":{"list":[]}}`, "Request-Id", "request-s", "Trace-Id", "trace-s"),
@@ -240,7 +237,7 @@ func TestObserverSeesTheIDsToQuote(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{resp.Meta.RequestID, resp.Meta.TraceID})
 	assert.Equal(t, []string{"request-s", "trace-s"}, []string{log.ends[0].RequestID, log.ends[0].TraceID})
-	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the one that it sent")
+	assert.NotEqual(t, "request-s", log.ends[0].Attempts[0].RequestID, "an attempt has the id that was sent")
 }
 
 // Neither a call that fails validation nor a page that an iterator does not request is observed or takes a slot.
@@ -283,7 +280,7 @@ type logRecord struct {
 	MismatchCount int      `json:"mismatch_count"`
 }
 
-// logOf returns a logger of a level, and what reads the records that it wrote.
+// logOf returns a logger of a level, its output, and a function that decodes its records.
 func logOf(t *testing.T, level slog.Level) (*slog.Logger, *bytes.Buffer, func() []logRecord) {
 	buf := &bytes.Buffer{}
 	return slog.New(slog.NewJSONHandler(buf, &slog.HandlerOptions{Level: level})), buf, func() (records []logRecord) {
@@ -296,8 +293,8 @@ func logOf(t *testing.T, level slog.Level) (*slog.Logger, *bytes.Buffer, func() 
 	}
 }
 
-// flawedBooking books an offer through a client, its first search down for two
-// attempts, its Book cut off after the commit.
+// flawedBooking books an offer. The first two attempts of the search fail, and the answer to Book is cut off after the
+// service has booked.
 func flawedBooking(t *testing.T, srv *hotelstaystest.Server, client *hotelstays.Client) {
 	t.Helper()
 	srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultStatus, Status: 503, Times: 2})
@@ -320,8 +317,7 @@ func TestNothingIsLoggedByDefault(t *testing.T) {
 	assert.Empty(t, buf.String())
 }
 
-// Each attempt is logged at level debug, retries and the token at info, and with a warning the outcome
-// that nobody knows.
+// Each attempt is logged at level debug, retries and the token at info, and an unknown outcome at warn.
 func TestEachAttemptIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -399,7 +395,7 @@ func TestCallWithoutObserversAllocatesNothingForThem(t *testing.T) {
 	}))
 }
 
-// A helper is reported once, with its error, and its calls are made in the ctx of its start.
+// A helper is reported once, with its error. Its calls have the ctx that HelperStart returned.
 func TestObserverSeesHelpers(t *testing.T) {
 	notOne := []string{"Do", "ValidateBook", "FindOrder", "StepRecovery", "HotelListStream"} // at most one call each
 	for method, call := range optionCalls(t) {
@@ -427,7 +423,7 @@ func TestObserverSeesHelpers(t *testing.T) {
 	}
 }
 
-// A loop that breaks off ends its iterator without an error. A panic is an error, of any helper.
+// Breaking out of the loop is not an error. A panic in any helper is an error.
 func TestBreakIsNoErrorForAnObserver(t *testing.T) {
 	helpers := &callLog{}
 	observer := hotelstays.WithObserver(hotelstays.Observer{HelperStart: helpers.start, HelperEnd: helpers.end})
@@ -449,7 +445,7 @@ func TestBreakIsNoErrorForAnObserver(t *testing.T) {
 	assert.ErrorContains(t, helpers.ends[2].Err, "panicked")
 }
 
-// Observers end in the reverse order of their starts, as spans within each other do.
+// Observers end in the reverse order of their starts, as nested spans do.
 func TestObserversEndInReverse(t *testing.T) {
 	var steps []string
 	named := func(name string) hotelstays.Option {
@@ -465,7 +461,7 @@ func TestObserversEndInReverse(t *testing.T) {
 	assert.Equal(t, []string{"start outer", "start inner", "end inner", "end outer"}, steps)
 }
 
-// An observer that panics does not keep the others from the end of the call.
+// If an observer panics, the other observers still receive the end of the call.
 func TestObserverPanicDoesNotSilenceTheOthers(t *testing.T) {
 	log := &callLog{}
 	client := clientThrough(t, saying(`{"code":0,"data":{"orders":[]}}`), hotelstays.WithObserver(log.observer()),

@@ -20,7 +20,7 @@ type OfferChange struct {
 	Seen  string           `json:"seen"`
 	Now   string           `json:"now"`
 
-	seen, now []sum       // empty unless both have a price
+	seen, now []sum       // empty unless the seen and the current part have a price
 	seenNet   types.Money // the net total that the traveller saw
 }
 
@@ -270,7 +270,7 @@ func fees(steps []types.CancelFee) []sum {
 	return sums
 }
 
-// instant formats equal instants alike, whatever their UTC offsets.
+// instant returns the same text for equal instants with different UTC offsets.
 func instant(t types.Timestamp) string {
 	at, err := t.Time()
 	if err != nil {

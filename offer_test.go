@@ -39,15 +39,15 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		name    string
 		change  func(now *pkg)
 		changes []types.OfferField
-		none    bool // is within no tolerance
-		ten     bool // is within 10 USD
+		none    bool // within the zero Tolerance
+		ten     bool // within a rise of 10 USD
 	}{
 		// Each part alone.
 		{"net total rises within", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
 		{"net total rises beyond", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.51" }, net, false, false},
 		{"net total falls", func(o *pkg) { o.TotalRate.NetRate.Amount = "1" }, net, true, true},
 		{"net total is gone", func(o *pkg) { o.TotalRate.NetRate.Amount = "" }, net, false, false},
-		{"net total is no number", func(o *pkg) { o.TotalRate.NetRate.Amount = "much" }, net, false, false},
+		{"net total is not a number", func(o *pkg) { o.TotalRate.NetRate.Amount = "much" }, net, false, false},
 		{"gross total rises", func(o *pkg) { o.TotalRate.GrossRate.Amount = "150.01" }, gross, false, true},
 		{"gross total falls", func(o *pkg) { o.TotalRate.GrossRate.Amount = "149.99" }, gross, true, true},
 		{"gross total is gone", func(o *pkg) { o.TotalRate.GrossRate = nil }, gross, false, false},
@@ -65,7 +65,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"cancel fee", func(o *pkg) { o.CancelFees[1].Fee.Amount = "60.26" }, fees, false, true},
 		{"cancel fee beyond", func(o *pkg) { o.CancelFees[0].Fee.Amount = "10.01" }, fees, false, false},
 		{"cancel deadline", func(o *pkg) { o.CancelFees[0].Until = "2000-03-01T11:59:59Z" }, fees, false, false},
-		{"a cancel fee less", func(o *pkg) { o.CancelFees = o.CancelFees[:1] }, fees, false, false},
+		{"one cancel fee fewer", func(o *pkg) { o.CancelFees = o.CancelFees[:1] }, fees, false, false},
 		{"refundableMode", func(o *pkg) { o.RefundableMode = types.RefundableNo }, fields(types.OfferRefundableMode), false, false},
 		{"refundableUntil", func(o *pkg) { o.RefundableUntil = "2000-03-01T11:00:00Z" }, fields(types.OfferRefundableUntil), false, false},
 		{"board", func(o *pkg) { o.Board.BoardID = types.BoardRO }, fields(types.OfferBoard), false, false},
@@ -76,7 +76,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"ratePkgId", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
 
 		// Equal by value.
-		{"nothing", func(*pkg) {}, nil, true, true},
+		{"no change", func(*pkg) {}, nil, true, true},
 		{"other digits", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
 			o.Tax.Total.Amount, o.CancelFees[1].Fee.Amount, o.CancelFees[0].Fee.Amount = "10", "60.250", "0.00"
@@ -105,7 +105,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 			return changed
 		}
 		assert.Equal(t, tc.changes, changed(diff), tc.name)
-		assert.Equal(t, tc.changes, changed(hotelstays.CompareOffer(now, seenOffer())), "%s, the other way round", tc.name)
+		assert.Equal(t, tc.changes, changed(hotelstays.CompareOffer(now, seenOffer())), "%s, seen and now swapped", tc.name)
 		assert.Equal(t, tc.none, diff.Within(none), tc.name)
 		assert.Equal(t, tc.ten, diff.Within(ten), tc.name)
 		assert.True(t, diff.Within(hotelstays.Tolerance{Accept: tc.changes}), tc.name)
@@ -115,15 +115,15 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		}
 	}
 
-	assert.False(t, hotelstays.CompareOffer(nil, nil).Within(ten), "a guard without a price does not pass")
+	assert.False(t, hotelstays.CompareOffer(nil, nil).Within(ten), "an offer without a price is within no tolerance")
 	for _, amount := range []json.Number{"", "12,5"} {
 		unreadable := seenOffer()
 		unreadable.TotalRate.NetRate.Amount = amount
-		assert.False(t, hotelstays.CompareOffer(unreadable, unreadable).Within(ten), "nor one whose price %q cannot be read", amount)
+		assert.False(t, hotelstays.CompareOffer(unreadable, unreadable).Within(ten), "the price %q cannot be read", amount)
 	}
 	gone := hotelstays.CompareOffer(seenOffer(), nil)
-	assert.Len(t, gone.Changes, 11, "all but the two that are false on both sides")
-	assert.False(t, gone.Within(ten), "no price is not a lower price")
+	assert.Len(t, gone.Changes, 11, "all parts but the two that are false in both offers")
+	assert.False(t, gone.Within(ten), "a missing price is not a lower price")
 	assert.Len(t, hotelstays.CompareOffer(nil, seenOffer()).Changes, 11)
 }
 
@@ -142,11 +142,11 @@ func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 		change func(*types.Order)
 		want   string
 	}{
-		"nothing":            {func(*types.Order) {}, "no change"},
-		"no rooms":           {func(o *types.Order) { o.Rooms = nil }, "no change"},
-		"no gross total":     {func(o *types.Order) { o.GrossRate = nil }, "no change"},
-		"rooms without more": {func(o *types.Order) { o.Rooms = make([]types.OrderRoom, 2) }, "no change"},
-		"what a room costs, which may be of one room or of all": {func(o *types.Order) {
+		"nothing":               {func(*types.Order) {}, "no change"},
+		"no rooms":              {func(o *types.Order) { o.Rooms = nil }, "no change"},
+		"no gross total":        {func(o *types.Order) { o.GrossRate = nil }, "no change"},
+		"rooms without details": {func(o *types.Order) { o.Rooms = make([]types.OrderRoom, 2) }, "no change"},
+		"amounts of a room": {func(o *types.Order) {
 			o.Rooms[0].Rate, o.Rooms[0].TotalRate, o.Rooms[1].CancelFees, o.Rooms[1].Tax = types.Rate{}, types.Rate{}, nil, nil
 		}, "no change"},
 		"net total":        {func(o *types.Order) { o.NetRate.Amount = "121" }, "netTotal: 121 USD, was 120.50 USD"},
@@ -209,8 +209,8 @@ func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	}
 }
 
-// A limit in percent is a share of the net total that was seen, for every part; with an amount,
-// both must hold.
+// A limit in percent is a share of the net total that the traveller saw, for every part. If an amount is set, too, both
+// limits apply.
 func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	net := func(seen, now *types.Money) func(seen, now *types.RoomRatePkg) {
 		return func(was, is *types.RoomRatePkg) { was.TotalRate.NetRate, is.TotalRate.NetRate = *seen, *now }
@@ -227,8 +227,8 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 		{"beyond", rise("123.5126"), "2.5", types.Money{}, false},
 		{"zero percent", rise("120.51"), "0", types.Money{}, false},
 		{"negative percent", rise("120.51"), "-5", types.Money{}, false},
-		{"negative percent, fallen", rise("120.49"), "-5", types.Money{}, true},
-		{"more digits than any percentage", rise("120.51"), "1e99", types.Money{}, false},
+		{"negative percent, a fall", rise("120.49"), "-5", types.Money{}, true},
+		{"a percentage of 1e99", rise("120.51"), "1e99", types.Money{}, false},
 		{"no percent, within the amount", rise("121.50"), "0", *usd("1"), true},
 		{"from a net total of zero", net(usd("0"), usd("0.01")), "50", types.Money{}, false},
 		{"from no net total", net(&types.Money{Currency: "USD"}, usd("0.01")), "50", types.Money{}, false},
@@ -256,7 +256,7 @@ func TestRiseInPercentIsAShareOfTheNetTotal(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), order).Within(hotelstays.Tolerance{NetRisePercent: decimal.RequireFromString("2.49")}))
 }
 
-// The JSON has no amounts to compute with: a decoded diff accepts no change of one.
+// The JSON has no exact amounts, so a decoded diff accepts no change of an amount.
 func TestDecodedOfferDiffAcceptsNoChangeOfAnAmount(t *testing.T) {
 	cheaper := seenOffer()
 	cheaper.TotalRate.NetRate.Amount = "100"

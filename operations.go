@@ -39,7 +39,7 @@ const (
 	OpCancel            Operation = "Cancel"
 )
 
-// operation is what differs between operations.
+// operation has the properties in which operations differ.
 type operation struct {
 	// path is the path of a Do. Other calls have the path of their Operation.
 	path string

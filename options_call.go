@@ -67,7 +67,7 @@ type optionRow struct {
 // headerRows are the optionRows that set a header.
 var optionRows, headerRows []*optionRow
 
-// The types of rows differ, so that no option of clients lacks a rule of inheriting.
+// An option of clients needs an inherit function, so the constructors of options return different row types.
 type (
 	callRow   struct{ *optionRow }
 	sharedRow struct{ *optionRow }
@@ -98,7 +98,7 @@ func ofHeader(name string, scope optionScope, header string, value func(*setting
 	return textRow{sharedRow{row}, fits, form}
 }
 
-// orOfClient is the rule of inheriting of a field whose zero value means "not set".
+// orOfClient returns the inherit function of a field whose zero value means "not set".
 func orOfClient[V comparable](field func(*settings) *V) func(call, client *settings) {
 	return func(call, client *settings) { *field(call) = cmp.Or(*field(call), *field(client)) }
 }
@@ -310,7 +310,7 @@ func WithRawData() CallOption {
 
 // WithParallelism sets how many calls an iterator makes at once, between 1 and 1024. The default is 8 for HotelListBatches,
 // and 1 for WalkDestinations and HotelsMetadataAll. To use a whole rate limit, multiply it by the time of an answer: 100
-// per second and answers of 200 ms need 20. More calls only wait, within their timeouts.
+// requests per second and answers of 0.2 s need 20 calls. Further calls only wait, within their timeouts.
 func WithParallelism(n int) CallOption {
 	return optParallelism.with(rangeProblem(n, 1024), func(s *settings) { s.Parallelism = n })
 }

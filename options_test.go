@@ -95,7 +95,7 @@ func TestEachMethodRefusesOptionsWithoutEffect(t *testing.T) {
 		_, ok := reflect.TypeFor[hotelstays.CallOptions]().FieldByName(strings.TrimPrefix(row.name, "With"))
 		assert.True(t, ok, "CallOptions has no field for %s", row.name)
 	}
-	assert.Empty(t, options, "no row has them")
+	assert.Empty(t, options, "these options have no row")
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
 		for _, row := range rows {
@@ -186,7 +186,7 @@ func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 			assert.Equal(t, 7*time.Second, time.Until(deadline), "a timeout bounds call and download alike")
 			assert.Equal(t, "agency", calls[i].Header.Get("User-Agent"))
 			if download {
-				assert.Len(t, calls[i].Header, 2, "with Accept-Encoding; the link may be another host's")
+				assert.Len(t, calls[i].Header, 2, "only User-Agent and Accept-Encoding, because the link may lead to another host")
 				continue
 			}
 			assert.Equal(t, "key a", calls[i].Header.Get("X-Gateway")+" "+calls[i].Header.Get("X-Zone"))
@@ -197,12 +197,11 @@ func TestHelpersPassOptionsToTheirCalls(t *testing.T) {
 		_, err = client.AwaitVoucher(t.Context(), voucherRef)
 		require.NoError(t, err)
 		assert.Equal(t, "key", calls[4].Header.Get("X-Gateway"))
-		assert.Empty(t, calls[4].Header.Get("X-Zone"), "an option of a call ends with it")
+		assert.Empty(t, calls[4].Header.Get("X-Zone"), "an option of the earlier call is gone")
 	})
 }
 
-// Each attempt has the id and the time that the caller's functions make for it, and so have
-// the calls that fetch tokens.
+// The caller's functions make an id and a time for each attempt, also of the calls that fetch tokens.
 func TestEachAttemptHasItsOwnRequestIDAndTimestamp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -236,8 +235,8 @@ func TestEachAttemptHasItsOwnRequestIDAndTimestamp(t *testing.T) {
 	})
 }
 
-// The trace id of ctx is that of the call, and of the call for its token. Without one in ctx that fits
-// into a header, the call has a new one.
+// A call and its token request have the trace id of ctx. If ctx has no id that a header can carry, the call has a new
+// id.
 func TestTraceIDComesFromTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -296,7 +295,7 @@ func TestMaxAttemptsBoundsACall(t *testing.T) {
 	}
 }
 
-// What the client sets itself, WithHeader does not: the error names what does, and no value.
+// WithHeader refuses a header that the client sets itself. The error says what to use instead, and quotes no value.
 func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	for name, instead := range map[string]string{
 		"trace-id": "use WithTraceID", "Language": "use WithLanguage", "Market": "use WithMarket", "User-Ref": "use WithUserRef",
@@ -318,8 +317,8 @@ func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 	}
 }
 
-// What a header cannot carry is not sent, nor is an id a second time, and a slot of the rate
-// limit is free again. A Book before which nothing was carried out has no unknown outcome.
+// A value that a header cannot carry is not sent, and an id is not sent twice. The slot of the rate limit is free
+// again. The outcome of such a Book is known.
 func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 	id := func(text string) hotelstays.Option {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })
@@ -332,13 +331,13 @@ func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 		sent    int
 		problem string
 	}{
-		"empty id":       {id(""), 0, "the value from WithRequestID is empty"},
-		"id of lines":    {id("a\r\nEvil: 1"), 0, "the value from WithRequestID contains"},
-		"constant id":    {id("one"), 1, "the Request-Id is that of the attempt before"},
-		"empty time":     {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
-		"time of lines":  {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
-		"panicking id":   {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},
-		"panicking time": {hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { panic("boom") }), 0, ""},
+		"empty id":               {id(""), 0, "the value from WithRequestID is empty"},
+		"id with a line break":   {id("a\r\nEvil: 1"), 0, "the value from WithRequestID contains"},
+		"constant id":            {id("one"), 1, "the Request-Id is that of the attempt before"},
+		"empty time":             {stamp(" "), 0, "the value from WithClientRequestTimestamp is empty"},
+		"time with a line break": {stamp("1\n2"), 0, "the value from WithClientRequestTimestamp contains"},
+		"panicking id":           {hotelstays.WithRequestID(func(context.Context) string { panic("boom") }), 0, ""},
+		"panicking time":         {hotelstays.WithClientRequestTimestamp(func(context.Context, time.Time) string { panic("boom") }), 0, ""},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			answer := &fixedAnswer{Status: 429, Body: `{"code":100000429}`, Header: map[string]string{"Retry-After": "0"}}

@@ -153,7 +153,7 @@ func (c *Client) QueryOrders(ctx context.Context, req *QueryOrdersRequest, opts 
 }
 
 // pickOrder returns the order under a reference, or nil if the answer proves that there is none. Orders with other
-// references prove nothing, because the filter did not work, nor does a list that may be incomplete.
+// references prove nothing, because the filter did not work. A list that may be incomplete proves nothing either.
 func pickOrder(resp *QueryOrdersResponse, reference string) (*types.Order, error) {
 	found := slices.DeleteFunc(slices.Clone(resp.Orders), func(o types.Order) bool { return o.CustomerReferenceNo != reference })
 	var why error

@@ -37,8 +37,8 @@ func (r *CancelRequest) validate(v *validation) {
 
 // CancelResponse is the result of a cancellation.
 type CancelResponse struct {
-	ServiceFee *types.Money       `json:"serviceFee"` // of the supplier, not refunded
-	Status     *types.OrderStatus `json:"status"`     // the new one, or nil if no number was sent
+	ServiceFee *types.Money       `json:"serviceFee"` // the supplier's fee, which is not refunded
+	Status     *types.OrderStatus `json:"status"`     // the new status, or nil if the service sent no number
 	Meta       ResponseMeta       `json:"-"`
 }
 
@@ -52,7 +52,7 @@ func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOpt
 	return invoke(ctx, c, OpCancel, req, opts)
 }
 
-// CancelOutcome is the result of CancelAndRead. State decides.
+// CancelOutcome is the result of CancelAndRead. Decide by State.
 type CancelOutcome struct {
 	// Response is the answer to Cancel, or nil if there was no answer. The error may still be nil, because Order shows
 	// that the order is cancelled.

@@ -49,7 +49,7 @@ func TestBookReturnsTheOrder(t *testing.T) {
 		require.Len(t, order.Rooms, 1)
 		assert.Equal(t, o.RoomRatePkg, order.Rooms[0].Offer())
 		assert.JSONEq(t, `{"roomIndex":1,"firstName":"Guest","lastName":"Two","isChild":true,"age":0,"gender":"f","passportNumber":"6789"}`,
-			string(order.Rooms[0].Guests[1].Raw), "an infant's age is sent, and the passport's number itself")
+			string(order.Rooms[0].Guests[1].Raw), "an infant's age and the real passport number are sent")
 		assert.Zero(t, resp.Meta.MismatchCount)
 
 		booked := srv.Ledger().OrdersFor("ref-1")
@@ -61,7 +61,7 @@ func TestBookReturnsTheOrder(t *testing.T) {
 	})
 }
 
-// Only a complete answer without the order is an OrderNotFoundError, and one call is made.
+// Only a complete answer without the order is an OrderNotFoundError. FindOrder makes one call.
 func TestFindOrderNeedsACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t)
@@ -88,7 +88,7 @@ func TestFindOrderNeedsACompleteAnswer(t *testing.T) {
 	})
 }
 
-// A refusal of either method is an error alone: nothing is sent again, and no order is read.
+// After a refusal, Cancel and CancelAndRead return only an error. Nothing is sent again, and no order is read.
 func TestRefusedCancelReadsNoOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client := newSandbox(t, hotelstaystest.Config{CancelRule: hotelstaystest.CancelNeedsReason})
@@ -126,7 +126,7 @@ func cancelling(o offer, order *types.Order) *hotelstays.CancelRequest {
 	return &hotelstays.CancelRequest{SessionID: o.Session, CustomerReferenceNo: "ref-1", SupplierReferenceNo: order.SupplierReferenceNo}
 }
 
-// The sandbox's numbers of undocumented states.
+// The sandbox's numbers for undocumented states.
 var sandboxStates = withStates(hotelstays.StatusMeanings{
 	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}})
 
@@ -168,24 +168,24 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 	}{
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "unknown is not decided", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
+		{name: "0 and 1 are open, 5 is final", confirm: hotelstaystest.Never, steps: []step{{1, 0}, {25, 1}, {60, 5}},
 			polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 5},
-		{name: "any other status is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
-		{name: "with states, pending is not", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
+		{name: "4 is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}}, polls: []float64{0, 5}, ends: 5, status: 4},
+		{name: "with states, a pending status is open", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {15, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
-		{name: "with states, cancelled is", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
+		{name: "with states, a cancelled status is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 3}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10}, ends: 10, status: 3},
-		{name: "with states, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
+		{name: "with states, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {30, 2}},
 			await: []hotelstays.CallOption{sandboxStates}, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
-		{name: "with no final state, one that is not named is decided", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
+		{name: "without known final states, a status in no list is final", confirm: hotelstaystest.Never, steps: []step{{1, 4}, {6, 5}},
 			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 5},
-		{name: "with cancelled alone, one that is not named is not", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
+		{name: "with only cancelled known, a status in no list is open", confirm: hotelstaystest.Never, steps: []step{{1, 5}, {6, 3}},
 			await: []hotelstays.CallOption{withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{3}})},
 			polls: []float64{0, 5, 10}, ends: 10, status: 3},
-		{name: "stuck, and past ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
+		{name: "open after ten minutes", confirm: hotelstaystest.Never, within: 700 * s, ends: 700, status: 1, err: context.DeadlineExceeded,
 			polls: tenMinutes(650, 680), says: `the order under reference "ref-1" is still open (status 1)` + ended + "call again to continue"},
-		{name: "in no list of states", confirm: hotelstaystest.Never, steps: []step{{1, 5}}, await: []hotelstays.CallOption{sandboxStates},
+		{name: "a status in no list", confirm: hotelstaystest.Never, steps: []step{{1, 5}}, await: []hotelstays.CallOption{sandboxStates},
 			within: 15 * s, polls: []float64{0, 5, 10}, ends: 15, status: 5, err: context.DeadlineExceeded,
 			says: `the order under reference "ref-1" has status 5, which is in no list of ServiceFacts.StatusMeanings` + ended +
 				"call again to continue"},
@@ -199,7 +199,7 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		{name: "polls are forbidden", confirm: 1, poll: pollAnswer(403, ""), polls: []float64{0}, ends: 0, status: -1,
 			err: hotelstays.ErrForbidden},
 		{name: "visible late", confirm: 1, visible: 60 * s, polls: []float64{0, 5, 10, 20, 50, 80}, ends: 80, status: 2},
-		{name: "not there for ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
+		{name: "no order within ten minutes", confirm: 1, visible: time.Hour, ends: 620, status: -1, err: hotelstays.ErrNotFound,
 			polls: tenMinutes()},
 		{name: "woken", confirm: 30 * s, wakeups: []float64{1, 12, 31}, polls: []float64{0, 1, 5, 10, 12, 20, 31}, ends: 31, status: 2},
 		{name: "a closed wake-up channel", confirm: 30 * s, closed: true, polls: []float64{0, 5, 10, 20, 50}, ends: 50, status: 2},
@@ -267,17 +267,18 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 			state: hotelstays.OrderStateConfirmed},
 		{name: "answered with another status than the order's, with states", cancel: another, states: true, response: true, order: true,
 			state: hotelstays.OrderStateOpen},
-		{name: "answered, no order is there, with states", read: noOrder, states: true, made: true, response: true,
+		{name: "answered, no order found, with states", read: noOrder, states: true, made: true, response: true,
 			state: hotelstays.OrderStateCancelled},
-		{name: "cut, no order is there", cancel: cut, read: noOrder, states: true, unknown: true},
+		{name: "cut off, no order found", cancel: cut, read: noOrder, states: true, unknown: true},
 		{name: "answered without data, not read back, with states", cancel: fault(status(200, `{"code":0}`)), read: unread, states: true,
 			response: true},
-		{name: "cut", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
-		{name: "cut, not read back", cancel: cut, read: unread, states: true, unknown: true},
-		{name: "made and cut", cancel: madeAndCut, made: true, order: true, unknown: true},
-		{name: "made and cut, with states", cancel: madeAndCut, states: true, made: true, order: true, state: hotelstays.OrderStateCancelled},
-		{name: "made and cut, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
-		{name: "made and no answer in time, with states", cancel: late, states: true, made: true, order: true,
+		{name: "cut off", cancel: cut, state: hotelstays.OrderStateOpen, order: true, unknown: true},
+		{name: "cut off, not read back", cancel: cut, read: unread, states: true, unknown: true},
+		{name: "executed, cut off", cancel: madeAndCut, made: true, order: true, unknown: true},
+		{name: "executed, cut off, with states", cancel: madeAndCut, states: true, made: true, order: true,
+			state: hotelstays.OrderStateCancelled},
+		{name: "executed, cut off, not read back", cancel: madeAndCut, read: unread, states: true, made: true, unknown: true},
+		{name: "executed, no answer in time, with states", cancel: late, states: true, made: true, order: true,
 			state: hotelstays.OrderStateCancelled},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 				require.ErrorAs(t, err, &unknown)
 				assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
 				assert.Equal(t, hotelstays.OpCancel, unknown.Operation)
-				assert.Equal(t, error(unknown), err, "it is a group of a log line")
+				assert.Equal(t, error(unknown), err, "the error itself, so that slog logs its attributes")
 			} else {
 				require.NoError(t, err)
 			}
@@ -362,8 +363,8 @@ func TestSeveralOrdersUnderOneReferenceAreAnError(t *testing.T) {
 			cancel := cancelling(offer{Session: "s"}, &types.Order{SupplierReferenceNo: "s-1"})
 			outcome, err := client.CancelAndRead(t.Context(), cancel)
 			require.NoError(t, err)
-			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "that of the order with the supplier's reference")
-			cancel.SupplierReferenceNo = "s-3" // of none, or of two
+			assert.Equal(t, hotelstays.OrderStateCancelled, outcome.State, "the state of the order with the supplier's reference")
+			cancel.SupplierReferenceNo = "s-3" // of no order, or of two orders
 			outcome, err = client.CancelAndRead(t.Context(), cancel)
 			errorAs[*hotelstays.OutcomeUnknownError](t, err)
 			assert.Nil(t, outcome.Order)
@@ -421,7 +422,7 @@ func TestUnreadableStatusIsNotOpen(t *testing.T) {
 	}
 }
 
-// QueryOrders has the user of the Cancel, but not the options that it does not take.
+// QueryOrders has the user of the Cancel, but no option that QueryOrders does not take.
 func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 	service := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{"orders":[]}}`}
 	_, err := clientThrough(t, service).CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: "s", CustomerReferenceNo: "ref-1",
@@ -434,7 +435,7 @@ func TestCancelAndReadKeepsTheCallersHeaders(t *testing.T) {
 	}
 }
 
-// A poll that fails with a status that may pass is made again, any other ends the wait.
+// A poll is repeated after a temporary failure. Any other failure ends the wait.
 func TestWaitOutlastsOnlyTemporaryFailures(t *testing.T) {
 	for code, outlasts := range map[int]bool{400: false, 403: false, 404: false, 429: true, 500: true, 501: true, 503: true, 504: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {

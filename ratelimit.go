@@ -29,7 +29,8 @@ type RateLimiter interface {
 	// is before the end of a pause, it may return an error that wraps ErrRateLimited at once, which ends the call. An
 	// operation without a rate limit is granted at once, unless it is paused; its permit may be nil.
 	Acquire(ctx context.Context, req RateLimitRequest) (Permit, error)
-	// Pause grants nothing to key until the given time, also to waiting callers. The longest pause counts. The client
+	// Pause stops all grants to key until the given time, also for waiting callers. Of several pauses the latest end
+	// counts. The client
 	// calls it after a 429, with a time of at most a day ahead.
 	Pause(key RateLimitKey, until time.Time)
 }
@@ -123,7 +124,7 @@ func NewRateLimiter(opts *RateLimiterOptions) RateLimiter {
 // processLimiter has a window for each key that was used or paused. A key without a rate limit has a window only after a
 // pause.
 type processLimiter struct {
-	margin    time.Duration // between a request's arrival and its count
+	margin    time.Duration // added to the second for which a request counts
 	processes int
 	weight    func(account string) int
 	mu        sync.Mutex
@@ -179,7 +180,7 @@ type unlimited struct{}
 func (unlimited) Sent()             {}
 func (unlimited) Done(PermitResult) {}
 
-// rateLimit returns nil unless all three figures are there: a missing one is not 0.
+// rateLimit returns nil unless all three figures are there: a missing figure is not 0.
 func rateLimit(h http.Header) *RateLimit {
 	limit, hasLimit := figure(h, "X-Ratelimit-Limit")
 	remaining, hasRemaining := figure(h, "X-Ratelimit-Remaining")

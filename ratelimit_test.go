@@ -1,4 +1,4 @@
-// The client at the rate limits of the service: never above, hardly ever below.
+// The client never exceeds a rate limit, and uses nearly all of it.
 
 package hotelstays_test
 
@@ -76,7 +76,7 @@ func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 		op     hotelstays.Operation
 		want   hotelstays.Priority
 	}{
-		{"none", nil, nil, hotelstays.OpQueryOrders, normal},
+		{"no option", nil, nil, hotelstays.OpQueryOrders, normal},
 		{"of the call", nil, []hotelstays.CallOption{hotelstays.WithPriority(interactive)}, hotelstays.OpQueryOrders, interactive},
 		{"of the client", []hotelstays.Option{hotelstays.WithPriority(background)}, nil, hotelstays.OpQueryOrders, background},
 		{"of the call, over the client", []hotelstays.Option{hotelstays.WithPriority(background)},
@@ -107,8 +107,8 @@ func TestPriorityOfACallIsPassedToTheLimiter(t *testing.T) {
 	assert.ErrorContains(t, err, "WithPriority: is 2; it must be ")
 }
 
-// The first searches of many accounts get their tickets as fast as the service issues them.
-// The queue for the tickets counts neither as the ticket's time nor against other accounts.
+// The first searches of many accounts get their tickets as fast as the service issues them. The wait for a ticket's
+// slot does not count as time of Ticket, and does not delay other accounts.
 func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	for _, accounts := range []int{50, howMany(t, "accounts", 500, 150, 80)} {
 		inBubble(t, fmt.Sprint(accounts, " accounts"), func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 			waiting := time.Now()
 			_, err = clients[0].HotelList(ctx, search)
 			assert.NoError(t, err)
-			assert.Less(t, time.Since(waiting), 100*ms, "who has a ticket does not wait for those who have none")
+			assert.Less(t, time.Since(waiting), 100*ms, "an account with a ticket does not wait for accounts without")
 			wg.Wait()
 			took := time.Since(start)
 			t.Logf("%d tickets in %s", srv.Ledger().TicketsIssued(), took)
@@ -150,7 +150,7 @@ func TestManyAccountsShareTheRateLimits(t *testing.T) {
 	}
 }
 
-func TestTicketThatWaitedForItsSlotHasItsOwnTimeLimit(t *testing.T) {
+func TestTimeLimitOfATicketBeginsWithItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		limiter := hotelstays.NewRateLimiter(nil)
@@ -204,7 +204,7 @@ func TestSpellingsOfABaseURLShareABudget(t *testing.T) {
 	})
 }
 
-// askedLimiter counts for which accounts it was asked.
+// askedLimiter counts the requests of each account.
 type askedLimiter struct {
 	hotelstays.RateLimiter
 	mu       sync.Mutex
@@ -220,7 +220,7 @@ func (l *askedLimiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequ
 	return l.RateLimiter.Acquire(ctx, req)
 }
 
-func TestRateLimiterWithRoomAllocatesNothing(t *testing.T) {
+func TestRateLimiterWithAFreeSlotAllocatesNothing(t *testing.T) {
 	l, key := hotelstays.NewRateLimiter(nil), hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpBook}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		permit, err := l.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
@@ -272,13 +272,12 @@ func TestServerCostBoundsTheArrival(t *testing.T) {
 
 func TestRefusedRequestsUseASlot(t *testing.T) {
 	got := sixthTicket(t, http.StatusTooManyRequests, http.Header{"Server-Cost-Milliseconds": {"500"}, "Retry-After": {"0"}})
-	assert.Equal(t, 1510*ms, got, "and its answer is not believed")
+	assert.Equal(t, 1510*ms, got, "the server cost in its answer is ignored")
 }
 
 const ms = time.Millisecond
 
-// sixthTicket returns when a sixth Ticket leaves, of five a second, whose answers come
-// after half a second.
+// sixthTicket returns when the sixth Ticket leaves. The limit is five per second, and each answer takes half a second.
 func sixthTicket(t *testing.T, status int, header http.Header) time.Duration {
 	var left atomic.Int64
 	synctest.Test(t, func(t *testing.T) {
@@ -312,7 +311,7 @@ func TestPauseBeyondTheDeadlineFailsAtOnce(t *testing.T) {
 		start := time.Now()
 		err := call(t.Context(), client)
 		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
-		assert.NotErrorIs(t, err, context.DeadlineExceeded, "none has passed")
+		assert.NotErrorIs(t, err, context.DeadlineExceeded, "no deadline has passed")
 		assert.Equal(t, hotelstays.KindRateLimited, hotelstays.KindOf(err))
 		assert.ErrorContains(t, err, start.Add(time.Hour).UTC().Format(time.RFC3339))
 		assert.NotContains(t, err.Error(), "deadline exceeded")
@@ -321,8 +320,8 @@ func TestPauseBeyondTheDeadlineFailsAtOnce(t *testing.T) {
 	})
 }
 
-// A 429 pauses an operation whose rate limit is undocumented, too: for all clients behind the limiter, and
-// no other operation.
+// A 429 also pauses an operation whose rate limit is undocumented, for all clients of the limiter. It pauses no other
+// operation.
 func TestPauseHoldsWithoutARateLimit(t *testing.T) {
 	do := func(path string) operationCall {
 		return func(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
@@ -384,8 +383,7 @@ func (f limiterFunc) Acquire(context.Context, hotelstays.RateLimitRequest) (hote
 }
 func (limiterFunc) Pause(hotelstays.RateLimitKey, time.Time) {}
 
-// The sandbox has the documented rate limits, and the client keeps each of them: never above, hardly
-// ever below.
+// The sandbox has the documented rate limits. The client never exceeds one, and uses nearly all of it.
 func TestDocumentedRateLimitsHold(t *testing.T) {
 	duration := time.Duration(howMany(t, "seconds", 20, 3, 3)) * time.Second
 	for _, op := range []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpCheckAvail, hotelstays.OpQueryOrders,

@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// BookingState is what is known about a booking. The zero value is not set: no call returns it.
+// BookingState is what is known about a booking. No call returns the zero value.
 type BookingState string
 
 const (
@@ -109,7 +109,7 @@ func (run *recoveryRun) book(ctx context.Context, req *BookRequest) (*BookingOut
 	case outcome.State == BookingFound:
 	case outcome.Err == nil:
 		outcome.Err = unknown
-	case run.refused: // the refusal may be true
+	case run.refused: // the refusal may be the whole truth
 		outcome.Err = &bothErrors{refusal, outcome.Err}
 	}
 	if still, ok := err.(*OutcomeUnknownError); ok {

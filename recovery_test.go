@@ -1,6 +1,4 @@
-// Recovery: polls at the documented times, to the second; only a poll that was read whole and has no
-// order proves that there is none; a recovery survives its process at every step, and works with
-// no other account. All times are seconds of the ledger's clock.
+// Recovery after a Book with an unknown outcome. All times are seconds of the ledger's clock.
 
 package hotelstays_test
 
@@ -37,7 +35,7 @@ var (
 // allPolls are the seconds of a whole recovery, counted from the end of Book.
 var allPolls = []float64{0, 30, 90, 210, 450, 600}
 
-// pollFault makes every poll from now on fail.
+// pollFault returns f as a fault of every poll.
 func pollFault(f hotelstaystest.Fault) hotelstaystest.Fault {
 	f.Operation, f.Times = hotelstays.OpQueryOrders, -1
 	return f
@@ -63,13 +61,13 @@ func (w *recoveryWorld) restarted(t *testing.T) *hotelstays.Client {
 	return newClient(t, w.Server, w.cred)
 }
 
-// logged is another client, and its log.
+// logged returns another client and its log.
 func (w *recoveryWorld) logged(t *testing.T) (*hotelstays.Client, *strings.Builder) {
 	log := &strings.Builder{}
 	return newClient(t, w.Server, w.cred, hotelstays.WithLogger(slog.New(slog.NewTextHandler(log, nil)))), log
 }
 
-// inject injects the faults that are any.
+// inject injects the faults and skips zero values.
 func (w *recoveryWorld) inject(faults ...hotelstaystest.Fault) {
 	for _, fault := range faults {
 		if fault.Kind != "" {
@@ -84,8 +82,7 @@ func (w *recoveryWorld) bookEnded(t *testing.T) time.Time {
 	return books[0].Done
 }
 
-// polls are the seconds from a time to each poll. The attempts of one poll share
-// a Trace-Id and count as one.
+// polls returns the seconds from a time to each poll. The attempts of one poll share a Trace-Id and count as one.
 func (w *recoveryWorld) polls(from time.Time) []float64 {
 	var at []float64
 	seen := map[string]bool{}
@@ -113,8 +110,8 @@ func at(t *testing.T, seconds float64, f func()) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// waking returns a wake-up channel that receives a value at each of these seconds, counted from now,
-// or one that is closed.
+// waking returns a wake-up channel that receives a value at each of these seconds, counted from now, or a closed
+// channel.
 func waking(t *testing.T, closed bool, seconds []float64) hotelstays.CallOption {
 	wakeup := make(chan struct{}, 1)
 	for _, second := range seconds {
@@ -229,7 +226,7 @@ func TestRecoveryPollsOnSchedule(t *testing.T) {
 				assert.Error(t, outcome.Err, "of the last poll, or of Book")
 			}
 			time.Sleep(time.Hour)
-			assert.Equal(t, tc.polls, w.polls(ended), "and none after the end")
+			assert.Equal(t, tc.polls, w.polls(ended), "no poll follows the end")
 		})
 	}
 }
@@ -282,8 +279,8 @@ func TestRecoveryIsSavedBeforeBookAndAfterEachPoll(t *testing.T) {
 	})
 }
 
-// A recovery that is not saved ends the work: before Book nothing is sent; after a poll the
-// outcome so far comes with the error, which is no refusal while nothing is known.
+// If the recovery cannot be saved before Book, nothing is sent. After a poll, the outcome so far comes with the error.
+// The error is not a refusal while the outcome is unknown.
 func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	errDisk := errors.New("disk full")
 	doubtful := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 200, Code: 100009999}
@@ -298,7 +295,7 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 		{"after the first poll", bookLost, 1, []float64{0}, hotelstays.BookingOpen},
 		{"after the poll that finds the order", bookMade, 1, []float64{0}, hotelstays.BookingFound},
 		{"after the last poll", bookLost, 6, allPolls, hotelstays.BookingAbsent},
-		{"after the poll for a doubtful refusal", doubtful, 1, []float64{0}, hotelstays.BookingAbsent},
+		{"after the poll that verifies a refusal", doubtful, 1, []float64{0}, hotelstays.BookingAbsent},
 		{"after a poll that is forbidden", bookLost, 1, []float64{0}, hotelstays.BookingUnverified},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
@@ -355,7 +352,7 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 		{31, 86400, []float64{0, 30, 86400}, 86400}, // past the last poll
 	} {
 		for _, step := range []bool{false, true} {
-			inBubble(t, fmt.Sprintf("away from %g to %g, by steps %t", tc.died, tc.back, step), func(t *testing.T) {
+			inBubble(t, fmt.Sprintf("no process from %g to %g, StepRecovery %t", tc.died, tc.back, step), func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				w.Inject(bookLost)
 				life := within(t, time.Duration(tc.died*float64(time.Second))+time.Millisecond)
@@ -461,8 +458,8 @@ func TestStepRecoveryPollsAtMostOnce(t *testing.T) {
 	})
 }
 
-// An empty answer of another environment or account would look like absence. A recovery of one, or
-// that cannot be, is refused before anything is sent, and left as it is.
+// An empty answer from another environment or account would look like absence. So a recovery of another account, or an
+// invalid recovery, is refused before anything is sent, and is not changed.
 func TestRecoveryIsOfOneAccount(t *testing.T) {
 	const url = "https://api.example.test"
 	client := func(url string, cred hotelstays.Credential) *hotelstays.Client {
@@ -503,10 +500,10 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 	}
 	_, err := own.RecoverBooking(t.Context(), own.NewBookingRecovery(offer{}.Request("\xff")))
 	assert.Equal(t, []string{"recovery.customerReferenceNo"}, faultPaths(t, err))
-	recovery.Polls = 7 // one more than there are
+	recovery.Polls = 7 // one more poll than the schedule has
 	_, err = own.RecoverBooking(t.Context(), recovery)
 	assert.Equal(t, []string{"recovery.polls"}, faultPaths(t, err))
-	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // may be of two accounts
+	one, another := client(url, bearerToken("token-1")), client(url, bearerToken("token-2")) // these may belong to two accounts
 	assert.NotEqual(t, one.NewBookingRecovery(req), another.NewBookingRecovery(req))
 	rotated := hotelstays.TicketCredential{AppKey: "one", AppSecret: types.NewSecret("its next secret")}
 	assert.Equal(t, own.NewBookingRecovery(req), client(url, rotated).NewBookingRecovery(req))
@@ -514,8 +511,7 @@ func TestRecoveryIsOfOneAccount(t *testing.T) {
 	assert.Equal(t, both.NewBookingRecovery(req), client(url, oauth(types.ScopeBookingRead)).NewBookingRecovery(req))
 }
 
-// An account that needs a market and a named user needs them for the polls, too,
-// whatever client makes them.
+// The polls have the market and the user of the Book, whichever client makes the polls.
 func TestRecoveryCarriesMarketAndUser(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -565,7 +561,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 	var rows, earlier []row
 	last := func(name string, poll hotelstaystest.Fault, state hotelstays.BookingState) {
-		poll.Skip = 5 // good, and empty
+		poll.Skip = 5 // the polls before succeed with an empty list
 		rows = append(rows, row{name, poll, 0, state, allPolls})
 	}
 	data := func(state hotelstays.BookingState, texts ...string) {
@@ -609,8 +605,8 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%s %d %s", answer.Kind, answer.Status, answer.Body)
 		last(name, pollFault(answer), hotelstays.BookingUnverified)
-		// In the first five polls failures prove nothing, nor do they stop the sixth from proving it. A 403
-		// ends the polls: the next would be refused again.
+		// Failures of the first five polls prove nothing, and the sixth poll can still prove absence. A 403 ends the
+		// polls, because the next poll would be refused, too.
 		before := row{name + ", before the last", pollFault(answer), 599, hotelstays.BookingAbsent, allPolls}
 		if answer.Status == http.StatusForbidden {
 			before.state, before.polls = hotelstays.BookingUnverified, []float64{0}
@@ -631,7 +627,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	}
 }
 
-func TestUnverifiedCanBeAskedAgain(t *testing.T) {
+func TestUnverifiedBookingCanBePolledAgain(t *testing.T) {
 	for state, book := range map[hotelstays.BookingState]hotelstaystest.Fault{
 		hotelstays.BookingFound: bookMade, hotelstays.BookingAbsent: bookLost,
 	} {
@@ -663,7 +659,7 @@ func TestUnverifiedCanBeAskedAgain(t *testing.T) {
 	}
 }
 
-// When ctx ends, the recovery to continue with comes together with the error.
+// When ctx ends, the error comes with the recovery to continue with.
 func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 	slow := pollFault(hotelstaystest.Fault{Kind: hotelstaystest.FaultDelay, Delay: 15 * time.Second})
 	slowBook := hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Minute}
@@ -682,8 +678,8 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 		{"during the first poll", bookLost, slow, 5, 1},
 		{"between polls", bookLost, hotelstaystest.Fault{}, 100, 3},
 		{"during the last poll", bookLost, slow, 605, 6},
-		{"before it is known what a refusal means", doubt(200), garbage, 60, 2},
-		{"before it is known what a refusal with HTTP 400 means", doubt(400), garbage, 60, 2},
+		{"while a poll verifies a refusal", doubt(200), garbage, 60, 2},
+		{"while a poll verifies a refusal with HTTP 400", doubt(400), garbage, 60, 2},
 	} {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
@@ -702,7 +698,7 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 			assert.Equal(t, tc.ends, time.Since(start).Seconds(), "it ends with ctx")
 			require.NotNil(t, outcome)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
-			if tc.book.Code != 0 { // the refusal is not lost, nor believed
+			if tc.book.Code != 0 { // the error has the refusal, but is not a refusal
 				for _, err := range []error{outcome.Err, err} {
 					assert.ErrorContains(t, err, strconv.Itoa(tc.book.Code))
 					assert.NotErrorAs(t, err, new(*hotelstays.APIError))
@@ -716,14 +712,14 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 			outcome, err = w.client.RecoverBooking(ctx, outcome.Recovery)
 			require.ErrorIs(t, err, context.Canceled)
 			require.NotNil(t, outcome)
-			assert.Equal(t, hotelstays.BookingOpen, outcome.State, "an ended ctx asks nothing")
+			assert.Equal(t, hotelstays.BookingOpen, outcome.State, "no poll follows the end of ctx")
 			outcome, err = w.client.StepRecovery(ctx, outcome.Recovery)
 			require.ErrorIs(t, err, context.Canceled)
 			assert.Equal(t, hotelstays.BookingOpen, outcome.State)
 			assert.Len(t, w.polls(start), tc.polls)
 		})
 	}
-	inBubble(t, "with the answer to a poll", func(t *testing.T) {
+	inBubble(t, "ctx ends together with the answer to a poll", func(t *testing.T) {
 		w := newRecoveryWorld(t)
 		w.Inject(bookMade)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -749,8 +745,8 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 	})
 }
 
-// A code that is documented for Book, or is one of ServiceFacts, is believed. Another one is
-// believed only when no order is there.
+// A refusal with a documented code, or a code of ServiceFacts, is returned at once. With any other code, a poll must
+// first show that there is no order.
 func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 	refused := func(httpStatus, code int, commit bool) hotelstaystest.Fault {
 		return hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: httpStatus, Code: code,
@@ -764,7 +760,7 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 		poll  hotelstaystest.Fault
 		heals float64 // when the polls stop failing
 		polls []float64
-		state hotelstays.BookingState // or a nil outcome and the refusal, for BookingOpen
+		state hotelstays.BookingState // BookingOpen: a nil outcome and the refusal
 	}{
 		{"parameter", refused(400, types.CodeParam, false), failing, 0, nil, hotelstays.BookingOpen},
 		{"credential", refused(401, types.CodeUnauthorized, false), failing, 0, nil, hotelstays.BookingOpen},
@@ -806,10 +802,10 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 					assert.Equal(t, "ref-1", outcome.Order.CustomerReferenceNo)
 					return
 				}
-				assert.ErrorContains(t, outcome.Err, strconv.Itoa(tc.book.Code), "it may still be the truth")
-				assert.ErrorContains(t, outcome.Err, "QueryOrders", "and so may be why it could not be checked")
+				assert.ErrorContains(t, outcome.Err, strconv.Itoa(tc.book.Code), "the refusal may be the whole truth")
+				assert.ErrorContains(t, outcome.Err, "QueryOrders", "the error also says why no poll verified the refusal")
 				if answer, ok := errors.AsType[*hotelstays.APIError](outcome.Err); ok {
-					assert.Equal(t, hotelstays.OpQueryOrders, answer.Operation, "but it decides nothing")
+					assert.Equal(t, hotelstays.OpQueryOrders, answer.Operation, "errors.As does not find the refusal")
 				}
 				return
 			}
@@ -817,23 +813,23 @@ func TestUndocumentedRefusalIsVerifiedByAPoll(t *testing.T) {
 			api := errorAs[*hotelstays.APIError](t, err)
 			assert.Equal(t, tc.book.Code, api.Code)
 			assert.Equal(t, hotelstays.OpBook, api.Operation)
-			assert.NotContains(t, err.Error(), "unknown", "it is believed")
+			assert.NotContains(t, err.Error(), "unknown", "the refusal is definite")
 			assert.NotErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
 			assert.Empty(t, w.Ledger().Orders())
 		})
 	}
 }
 
-// For a known reference the service returns the order that it made first. With Expect the client
-// reports one of other dates; CompareOrder lists what else is different.
+// For a used reference the service returns its first order. With Expect, an order with other dates is an error, and
+// Changes lists the other differences.
 func TestReusedReferenceIsAnError(t *testing.T) {
 	chosen := portionOf(t, 1, 3)
 	for _, tc := range []struct {
 		name      string
-		change    func(*types.RoomRatePkg) // of what is expected; nil: nothing is
+		change    func(*types.RoomRatePkg) // of the expected offer; nil: no Expect
 		cancelled bool
-		what      string // or the order is the expected one
-		changes   string // the parts that the order has otherwise
+		what      string // empty: the order is the expected one
+		changes   string // the parts in which the order differs
 	}{
 		{"the same offer", func(*types.RoomRatePkg) {}, false, "", ""},
 		{"nothing expected", nil, false, "", ""},
@@ -841,7 +837,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 			"check-in is 2000-03-10, expected 2000-03-09", "checkIn"},
 		{"check-out", func(p *types.RoomRatePkg) { p.CheckOut = "2000-03-14" }, false,
 			"check-out is 2000-03-13, expected 2000-03-14", "checkOut"},
-		{"cancelled, and of other dates", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, true,
+		{"cancelled, and other dates", func(p *types.RoomRatePkg) { p.CheckIn = "2000-03-09" }, true,
 			"check-in is 2000-03-10, expected 2000-03-09", "checkIn cancelTime"},
 		{"net total", func(p *types.RoomRatePkg) { p.TotalRate.NetRate.Amount = "1.00" }, false, "", "netTotal"},
 		{"cancelled", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
@@ -906,8 +902,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 	}
 }
 
-// The call's timeout wins over the client's, be it longer or shorter, and neither lets a
-// poll take more than 20 seconds.
+// The call's timeout wins over the client's, whether longer or shorter. Neither lets a poll take more than 20 seconds.
 func TestPollTakesAtMost20Seconds(t *testing.T) {
 	const s = time.Second
 	for _, tc := range []struct{ client, call, poll time.Duration }{
@@ -951,10 +946,10 @@ func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
 		"ended in an hour":              {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), NextPoll: now.Add(2 * time.Hour)}, allPolls},
 		"ended in an hour, three polls": {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 3}, allPolls},
 		"ended in an hour, all polls":   {hotelstays.BookingRecovery{EndedAt: now.Add(time.Hour), Polls: 6}, allPolls},
-		"all polls, and no time":        {hotelstays.BookingRecovery{Polls: 6}, allPolls},
-		"all polls, and ended just now": {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
+		"six polls, no end time":        {hotelstays.BookingRecovery{Polls: 6}, allPolls},
+		"six polls, ended just now":     {hotelstays.BookingRecovery{EndedAt: now, Polls: 6}, []float64{0, 0, 150, 300, 450, 600}},
 		"the next poll in a year":       {hotelstays.BookingRecovery{EndedAt: now, NextPoll: now.AddDate(1, 0, 0)}, allPolls},
-		"of old, the next poll in a day": {
+		"old, the next poll in a day": {
 			hotelstays.BookingRecovery{EndedAt: now.Add(-100 * time.Second), Polls: 3, NextPoll: now.AddDate(0, 0, 1)},
 			[]float64{0, 110, 350, 500}, // at once, and then on the schedule
 		},

@@ -63,7 +63,7 @@ func (m Mismatch) String() string { return wire.Mismatch(m).String() }
 // exchange is one call, from its request to its answer.
 type exchange struct {
 	client *Client
-	ctx    context.Context // until the end, which cancels it
+	ctx    context.Context // end cancels it
 	cancel context.CancelFunc
 	op     Operation
 	row    *operation
@@ -75,12 +75,12 @@ type exchange struct {
 	watch *observation
 	call  transport.Call
 
-	transport.Result            // valid until the end
-	secrets          redact.Set // the credential's, those of the request, and at last the token
+	transport.Result            // valid until end is called
+	secrets          redact.Set // of the credential, of the request, and of the token once it is known
 
 	into     decodable         // what the answer is decoded into while it arrives
-	decoded  *transport.Answer // the one that was
-	arriving time.Duration     // how long that took, without the waits
+	decoded  *transport.Answer // the answer that into was decoded from
+	arriving time.Duration     // how long decoding took, without the waits for bytes
 	env      wire.Envelope
 	fault    error
 
@@ -96,7 +96,7 @@ type parts struct {
 	guests    redact.Words   // kept out of texts of the service
 }
 
-// decodable is what the generated code decodes: of a new response, after go generate ./internal/wire.
+// decodable is implemented by generated code. After adding a response, run go generate ./internal/wire.
 type decodable interface{ decode(l *wire.Lexer) }
 
 // DecodeFeed decodes an answer while it arrives.

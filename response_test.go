@@ -1,4 +1,4 @@
-// What becomes of an answer: the response, the typed error, and what an answer may cost.
+// Reading an answer: the response, the typed error, and the cost.
 
 package hotelstays_test
 
@@ -51,13 +51,13 @@ const htmlPage = "<html><head><title>Forbidden</title></head><body>Blocked by a 
 // Whether an answer is an *APIError, or a *DecodeError.
 const isAPI, isDecode = true, false
 
-// The operations of which an answer is a definite refusal.
+// The operations for which an answer is definite.
 const (
 	definite  = "Book, Cancel"
 	ofBook    = "Book"
 	ofCancel  = "Cancel"
 	uncertain = ""
-	// cancelDone is a success of Cancel, and uncertain of Book.
+	// cancelDone: a success for Cancel, and an unknown outcome for Book.
 	cancelDone = "nothing"
 )
 
@@ -68,8 +68,8 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		body   string
 		isAPI  bool
 		code   int
-		// definite names the operations that return the error as it is, of Book and
-		// Cancel. Else they return an *OutcomeUnknownError around it.
+		// definite names which of Book and Cancel returns the error itself. The other wraps it in an
+		// *OutcomeUnknownError.
 		definite string
 	}{
 		{"a page with 200", 200, htmlPage, isDecode, 0, uncertain},
@@ -86,9 +86,9 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"two answers", 200, `{"code":0,"data":{}}{"code":0,"data":{}}`, isDecode, 0, uncertain},
 
 		{"no code", 200, `{"msg":"success","data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
-		{`code "0" around an odd order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
+		{`code "0" around a malformed order`, 200, `{"code":"0","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0, uncertain},
 		{`code "100001111"`, 200, `{"code":"100001111","msg":"m"}`, isDecode, 0, uncertain},
-		{`code "100001111" around an odd order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
+		{`code "100001111" around a malformed order`, 200, `{"code":"100001111","data":{"hotelOrder":{"status":"x"},"status":"x"}}`, isDecode, 0,
 			uncertain},
 		{`code "100000400" with 400`, 400, `{"code":"100000400","msg":"m"}`, isAPI, 0, uncertain},
 		{"code of 30 digits", 200, `{"code":100000000000000000000000000000,"data":{"hotelOrder":{}}}`, isDecode, 0, uncertain},
@@ -109,11 +109,11 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 		{"rate changed with 200", 200, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"rate changed with 408", 408, `{"code":100001111,"msg":"m"}`, isAPI, 100001111, ofBook},
 		{"rate changed, data null", 200, `{"code":100001111,"msg":"m","data":null}`, isAPI, 100001111, ofBook},
-		{"rate changed, data odd", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
+		{"rate changed, data malformed", 200, `{"code":100001111,"msg":"m","data":[1,{"status":"x"}]}`, isAPI, 100001111, ofBook},
 		{"rate changed, msg a number", 200, `{"code":100001111,"msg":5}`, isAPI, 100001111, ofBook},
 		{"parameter with 200", 200, `{"code":100000400,"msg":"m"}`, isAPI, 100000400, ofBook},
 		{"rate limit with 200", 200, `{"code":100000429,"msg":"m"}`, isAPI, 100000429, definite},
-		// a code of other operations, or none that is documented
+		// a code of other operations, or an undocumented code
 		{"not found with 200", 200, `{"code":100000404,"msg":"m"}`, isAPI, 100000404, uncertain},
 		{"an undocumented code with 200", 200, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
 		{"an undocumented code with 408", 408, `{"code":7,"msg":"m"}`, isAPI, 7, uncertain},
@@ -156,7 +156,7 @@ func TestUnexpectedAnswersAreTypedErrors(t *testing.T) {
 					assert.Equal(t, []any{op, row.status, id, "trace-1"}, []any{decode.Operation, decode.HTTPStatus, decode.RequestID, decode.TraceID})
 				}
 				assert.ErrorContains(t, err, id)
-				assert.NotContains(t, err.Error(), "invalid character", "no parser's own words")
+				assert.NotContains(t, err.Error(), "invalid character", "no words of the JSON parser")
 			})
 		}
 	}
@@ -219,7 +219,8 @@ func TestDecodeBoundsTheAnswer(t *testing.T) {
 	}
 }
 
-// An answer that breaks off, and no answer at all: without traces of a transport, it may have been sent.
+// A request whose answer breaks off or never comes may have been sent, because the RoundTripper fires no events of
+// net/http/httptrace.
 func TestCallWithoutAnAnswerMayHaveBeenSent(t *testing.T) {
 	cut := &fixedAnswer{Status: 200, Body: `{"code":0,"data":{`, Cut: io.ErrUnexpectedEOF}
 	_, err := sendCheckAvail(t, clientThrough(t, cut))
@@ -263,8 +264,8 @@ func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
 	assert.Equal(t, "/api/auth/ticket", noToken.Sent[0].URL.Path)
 }
 
-// What must fit names every place that does not, and quotes none: all of a strict operation,
-// and of a lenient one what the whole answer is useless without.
+// In a strict operation every mismatch is an error. In a lenient operation only a mismatch of an essential field is.
+// The error names every place, and quotes no value.
 func TestStrictMismatchNamesThePath(t *testing.T) {
 	rows := []struct {
 		op               hotelstays.Operation
@@ -282,7 +283,7 @@ func TestStrictMismatchNamesThePath(t *testing.T) {
 			"data.roomRatePkg.ratePkgId: want string, got number"},
 		{hotelstays.OpCheckAvail, "CheckAvail", `{"status":"CANARY","exchangeRateSnapshot":{"usd":{"eur":true}}}`,
 			"data.status: want integer, got string; data.exchangeRateSnapshot.usd.eur: want number, got boolean"},
-		{hotelstays.OpCheckAvail, "CheckAvail with keys that are no currencies",
+		{hotelstays.OpCheckAvail, "CheckAvail with keys that are not currencies",
 			`{"exchangeRateSnapshot":{"usd":{"CANARY":true,"Eur":1,"a b":{},"e\nu":"x"}}}`,
 			"data.exchangeRateSnapshot.usd.*: want number, got boolean; data.exchangeRateSnapshot.usd.*: want number, got object; " +
 				"data.exchangeRateSnapshot.usd.*: want number, got string"},
@@ -332,7 +333,7 @@ var mistypedPaths = []string{
 	".rooms[0].roomIndex: want integer, got string", ".rooms[0].refundInfo: want array, got object",
 }
 
-// mistypedOrderRest is what is left of it.
+// mistypedOrderRest is mistypedOrder without its mismatches.
 func mistypedOrderRest() types.Order {
 	eur := func(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 	return types.Order{
@@ -392,7 +393,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 		assert.ElementsMatch(t, []string{"data.serviceFee.amount: want number, got string", "data.status: want integer, got string"},
 			mismatchTexts(resp.Meta))
 	})
-	t.Run("an amount of money alone", func(t *testing.T) {
+	t.Run("an amount of money", func(t *testing.T) {
 		for _, amount := range []string{`"free"`, `""`, `" 1"`, `"1,5"`, `"NaN"`, `"0x10"`, `true`, `{}`} {
 			body := `{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"plat-1","netRate":{"currency":"EUR","amount":` + amount + `}}}}`
 			resp, err := sendBook(t, clientThrough(t, saying(body)))
@@ -414,7 +415,7 @@ func TestMismatchLosesNoOrder(t *testing.T) {
 			}
 		}
 	})
-	t.Run("orders that are none", func(t *testing.T) {
+	t.Run("orders that are not an array of objects", func(t *testing.T) {
 		for _, members := range []string{`"orders":{"status":1}`, `"orders":"one"`, `"orders":[{"status":1},"one"]`,
 			`"Orders":"one"`, `"orderſ":["one"]`, `"orders":"one","orders":[]`, `"orders":["one"],"orders":[]`, `"orders":"one"},"data":{`,
 			`"orders":[` + strings.Repeat(`{"status":"open"},`, 100) + `"one"]`} {
@@ -463,7 +464,7 @@ func TestMismatchOfASearchLosesOnlyItsElement(t *testing.T) {
 	second, first2 := strings.Index(hotels, hotel("2")), strings.Index(hotels, offer("2a"))
 	for _, row := range []struct {
 		old, new, left string
-		mismatches     []string // below data.list[1]; offer is the first one
+		mismatches     []string // below data.list[1]; offer stands for the path of its first offer
 	}{
 		{`"rating":4.5`, `"rating":"4.5"`, all, []string{"rating: want number, got string"}},
 		{`"minPrice":{"currency":"EUR","amount":1}`, `"minPrice":{"currency":"EUR","amount":"none"}`, all,
@@ -548,7 +549,7 @@ func withData(t *testing.T, data string) *hotelstays.Client {
 	return clientThrough(t, saying(`{"code":0,"data":`+data+`}`))
 }
 
-// A place or a hotel with a malformed id is left out. Of others only the malformed field is empty.
+// A place or a hotel with a malformed id is left out. Any other malformed field is left empty.
 func TestMismatchOfContentLosesOnlyItsElement(t *testing.T) {
 	places, err := withData(t, `{"destinations":[{"id":[1]},{"id":"d","type":"city","coordinates":{"centerLat":"1"}},{"id":7}]}`).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -582,7 +583,7 @@ func TestMismatchOfContentLosesOnlyItsElement(t *testing.T) {
 	assert.Equal(t, 6, search.Meta.MismatchCount)
 }
 
-func TestAbsentIsNotZero(t *testing.T) {
+func TestAbsentFieldIsNotZero(t *testing.T) {
 	for members, want := range map[string]*float64{``: nil, `"rating":null`: nil, `"rating":0`: new(0.0), `"rating":4.5`: new(4.5)} {
 		hotel, err := withData(t, `{"hotel":{`+members+`}}`).HotelStaticDetail(t.Context(), &hotelstays.HotelStaticDetailRequest{HotelID: "h"})
 		require.NoError(t, err)
@@ -641,7 +642,7 @@ func TestOAuthAnswerMayHaveNoEnvelope(t *testing.T) {
 		{"enveloped with 200", 200, `{"code":100009999,"msg":"invalid_scope"}`, []error{hotelstays.ErrInvalidScope}, "invalid_scope"},
 		{"another bare error", 401, `{"error":"invalid_client"}`, []error{hotelstays.ErrUnauthorized}, "invalid_client"},
 		{"another enveloped error", 401, `{"code":100000401,"msg":"refused"}`, []error{hotelstays.ErrUnauthorized}, "refused"},
-		{"a message alone", 200, `{"msg":"client suspended"}`, nil, "client suspended"},
+		{"only a message", 200, `{"msg":"client suspended"}`, nil, "client suspended"},
 		{"an error beside a token", 200, `{"access_token":"opaque","error":"invalid_client"}`, nil, "invalid_client"},
 		{"a refusal beside a token", 200, `{"code":100000401,"msg":"m","access_token":"opaque"}`, []error{hotelstays.ErrUnauthorized}, "m"},
 		{"a failure beside a token", 500, `{"access_token":"opaque"}`, nil, ""},
@@ -715,8 +716,7 @@ func TestMalformedIDsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// A caller sees the headers of an answer without cookies, and without what repeats a secret. Those
-// of the RoundTripper stay as they are.
+// ResponseMeta.Header has no cookies, and no value that repeats a secret. The RoundTripper's header is not changed.
 func TestResponseHeadersHaveNoSecrets(t *testing.T) {
 	for status, body := range map[int]string{200: `{"code":0,"data":{"list":[]}}`, 403: "<html>"} {
 		for _, sent := range []http.Header{
@@ -766,8 +766,8 @@ func TestOutcomeIsUnknownIfCtxEndsWhileDecoding(t *testing.T) {
 	}
 }
 
-// After a refusal nothing more was sent when ctx ended, and the error says both. An error switch finds the end of
-// ctx alone. The refusal is read while the ctx has ended: of a long one, the code is left out.
+// If ctx ends during the wait after a refusal, the error quotes the refusal, but errors.Is finds only the end of ctx.
+// The code of a long refusal is missing, because its decoding ends with ctx.
 func TestErrorAfterABackoffHasTheRefusal(t *testing.T) {
 	long := `{` + strings.Repeat(`"\n":1,`, 100<<10) + `"code":100000429}`
 	for op, body := range map[hotelstays.Operation]string{hotelstays.OpCheckAvail: long, hotelstays.OpQueryOrders: `{"code":100000429}`,
@@ -779,7 +779,7 @@ func TestErrorAfterABackoffHasTheRefusal(t *testing.T) {
 			err := operationCalls[op](ctx, client)
 			failed := errorAs[*hotelstays.TransportError](t, err)
 			assert.False(t, failed.Sent)
-			assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(err), "nothing is in doubt")
+			assert.Equal(t, hotelstays.KindCanceled, hotelstays.KindOf(err), "the outcome is not unknown")
 			assert.NotErrorAs(t, err, new(*hotelstays.APIError))
 			assert.NotErrorIs(t, err, hotelstays.ErrRateLimited)
 			assert.Equal(t, body == long, !strings.Contains(err.Error(), "100000429"))
@@ -816,7 +816,7 @@ func answerTypes() map[string]reflect.Type {
 	return all
 }
 
-// filled is a value of a type with something in every documented field.
+// filled returns a value of a type with every documented field set.
 func filled(t reflect.Type) reflect.Value {
 	v := reflect.New(t).Elem()
 	switch t {
@@ -857,7 +857,7 @@ func filled(t reflect.Type) reflect.Value {
 	return v
 }
 
-// freshTarget is an empty response of the type of resp, that is read as the client does.
+// freshTarget returns an empty target of the type of resp, with the settings of the client.
 func freshTarget(resp any) wire.Target {
 	return hotelstays.DecodeTarget(reflect.New(reflect.TypeOf(resp).Elem()).Interface(), true)
 }
@@ -871,7 +871,7 @@ func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, w
 		require.ErrorAs(t, err, new(*wire.SyntaxError), "%q", body)
 	case a.Unusable:
 		require.ErrorAs(t, err, new(*wire.UnusableError), "%q", body)
-	case a.CodeMisfits:
+	case a.CodeMismatch:
 		require.ErrorContains(t, err, "code: want integer", "%q", body)
 	case a.Refused, !lenient && len(a.Mismatches) > 0:
 		require.ErrorAs(t, err, new(*wire.MismatchError), "%q", body)
@@ -902,14 +902,14 @@ func requireAsOracle(t testing.TB, body []byte, lenient bool, a oracle.Answer, w
 	}
 }
 
-// hole is a place in the data of an answer where a value of some type stands.
+// hole is a place in the data of an answer, with the type of its value.
 type hole struct {
 	path          string
 	before, after string
 	t             reflect.Type
 }
 
-// holesIn are all places of a type, each below as few others as there can be.
+// holesIn returns all places in a value of a type, with the shortest JSON around each place.
 func holesIn(place hole) (holes []hole) {
 	inside := func(name, before, after string, t reflect.Type) {
 		holes = append(holes, holesIn(hole{place.path + name, place.before + before, after + place.after, t})...)
@@ -939,7 +939,7 @@ func holesIn(place hole) (holes []hole) {
 	return append(holes, place)
 }
 
-// longLists are values of a length that take more memory than text.
+// longLists are JSON values of about this length that take more memory than their text.
 func longLists(length int) map[string]string {
 	list := func(element string) string {
 		return "[" + strings.Repeat(element+",", length/(len(element)+1)) + element + "]"
@@ -956,8 +956,8 @@ func longLists(length int) map[string]string {
 	}
 }
 
-// decodeBytes returns how much memory an answer takes, with its own bytes. What is
-// allocated is more than what is in use at any time.
+// decodeBytes returns how many bytes the decoding of an answer allocates, plus its body. This is an upper bound of the
+// memory in use.
 func decodeBytes(t *testing.T, body []byte, target wire.Target) (bytes int, env wire.Envelope, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -970,7 +970,7 @@ const mib = 1 << 20
 
 const recordedWebhooks = "webhooks"
 
-// Lists in the place of each type of list and map, in the answer of each operation.
+// Each list and each map in the answer of each operation is replaced by long lists.
 func TestAnswersTakeBoundedMemory(t *testing.T) {
 	chosen := portionOf(t, 11, 29)
 	lists := longLists(64 << 10)
@@ -993,8 +993,7 @@ func TestAnswersTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// A list that no page can hold, or that is all but empty, is refused before there is
-// memory for it.
+// A list with far more elements than any page has is refused before memory for it is allocated.
 func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 	length := howMany(t, "MiB", 64, 2, 2) * mib
 	for _, tc := range []struct {
@@ -1020,7 +1019,7 @@ func TestManySmallOrdersAreRead(t *testing.T) {
 	assert.Len(t, target.Into.(*hotelstays.QueryOrdersResponse).Orders, orders+1)
 }
 
-// endingCtx is a ctx that ends when it has been looked at so many times.
+// endingCtx ends after a number of calls of Err.
 type endingCtx struct {
 	context.Context
 	looks, ends int
@@ -1033,8 +1032,7 @@ func (c *endingCtx) Err() error {
 	return nil
 }
 
-// However an answer is made, its reading looks at the ctx at least once for each 64 KiB,
-// and ends with it.
+// The decoder checks ctx at least once in each 64 KiB of any answer, and ends with ctx.
 func TestDecodingEndsWithItsCtx(t *testing.T) {
 	const length = 3 << 16
 	chosen := portionOf(t, 3, 19)
@@ -1067,8 +1065,8 @@ func TestDecodingEndsWithItsCtx(t *testing.T) {
 	}
 }
 
-// An answer with two mismatches costs hardly more than one without, wherever they are, and also where an offer
-// is left out. Two in each order or hotel cost their paths, as far as they are listed.
+// Two mismatches anywhere in an answer cost hardly anything, even if an offer is left out. Two mismatches in each order
+// or hotel cost the memory of the listed paths.
 func TestMismatchesCostLittle(t *testing.T) {
 	const elements = 33
 	for _, tc := range []struct {
@@ -1094,7 +1092,7 @@ func TestMismatchesCostLittle(t *testing.T) {
 			return []byte(`{"code":0,"data":{"` + tc.list + `":[` + with(first) + "," +
 				strings.Repeat(with(rest)+",", elements-2) + with(last) + `]}}`)
 		}
-		// The least of several runs, until it is enough: pools lose buffers at random.
+		// The least of up to nine runs counts, because pools lose buffers at random.
 		cost := func(body []byte, mismatches, enoughBytes int, enough float64) (bytes int, allocations float64) {
 			bytes, allocations = math.MaxInt, math.MaxFloat64
 			for n := 0; n < 9 && (bytes > enoughBytes || allocations > enough); n++ {

@@ -43,7 +43,7 @@ type HotelListRequest struct {
 
 func (r *HotelListRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // is a header
+	body.SessionID = "" // it is sent as a header
 	return parts{body: &body, session: r.SessionID}
 }
 
@@ -90,7 +90,7 @@ func (*HotelListRequest) check(resp *HotelListResponse, x *exchange) error {
 	case resp.List == nil:
 		return missing("data.list")
 	case reflect.ValueOf(resp.Basic).IsZero() && header == "":
-		return missing("data.basic with its sessionId, and a Session-Id header in its place,")
+		return missing("the session (data.basic with its sessionId, or a Session-Id header)")
 	}
 	resp.Basic.SessionID = cmp.Or(resp.Basic.SessionID, header)
 	return nil
@@ -172,7 +172,7 @@ type HotelRatesRequest struct {
 
 func (r *HotelRatesRequest) parts() parts {
 	body := *r
-	body.SessionID = "" // is a header
+	body.SessionID = "" // it is sent as a header
 	return parts{body: &body, session: r.SessionID}
 }
 

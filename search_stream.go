@@ -19,8 +19,8 @@ type HotelListStream struct {
 	ctx    context.Context
 	req    *HotelListRequest
 	set    settings
-	made   iter.Seq2[*types.Hotel, error] // of NewHotelListStream
-	answer *HotelListResponse             // of made
+	made   iter.Seq2[*types.Hotel, error] // the hotels of NewHotelListStream
+	answer *HotelListResponse             // the Response of made
 
 	resp     *HotelListResponse
 	complete bool
@@ -121,7 +121,7 @@ type hotelReader struct {
 	search  *HotelListStream
 	yield   func(*types.Hotel) bool
 	page    HotelListResponse // without its hotels
-	hotels  int               // handed out
+	hotels  int               // yielded so far
 	stopped bool
 }
 
@@ -130,7 +130,7 @@ var errBreak = errors.New("the loop has ended")
 
 func (r *hotelReader) handOut(h *types.Hotel) error {
 	if r.hotels++; r.hotels == 1 {
-		r.watch.handsOutFirstHotel()
+		r.watch.yieldsFirstHotel()
 	}
 	if r.stopped = !r.yield(h); r.stopped {
 		return errBreak

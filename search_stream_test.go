@@ -1,4 +1,4 @@
-// HotelListStream compared with HotelList, and what only a stream can meet.
+// HotelListStream compared with HotelList, and what only a stream has to handle.
 
 package hotelstays_test
 
@@ -102,7 +102,7 @@ func requireSame(t *testing.T, body string, size int) {
 	require.Equal(t, list, got.resp, body)
 }
 
-// comparable is an error without what may differ.
+// comparable returns an error without the parts that may differ.
 func comparable(err error) any {
 	var api *hotelstays.APIError
 	var decode *hotelstays.DecodeError
@@ -175,7 +175,7 @@ func TestStreamReturnsWhatHotelListReturns(t *testing.T) {
 			requireSame(t, page, size)
 		}
 	}
-	// Behind a hotel that is left out and another one, one that has too many rooms for itself and not for the page.
+	// A hotel with 100,000 rooms is above the memory limit of a hotel, but not of a large page.
 	rooms := `{"rooms":[{}` + strings.Repeat(`,{}`, 100_000) + `]}`
 	requireSame(t, `{"code":0,"data":{"list":[{"id":[]},{"id":"1"},`+rooms+
 		`,{"id":"`+strings.Repeat("x", 4<<20)+`"}],"basic":{"sessionId":"s"}}}`, 0)
@@ -200,8 +200,8 @@ func TestStreamAndHotelListAgreeOnChangedAnswers(t *testing.T) {
 	}
 }
 
-// Pages with values of other types in random places are read alike by HotelList and the stream, and as
-// encoding/json reads what is left of them.
+// HotelList and the stream read pages with mismatches in random places alike, and as encoding/json reads them without
+// the mismatches.
 func TestStreamAndHotelListAgreeOnMismatches(t *testing.T) {
 	page, err := json.Marshal(filled(reflect.TypeFor[hotelstays.HotelListResponse]()).Interface())
 	require.NoError(t, err)
@@ -402,7 +402,7 @@ func (c slowConn) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// A break closes the answer, at whichever hotel it comes, and is no error for anybody.
+// Breaking out of the loop at any hotel closes the answer, and is not an error.
 func TestBreakClosesTheAnswerOfAStream(t *testing.T) {
 	page := smallPages()[0]
 	for at := range 2 {
@@ -450,8 +450,8 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	}{
 		{"at once", 0, 3, 0, "0 bytes"},
 		{"before the end of the first hotel", first - 1, 3, 0, "bytes"},
-		{"behind it", first, 1, 1, "hotels yielded before: 1"},
-		{"behind the second", second, 1, 2, "hotels yielded before: 2"},
+		{"after the first hotel", first, 1, 1, "hotels yielded before: 1"},
+		{"after the second hotel", second, 1, 2, "hotels yielded before: 2"},
 	} {
 		inBubble(t, row.name, func(t *testing.T) {
 			answer := &fixedAnswer{Status: 200, Body: page[:row.end], Cut: io.ErrUnexpectedEOF}
@@ -459,7 +459,7 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 			assert.Len(t, answer.Sent, row.sent)
 			assert.Len(t, got.hotels, row.hotels)
 			assert.False(t, got.complete)
-			assert.Equal(t, row.hotels == 0, got.resp == nil, "of a failed attempt nothing is left")
+			assert.Equal(t, row.hotels == 0, got.resp == nil, "nothing of a failed attempt is left")
 			broken := errorAs[*hotelstays.TransportError](t, got.err)
 			assert.ErrorIs(t, got.err, io.ErrUnexpectedEOF)
 			assert.ErrorContains(t, got.err, row.text)
@@ -468,7 +468,7 @@ func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	}
 }
 
-// A peer may stop in the middle of anything: the call ends with ctx, and returns nothing.
+// If the peer stops at any byte, the call ends with ctx, and returns no response.
 func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	page := smallPages()[0]
 	for at := 0; at < len(page); at += howMany(t, "bytes between two ends", 1, 1, 7) {
@@ -488,7 +488,7 @@ func TestStalledAnswerEndsWithCtx(t *testing.T) {
 	}
 }
 
-// brokenOff answers with the beginning of a body that breaks off, and then with another one.
+// brokenOff answers each request with the next body, and the answers before the last break off.
 func brokenOff(bodies ...string) transportFunc {
 	return func(*http.Request) (*http.Response, error) {
 		body := io.Reader(strings.NewReader(bodies[0]))
@@ -523,7 +523,7 @@ func TestPageIsAskedForAgainAfterItBrokeOff(t *testing.T) {
 	}
 }
 
-// The call's time covers the loop, and its end is the end of the loop.
+// The time of the loop is part of the call's time. When ctx ends, the loop ends.
 func TestStreamEndsWithCtx(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -621,7 +621,7 @@ func TestCompressedStreamIsInflatedAsItArrives(t *testing.T) {
 	}
 }
 
-// A service that echoes the token does not bring it to the caller with the first hotel.
+// While the stream runs, Response has no token that the service has echoed.
 func TestStreamHidesTheToken(t *testing.T) {
 	client := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {
 		return reply(200, smallPages()[0], "Session-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")), nil
@@ -652,7 +652,7 @@ func TestEachLoopOverAStreamIsACall(t *testing.T) {
 		require.Len(t, requests, 2)
 		assert.Equal(t, requests[0].BodySHA256, requests[1].BodySHA256)
 
-		// The response is that of the latest call, also of one that nobody answered.
+		// Response belongs to the latest call. It is nil if that call failed.
 		resp, complete := search.Response()
 		assert.NotNil(t, resp)
 		assert.True(t, complete)
@@ -664,7 +664,7 @@ func TestEachLoopOverAStreamIsACall(t *testing.T) {
 	})
 }
 
-// The limit on an answer's size holds, and one hotel alone is in memory.
+// A stream keeps the size limit, and has only one hotel in memory.
 func TestStreamKeepsTheSizeLimit(t *testing.T) {
 	page := smallPages()[0]
 	got := stream(t.Context(), clientThrough(t, inPieces{page, 0}, hotelstays.WithMaxResponseBytes(int64(len(page)-1))), anySearch())
@@ -735,7 +735,7 @@ func TestStreamWithoutAClientYieldsItsHotels(t *testing.T) {
 		assert.Equal(t, row.complete, complete, name)
 	}
 
-	// Without hotels a stream says so, and without a response it has an empty one.
+	// A stream made without hotels yields an error. A stream made without a response has an empty response.
 	nothing := hotelstays.NewHotelListStream(nil, nil)
 	assert.Equal(t, "NewHotelListStream", errorAs[*hotelstays.ValidationError](t, testkit.LastError(nothing.Hotels())).Func)
 	_, complete := nothing.Response()

@@ -20,8 +20,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The session is in basic or, where that does not name one, in the header of the answer. Without basic
-// the header must have it; basic need not name one.
+// The session is in basic, or in the header of the answer if basic names no session. Without basic, the header must
+// have the session.
 func TestSessionMayComeInTheHeader(t *testing.T) {
 	for data, want := range map[string][2]string{ // with a header, and without
 		`{"list":[],"basic":{"sessionId":"of basic"}}`:                   {"of basic", "of basic"},
@@ -83,15 +83,14 @@ func TestHotelListPagesYieldsAllPagesInOneSession(t *testing.T) {
 			require.Len(t, requests, tc.calls)
 			assert.Equal(t, given.SessionID, requests[0].Header.Get("Session-Id"))
 			for _, r := range requests[1:] {
-				assert.Equal(t, pages[0].Basic.SessionID, r.Header.Get("Session-Id"), "the sandbox keeps the first one's session")
+				assert.Equal(t, pages[0].Basic.SessionID, r.Header.Get("Session-Id"), "the sandbox keeps the session of the first page")
 			}
 		})
 	}
 }
 
-// A service that promises more and does not deliver it is an error, never an end: a list that stops early
-// would look complete. Where no page says whether another one follows, the total decides, and without one an
-// empty page or a page that repeats.
+// If the service promises more and does not deliver it, the listing fails, because a list that ends early would look
+// complete. If no page has hasMore, the total decides. Without a total, an empty or a repeated page ends the listing.
 func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 	a, b, c, last, none := []string{"1", "2"}, []string{"3", "4"}, []string{"5"}, []string{"5", "6"}, make([][]string, 10)
 	metadata := func(parallelism int) func(context.Context, *hotelstays.Client, int) iter.Seq2[any, error] {
@@ -128,8 +127,8 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			{"a total, with an item that was left out", 0, [][]string{a, {"3", "!"}, {}}, 3, false, false, true, 5},
 			{"a total that is reached without an item that was left out", 0, [][]string{a, {"3", "!"}, b}, 3, false, false, true, 5},
 			{"neither hasMore nor a total", 0, [][]string{a, b, c}, 4, false, false, true, 0},
-			{"neither, and one page for all numbers", 0, [][]string{a, a}, 2, false, false, true, 0},
-			{"neither, and no item", 0, [][]string{{}}, 1, false, false, true, 0},
+			{"neither, and the same page for every number", 0, [][]string{a, a}, 2, false, false, true, 0},
+			{"neither, and an empty first page", 0, [][]string{{}}, 1, false, false, true, 0},
 			{"hasMore is false, and a larger total", 0, [][]string{a, b, c}, 3, false, false, false, 250},
 			{"an empty page in the middle", 0, [][]string{a, {}, c}, 3, false, false, false, 0},
 			{"an empty last page", 0, [][]string{a, b, {}}, 3, false, false, false, 0},
@@ -138,10 +137,10 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			{"eleven empty pages", 0, slices.Concat([][]string{a, {}}, none, [][]string{c}), 12, false, true, false, 0},
 			{"eleven empty pages at the end", 0, slices.Concat([][]string{a}, none, [][]string{{}}), 12, false, false, false, 0},
 			{"a page that repeats", 0, [][]string{a, a, c}, 2, true, true, false, 0},
-			{"a circle", 0, [][]string{a, b, a, b, c}, 3, true, true, false, 0},
-			{"another order", 0, [][]string{a, {"2", "1"}, c}, 3, false, false, false, 0},
-			{"pages without platform ids, and with them alone", 0, [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
-			{"items that read alike in a row", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
+			{"pages that repeat in a circle", 0, [][]string{a, b, a, b, c}, 3, true, true, false, 0},
+			{"the same items in another order", 0, [][]string{a, {"2", "1"}, c}, 3, false, false, false, 0},
+			{"pages without, and with only platform ids", 0, [][]string{a, b, {"/3", "/4"}, {"/5", "/6"}, c}, 5, false, false, false, 0},
+			{"ids that look alike when joined", 0, [][]string{{"1/2", "3"}, {"1", "23"}, c}, 3, false, false, false, 0},
 		} {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, silent: tc.silent, total: tc.total}
@@ -151,7 +150,7 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 				}
 				for i, session := range script.sessions {
 					assert.Equal(t, listing == inSessions, session == fmt.Sprint("session-", append([]int{0}, script.asked...)[i]),
-						"that of the answer before it")
+						"the session of the answer before")
 				}
 				if !tc.fails {
 					assert.Empty(t, errs)
@@ -239,7 +238,7 @@ func TestHotelListBatchesSearchesEachHotelOnce(t *testing.T) {
 			for _, page := range pages {
 				sessions[page.Basic.SessionID] = true
 			}
-			assert.Len(t, sessions, tc.batches, "every batch has a session of its own")
+			assert.Len(t, sessions, tc.batches, "every batch has its own session")
 		})
 	}
 }
@@ -250,11 +249,11 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 		fault    hotelstaystest.Fault
 		opts     []hotelstays.CallOption
 		lost     []int // the ids of the failed batch, from and to; nil: any whole batch
-		kept     int   // pages of it that came before
+		kept     int   // pages of the batch before the error
 		requests int
 	}{
 		{"refused", hotelstaystest.Fault{Status: 400, Skip: 2}, nil, nil, 0, 13},
-		{"down for as long as it is tried", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
+		{"failing at each attempt", hotelstaystest.Fault{Status: 503, Skip: 2, Times: 4},
 			[]hotelstays.CallOption{hotelstays.WithParallelism(1)}, []int{20, 30}, 0, 16},
 		{"refused at its third page", hotelstaystest.Fault{Status: 400, Skip: 7},
 			[]hotelstays.CallOption{hotelstays.WithParallelism(1), hotelstays.WithBatchSize(50)}, []int{50, 100}, 2, 11},
@@ -288,8 +287,8 @@ func TestFailedBatchNamesItsHotels(t *testing.T) {
 	}
 }
 
-// Leaving the loop stops what is under way and what is to come. Goroutines that
-// stayed behind would hang the bubble.
+// Leaving the loop stops the calls in progress, and no further call is made. A goroutine that stayed behind would hang
+// the bubble.
 func TestBreakStopsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, client, search := batchWorld(t, 125)
@@ -300,10 +299,10 @@ func TestBreakStopsAllBatches(t *testing.T) {
 			require.NoError(t, err)
 			break
 		}
-		assert.Zero(t, time.Since(start), "what is under way is not waited for")
+		assert.Zero(t, time.Since(start), "calls in progress are not waited for")
 		synctest.Wait() // what had left by then arrives
 		sent := srv.Ledger().Count(hotelstays.OpHotelList)
-		assert.LessOrEqual(t, sent, 9, "eight at first, and one in the place of the first")
+		assert.LessOrEqual(t, sent, 9, "eight at first, and one more after the first answer")
 		time.Sleep(time.Hour)
 		assert.Equal(t, sent, srv.Ledger().Count(hotelstays.OpHotelList))
 	})

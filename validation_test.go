@@ -1,6 +1,5 @@
-// What is refused before anything is sent: every documented limit, required field,
-// enumeration, form and selector, and callback URLs that are not public; all faults at once. What lies on a
-// limit goes out.
+// What is refused before anything is sent: values beyond a documented limit, missing fields, unknown enumeration
+// values, and callback URLs that are not public. A value on the limit is sent.
 
 package hotelstays_test
 
@@ -135,13 +134,13 @@ func TestTokenRequestsAreValidated(t *testing.T) {
 		{"Ticket: no ttl", ticket("s", 0), accepted},
 		{"Ticket: ttl of a second", ticket("s", time.Second), accepted},
 		{"Ticket: the longest ttl", ticket("s", 31536000*time.Second), accepted},
-		{"Ticket: a second more", ticket("s", 31536001*time.Second), faultsIn("ttl")},
+		{"Ticket: a second more than the longest ttl", ticket("s", 31536001*time.Second), faultsIn("ttl")},
 		{"Ticket: negative ttl", ticket("s", -time.Second), faultsIn("ttl")},
 		{"Ticket: a part of a second", ticket("s", 1500*time.Millisecond), faultsIn("ttl")},
 		{"Ticket: a secret that was logged", ticket("[redacted]", 0), faultsIn("appSecret")},
 		{"OAuthToken: nothing set", &hotelstays.OAuthTokenRequest{}, faultsIn("client_id", "client_secret")},
 		{"OAuthToken: scopes, one undocumented", oauth("s", types.ScopeSearchRead, "search:write"), accepted},
-		{"OAuthToken: two scopes in one, and none", oauth("s", "search:read content:read", "\t", ""),
+		{"OAuthToken: two scopes in one, and empty scopes", oauth("s", "search:read content:read", "\t", ""),
 			faultsIn("scope[0]", "scope[1]", "scope[2]")},
 		{"OAuthToken: a secret that was logged", oauth("[redacted]"), faultsIn("client_secret")},
 	})
@@ -163,7 +162,7 @@ func TestContentRequestsAreValidated(t *testing.T) {
 		{"Destinations: unknown include", places("", "everything"), faultsIn("include")},
 		{"HotelsMetadata: no destination", &hotelstays.HotelsMetadataRequest{}, faultsIn("destinationId")},
 		{"HotelsMetadata: largest page", catalogue(types.PageReq{PageSize: 100}), accepted},
-		{"HotelsMetadata: one more", catalogue(types.PageReq{PageSize: 101}), faultsIn("page.pageSize")},
+		{"HotelsMetadata: a page size above the limit", catalogue(types.PageReq{PageSize: 101}), faultsIn("page.pageSize")},
 		{"HotelsMetadata: negative page size", catalogue(types.PageReq{PageSize: -1}), faultsIn("page.pageSize")},
 		{"HotelsMetadata: a page below 1 is the first", catalogue(types.PageReq{PageNum: -1}), accepted},
 		{"HotelStaticDetail: nothing set", &hotelstays.HotelStaticDetailRequest{}, faultsIn("hotelId")},
@@ -171,8 +170,8 @@ func TestContentRequestsAreValidated(t *testing.T) {
 	})
 }
 
-// Dates and rooms are required, although a default is documented for the dates; and so is the session, but
-// for the search that opens it.
+// Dates and rooms are required, although a default is documented for the dates. The session is required, except for
+// HotelList, which opens it.
 func TestSearchRequestsAreValidated(t *testing.T) {
 	noCountries := faultsIn("countryCode", "nationalityCode", "residencyCode")
 	noStay := faultsIn("checkIn", "checkOut", "roomOccupancies")
@@ -190,7 +189,7 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 			faultsIn("hotelIds[1]", "hotelIds[3]")},
 		{"HotelList: first and largest page", list(func(r *listReq) { r.PageNum, r.PageSize = 1, 200 }), accepted},
 		{"HotelList: a page below 1", list(func(r *listReq) { r.PageNum = -1 }), faultsIn("pageNum")},
-		{"HotelList: one hotel more", list(func(r *listReq) { r.PageSize = 201 }), faultsIn("pageSize")},
+		{"HotelList: a page size above the limit", list(func(r *listReq) { r.PageSize = 201 }), faultsIn("pageSize")},
 		{"HotelList: negative page size", list(func(r *listReq) { r.PageSize = -1 }), faultsIn("pageSize")},
 		{"HotelList: no stay", list(func(r *listReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }), noStay},
 		{"HotelRates: no stay", rates(func(r *ratesReq) { r.CheckIn, r.CheckOut, r.RoomOccupancies = "", "", nil }), noStay},
@@ -204,11 +203,11 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 		{"HotelRates: check-out before check-in", rates(func(r *ratesReq) { r.CheckOut = "2026-12-23" }), faultsIn("checkOut")},
 		{"HotelRates: dates", rates(func(r *ratesReq) { r.CheckIn, r.CheckOut = "24.12.2026", "2026-02-29" }),
 			faultsIn("checkIn", "checkOut")},
-		{"HotelList: a search opens its own", list(func(r *listReq) { r.SessionID = "" }), accepted},
-		{"HotelRates: none", rates(func(r *ratesReq) { r.SessionID = "" }), faultsIn("Session-Id")},
-		{"CheckAvail: none", check(""), faultsIn("Session-Id")},
-		{"Book: none", book(func(r *bookReq) { r.SessionID = "" }), faultsIn("Session-Id")},
-		{"Cancel: none", &hotelstays.CancelRequest{CustomerReferenceNo: "c", SupplierReferenceNo: "s"}, faultsIn("Session-Id")},
+		{"HotelList: no session", list(func(r *listReq) { r.SessionID = "" }), accepted},
+		{"HotelRates: no session", rates(func(r *ratesReq) { r.SessionID = "" }), faultsIn("Session-Id")},
+		{"CheckAvail: no session", check(""), faultsIn("Session-Id")},
+		{"Book: no session", book(func(r *bookReq) { r.SessionID = "" }), faultsIn("Session-Id")},
+		{"Cancel: no session", &hotelstays.CancelRequest{CustomerReferenceNo: "c", SupplierReferenceNo: "s"}, faultsIn("Session-Id")},
 		{"CheckAvail: blank session", check("\t"), faultsIn("Session-Id")},
 		{"CheckAvail: a session that no header can carry", check("s\r\nX: y"), faultsIn("Session-Id")},
 		{"HotelList: a session that no header can carry", list(func(r *listReq) { r.SessionID = "s\n" }), faultsIn("Session-Id")},
@@ -217,11 +216,11 @@ func TestSearchRequestsAreValidated(t *testing.T) {
 		{"HotelList: countries, and sortBy is free", list(func(r *listReq) {
 			r.CountryCode, r.ResidencyCode, r.NationalityCode, r.SortBy = "AE", "SA", "CN", "stars-desc"
 		}), accepted},
-		{"HotelList: no countries", list(func(r *listReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
+		{"HotelList: not a country", list(func(r *listReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
 			noCountries},
 		{"HotelRates: nothing set", &ratesReq{}, faultsIn("Session-Id", "checkIn", "checkOut", "hotelId", "roomOccupancies")},
 		{"HotelRates: good", rates(func(r *ratesReq) {}), accepted},
-		{"HotelRates: no countries", rates(func(r *ratesReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
+		{"HotelRates: not a country", rates(func(r *ratesReq) { r.CountryCode, r.ResidencyCode, r.NationalityCode = "ARE", "971", "C" }),
 			noCountries},
 	})
 }
@@ -245,13 +244,13 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 			faultsIn("guests[1].firstName", "guests[1].lastName", "guests[1].roomIndex")},
 		{"Book: negative room", guest(func(g *types.Guest) { g.RoomIndex = -1 }), faultsIn("guests[0].roomIndex")},
 		{"Book: a date of birth", guest(func(g *types.Guest) { g.DateOfBirth = "1986-02-28" }), accepted},
-		{"Book: no date of birth", guest(func(g *types.Guest) { g.DateOfBirth = "28/02/1986" }), birth},
+		{"Book: a date of birth in another form", guest(func(g *types.Guest) { g.DateOfBirth = "28/02/1986" }), birth},
 		{"Book: a child without an age", guest(func(g *types.Guest) { g.IsChild = new(true) }), birth},
 		{"Book: a child with an age", guest(func(g *types.Guest) { g.IsChild, g.Age = new(true), new(0) }), accepted},
 		{"Book: a child with a date of birth", guest(func(g *types.Guest) { g.IsChild, g.DateOfBirth = new(true), "2020-02-29" }), accepted},
-		{"Book: an adult of no stated age", guest(func(g *types.Guest) { g.IsChild = new(false) }), accepted},
+		{"Book: an adult without an age", guest(func(g *types.Guest) { g.IsChild = new(false) }), accepted},
 		{"Book: passport of 50 characters, 150 bytes", passport(strings.Repeat("号", 50)), accepted},
-		{"Book: passport of 51", passport(strings.Repeat("A", 51)), faultsIn("guests[0].passportNumber")},
+		{"Book: passport of 51 characters", passport(strings.Repeat("A", 51)), faultsIn("guests[0].passportNumber")},
 		{"Book: a passport that was logged", passport("[redacted]"), faultsIn("guests[0].passportNumber")},
 		{"Book: callback", book(func(r *bookReq) { r.CallbackURL = "https://hooks.example.test/x" }), accepted},
 		{"Book: callback without TLS", book(func(r *bookReq) { r.CallbackURL = "http://hooks.example.test/x" }), faultsIn("callbackUrl")},
@@ -259,7 +258,7 @@ func TestBookingRequestsAreValidated(t *testing.T) {
 	}...))
 }
 
-// ValidateBook finds in a request what Book finds, and sends nothing. Its options are those of BookAndRecover.
+// ValidateBook finds the same faults as Book, and sends nothing. It takes the options of BookAndRecover.
 func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	c := clientWith(t, noSend{t}, bearerToken("token"))
 	bad := book(func(r *bookReq) { r.Guests, r.CallbackURL = nil, "http://127.0.0.1/x" })
@@ -272,8 +271,7 @@ func TestValidateBookFindsWhatBookRefuses(t *testing.T) {
 	assert.ErrorContains(t, (*hotelstays.Client)(nil).ValidateBook(new(goodBook())), "hotelstays.New")
 }
 
-// What is not UTF-8 would be sent as another text: it would find nothing, or book for
-// somebody else.
+// Invalid UTF-8 would be sent as another text, which would find nothing, or book for somebody else.
 func TestInvalidUTF8IsRefused(t *testing.T) {
 	checkRows(t, []validationRow{
 		{"HotelList: Latin-1", list(func(r *listReq) {
@@ -379,11 +377,11 @@ func TestOptionValuesAreValidated(t *testing.T) {
 		{"no function for times", "WithClientRequestTimestamp", hotelstays.WithClientRequestTimestamp(nil)},
 		{"a state that is unreadable", "WithServiceFacts",
 			withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{types.OrderStatusUnreadable}})},
-		{"a state of two meanings", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
+		{"a state in two lists", "WithServiceFacts", hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 			Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}, Cancelled: []types.OrderStatus{2}}})},
 		{"the code of a success", "WithServiceFacts", refusing(hotelstays.OpBook, 7, 0)},
 		{"a negative code", "WithServiceFacts", refusing(hotelstays.OpCancel, -1)},
-		{"codes of no operation", "WithServiceFacts", refusing("book", 7)},
+		{"codes of an unknown operation", "WithServiceFacts", refusing("book", 7)},
 		{"codes of a read", "WithServiceFacts", refusing(hotelstays.OpQueryOrders, 7)},
 		{"an open state as confirmed", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2, 1}})},
 		{"an open state as cancelled", "WithServiceFacts", withStates(hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{0}})},
@@ -515,7 +513,7 @@ func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	}
 }
 
-// An accepted URL is https with a host that net/http can reach and that is no single label.
+// An accepted URL is https, and its host has more than one label and can be reached by net/http.
 func FuzzCallbackURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := hotelstays.ValidateCallbackURL(raw)

@@ -34,7 +34,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// voucherLink opens a document; its query is what must stay secret.
+// voucherLink opens a document; its query must stay secret.
 const (
 	voucherLink   = "http://127.0.0.1:1/vouchers/secret-path.pdf?proof=" + voucherSecret
 	voucherSecret = "secret-proof"
@@ -61,8 +61,7 @@ func inlined(document []byte) func(*types.Voucher) {
 	}
 }
 
-// voucherService is a transport that answers OrderVoucher with a voucher, and the
-// fetching of its document as serve says.
+// voucherService is a transport that answers OrderVoucher with a voucher, and requests for its document with serve.
 type voucherService struct {
 	voucher       func(ask int) *types.Voucher
 	serve         func(*http.Request) (*http.Response, error)
@@ -160,12 +159,12 @@ func TestSaveVoucherSaysWhetherToWait(t *testing.T) {
 		types.VoucherPending:      hotelstays.ErrVoucherNotReady,
 		types.VoucherFailed:       hotelstays.ErrNoVoucher,
 		types.VoucherCancelled:    hotelstays.ErrNoVoucher,
-		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // without one
+		types.VoucherGenerated:    hotelstays.ErrNoVoucher, // the answer has no voucher
 		"ARCHIVED":                hotelstays.ErrNoVoucher,
 	} {
 		document := voucherFor(voucherDoc, voucherLink)
 		inlined(voucherDoc)(document)
-		for _, there := range []*types.Voucher{nil, document} { // of another status than GENERATED it is no document
+		for _, there := range []*types.Voucher{nil, document} { // a voucher under another status than GENERATED is ignored
 			if there != nil && status == types.VoucherGenerated {
 				continue
 			}
@@ -188,7 +187,7 @@ type documentFault struct {
 	opts   []hotelstays.CallOption
 	is     error
 	text   string
-	// asks is how often SaveVoucher asks for the voucher; 0 where that is open.
+	// asks is how often SaveVoucher asks for the voucher; 0: not checked.
 	asks int
 	// unfetched documents are refused before anything is sent.
 	unfetched bool
@@ -215,7 +214,7 @@ func documentFaults() map[string]documentFault {
 	}
 	faults := map[string]documentFault{
 		"a bit flipped": {serve: serving(flipped), is: hotelstays.ErrVoucherAltered, asks: 3},
-		"another": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
+		"another document": {serve: serving(voucherOld), is: hotelstays.ErrVoucherAltered, asks: 3,
 			text: "; do not use it; call OrderVoucher again"},
 		"one byte more": {serve: serving(append(bytes.Clone(voucherDoc), 0)), is: hotelstays.ErrVoucherAltered, asks: 3},
 		"an empty body": {serve: serving(nil), is: hotelstays.ErrVoucherAltered, asks: 3},
@@ -238,11 +237,11 @@ func documentFaults() map[string]documentFault {
 			unfetched: true},
 		"unsigned, of another size": {change: unsigned, serve: serving(voucherOld), opts: unsignedAllowed, is: hotelstays.ErrVoucherAltered,
 			asks: 3},
-		"unsigned, of no size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 }, opts: unsignedAllowed, text: "0 bytes",
+		"unsigned, without a size": {change: func(v *types.Voucher) { v.Signature, v.ByteSize = nil, 0 }, opts: unsignedAllowed, text: "0 bytes",
 			asks: 1, unfetched: true},
-		"unsigned, of a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
+		"unsigned, a redirect": {change: unsigned, serve: redirecting(302, voucherLink+"&again"), opts: unsignedAllowed,
 			text: "none without a digest", asks: 1},
-		"no digest, of a redirect": {change: func(v *types.Voucher) { v.Signature.Digest = "" }, serve: redirecting(302, voucherLink+"&again"),
+		"no digest, a redirect": {change: func(v *types.Voucher) { v.Signature.Digest = "" }, serve: redirecting(302, voucherLink+"&again"),
 			opts: unsignedAllowed, text: "none without a digest", asks: 1},
 		"inline, a bit flipped": {change: inlined(flipped), is: hotelstays.ErrVoucherAltered, asks: 3, unfetched: true},
 		"inline, not base64": {change: func(v *types.Voucher) { inlined(voucherDoc)(v); v.Content.Base64 += "!!!!" }, text: "base64", asks: 1,
@@ -354,7 +353,7 @@ func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 				var logged bytes.Buffer
 				log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				v, err := clientThrough(t, service, hotelstays.WithLogger(log)).SaveVoucher(t.Context(), voucherRef, path, fault.opts...)
-				assert.Nil(t, v, "of what is not saved")
+				assert.Nil(t, v, "no voucher without a saved document")
 				fault.check(t, err, service)
 				assertNoLink(t, logged.String())
 				if !there {
@@ -379,7 +378,6 @@ func TestFaultyDocumentIsNeverReturned(t *testing.T) {
 	}
 }
 
-// Where the digest matches, the size that the voucher states does not matter.
 func TestVoucherSizeDoesNotMatterIfTheDigestMatches(t *testing.T) {
 	ownTempDir(t)
 	for _, size := range []int{-1, 0, 1, len(voucherDoc) - 1, len(voucherDoc) + 1} {
@@ -588,7 +586,7 @@ func TestSaveVoucherGetsANewerVersion(t *testing.T) {
 		assert.NoError(t, hotelstays.VerifyVoucher(document, v))
 		assert.Equal(t, 2, srv.Ledger().Count(hotelstays.OpOrderVoucher))
 	})
-	// While it is being made there is none.
+	// While the document is being made, there is no voucher.
 	inVoucherSandbox(t, hotelstaystest.Config{VoucherDelay: time.Minute},
 		func(t *testing.T, srv *hotelstaystest.Server, _ *hotelstays.Client) {
 			time.Sleep(2 * time.Minute)
@@ -673,7 +671,7 @@ func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// Every error and log line of SaveVoucher names the order, and is still what it wraps.
+// Every error and log line of SaveVoucher names the order. The error still matches its cause.
 func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	var log strings.Builder
 	logged := hotelstays.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
@@ -686,7 +684,7 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	refused := save(answering(404, `{"code":100000404,"msg":"no such order"}`))
 	assert.ErrorIs(t, refused, hotelstays.ErrNotFound)
 	var voucher *hotelstays.VoucherError
-	assert.NotErrorAs(t, refused, &voucher, "there is none")
+	assert.NotErrorAs(t, refused, &voucher, "there is no VoucherError")
 	assert.ErrorContains(t, refused,
 		`hotelstays: voucher of order "ref-1": OrderVoucher: not found (HTTP 404, code 100000404, "no such order"`)
 	assert.NotContains(t, log.String(), "again")

@@ -111,8 +111,8 @@ func documentRefused(v *types.Voucher, status int) error {
 	return voucherError(v, err, "HTTP %d%s", status, next)
 }
 
-// documentTransport returns a transport that connects only to public addresses. Where a proxy or another RoundTripper
-// connects, it is the client's own.
+// documentTransport returns a transport that connects only to public addresses. If a proxy or a RoundTripper other than
+// *http.Transport connects, it returns the client's transport.
 func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 	rt := c.http.Transport
 	if _, ok := rt.(defaultTransport); ok {

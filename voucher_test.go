@@ -80,8 +80,8 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	soon := hotelstaystest.Config{ConfirmAfter: 30 * time.Second, VoucherDelay: time.Second}
 	for _, tc := range []struct {
 		name      string
-		config    hotelstaystest.Config // or the order is never confirmed
-		reference string                // or ref-1
+		config    hotelstaystest.Config // zero: the order is never confirmed
+		reference string                // empty: ref-1
 		at        float64
 		happens   func(server)
 		fault     hotelstaystest.Fault
@@ -108,7 +108,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // there at 36
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
-		{name: "nobody's", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
+		{name: "an unknown reference", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},
 		{name: "forbidden", fault: fault(1, hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 403, Skip: 2}),
 			polls: []float64{0, 5, 10}, ends: 10, status: types.VoucherNotGenerated, err: hotelstays.ErrForbidden},
 	} {
@@ -145,8 +145,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 	}
 }
 
-// Credentials and cookies stay with the API, also when the document lies there, and behind a
-// redirect.
+// The download has no credentials and cookies, even if the document is on the API's host or behind a redirect.
 func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 	ownTempDir(t)
 	var api http.Header
@@ -187,8 +186,8 @@ func TestDownloadVoucherCarriesNoCredentials(t *testing.T) {
 	}
 }
 
-// Plain http is for loopback, and only for a client of loopback. Any other client downloads from
-// public hosts, and from those that it was given.
+// Only a client of a loopback base URL may download over plain http, and only from loopback. Any other client downloads
+// from public hosts, and from the hosts of WithVoucherHosts.
 func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
 	ownTempDir(t)
 	const loopback, public = "http://127.0.0.1:1", "https://host.example"
@@ -222,7 +221,7 @@ func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
 	} {
 		for _, redirected := range []bool{false, true} {
 			if redirected && strings.HasPrefix(tc.link, "http://") {
-				tc.fetched = false // it leads away from its server
+				tc.fetched = false // a redirect from https to http
 			}
 			from := tc.link
 			if redirected {
@@ -248,7 +247,7 @@ func TestDownloadVoucherRefusesPrivateHosts(t *testing.T) {
 	}
 }
 
-// Where a digest will check the bytes, up to three redirects are followed.
+// With a digest, which verifies the bytes, up to three redirects are followed.
 func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	ownTempDir(t)
 	for name, tc := range map[string]struct {
@@ -469,7 +468,7 @@ func TestDownloadVoucherLeavesNoConnection(t *testing.T) {
 	<-closed
 }
 
-// Where a proxy connects, the proxy may be private, and the name alone is checked.
+// If a proxy connects, the proxy may be private, and only the name of the host is checked.
 func TestDownloadVoucherThroughAProxyChecksOnlyTheName(t *testing.T) {
 	ownTempDir(t)
 	var asked []string

@@ -147,7 +147,7 @@ func (o VerifyWebhookOptions) verify(body []byte, h http.Header, secrets []strin
 		}
 		signedAt, account = at, cmp.Or(account, hashed("secret", secret)[:16])
 	case !o.AllowUnsigned:
-		return nil, &WebhookError{ErrWebhookSignature, "there is none: ask for a webhook signing secret, or set AllowUnsigned"}
+		return nil, &WebhookError{ErrWebhookSignature, "the delivery has no signature; ask for a webhook signing secret, or set AllowUnsigned"}
 	}
 	var said webhookBody
 	target := decodeTarget(&said)
@@ -263,7 +263,7 @@ type VerifyWebhookOptions struct {
 	Tolerance time.Duration
 }
 
-// reveal returns the secrets. Call it once per delivery, because each costs a hash.
+// reveal returns the secrets. Call it once per delivery, because each secret costs a hash.
 func (o VerifyWebhookOptions) reveal() []string {
 	secrets := make([]string, len(o.Secrets))
 	for i, s := range o.Secrets {

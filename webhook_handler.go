@@ -28,7 +28,7 @@ type WebhookHandler struct {
 
 // WebhookOptions configures NewWebhookHandler.
 type WebhookOptions struct {
-	// Secrets, AllowUnsigned, Account and Tolerance are those of VerifyWebhookOptions.
+	// Secrets, AllowUnsigned, Account and Tolerance are documented at VerifyWebhookOptions.
 	Secrets       []types.Secret
 	AllowUnsigned bool
 	Account       string

@@ -200,7 +200,7 @@ func TestReplayedWebhookIsHandledOnce(t *testing.T) {
 		{"signed again", "evt-1", hookPaid, "evt-1", hookPaid, 600, 1},
 		{"under a changed id", "evt-1", hookPaid, "evt-2", hookPaid, 0, 1},
 		{"without its id", "evt-1", hookPaid, "", hookPaid, 0, 1},
-		{"with an id that it had not", "", hookPaid, "evt-1", hookPaid, 0, 1},
+		{"with an id that the first delivery lacked", "", hookPaid, "evt-1", hookPaid, 0, 1},
 		{"another body under the id", "evt-1", hookPaid, "evt-1", other, 0, 1},
 		{"another body without an id", "", hookPaid, "", other, 0, 1},
 		{"another body, another id", "evt-1", hookPaid, "evt-2", other, 0, 2},
@@ -224,7 +224,7 @@ func TestAccountsShareAnEventStore(t *testing.T) {
 	type hook struct{ account, secret string } // without a secret the delivery is unsigned
 	for name, row := range map[string]struct {
 		first, second hook
-		runs          int // of both
+		runs          int // of the function, for the two deliveries
 	}{
 		"two accounts by their secrets":          {hook{"", "secret-a"}, hook{"", "secret-b"}, 2},
 		"two accounts by name":                   {hook{"a", "secret"}, hook{"b", "secret"}, 2},
@@ -302,10 +302,10 @@ func TestUnsignedFloodForgetsNoSignedEvent(t *testing.T) {
 	assert.Equal(t, 2, r.runs(), "the signed event is remembered")
 	unsigned.Body = io.NopCloser(strings.NewReader(hookPaid))
 	assert.Equal(t, 200, r.deliver(unsigned).Code)
-	assert.Equal(t, 3, r.runs(), "the unsigned one is not")
+	assert.Equal(t, 3, r.runs(), "the unsigned event is forgotten")
 	require.NoError(t, r.Handler.(*hotelstays.WebhookHandler).SignedEvents().Done(t.Context(), flood[2:], time.Hour))
 	assert.Equal(t, 200, r.send("evt-1", hookPaid))
-	assert.Equal(t, 3, r.runs(), "of signed ones it has two keys each for the last 100,000")
+	assert.Equal(t, 3, r.runs(), "the store keeps two keys each of the last 100,000 signed events")
 }
 
 type hookStore struct {
@@ -501,8 +501,8 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (oneConn) Close() error   { return nil }
 func (oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// On net/http's server a slow body ends with 408, or with 405 where net/http alone reads it, and its
-// connection with it. ReadTimeout limits neither the function nor the idle connection.
+// A slow body gets 408, or 405 if the handler does not read it, and its connection is closed. ReadTimeout limits
+// neither the function nor the idle connection.
 func TestSlowBodyEndsWithTheReadTimeout(t *testing.T) {
 	for _, row := range []struct {
 		method, body string
@@ -661,8 +661,7 @@ func TestMemoryEventsNeverDropAClaim(t *testing.T) {
 	})
 }
 
-// An expired claim has lost its room. If its holder is done later, the oldest done key
-// makes room.
+// An expired claim no longer takes room. If its holder is done later, the oldest done key is dropped.
 func TestMemoryEventDoneAfterItsLeaseIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)

@@ -120,9 +120,9 @@ func TestVerifyWebhookAcceptsEachSecretOfARotation(t *testing.T) {
 		{"the second of two secrets", both, []string{next}, true},
 		{"the only secret, first of two signatures", both[:1], []string{old, next}, true},
 		{"the only secret, among strangers", both[1:], []string{stranger, old, next, stranger}, true},
-		{"a secret that is gone", both[1:], []string{old}, false},
+		{"a secret that was removed", both[1:], []string{old}, false},
 		{"a stranger's", both, []string{stranger, stranger}, false},
-		{"of no secret", both, []string{hookMAC("", stamp, hookPaid)}, false},
+		{"an empty secret's", both, []string{hookMAC("", stamp, hookPaid)}, false},
 	} {
 		h := hookHeader("t=" + stamp + ",v1=" + strings.Join(row.v1, ",v1="))
 		event, err := hotelstays.VerifyWebhook([]byte(hookPaid), h, hotelstays.VerifyWebhookOptions{Secrets: row.secrets})
@@ -235,7 +235,7 @@ func TestVerifyWebhookComparesInConstantTime(t *testing.T) {
 	assert.Contains(t, string(source), "hmac.Equal(want, candidate[:])")
 }
 
-// The signature covers every byte of the body, and each of its own digits counts.
+// The signature covers every byte of the body, and each digit of the signature counts.
 func TestSignatureCoversEachByte(t *testing.T) {
 	good := hookSign(hookSecret, time.Now(), hookPaid)
 	refused := func(body []byte, signature, what string) {

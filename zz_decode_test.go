@@ -1,8 +1,7 @@
 //go:build !race
 
-// The generated decoder makes of an answer what encoding/json makes of it: every type of answer, with
-// everything that can be wrong or unusual about it. No goroutines run here, and the race detector would
-// take too long.
+// The generated decoder reads every type of answer as encoding/json does, also answers with faults and unusual JSON.
+// These tests start no goroutines, and would take too long under the race detector.
 
 package hotelstays_test
 
@@ -46,7 +45,7 @@ type document struct {
 func documents() []document {
 	var docs []document
 	for name, into := range answerTypes() {
-		if into.NumField() == 1 { // Meta alone
+		if into.NumField() == 1 { // only Meta
 			continue
 		}
 		data, err := json.Marshal(filled(into).Interface())
@@ -83,8 +82,8 @@ func (d document) read(lenient bool) (env wire.Envelope, got any, err error) {
 	return env, got, err
 }
 
-// agree reports whether the document is as documented. What is read of it must be what encoding/json
-// makes of it without its mismatches; nothing may be left behind by an error.
+// agree requires that the client reads the document as encoding/json reads it without its mismatches, and that an error
+// leaves no data. It reports whether the document is as documented.
 func (d document) agree(t testing.TB) (documented bool) {
 	want := d.fresh()
 	answer := oracle.Read(d.body, want, d.bare)
@@ -96,7 +95,7 @@ func (d document) agree(t testing.TB) (documented bool) {
 	return documented
 }
 
-// What is documented is taken, however it is spaced and in whatever order.
+// Documented fields are read with any spacing and in any order.
 func TestDecodeTakesWhatIsDocumented(t *testing.T) {
 	for _, d := range documents() {
 		assert.True(t, d.agree(t), d.name)
@@ -115,7 +114,7 @@ func TestDecodeTakesWhatIsDocumented(t *testing.T) {
 	}
 }
 
-// Every byte replaced by each of these, and every end.
+// Each byte is replaced, and the answer is cut at each byte.
 func TestDecodeAgreesOnMutations(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
@@ -140,7 +139,7 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 	}
 }
 
-// oddValues are values of every type, at every edge; some are no JSON.
+// oddValues are extreme values of every type; some are not JSON.
 var oddValues = []string{
 	`null`, `true`, `false`, `nul`, `nullx`, `True`,
 	`0`, `-0`, `-`, `1`, `-1`, `01`, `-01`, `1.`, `.5`, `+1`, `1.5`, `-0.0`, `1e3`, `1E+2`, `1e-2`, `1e`, `1e+`, `0x1`, `NaN`, `1_0`,
@@ -158,8 +157,8 @@ var oddValues = []string{
 	strings.Repeat("[", 9990) + strings.Repeat("]", 9990), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 }
 
-// Every value replaced by each of these; every key written otherwise, repeated, and
-// preceded by an unknown one; or a portion of that.
+// Each value is replaced by odd values. Each key is spelled differently, repeated, and preceded by a misspelt key. By
+// default only a portion of these is tested.
 func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 	for _, d := range documents() {
 		t.Run(d.name, func(t *testing.T) {
@@ -194,8 +193,7 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 	}
 }
 
-// Unknown fields of any kind are passed over, in every object but the rates of
-// exchange, which have no other.
+// Unknown fields of any type are ignored in every object except the exchange rates, in which any name is a currency.
 func TestDecodeTakesUnknownFields(t *testing.T) {
 	chosen := portionOf(t, 5, 11)
 	for _, d := range documents() {
@@ -243,8 +241,7 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 	}
 }
 
-// Nothing of a result lies in memory that is used again: not in the body, and not in
-// what the lexer and the lists keep.
+// No part of a result is in memory that is used again, such as the body, or buffers of the lexer and the lists.
 func TestDecodeSharesNoMemory(t *testing.T) {
 	docs := documents()
 	for _, d := range docs {
@@ -261,8 +258,8 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 	}
 }
 
-// The stream and the list refuse an answer at the same element.
-func TestMemoryIsCountedAlike(t *testing.T) {
+// An answer that is read while it arrives reaches the memory limit at the same element as a whole answer.
+func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
 	const longest = 2 * mib // more than fits
 	for tc := range testkit.SomeOf(portionOf(t, 2, 4), []struct {
 		resp                    any
@@ -275,7 +272,7 @@ func TestMemoryIsCountedAlike(t *testing.T) {
 	}) {
 		text := &strings.Builder{}
 		text.WriteString(`{"code":0,"data":` + tc.before)
-		var ends []int // of so many elements
+		var ends []int // where the text of n elements ends
 		for i := 0; text.Len() < longest; i++ {
 			ends = append(ends, text.Len())
 			if strings.Contains(tc.element, "%") {
@@ -317,7 +314,7 @@ func FuzzDecodeAgrees(f *testing.F) {
 	})
 }
 
-func TestDecodeNeverGivesUpOnOrdinaryAnswers(t *testing.T) {
+func TestOrdinaryAnswersHaveNoMismatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t, hotelstaystest.Config{Notices: []string{"a supplier was slow"}})
 		docs, read := documents(), map[string]bool{}

@@ -74,8 +74,8 @@ type PageResp struct {
 	HasMore *bool `json:"hasMore,omitempty"`
 }
 
-// TimeWindow is a range of time; either end may be left open. The form of its bounds is
-// undocumented: they are the caller's text.
+// TimeWindow is a range of time; either end may be left open. The form of its bounds is undocumented, so they are plain
+// text.
 type TimeWindow struct {
 	Start string `json:"start,omitempty"`
 	End   string `json:"end,omitempty"`

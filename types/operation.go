@@ -31,7 +31,7 @@ var paths = map[Operation]string{ //nolint:gosec // they hold no secrets
 // Path returns the path of op below the base URL, or "" if op is not an operation of the API.
 func (op Operation) Path() string { return paths[op] }
 
-// OperationAt returns the operation whose path a URL's path ends in, or "".
+// OperationAt returns the operation whose path is the end of a URL's path, or "".
 func OperationAt(urlPath string) Operation {
 	for op, path := range paths {
 		if strings.HasSuffix(urlPath, path) {
@@ -41,7 +41,7 @@ func OperationAt(urlPath string) Operation {
 	return ""
 }
 
-// RateLimit returns how many requests of op the service accepts from one client address
+// RateLimit returns how many requests of op the service accepts from one client IP address
 // in any second, or 0 if the limit is undocumented.
 func (op Operation) RateLimit() int {
 	switch op {

@@ -105,7 +105,7 @@ func TestSecretPrintsRedacted(t *testing.T) {
 	for verb := range strings.FieldsSeq("%v %+v %#v %s %q %x %X %d %t %10.3s") {
 		assert.Equal(t, "[redacted]", fmt.Sprintf(verb, s), verb)
 		assert.Equal(t, "[redacted]", fmt.Sprintf(verb, &s), verb)
-		assert.Empty(t, fmt.Sprintf(verb, Secret{}), "%s of an empty one", verb)
+		assert.Empty(t, fmt.Sprintf(verb, Secret{}), "%s of an empty secret", verb)
 	}
 	assert.Equal(t, "{[redacted] }", fmt.Sprint(struct{ A, B Secret }{A: s}))
 	assert.Regexp(t, `^\{\{\[\] 0x[0-9a-f]+\}\}$`, fmt.Sprint(struct{ a Secret }{s}), "an unexported field")

@@ -1,11 +1,11 @@
 // Whatever happens to requests, answers, tokens and processes, a booking is never lost and
 // never made twice.
 //
-// Fifty workers make bookings in virtual time against five sandboxes. Each sandbox shows new
-// orders to QueryOrders with another delay, the longest just below the ten minutes of the
-// recovery. More than half of the requests of Book and QueryOrders meet a fault. Processes die
-// during a booking, and others go on with what was stored. In the end the ledgers, which know
-// what was done, are compared with what the workers learned: chaostest.Check says how.
+// Fifty workers make bookings in virtual time against five sandboxes. In each sandbox new orders become visible to
+// QueryOrders after another delay, the longest just below the ten minutes of the recovery. More than half of the
+// requests of Book and QueryOrders meet a fault. Processes die during a booking, and others continue with what was
+// stored. In the end the ledgers, which know what was done, are compared with what the workers learned: chaostest.Check
+// says how.
 //
 // HOTELSTAYS_CHAOS_SEED repeats a run (the scheduler's order of the workers apart)
 // and HOTELSTAYS_CHAOS_BOOKINGS sets its size.
@@ -41,7 +41,7 @@ const chaosWorkers = 50
 
 // chaosServices are the sandboxes of the test.
 var chaosServices = []struct {
-	visible time.Duration // a new order shows after this long
+	visible time.Duration // a new order becomes visible after this time
 	config  hotelstaystest.Config
 }{
 	{0, hotelstaystest.Config{}},
@@ -51,7 +51,7 @@ var chaosServices = []struct {
 	{10*time.Minute - time.Second, hotelstaystest.Config{}},
 }
 
-// chaosFaults returns the faults. Each has the probability that a request meets it that met no earlier one.
+// chaosFaults returns the faults. The probability of each fault counts for requests that met no earlier fault.
 func chaosFaults() (all []fault) {
 	add := func(percent float64, faults ...fault) {
 		for _, f := range faults {
@@ -59,7 +59,7 @@ func chaosFaults() (all []fault) {
 			all = append(all, f)
 		}
 	}
-	lost := []fault{ // without an order, although the service may seem to have made one
+	lost := []fault{ // no order is made, but the client does not know that
 		{Kind: cut}, {Kind: hotelstaystest.FaultCutBeforeRead}, {Kind: hotelstaystest.FaultResetStream},
 		{Kind: hotelstaystest.FaultGarbage}, {Kind: delay, Delay: 3 * time.Minute}, status(200, `{"code":0,"data":{}}`),
 		status(504, ""), status(429, "<html>"), status(503, "<html>"), status(500, ""), status(302, "<html>"), status(404, "<html>"),
@@ -76,7 +76,7 @@ func chaosFaults() (all []fault) {
 	for i := range made {
 		made[i].Commit = true
 	}
-	through := []fault{ // or nothing was carried out, and it is sent again
+	through := []fault{ // Book succeeds, is sent again, or is refused
 		{Kind: wrongType, Field: "data.hotelOrder.status"}, {Kind: hotelstaystest.FaultSlowBody, Delay: time.Minute},
 		{Kind: delay, Delay: time.Minute}, {Kind: delay, Delay: 100 * time.Second}, status(401, ""), status(429, ""), status(403, ""),
 		{Kind: hotelstaystest.FaultStatus, Status: 429, RetryAfter: "61"},
@@ -115,7 +115,7 @@ type chaosService struct {
 	tally    map[string]int // what happened, for the log
 }
 
-// learned notes how a round ended: without an order if the number is empty.
+// learned notes how a round ended. An empty number means no order.
 func (s *chaosService) learned(reference string, round int, number string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ type chaosWorker struct {
 	process process
 }
 
-// start begins a new process. Two workers share an address and its rate limits.
+// start begins a new process. Two workers share an IP address and its rate limits.
 func (w *chaosWorker) start() {
 	if w.process.kill != nil {
 		w.process.kill()
@@ -159,7 +159,7 @@ func (w *chaosWorker) start() {
 	w.process = process{client, ctx, kill}
 }
 
-// maybe returns true in percent of the cases.
+// maybe returns true with a probability in percent.
 func (w *chaosWorker) maybe(percent float64) bool { return w.rng.Float64()*100 < percent }
 
 // within returns a random time up to a bound, mostly a short one.
@@ -174,7 +174,7 @@ type chaosOutcome struct {
 	died    bool
 }
 
-// living runs f in the current process, which dies meanwhile in percent of the cases.
+// living runs f in the current process, which dies during f with a probability in percent.
 func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.BookingOutcome, error)) chaosOutcome {
 	p, dies := w.process, w.maybe(percent)
 	if dies {
@@ -185,7 +185,7 @@ func (w *chaosWorker) living(percent float64, f func(process) (*hotelstays.Booki
 		return chaosOutcome{outcome: outcome, err: err}
 	}
 	w.count("process died")
-	time.Sleep(w.within(time.Hour)) // until another is started
+	time.Sleep(w.within(time.Hour)) // until another process starts
 	w.start()
 	return chaosOutcome{died: true}
 }
@@ -283,7 +283,7 @@ func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps b
 				return p.RecoverBooking(p.ctx, recovery, opt)
 			}
 			outcome, err := p.StepRecovery(p.ctx, recovery, opt)
-			if err == nil && w.maybe(90) { // else the process dies before it stores this
+			if err == nil && w.maybe(90) { // otherwise the process dies before it stores the recovery
 				saved = w.store(outcome.Recovery)
 				if outcome.State == hotelstays.BookingOpen || outcome.State == hotelstays.BookingUnverified {
 					sleep(p.ctx, time.Until(outcome.Recovery.NextPoll)+w.within(time.Minute))
@@ -295,7 +295,7 @@ func (w *chaosWorker) recover(saved []byte, opt hotelstays.CallOption, bySteps b
 			continue
 		}
 		if result.err != nil {
-			panic(fmt.Sprintf("a recovery whose process lives fails: %v", result.err))
+			panic(fmt.Sprintf("a recovery failed, although its process lives: %v", result.err))
 		}
 		saved = w.store(result.outcome.Recovery)
 		switch result.outcome.State {
@@ -339,7 +339,7 @@ func (w *chaosWorker) work(n int) {
 	}
 }
 
-// await waits until the order is decided or ctx ends. An order that it returns must be this one.
+// await waits until the order is decided or ctx ends. Another order fails the test.
 func (w *chaosWorker) await(reference string) {
 	ctx, cancel := context.WithTimeout(w.process.ctx, 12*time.Minute)
 	defer cancel()
@@ -422,7 +422,6 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// What this package's tests share with those of others.
 const checkIn, checkOut = testkit.CheckIn, testkit.CheckOut
 
 type offer = testkit.Offer

@@ -2,6 +2,5 @@
 // time: bookings through faults and dying processes, bursts of callers, and
 // files at every stage of their writing.
 //
-// They use the public package alone. HOTELSTAYS_LONG=1 runs all of each; without it they
-// run a part, with -short a smaller one.
+// They use only public packages. HOTELSTAYS_LONG=1 runs all cases, -short a few, and the default a part.
 package chaos

@@ -21,9 +21,9 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// The middle seller of docs/scaling.md: ten bookings a second, at random times, from twenty processes
-// behind two addresses, which share the limits of their address. Half of the Books meet a fault. The
-// limits, twice as much, let all pass, and none is refused for its rate.
+// The middle seller of docs/scaling.md makes ten bookings per second at random times, in twenty processes behind two IP
+// addresses. Half of the Books meet a fault. The limits allow twice as many bookings, and no request is refused for its
+// rate.
 func TestMiddleSeller(t *testing.T) {
 	t.Parallel()
 	const perSecond, processes, addresses = 10, 20, 2
@@ -70,7 +70,7 @@ func TestMiddleSeller(t *testing.T) {
 		t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings called in %s, sent at %.2f a second; waits %s (50 %%), %s (99 %%), %s (99.9 %%), %s",
 			seed, bookings, lasted.Round(time.Second), float64(bookings)/last.Sub(start).Seconds(), at(0.5), at(0.99), at(0.999),
 			waits[bookings-1].Round(time.Millisecond))
-		t.Logf("%d found, %d absent, %d refused; %.1f Books and %.1f QueryOrders a booking", s.tally["found"], s.tally["absent"],
+		t.Logf("%d found, %d absent, %d refused; %.1f Books and %.1f QueryOrders per booking", s.tally["found"], s.tally["absent"],
 			s.tally["refused"], float64(w.Ledger().Count(hotelstays.OpBook))/float64(bookings),
 			float64(w.Ledger().Count(hotelstays.OpQueryOrders))/float64(bookings))
 		assert.Zero(t, w.Ledger().RateLimited(""), "429s")
@@ -104,9 +104,9 @@ func (s *chaosService) bookToItsEnd(t *testing.T, client *hotelstays.Client, cho
 	}
 }
 
-// Callers that start together on a client without a connection: their requests arrive over up to half a second, and
-// requests that wait for a slot arrive at once.
-func TestColdBursts(t *testing.T) {
+// Callers start together on a client without a connection. Their first requests arrive up to half a second late, and
+// later requests arrive at once. No request is refused for its rate.
+func TestColdBurstsKeepTheRateLimit(t *testing.T) {
 	for i := range howMany(t, "bursts", 20, 1, 1) {
 		synctest.Test(t, func(t *testing.T) {
 			srv, client := testkit.NewSandbox(t)

@@ -43,8 +43,8 @@ func versionOf(version, size int) []byte {
 
 func versions(size int) func(int) []byte { return func(v int) []byte { return versionOf(v, size) } }
 
-// assertWhole wants a whole document of some version at path, or none, and beside it only what
-// a killed process leaves.
+// assertWhole requires that path has a whole document of some version, or no file, and that beside it there are only
+// temporary files.
 func assertWhole(t *testing.T, path string, size int, what string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -64,7 +64,7 @@ func assertWhole(t *testing.T, path string, size int, what string) {
 		version, _ = strconv.Atoi(string(document[len("%PDF-1.4 version "):len("%PDF-1.4 version 00000000")]))
 	}
 	whole := version >= 0 && bytes.Equal(document, versionOf(version, size))
-	assert.True(t, whole, "%s: a file of %d bytes that is no document", what, len(document))
+	assert.True(t, whole, "%s: a file of %d bytes that is not a document", what, len(document))
 }
 
 func voucherClient(t *testing.T, url string) *hotelstays.Client {
@@ -114,9 +114,9 @@ func spoolSize(path string) int {
 	return int(info.Size())
 }
 
-// At each stage of a document its path has what it had before, and beside it one file: that is what a
-// process leaves that is killed then. It stops no other writer.
-func TestVoucherFileAtEachStage(t *testing.T) {
+// At each stage of a download, path has its old content, and there is one temporary file. A killed process leaves this
+// state, which does not stop another writer.
+func TestVoucherFileIsWholeAtEachStage(t *testing.T) {
 	const size = 100_000
 	old, document := versionOf(1, size), versionOf(2, size)
 	for _, sent := range []int{0, 1, size / 2, size - 1, size} {
@@ -162,9 +162,9 @@ func TestVoucherFileAtEachStage(t *testing.T) {
 	}
 }
 
-// A full disk, here a limit on the size of files, leaves the file as it was. The limit holds for the whole process: it
-// is far above what go test notes in a file of its own meanwhile.
-func TestVoucherOnAFullDisk(t *testing.T) {
+// A full disk, here a limit on the size of files, leaves the file as it was. The limit holds for the whole process, so
+// it is far above the files that go test writes.
+func TestFullDiskLeavesTheOldVoucher(t *testing.T) {
 	const size, limit = 8 << 20, 4 << 20
 	old := versionOf(0, size)
 	client := voucherClient(t, voucherServer(t, versions(size),
@@ -208,8 +208,7 @@ func withFilesUpTo(t *testing.T, size uint64, f func()) {
 	f()
 }
 
-// Savers and readers of one path at once: every reader finds a whole document.
-func TestSaveVoucherWhileOthersDo(t *testing.T) {
+func TestReadersFindAWholeVoucherWhileOthersSave(t *testing.T) {
 	const size, savers, saves = 50_000, 4, 8
 	url := voucherServer(t, versions(size), func(w http.ResponseWriter, _ *http.Request, v int) { _, _ = w.Write(versionOf(v, size)) })
 	client := voucherClient(t, url)

@@ -1,8 +1,7 @@
 //go:build !race
 
-// What a call allocates, without a network and without the collector, so that the bounds hold on
-// every machine; and which texts of an answer are kept for the next. The race detector allocates
-// for itself.
+// What a call allocates, without a network and without garbage collection, so that the bounds hold on every machine.
+// The race detector allocates, too, so these tests do not run with it.
 
 package conformance_test
 
@@ -23,9 +22,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// A CheckAvail takes 74 objects and 6.8 kB, and a page of 100 hotels 2,359 and 140 kB; and 200 more for each
-// two texts of a hotel that share a slot of the table of texts, which is one pair in every third process.
-// The bounds leave room for five pairs, and for what a change of Go's own may cost.
+// A CheckAvail takes 74 objects and 6.8 kB, and a page of 100 hotels 2,359 objects and 140 kB. If two texts of a hotel
+// have the same slot in the table of interned texts, as in every third process, it takes 200 objects more. The bounds
+// leave room for five such pairs, and for changes in Go itself.
 func TestCallAllocatesLittle(t *testing.T) {
 	for _, tc := range []struct {
 		op             hotelstays.Operation
@@ -43,15 +42,15 @@ func TestCallAllocatesLittle(t *testing.T) {
 	}
 }
 
-// allocated is what a call allocates, on one processor and with the collector off: pools keep
-// what they have. It is the least of several calls, because maps grow at random.
+// allocated returns what a call allocates on one processor without garbage collection, so that pools keep their memory.
+// It takes the least of several calls, because maps grow at random.
 func allocated(t *testing.T, call func() error) (objects, bytes float64) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	objects, bytes = math.Inf(1), math.Inf(1)
 	var before, after runtime.MemStats
-	require.NoError(t, call()) // what is made once is made now
+	require.NoError(t, call()) // makes what is made only once
 	for range 10 {
 		runtime.ReadMemStats(&before)
 		require.NoError(t, call())
@@ -62,7 +61,7 @@ func allocated(t *testing.T, call func() error) (objects, bytes float64) {
 	return objects, bytes
 }
 
-// textsIn counts the texts of a value, and adds where they lie in memory.
+// textsIn counts the texts of a value, and adds their addresses in memory to at.
 func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -88,8 +87,8 @@ func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 	return count
 }
 
-// Texts of tokens, orders and vouchers are never kept for another answer. Those of
-// searches are, at least within an answer: the memory in between may be freed.
+// Texts of tokens, orders and vouchers are never kept for another answer. Texts of searches are shared at least within
+// an answer, because the table may be freed between two answers.
 func TestPersonalAnswersShareNoTexts(t *testing.T) {
 	for _, op := range operations() {
 		first, second := map[*byte]string{}, map[*byte]string{}

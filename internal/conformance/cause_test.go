@@ -23,7 +23,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// causes are what callers end a ctx with: what else has failed in their program.
+// causes are errors with which callers end a ctx, because something else has failed in their program.
 var causes = map[string]error{
 	"sentinel":         fmt.Errorf("the booking beside it: %w", hotelstays.ErrRateChanged),
 	"validation error": &hotelstays.ValidationError{Operation: hotelstays.OpBook},
@@ -55,7 +55,7 @@ type stage struct {
 	client func(t *testing.T) *hotelstays.Client
 }
 
-// stages: without httptrace events nothing but the lack of a type in the error says that the
+// stages are the stages of a call. Without events of net/http/httptrace, only an error of unknown type says that the
 // request may have left.
 var stages = map[string]stage{
 	"rate limit": {false, func(t *testing.T) *hotelstays.Client {
@@ -111,7 +111,7 @@ var ends = map[string]func(context.Context, error) (context.Context, context.Can
 
 // The error of a call whose ctx ended wraps ctx.Err(), and nothing of the cause but its text.
 // Whether the request may have left does not depend on the cause.
-func TestCauseOfACtx(t *testing.T) {
+func TestCauseOfACtxIsNeverAnAnswer(t *testing.T) {
 	calls := testkit.Helpers(t.TempDir())
 	delete(calls, "ValidateBook") // makes no call
 	mayHaveActed := map[string]bool{"BookAndRecover": true, "CancelAndRead": true}
@@ -176,7 +176,7 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 
 // The error of a function that saves the recovery says nothing about the booking either, once
 // ctx has ended.
-func TestCauseWhileARecoveryIsSaved(t *testing.T) {
+func TestErrorOfASaveAfterTheEndOfCtxProvesNothing(t *testing.T) {
 	for _, cause := range causes {
 		for saves := range 2 { // before Book, after the first poll
 			synctest.Test(t, func(t *testing.T) {

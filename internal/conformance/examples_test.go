@@ -23,7 +23,7 @@ var plumbing = []string{"Error", "Unwrap", "Is", "String", "GoString", "Format",
 	"UnmarshalJSON", "MarshalText", "UnmarshalText",
 	"ServeHTTP", "Read", "Seek", "Close"}
 
-// A function or a method has an example of its own, or is called in that of another.
+// A function or a method has an example, or is called in another example.
 func TestEveryCallIsInAnExample(t *testing.T) {
 	for dir, atLeast := range map[string]int{"../..": 30, "../../types": 7} {
 		called := map[string]bool{}

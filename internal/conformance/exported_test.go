@@ -1,4 +1,4 @@
-// What is true of everything that the module exports: no state is empty, and no copy through JSON loses a word.
+// Rules for everything that the module exports.
 
 package conformance_test
 
@@ -24,8 +24,8 @@ import (
 	values "github.com/hotelstays/hotelstays-go/types"
 )
 
-// The zero value of a word or number is not set: else rows and logs would show nothing, and a forgotten field
-// would mean something. The service's own values are as they are, and a call without a priority has the default.
+// No constant is the zero value of its type. Otherwise rows and logs would show nothing, and a forgotten field would
+// have a meaning. Exceptions are the service's own values, and the default priority.
 func TestNoConstantIsTheZeroValue(t *testing.T) {
 	var found []string
 	for name, object := range exported(t) {
@@ -41,9 +41,9 @@ func TestNoConstantIsTheZeroValue(t *testing.T) {
 	assert.ElementsMatch(t, []string{"types.DestinationUnknown", "types.OrderUnknown", "hotelstays.PriorityDefault"}, found)
 }
 
-// What the JSON of an exported struct leaves out, and why nobody misses it. The Meta of a response is of its answer:
-// encoding/json must not take it from the data.
-func TestFieldsThatJSONLeavesOut(t *testing.T) {
+// The fields that the JSON of an exported struct leaves out, and why. It also leaves out the Meta of each response,
+// which encoding/json must not read from the data.
+func TestJSONLeavesOutOnlyListedFields(t *testing.T) {
 	const storeHasIt, ofControlAPI, function = "the row of a Store has it", "the control API has its own form", "no data"
 	reasons := map[string]string{
 		"hotelstays.BookResponse.Changes":               "CompareOrder makes it again",
@@ -119,7 +119,7 @@ func TestRequestsSurviveAQueue(t *testing.T) {
 	})
 	_, err := json.Marshal(hotelstays.DoRequest{Path: "/api/x"})
 	require.ErrorContains(t, err, "DoRequest has no JSON")
-	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // which is what a RateLimiter receives
+	assert.ElementsMatch(t, names, append(known, "DoRequest", "RateLimitRequest")) // a RateLimiter receives it; no call sends it
 }
 
 // withoutSecrets empties each secret in v.
@@ -172,7 +172,8 @@ var exportedNames = sync.OnceValues(func() (map[string]types.Object, error) {
 	return all, nil
 })
 
-// compiled imports the packages that pattern matches, and all that they link, as the compiler has left them.
+// compiled returns an importer of the packages that pattern matches, and of their dependencies, from the compiler's
+// export data.
 func compiled(fset *token.FileSet, pattern string) types.Importer {
 	files := sync.OnceValues(func() (map[string]string, error) {
 		lines, err := linked("-export", "-f", "{{.ImportPath}}={{.Export}}", pattern)

@@ -17,8 +17,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// fuzzToken is the secret that each call sends: its token, or the secret that it
-// asks for one with. TOKEN stands for it in an answer.
+// fuzzToken is the secret that each call sends: its token, or the secret of its credential. In an answer, TOKEN stands
+// for it.
 const fuzzToken = "CANARY-token-of-the-client-0001"
 
 // fuzzCalls are the calls of every operation.
@@ -69,19 +69,19 @@ func fuzzError(op hotelstays.Operation, err error) string {
 	case *hotelstays.APIError, *hotelstays.DecodeError:
 	case *hotelstays.TransportError:
 		if e.Sent && mutating[op] {
-			return "it may have arrived"
+			return "the request may have arrived"
 		}
 	case *hotelstays.OutcomeUnknownError:
 		if !mutating[op] || e.CustomerReferenceNo != "ref-1" {
-			return "no unknown outcome"
+			return "the outcome is not unknown"
 		}
 		switch e.Err.(type) {
 		case *hotelstays.APIError, *hotelstays.DecodeError, *hotelstays.TransportError:
 		default:
-			return "the cause has no type of ours"
+			return "the cause is not an error of this module"
 		}
 	default:
-		return "no type of ours"
+		return "it is not an error of this module"
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-// What uses what: the files of the root among themselves, and the modules that it links.
+// Dependencies between the files of the root, and on other modules.
 
 package conformance_test
 
@@ -34,7 +34,7 @@ func mapped(t *testing.T) (paths []string) {
 	return paths
 }
 
-// Each folder has a place on the map, and each place is there.
+// Each folder is on the map, and each path on the map exists.
 func TestMapHasEveryFolder(t *testing.T) {
 	paths := mapped(t)
 	for _, path := range paths {
@@ -69,7 +69,7 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 		return strings.HasSuffix(fileOf(f.Pos()), "_test.go")
 	})
 	for _, file := range files {
-		assert.Contains(t, place, fileOf(file.Pos()), "CONTRIBUTING.md does not place it")
+		assert.Contains(t, place, fileOf(file.Pos()), "the map of CONTRIBUTING.md lacks it")
 	}
 	config := types.Config{Importer: compiled(fset, ".")}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
@@ -85,8 +85,8 @@ func TestFilesUseOnlyFilesBelow(t *testing.T) {
 	assert.Empty(t, slices.Sorted(maps.Keys(found)))
 }
 
-// Who uses the SDK links these modules. Others in go.mod are of tests.
-func TestModulesThatUsersLink(t *testing.T) {
+// A program that uses the SDK links only these modules. The others in go.mod are for tests.
+func TestUsersLinkOnlyTheseModules(t *testing.T) {
 	modules, err := linked("-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}")
 	require.NoError(t, err)
 	slices.Sort(modules)
@@ -96,7 +96,7 @@ func TestModulesThatUsersLink(t *testing.T) {
 	}, slices.Compact(modules))
 }
 
-// linked is what go list prints of packages, or of the root, and of all that they link.
+// linked returns what go list prints for packages and all their dependencies. By default the package is the root.
 func linked(args ...string) ([]string, error) {
 	cmd := exec.Command("go", append([]string{"list", "-deps"}, args...)...)
 	cmd.Dir = "../.."

@@ -31,8 +31,8 @@ func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 	}
 }
 
-// The voucher of another order is refused, by whichever of its references it shows.
-func TestVoucherOfAnotherOrder(t *testing.T) {
+// The voucher of another order is refused, whichever reference shows it.
+func TestVoucherOfAnotherOrderIsRefused(t *testing.T) {
 	asked := &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c", PlatformReferenceNo: "p", SupplierReferenceNo: "s"}
 	for answer, good := range map[string]bool{
 		`"customerReferenceNo":"c","platformReferenceNo":"p","supplierReferenceNo":"s"`: true,
@@ -58,7 +58,7 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 			var unread *hotelstays.DecodeError
 			require.ErrorAs(t, err, &unread, answer)
 			assert.ErrorContains(t, err, "another order")
-			assert.ErrorContains(t, awaitErr, "another order", "it asks again, and says what came")
+			assert.ErrorContains(t, awaitErr, "another order", "the error after the wait has the reason")
 			assert.ErrorIs(t, awaitErr, context.DeadlineExceeded)
 			assert.Error(t, saveErr)
 			assert.NoFileExists(t, path)
@@ -67,7 +67,7 @@ func TestVoucherOfAnotherOrder(t *testing.T) {
 }
 
 // The platform's reference is required: without one the answer may be of any order.
-func TestVoucherOfNoOrder(t *testing.T) {
+func TestVoucherWithoutAReferenceIsRefused(t *testing.T) {
 	for _, order := range []string{``, `,"platformReferenceNo":""`, `,"PlatformReferenceNo":"p"`, `,"customerReferenceNo":"c"`} {
 		client := clientThrough(t, saying(`{"code":0,"data":{"status":"NOT_GENERATED"`+order+`}}`))
 		_, err := client.OrderVoucher(t.Context(), &hotelstays.OrderVoucherRequest{CustomerReferenceNo: "c"})
@@ -79,7 +79,7 @@ func TestVoucherOfNoOrder(t *testing.T) {
 	assert.ErrorContains(t, err, "data.status is missing")
 }
 
-func TestBookAnsweredWithAnotherReference(t *testing.T) {
+func TestBookAnsweredWithAnotherReferenceIsUnknown(t *testing.T) {
 	var unknown *hotelstays.OutcomeUnknownError
 	for _, other := range []string{"other", "REF-1", "ref-1 "} {
 		client := clientThrough(t, saying(`{"code":0,"data":{"hotelOrder":{"platformReferenceNo":"p","customerReferenceNo":"`+other+`"}}}`))
@@ -87,6 +87,6 @@ func TestBookAnsweredWithAnotherReference(t *testing.T) {
 		assert.Equal(t, "ref-1", unknown.CustomerReferenceNo)
 	}
 	var cause *hotelstays.DecodeError
-	require.ErrorAs(t, unknown.Err, &cause, "it is of a type, and says where to look")
+	require.ErrorAs(t, unknown.Err, &cause, "the cause has a type")
 	assert.ErrorContains(t, unknown, "it is about another order")
 }

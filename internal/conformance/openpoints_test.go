@@ -111,11 +111,11 @@ func TestUnstatedLimitsAreTheServices(t *testing.T) {
 	require.ErrorContains(t, err, "checkOut")
 	require.ErrorContains(t, err, "roomOccupancies[0].adultCount")
 	require.ErrorContains(t, err, "roomOccupancies[0].childrenAges[0]")
-	assert.Equal(t, 1, sent, "what cannot be meant is not sent")
+	assert.Equal(t, 1, sent, "impossible values are not sent")
 }
 
-// Which page comes without a pageNum is not documented for HotelList: iterators ask for
-// the first by its number, and a call of its own sends none.
+// Which page comes without a pageNum is not documented for HotelList: iterators ask for the first page by its number,
+// and HotelList itself sends no number.
 func TestIteratorsSendTheFirstPage(t *testing.T) {
 	var body string
 	c := clientThrough(t, transportFunc(func(r *http.Request) (*http.Response, error) {

@@ -68,7 +68,7 @@ func TestRedactionDetectsLeaks(t *testing.T) {
 	type plain struct{ Value string }
 	for _, verb := range verbs {
 		assert.True(t, leaks(fmt.Sprintf(verb, plain{canarySecret})), verb)
-		if verb != "%p" && verb != "%t" { // of a slice: its address, and each byte as a fault
+		if verb != "%p" && verb != "%t" { // they print the address of a slice, and an error for each byte
 			assert.True(t, leaks(fmt.Sprintf(verb, json.RawMessage(`{"a":"`+canarySecret+`"}`))), verb)
 		}
 	}
@@ -129,7 +129,7 @@ func bookWithPassport() *hotelstays.BookRequest {
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "One", PassportNumber: types.NewSecret(canaryPassport)}}}
 }
 
-func TestRedactionOfValues(t *testing.T) {
+func TestPrintedValuesHideSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := secretValues(t)
 		synctest.Wait() // until no token is being fetched: fmt reads all of a client
@@ -206,7 +206,7 @@ type collectedDiff struct{ text string }
 
 func (d *collectedDiff) Errorf(format string, args ...any) { d.text += fmt.Sprintf(format, args...) }
 
-// tokenThen answers with a token, and then with a refusal, or with an error of net/http if there is none.
+// tokenThen answers with a token, and then with a refusal, or with an error of net/http if refusal is empty.
 func tokenThen(refusal string) transportFunc {
 	return func(r *http.Request) (*http.Response, error) {
 		switch {
@@ -219,8 +219,8 @@ func tokenThen(refusal string) transportFunc {
 	}
 }
 
-// The marker itself, word for word.
-func TestRedactionTexts(t *testing.T) {
+// Printed secrets are exactly the marker.
+func TestSecretsPrintAsTheMarker(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	request := hotelstays.TicketRequest{AppKey: ticket.AppKey, AppSecret: ticket.AppSecret, TTL: ticket.TTL}
 	assert.Equal(t, "{key [redacted] 1h0m0s}", fmt.Sprintf("%v", request))
@@ -249,7 +249,7 @@ func TestRedactionTexts(t *testing.T) {
 }
 
 // What WithHeader sends may be the key of a gateway, and a gateway may repeat it.
-func TestRedactionOfHeaders(t *testing.T) {
+func TestErrorsHideHeaderValues(t *testing.T) {
 	log := &debugLog{}
 	client := clientThrough(t, &fixedAnswer{Status: 403, Body: "no such key: " + canarySecret + " of agency/2.0"}, log.option(),
 		hotelstays.WithHeader("X-Api-Key", canarySecret), hotelstays.WithHeader("User-Agent", "agency/2.0"))
@@ -259,7 +259,7 @@ func TestRedactionOfHeaders(t *testing.T) {
 	assert.NotContains(t, log.String(), canarySecret)
 }
 
-func TestRedactionOfValidation(t *testing.T) {
+func TestValidationErrorsHideSecrets(t *testing.T) {
 	c := clientThrough(t, nil)
 	long := types.NewSecret(strings.Repeat(canaryPassport, 5))
 	book := bookWithPassport()
@@ -342,8 +342,8 @@ var echoes = map[string]func([]string) string{
 	"as an array":              func(s []string) string { return `["` + strings.Join(s, `","`) + `"]` },
 }
 
-// The service, or something in front of it, sends back what it got.
-func TestRedactionOfEchoes(t *testing.T) {
+// The service or a proxy may send back what it received.
+func TestErrorsHideEchoedSecrets(t *testing.T) {
 	t.Parallel()
 	calls := map[string]apiCall{
 		"Ticket": callOf((*hotelstays.Client).Ticket, &hotelstays.TicketRequest{AppKey: "key", AppSecret: types.NewSecret(canarySecret)}),
@@ -380,8 +380,8 @@ func TestRedactionOfEchoes(t *testing.T) {
 	}
 }
 
-// The ids of an answer are quoted everywhere, whatever they hold.
-func TestRedactionOfEchoedIDs(t *testing.T) {
+// Errors and logs quote the ids of an answer, so a secret in an id must be redacted.
+func TestErrorsHideSecretsInEchoedIDs(t *testing.T) {
 	for _, status := range []int{200, 502} {
 		log := &debugLog{}
 		rt := &fixedAnswer{Status: status, Body: `{"code":0,"data":{"list":[],"basic":{"sessionId":"s"}}}`,
@@ -400,9 +400,8 @@ func TestRedactionOfEchoedIDs(t *testing.T) {
 	}
 }
 
-// The answers that bring tokens, kept as they came: the tokens are masked, the
-// rest is not.
-func TestRedactionOfRawData(t *testing.T) {
+// WithRawData masks the tokens of an answer, and keeps the rest.
+func TestRawDataHidesTokens(t *testing.T) {
 	t.Run("Ticket", func(t *testing.T) {
 		rt := &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"success","data":{"ticket":"` + canaryToken + `","later":1}}`}
 		resp, err := clientThrough(t, rt).Ticket(t.Context(), &hotelstays.TicketRequest{AppKey: "k", AppSecret: types.NewSecret(canarySecret)},
@@ -433,7 +432,7 @@ func TestRedactionOfRawData(t *testing.T) {
 }
 
 // The value of a secret's field is masked in a page, whatever sent it.
-func TestRedactionOfKeysOnAPage(t *testing.T) {
+func TestErrorsHideValuesOfSecretKeys(t *testing.T) {
 	_, err := clientThrough(t, &fixedAnswer{Status: 502, Body: `proxy: "appSecret":"` + canaryRefresh + `",` +
 		`"Refresh_Token":"` + canaryRefresh + `"`}).
 		Destinations(t.Context(), &hotelstays.DestinationsRequest{})
@@ -448,8 +447,8 @@ func fetchTokens(t *testing.T, c *hotelstays.Client) (*hotelstays.TicketResponse
 	return ticket, token, ofTicket, ofOAuth
 }
 
-// A token in an answer that is not as expected is a token all the same.
-func TestRedactionOfTokensInOddAnswers(t *testing.T) {
+// A token in a malformed answer is redacted, too.
+func TestErrorsHideTokensInMalformedAnswers(t *testing.T) {
 	bodies := []string{
 		`{"code":0,"data":{"ticket":"` + canaryToken,
 		`{"code":0,"data":{"ticket":["` + canaryToken + `"]}}`,
@@ -478,9 +477,9 @@ func TestRedactionOfTokensInOddAnswers(t *testing.T) {
 	}
 }
 
-// What the operations that fetch tokens show of a failure. Of an answer that is no
-// envelope it is that it is none; a message ends where a token may begin.
-func TestRedactionOfTokensInFailures(t *testing.T) {
+// Errors of operations that fetch tokens show nothing of an answer without an envelope. The message of an enveloped
+// answer ends where a token may begin.
+func TestFailedTokenRequestsHideTokens(t *testing.T) {
 	const jwt = "eyJLEAK"
 	for _, row := range []struct {
 		status       int
@@ -507,9 +506,9 @@ func TestRedactionOfTokensInFailures(t *testing.T) {
 	}
 }
 
-// An answer's values are about guests: no error and no log line holds one, whatever is wrong
-// with the answer. Of what is no JSON the beginning is shown.
-func TestRedactionOfUnusableAnswers(t *testing.T) {
+// An answer's values are about guests: no error and no log line holds one, whatever is wrong with the answer. Only an
+// answer that is not JSON is shown, up to its first 256 bytes.
+func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	const holder = `"holder":{"firstName":"CANARY","email":"CANARY@private.example","phone":{"number":"5550199","countryNumber":5550199}}`
 	const link = `"voucher":{"downloadUrl":"https://files.example/1.pdf?sig=CANARY","expiresIn":"CANARY"}`
 	const order = `{` + holder + `,"status":1,"guests":[{"dateOfBirth":"CANARY"}]}`
@@ -560,7 +559,7 @@ func TestRedactionOfUnusableAnswers(t *testing.T) {
 }
 
 // A token that was just read is as secret as one that was sent.
-func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
+func TestErrorsHideATokenThatWasJustRead(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"ticket opaque-LEAK",` +
 		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
 		Header: map[string]string{"Session-Id": "of opaque-LEAK"}})
@@ -573,8 +572,8 @@ func TestRedactionOfATokenInItsOwnAnswer(t *testing.T) {
 	assert.NotContains(t, fmt.Sprintf("%+v %+v", ticket, token), "LEAK")
 }
 
-// The credential's secret is sent by one operation, and secret in the answers of all.
-func TestRedactionOfTheCredentialsSecret(t *testing.T) {
+// Only one operation sends the credential's secret, but the answers of all operations are searched for it.
+func TestErrorsHideTheCredentialsSecret(t *testing.T) {
 	for name, cred := range map[string]hotelstays.Credential{
 		"ticket": ticketPair("supersecretvalue"),
 		"OAuth":  hotelstays.OAuthCredential{ClientID: "k", ClientSecret: types.NewSecret("supersecretvalue")},
@@ -601,9 +600,9 @@ func TestRedactionOfTheCredentialsSecret(t *testing.T) {
 	})
 }
 
-// A session id is sent again, and so kept to the letter: also where it ends as a secret
-// begins, or is a JWT like the token. One that holds a secret is none.
-func TestRedactionOfSessionIDs(t *testing.T) {
+// A session id is kept exactly, because it is sent again, even if it ends like the beginning of a secret, or is a JWT
+// like the token. A token inside a session id is redacted.
+func TestSessionIDIsKeptExactly(t *testing.T) {
 	const token = "eyJhbGciOiJIUzI1NiJ9.token"
 	for id, want := range map[string]string{
 		"Bearer " + token:               "Bearer [redacted]",
@@ -651,8 +650,8 @@ func (l *debugLog) observer() hotelstays.Option {
 	}})
 }
 
-// A store that fails may quote the command, with the token and what belongs to it.
-func TestRedactionOfATokenStoresErrors(t *testing.T) {
+// A store that fails may quote its command, with the token and other secrets.
+func TestErrorsOfATokenStoreHideTheToken(t *testing.T) {
 	log := &debugLog{}
 	c := clientWith(t, tokenThen(`{"code":100000401,"msg":"no"}`), ticketPair(canarySecret),
 		hotelstays.WithTokenStore(quotingStore{}), log.option())
@@ -664,7 +663,7 @@ func TestRedactionOfATokenStoresErrors(t *testing.T) {
 	checkNoLeak(t, "log", log.String())
 }
 
-// quotingStore refuses every token, and says which and whose.
+// quotingStore fails, and quotes the token and a secret in its error.
 type quotingStore struct{}
 
 func (quotingStore) Load(context.Context, string) (hotelstays.Token, error) {
@@ -695,7 +694,7 @@ func refusedWith(t *testing.T, passport, msg string) string {
 }
 
 // The service may repeat in its message, or a proxy on its page, what the request says about people.
-func TestMessageThatNamesAGuest(t *testing.T) {
+func TestErrorsHideNamesOfGuests(t *testing.T) {
 	for _, status := range []int{200, 400, 502} {
 		log := &debugLog{}
 		said := "guest Ms CANARY-SMITH (CANARY de la Cruz, 1990-01-31) has no CANARY@private.example, tel. 5550199"
@@ -716,7 +715,7 @@ func TestMessageThatNamesAGuest(t *testing.T) {
 }
 
 // Each guest has a passport.
-func TestMessageThatNamesAllPassports(t *testing.T) {
+func TestErrorsHideEachPassportNumber(t *testing.T) {
 	req := bookWithPassport()
 	req.Guests = append(req.Guests, req.Guests[0])
 	req.Guests[1].PassportNumber = types.NewSecret("SECOND0005")
@@ -727,9 +726,9 @@ func TestMessageThatNamesAllPassports(t *testing.T) {
 	assert.Equal(t, "passports [redacted] and [redacted] are refused", refused.Msg)
 }
 
-// A message may end inside a secret: because the service cut it off, or because it is cut
-// off here. The secret is looked for before that.
-func TestMessageThatEndsInsideASecret(t *testing.T) {
+// A message may end inside a secret, because the service or the client cut it off. The client redacts secrets before it
+// cuts.
+func TestErrorsHideASecretThatIsCutOff(t *testing.T) {
 	const passport = "K4R9Q2W7"
 	for length := 3; length < len(passport); length++ {
 		assert.Equal(t, "passport [redacted]", refusedWith(t, passport, "passport "+passport[:length]))

@@ -49,7 +49,7 @@ type apiCall struct {
 	send func(ctx context.Context, c *hotelstays.Client, opts ...hotelstays.CallOption) (any, error)
 }
 
-// err sends the request and returns the error alone.
+// err sends the request and returns only the error.
 func (c apiCall) err(ctx context.Context, client *hotelstays.Client, opts ...hotelstays.CallOption) error {
 	_, err := c.send(ctx, client, opts...)
 	return err
@@ -61,7 +61,7 @@ func callOf[Q, R any](method func(*hotelstays.Client, context.Context, *Q, ...ho
 	}}
 }
 
-// callWith is the call of an operation whose request encoding/json reads from its body.
+// callWith returns the call of an operation. encoding/json decodes its request from body.
 func callWith(operation, body, session string) apiCall {
 	method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(operation)
 	req := reflect.New(method.Type.In(2).Elem())
@@ -87,8 +87,7 @@ type operation struct {
 	mutates bool
 	// hint is Timeout-Milliseconds of a call without a deadline.
 	hint string
-	// minimal has only what is required, full every field. They are made of their bodies, unless the
-	// request has another form than its body.
+	// minimal has only what is required, full every field. By default they are decoded from the bodies.
 	minimal, full               apiCall
 	minimalBody, fullBody       string
 	minimalSession, fullSession string
@@ -139,8 +138,8 @@ func exchangeAnswered(t *testing.T, call apiCall, answer string, header map[stri
 	return sent[0], resp
 }
 
-// headers are those of every request, with those that differ: of all operations, of those with a token
-// and of the booking flow.
+// headers returns the headers of every request and the given ones: for all operations, for operations with a token, and
+// for the booking flow.
 func (op *operation) headers(all, token, flow map[string]string) map[string]string {
 	h := map[string]string{"Accept": "application/json", "Content-Type": "application/json"}
 	maps.Copy(h, all)
@@ -154,7 +153,7 @@ func (op *operation) headers(all, token, flow map[string]string) map[string]stri
 	return h
 }
 
-// madeUp are the headers with values of the client's own, of which only the form can be compared.
+// madeUp returns the headers whose values the client makes up, so that only their form can be compared.
 func (sent sentRequest) madeUp(t *testing.T) map[string]string {
 	t.Helper()
 	h := map[string]string{"User-Agent": sent.header["User-Agent"]}
@@ -196,7 +195,7 @@ func (op *operation) checkSent(t *testing.T, sent sentRequest, body string) {
 	assert.Equal(t, []string{http.MethodPost, baseURL + op.path, body}, []string{sent.method, sent.url, sent.body})
 }
 
-// clientOptions are those that a client takes for its calls.
+// clientOptions are client options that apply to calls.
 var clientOptions = []hotelstays.Option{
 	hotelstays.WithLanguage("en-GB"), hotelstays.WithMarket("AE"), hotelstays.WithUserRef("user-7"),
 	hotelstays.WithClientIP("2001:db8::7"), hotelstays.WithCurrency("EUR"),
@@ -258,7 +257,7 @@ func TestWireResponse(t *testing.T) {
 			reflect.ValueOf(got).Elem().FieldByName("Meta").SetZero()
 			require.Equal(t, want, got)
 			if op.answerIsSecret {
-				return // a token is not encoded again: see TestRedactionOfValues
+				return // a token is not encoded again: see TestPrintedValuesHideSecrets
 			}
 			again, err := json.Marshal(got)
 			require.NoError(t, err)
@@ -270,7 +269,7 @@ func TestWireResponse(t *testing.T) {
 	}
 }
 
-// want is the response that encoding/json makes of the data.
+// want returns the response that encoding/json decodes from the data.
 func (op *operation) want(t *testing.T) any {
 	t.Helper()
 	method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(op.name)
@@ -306,7 +305,7 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 	}
 }
 
-// Fields whose zero says something else than leaving them out, and what else a body must keep.
+// Fields whose zero value differs from an absent field, and texts that a body must keep.
 func TestWireBodies(t *testing.T) {
 	rows := []struct {
 		name, body, data string
@@ -357,7 +356,7 @@ func TestWireBodies(t *testing.T) {
 	}
 }
 
-// No two requests share a Request-Id, nor two calls a Trace-Id by themselves.
+// Each request has a new Request-Id, and by default each call has a new Trace-Id.
 func TestWireIdentifiersAreFresh(t *testing.T) {
 	seen := map[string]bool{}
 	for range 20 {
@@ -395,7 +394,7 @@ func TestWireResponseMeta(t *testing.T) {
 			RequestID: sent.header["Request-Id"], TraceID: sent.header["Trace-Id"]}
 		assert.Equal(t, want, got)
 	})
-	t.Run("values that are none", func(t *testing.T) {
+	t.Run("malformed values", func(t *testing.T) {
 		got, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "soon", "X-RateLimit-Limit": "many"})
 		assert.Zero(t, got.ServerCost)
 		ahead, _ := meta(t, map[string]string{"Server-Cost-Milliseconds": "-7"})

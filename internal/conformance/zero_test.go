@@ -1,4 +1,4 @@
-// Zero values: a method of one may refuse, and never panics.
+// A method of a zero value may return an error, and never panics.
 
 package conformance_test
 
@@ -50,7 +50,7 @@ func TestZeroValuesDoNotPanic(t *testing.T) {
 	}
 }
 
-// callOnZero calls a method of a value with zero arguments, and what it returns.
+// callOnZero calls a method of a value with zero arguments, and each function that it returns.
 func callOnZero(t *testing.T, v reflect.Value, method reflect.Method) {
 	given := map[reflect.Type]any{
 		reflect.TypeFor[context.Context]():     t.Context(),

@@ -155,7 +155,7 @@ func (b *sandbox) allCalled(tag string) {
 	}
 }
 
-func TestOperationsOfTheService(t *testing.T) {
+func TestOperationsMatchTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
 		ctx, client := t.Context(), b.client()
@@ -187,7 +187,7 @@ func TestOperationsOfTheService(t *testing.T) {
 	})
 }
 
-func TestRoutes(t *testing.T) {
+func TestControlRoutesMatchTheFile(t *testing.T) {
 	b := start(t)
 	client := b.client()
 	id := b.book(client, "ref").RatePkgID

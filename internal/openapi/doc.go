@@ -1,3 +1,3 @@
-// Package openapi compares the sandbox with its OpenAPI file, by a validator
-// that is not ours. It is a module of its own, because nothing else needs that validator.
+// Package openapi compares the sandbox with its OpenAPI file, by a third-party validator. It is a separate module,
+// because nothing else needs that validator.
 package openapi

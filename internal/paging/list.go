@@ -18,7 +18,7 @@ type Info struct {
 	RequestID string
 }
 
-// maxEmpty is how many empty pages in a row are passed.
+// maxEmpty is how many empty pages in a row are skipped.
 const maxEmpty = 10
 
 // EndlessError reports a page that repeats an earlier one, or that is one empty page too many, although
@@ -30,7 +30,7 @@ type EndlessError struct {
 }
 
 func (e *EndlessError) Error() string {
-	return fmt.Sprintf("page %d leads nowhere (repeats: %t)", e.Num, e.Repeats)
+	return fmt.Sprintf("page %d is empty or repeats an earlier page (repeats: %t)", e.Num, e.Repeats)
 }
 
 // Fetch returns a page by its number.
@@ -39,8 +39,8 @@ type Fetch[P any] func(num int) (P, Info, error)
 // Pages yields page after page of size items each, and fetches each when the loop needs it. An error
 // is yielded once and ends the iteration.
 //
-// Info.More decides whether another page follows. Where it is nil, Info.Total decides. Where nothing
-// says it, a page that is empty or repeats an earlier one is the end.
+// Info.More decides whether another page follows. If it is nil, Info.Total decides. Without both, a page that is empty
+// or repeats an earlier page ends the listing.
 func Pages[P any](first, size int, fetch Fetch[P]) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
@@ -93,9 +93,8 @@ func fingerprint(seed maphash.Seed, ids []string) uint64 {
 	return h.Sum64()
 }
 
-// PagesAhead is Pages with up to parallelism pages under way or unread, of size items each.
-// Info.Total decides which pages are fetched early. PagesAhead returns once every fetch has
-// ended.
+// PagesAhead is Pages with up to parallelism pages of size items in flight or unread. Info.Total decides which pages
+// are fetched early. PagesAhead returns once every fetch has ended.
 func PagesAhead[P any](ctx context.Context, first, size, parallelism int,
 	fetch func(context.Context, int) (P, Info, error)) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {

@@ -1,4 +1,4 @@
-// Walking a tree, with one or more calls under way.
+// Walking a tree, with one or more calls at once.
 
 package paging
 
@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// Tree yields the nodes below a root, parents before children, each id once. ask returns the
-// nodes for a request. below returns the id of a node and the request for its children; a
-// node without an id is yielded, but not followed. Up to parallelism calls are under way
-// while fewer answers than that wait for the loop. An error is yielded once and ends the
-// walk. Tree returns once every call has ended.
+// Tree yields the nodes below a root, parents before children, each id once. ask returns the nodes for a request. below
+// returns the id of a node and the request for its children; a node without an id is yielded, but not followed. It
+// makes up to parallelism calls at once, and stops while as many answers wait for the loop. An error is yielded once
+// and ends the walk. Tree returns once every call has ended.
 func Tree[Q, N any](ctx context.Context, root Q, parallelism int, ask func(context.Context, Q) ([]N, error),
 	below func(Q, N) (id string, next Q)) iter.Seq2[N, error] {
 	return func(yield func(N, error) bool) {

@@ -1,4 +1,4 @@
-// The rate limit as the service counts it: by arrivals, at the end of a road that takes its time.
+// The rate limit as the service counts it: by arrivals, after the delay of the network.
 
 package ratelimit
 
@@ -18,21 +18,22 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// road is a service and the way to it. It counts arrivals over an exact rolling second, and refuses those above.
+// road is a service and the network to it. The service counts arrivals over an exact rolling second, and refuses
+// requests above the limit.
 type road struct {
 	limit    int
 	header   bool                               // answers carry Server-Cost-Milliseconds
-	way      func(rnd *rand.Rand) time.Duration // one way
-	thinking func(rnd *rand.Rand) time.Duration // until the answer
+	way      func(rnd *rand.Rand) time.Duration // the delay in one direction
+	thinking func(rnd *rand.Rand) time.Duration // the time until the answer
 	deaf     float64                            // share of requests whose callers hang up before the answer
 
 	mu       sync.Mutex
 	left     int
 	arrivals []time.Time // of requests that were not refused
-	refused  int         // the others
+	refused  int         // requests that were refused
 }
 
-// send takes one request there and its answer back.
+// send delivers one request and its answer.
 func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	p.Sent()
 	time.Sleep(r.way(rnd))
@@ -70,7 +71,7 @@ func (r *road) send(w *Window, p *Permit, rnd *rand.Rand) {
 	}
 }
 
-// drive has callers send for a while, one request after another.
+// drive lets each caller send one request after another for a while.
 func (r *road) drive(t *testing.T, w *Window, seed uint64, callers int, duration time.Duration) {
 	end, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
@@ -113,9 +114,9 @@ func limits(t *testing.T, all ...int) []int {
 	return all
 }
 
-// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the
-// service took, so nothing is ever refused: not in the first burst, not after a rest, and not where callers hang up
-// before the answer is there.
+// Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service
+// took, so nothing is ever refused: not in the first burst, not after a rest, and not if callers hang up before the
+// answer.
 func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	for _, load := range []struct {
 		callersPerSlot int
@@ -141,14 +142,14 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 	}
 }
 
-// How much of the limit callers get who never rest, 20 ms away with 9 ms of jitter.
+// Callers that never rest get nearly the whole limit, 20 ms away with 9 ms of jitter.
 func TestThroughput(t *testing.T) {
 	const short = 4500 * time.Microsecond // of jitter, each way
 	for _, test := range []struct {
 		name     string
 		thinking time.Duration
 		header   bool
-		after    time.Duration // how long callers have been at it
+		after    time.Duration // how long callers have been sending
 		after429 bool
 		atLeast  float64 // of the limit
 	}{
@@ -198,10 +199,10 @@ func TestNextSlotIsTheFirstThatIsFree(t *testing.T) {
 	})
 }
 
-// How long a slot stays taken, after what is known and as its own answer says.
-func TestHowLongASlotIsTaken(t *testing.T) {
-	// request sends one request and waits for its answer. It says by when the request arrived, counted from when
-	// it left, or nothing about that.
+// How long a slot stays taken, as its own answer or the estimate from other answers says.
+func TestSlotIsTakenUntilAWindowAfterTheArrival(t *testing.T) {
+	// request sends one request and waits for its answer. The answer says by when the request arrived, counted from its
+	// departure, or says nothing.
 	const never = -1
 	request := func(t *testing.T, w *Window, answered, arrived time.Duration, limited bool) {
 		p := acquire(t, w)
@@ -238,31 +239,31 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 		want     time.Duration
 	}{
 		{"no answer", nil, never, never, 2 * time.Second},
-		{"a hasty answer", nil, 400 * ms, 300 * ms, 1310 * ms},
+		{"a quick answer", nil, 400 * ms, 300 * ms, 1310 * ms},
 		{"an answer that comes before the slot is taken again", nil, 1900 * ms, 1800 * ms, 2810 * ms},
 		{"an answer that comes too late", nil, 2100 * ms, 1800 * ms, 2 * time.Second},
-		{"an answer that says that it arrived before it left", nil, 400 * ms, -300 * ms, 1010 * ms},
+		{"an answer that claims an arrival before the departure", nil, 400 * ms, -300 * ms, 1010 * ms},
 		{"no answer, after one request", proofs(1, 40*ms), never, never, 2 * time.Second},
-		{"no answer, after nine in a minute", proofs(9, 400*ms), never, never, 2 * time.Second},
-		{"no answer, after a minute with ten", proofs(10, 400*ms), never, never, 1500 * ms},
-		{"no answer, after a minute of fast ones", proofs(10, 4*ms), never, never, 1010 * ms},
-		{"no answer, after one that was slow", proofs(1, 1200*ms), never, never, 2500 * ms},
-		{"no answer, after one that was slow and one that was not", func(t *testing.T, w *Window) {
+		{"no answer, after nine answers in a minute", proofs(9, 400*ms), never, never, 2 * time.Second},
+		{"no answer, after a minute with ten answers", proofs(10, 400*ms), never, never, 1500 * ms},
+		{"no answer, after a minute of fast requests", proofs(10, 4*ms), never, never, 1010 * ms},
+		{"no answer, after a slow request", proofs(1, 1200*ms), never, never, 2500 * ms},
+		{"no answer, after a slow and a fast request", func(t *testing.T, w *Window) {
 			request(t, w, 1200*ms, 1200*ms, false)
 			request(t, w, 40*ms, 40*ms, false)
 		}, never, never, 2500 * ms},
-		{"no answer, after a minute of slow ones", proofs(10, 1200*ms), never, never, 2500 * ms},
-		{"no answer, after a minute of very slow ones", proofs(10, 4200*ms), never, never, 6 * time.Second},
-		{"no answer, after a minute of fast ones that is long past", func(t *testing.T, w *Window) {
+		{"no answer, after a minute of slow requests", proofs(10, 1200*ms), never, never, 2500 * ms},
+		{"no answer, after a minute of very slow requests", proofs(10, 4200*ms), never, never, 6 * time.Second},
+		{"no answer, long after a minute of fast requests", func(t *testing.T, w *Window) {
 			proofs(10, 4*ms)(t, w)
 			time.Sleep(2 * time.Minute)
 		}, never, never, 2 * time.Second},
-		{"no answer, after a minute of fast ones and one slow one", func(t *testing.T, w *Window) {
+		{"no answer, after a minute of fast requests and a slow one", func(t *testing.T, w *Window) {
 			proofs(10, 4*ms)(t, w)
 			request(t, w, 200*ms, 200*ms, false)
 			time.Sleep(2 * time.Second)
 		}, never, never, 1250 * ms},
-		{"an answer without proof: others will prove nothing either", nil, 400 * ms, never, 1010 * ms},
+		{"an answer without proof, before any proof", nil, 400 * ms, never, 1010 * ms},
 		{"no answer, where answers prove nothing", proofless, never, never, 1010 * ms},
 		{"no answer, where one of two answers proved its arrival", func(t *testing.T, w *Window) {
 			request(t, w, 40*ms, 40*ms, false)
@@ -272,12 +273,12 @@ func TestHowLongASlotIsTaken(t *testing.T) {
 			proofs(1, 40*ms)(t, w)
 			proofless(t, w)
 		}, never, never, 2 * time.Second},
-		{"an answer without proof, as others before", proofless, 5 * ms, never, 1010 * ms},
+		{"an answer without proof, after others without proof", proofless, 5 * ms, never, 1010 * ms},
 		{"no answer, after a 429", refused(20 * time.Second), never, never, 2 * time.Second},
 		{"an answer without proof, after a 429", refused(20 * time.Second), 400 * ms, never, 1410 * ms},
 		{"an answer, after a 429", refused(20 * time.Second), 400 * ms, 100 * ms, 1410 * ms},
 		{"a slow answer, after a 429", refused(20 * time.Second), 1500 * ms, 100 * ms, 2010 * ms},
-		{"an answer to one that was slow to arrive, after a 429", refused(20 * time.Second), 1500 * ms, 1400 * ms, 2410 * ms},
+		{"an answer to a request that arrived late, after a 429", refused(20 * time.Second), 1500 * ms, 1400 * ms, 2410 * ms},
 		{"an answer, two minutes after a 429", refused(130 * time.Second), 400 * ms, 100 * ms, 1260 * ms},
 		{"a slow answer without proof, after a 429", refused(20 * time.Second), 1500 * ms, never, 2 * time.Second},
 		{"a minute after a 429", refused(70 * time.Second), never, never, 1500 * ms},

@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Window is a rate limit over a rolling window. It serves callers in the order of queue.
+// Window is a rate limit over a rolling window. It serves callers in the order of pacing.Queue.
 type Window struct {
 	window, margin time.Duration
 
@@ -53,8 +53,8 @@ func NewWindow(n int, window, margin time.Duration) *Window {
 	return &Window{window: window, margin: margin, unused: n, transit: pacing.Transit{Window: window, Margin: margin, Enough: 10 * n}}
 }
 
-// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That
-// deadline has not passed, so the error wraps none of ctx.
+// ErrPaused is part of the error of a caller whose deadline comes before the end of a pause. That deadline has not
+// passed, so the error does not wrap an error of ctx.
 var ErrPaused = errors.New("the service asked for a pause")
 
 // Acquire waits for a slot. When ctx ends first it returns ctx's error and uses no slot.
@@ -90,7 +90,7 @@ func (w *Window) Acquire(ctx context.Context, caller pacing.Caller) (*Permit, er
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
-	case p := <-granted: // at the same moment
+	case p := <-granted: // the slot was granted at the same moment
 		w.unused++
 		w.recycle(p)
 	default:
@@ -145,7 +145,7 @@ func (p *Permit) Done(r types.PermitResult) {
 	w.serve(now)
 }
 
-// Pause grants nothing before until. The longest pause counts. Granted slots stay granted.
+// Pause stops all grants until the given time. Of several pauses the latest end counts. Granted slots stay granted.
 func (w *Window) Pause(until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,8 +157,8 @@ func (w *Window) Pause(until time.Time) {
 	}
 }
 
-// serve grants what is free and sets the timer for the next grant. It depends on the state
-// alone: a timer that fires too early or too often does no harm.
+// serve grants what is free and sets the timer for the next grant. It depends only on the state: a timer that fires too
+// early or too often does no harm.
 func (w *Window) serve(now time.Time) {
 	for w.waiters.Len() > 0 {
 		p := w.take(now)

@@ -1,4 +1,4 @@
-// The rolling window. What a RateLimiter promises, storetest shows of it in the tests of the root.
+// The rolling window. In the tests of the root, storetest checks the promises of a RateLimiter.
 
 package ratelimit
 
@@ -57,7 +57,7 @@ func leave(p *Permit) {
 	p.Done(types.PermitResult{ArrivedBy: time.Now()})
 }
 
-// unused gives back the permit of a request that never left.
+// unused returns the permit of a request that never left.
 func unused(p *Permit) { p.Done(types.PermitResult{}) }
 
 // inLine starts a caller that gets in line, and sends its permit when it is granted.
@@ -97,7 +97,7 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 		time.Sleep(time.Second)
 
 		assert.ErrorIs(t, until(t, w, time.Second/2), context.DeadlineExceeded)
-		assert.Len(t, next, 1, "the one in line was served")
+		assert.Len(t, next, 1, "the caller in line was served")
 		<-next
 	})
 }
@@ -113,7 +113,7 @@ func TestPauseDoesNotFollowTheWallClock(t *testing.T) {
 
 // A slot is granted to a caller at the very moment its ctx ends. Whichever of the two the caller sees first, the
 // slot must reach the next in line without delay.
-func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
+func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {
 			w, start := NewWindow(1, time.Second, 0), time.Now()
@@ -138,7 +138,7 @@ func TestGrantToACancelledWaiterIsHandedOn(t *testing.T) {
 	})
 }
 
-func TestGivingBackTooOftenPanics(t *testing.T) {
+func TestWrongUseOfAPermitPanics(t *testing.T) {
 	for name, twice := range map[string]func(p *Permit){
 		"Done":            func(p *Permit) { unused(p); unused(p) },
 		"Sent":            func(p *Permit) { p.Sent(); defer unused(p); p.Sent() },
@@ -151,7 +151,7 @@ func TestGivingBackTooOftenPanics(t *testing.T) {
 	}
 }
 
-func TestRoomCostsNoAllocationAndNoTimer(t *testing.T) {
+func TestFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
 	long, short := NewWindow(3000, time.Hour, 0), NewWindow(3, time.Nanosecond, 0)
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		for _, w := range []*Window{long, short} {

@@ -91,7 +91,7 @@ func (w Words) Text(text string) string {
 	})
 }
 
-// inOneWord reports whether a word goes on from a to b. Scripts without two cases may write no spaces.
+// inOneWord reports whether a and b belong to one word. Scripts without two cases may write no spaces.
 func inOneWord(a, b string) bool {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
@@ -99,7 +99,7 @@ func inOneWord(a, b string) bool {
 	return isInner(last) && isInner(first)
 }
 
-// replace returns the first MaxText bytes of text, with Marker for each size of rest that find returns.
+// replace returns the first MaxText bytes of text. Marker replaces each part of which find returns the size.
 func replace(text string, find func(before, rest string) (size int)) string {
 	text = text[:min(len(text), MaxText)]
 	var b strings.Builder

@@ -1,4 +1,4 @@
-// Proves that a secret is found however a page writes it, and wherever it breaks off.
+// A secret is found however a page writes it, and wherever the page is cut off.
 
 package redact
 
@@ -23,11 +23,11 @@ func asJSON(secret string) string {
 
 // writings are the ways in which a page may write a secret.
 var writings = map[string]func(string) string{
-	"as it is":              func(s string) string { return s },
-	"JSON":                  asJSON,
-	"JSON, HTML left":       strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace,
-	"JSON, slashes escaped": strings.NewReplacer(`"`, `\"`, `\`, `\\`, "/", `\/`).Replace,
-	"HTML":                  html.EscapeString,
+	"as it is":               func(s string) string { return s },
+	"JSON":                   asJSON,
+	"JSON, HTML not escaped": strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace,
+	"JSON, slashes escaped":  strings.NewReplacer(`"`, `\"`, `\`, `\\`, "/", `\/`).Replace,
+	"HTML":                   html.EscapeString,
 	"JSON, all escaped": func(s string) (text string) {
 		for _, unit := range utf16.Encode([]rune(s)) {
 			text += fmt.Sprintf(`\u%04x`, unit)
@@ -73,23 +73,23 @@ func TestTextWithoutASecretStays(t *testing.T) {
 		assert.Equal(t, text, Set{"token-0123456789", "", "ba"}.Text(text))
 	}
 	assert.Equal(t, "[redacted] is bad", Set{"secret-0123456789x"}.Text("secret-0123456789x is bad"))
-	assert.Equal(t, "secret-01234567 is bad", Set{"secret-0123456789x"}.Text("secret-01234567 is bad"), "a word can begin like it")
+	assert.Equal(t, "secret-01234567 is bad", Set{"secret-0123456789x"}.Text("secret-01234567 is bad"), "a word may begin like a secret")
 }
 
-func TestLongTexts(t *testing.T) {
+func TestLongTextIsRedactedAndCutOff(t *testing.T) {
 	text := strings.Repeat("x", MaxText-4) + "secret"
-	assert.Equal(t, text[:MaxText-4]+Marker, Set{"secret"}.Text(text), "what is cut off here is a piece, too")
+	assert.Equal(t, text[:MaxText-4]+Marker, Set{"secret"}.Text(text), "a secret that is cut off at the limit")
 	assert.Len(t, Set{}.Text(text), MaxText)
 }
 
-func TestIn(t *testing.T) {
+func TestInFindsOnlyWholeSecrets(t *testing.T) {
 	assert.True(t, Set{"other", "secret"}.In("a secret is here"))
-	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole one, of three bytes")
+	assert.False(t, Set{"secret", "", "a"}.In("a secre"), "only a whole secret of at least three bytes")
 	assert.True(t, Set{"secret", "Pä7"}.In("a PÄ7"))
 	assert.True(t, Set{"secret"}.In("SECRET"))
 }
 
-func TestWords(t *testing.T) {
+func TestWholeWordsAreRedacted(t *testing.T) {
 	words := Words{"", "A", "An", "Ann", "O'Brien", "García", "a.b+c@mail.example", "1990-01-31", "山田"}
 	for text, want := range map[string]string{
 		"Ann O&#39;Brien, GARC\u00cdA":          "[redacted] [redacted], [redacted]",
@@ -103,7 +103,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
+func TestValuesOfSecretKeysAreRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"ticket":"a","later":1}`:                         `{"ticket":"[redacted]","later":1}`,
 		`{"Access_Token" : "a\"b","id_token":["a"]}`:       `{"Access_Token" : "[redacted]","id_token":"[redacted]"}`,
@@ -116,7 +116,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestTokens(t *testing.T) {
+func TestTextIsRedactedFromTheFirstToken(t *testing.T) {
 	for text, want := range map[string]string{
 		"expired":                   "expired",
 		"the ticket's ttl":          "the ticket's ttl",
@@ -130,13 +130,13 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestShorten(t *testing.T) {
+func TestShortenCutsBetweenCharacters(t *testing.T) {
 	assert.Equal(t, "four", Shorten("four", 4))
 	assert.Equal(t, "four…", Shorten("four5", 4))
 	assert.Equal(t, "fou…", Shorten("foué", 4), "no half character")
 }
 
-// What stands around a secret does not hide it.
+// Text around a secret does not hide it.
 func FuzzText(f *testing.F) {
 	for _, secret := range secrets {
 		f.Add(secret, `{"msg":"`, `"}`)
@@ -163,6 +163,6 @@ func TestSecretsAreFoundInAFormOfTheService(t *testing.T) {
 	} {
 		assert.Equal(t, `before "[redacted]" and after`, Set{passport, secret}.Text(`before "`+text+`" and after`), text)
 	}
-	assert.Equal(t, "[redacted], not [redacted]", Set{"AB123", "AB123456"}.Text("AB123456, not AB123"), "one begins like the other")
+	assert.Equal(t, "[redacted], not [redacted]", Set{"AB123", "AB123456"}.Text("AB123456, not AB123"), "one secret begins like the other")
 	assert.Equal(t, "a 1 b", Set{"a-1", "-----"}.Text("a 1 b"), "too little is left without punctuation")
 }

@@ -51,7 +51,7 @@ type Cache struct {
 	mu         sync.Mutex
 	current    *entry // the token in use
 	generation uint64
-	pending    *fetch    // nil if no fetch is under way
+	pending    *fetch    // nil if no fetch is in progress
 	failures   int       // failed fetches in a row
 	nextTry    time.Time // the earliest time of the next renewal
 	refusal    error     // error of the last fetch, if it refused the credential
@@ -93,7 +93,7 @@ func (r *refusals) wait(now time.Time) time.Duration {
 // entry is a token in use. Its times run on the monotonic clock.
 type entry struct {
 	authorization transport.Authorization
-	// The timer ends its time in Cache.fresh, because comparing times takes twenty times longer.
+	// The timer removes the entry from Cache.fresh, because comparing times in each call takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
 	token   types.Token // of unknown Expiry: used until the service refuses it
 	key     string      // in the store
@@ -215,7 +215,8 @@ func (c *Cache) askSecret(ctx context.Context) (types.Secret, error) {
 	return secret, err
 }
 
-// obtain returns a token. Where the service refused the secret, it may just have been replaced.
+// obtain returns a token. If the service refuses the secret, it asks for the secret again, which may just have been
+// replaced.
 func (c *Cache) obtain(ctx context.Context, renewed *entry) (_ transport.Authorization, err error) {
 	defer transport.Recovered(&err, c.Log, "fetching a token")
 	secret, err := c.askSecret(ctx)
@@ -273,16 +274,15 @@ func (c *Cache) use(t types.Token, key string) transport.Authorization {
 	return e.authorization
 }
 
-// Refused drops the token that a 401 refused, and reports whether another one can be had now.
-// The advice is for the error of a call that ends with this 401. A late 401 does not drop
-// a newer token. A token that is refused soon after others stays: other operations may need
-// it, and a new one would be refused as well.
+// Refused drops the token that a 401 refused, and reports whether another token is available now. The advice is for the
+// error of a call that ends with this 401. A late 401 does not drop a newer token. A token that is refused soon after
+// others stays: other operations may need it, and a new one would be refused as well.
 func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (again bool, advice string) {
 	if !c.Renewable {
 		return false, "use a new token: give it to WithCredential, or to a new client"
 	}
 	if wait := c.drop(ctx, refused); wait > 0 {
-		return false, fmt.Sprintf("a new token was refused, too; another one is asked for in %s", wait)
+		return false, fmt.Sprintf("a new token was refused, too; the client asks for another token in %s", wait)
 	}
 	return true, "a new token was refused, too; the next call uses another one"
 }

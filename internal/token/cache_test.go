@@ -63,7 +63,7 @@ func (s *service) fetch(context.Context) (types.Secret, time.Duration, error) {
 
 func (s *service) revoke() { s.accepted.Clear() }
 
-// cache returns a cache of this service's tokens, as in a process of its own.
+// cache returns a cache of this service's tokens, as in a separate process.
 func (s *service) cache(change ...func(*token.Cache)) *token.Cache {
 	c := &token.Cache{
 		Secret:    func(context.Context) (types.Secret, error) { return types.NewSecret("secret"), nil },
@@ -204,7 +204,7 @@ func TestUselessTokensAreBounded(t *testing.T) {
 					asked = append(asked, time.Since(start).Seconds())
 					assert.Equal(t, "a new token was refused, too; the next call uses another one", advice)
 				} else {
-					assert.Regexp(t, `^a new token was refused, too; another one is asked for in [1-9]\S*s$`, advice)
+					assert.Regexp(t, `^a new token was refused, too; the client asks for another token in [1-9]\S*s$`, advice)
 					time.Sleep(500 * time.Millisecond)
 				}
 			}

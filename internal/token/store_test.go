@@ -84,7 +84,7 @@ func (s *store) tryLease(_ context.Context, key string) (release func(), ok bool
 // sharing makes caches share their tokens through a store.
 func sharing(s token.Store) func(*token.Cache) { return func(c *token.Cache) { c.Store = s } }
 
-// fleet returns n caches that share a store with a lease, each as in a process of its own.
+// fleet returns n caches that share a store with a lease, each as in a separate process.
 func (s *service) fleet(n int, st *store) []*token.Cache {
 	caches := make([]*token.Cache, n)
 	for i := range caches {
@@ -93,8 +93,8 @@ func (s *service) fleet(n int, st *store) []*token.Cache {
 	return caches
 }
 
-// A token that the store returns expires when it says, not a lifetime after it was loaded. One
-// of unknown expiry is used.
+// A token that the store returns expires when it says, not a lifetime after it was loaded. A token of unknown expiry is
+// used.
 func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	for lifetime, fetches := range map[time.Duration]int64{time.Hour: 2, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestStoredTokenKeepsItsExpiry(t *testing.T) {
 	}
 }
 
-func TestHangingStoreCostsTwoSecondsACall(t *testing.T) {
+func TestHangingStoreCostsTwoSecondsPerCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour}
 		c := s.cache(sharing(&store{fails: func(ctx context.Context, _ types.Token) error { <-ctx.Done(); return ctx.Err() }}))
@@ -148,7 +148,7 @@ func TestRefusedTokenOfTheStoreIsNotUsed(t *testing.T) {
 	})
 }
 
-// Of a fleet with a lease one process fetches, however long that takes.
+// In a fleet with a lease only one process fetches, however long the fetch takes.
 func TestLeaseLetsOneProcessFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{lifetime: time.Hour, delay: 5 * time.Second}

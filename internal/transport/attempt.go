@@ -22,8 +22,8 @@ import (
 // ErrBodyTooLarge is the error of an answer above Policy.MaxBody.
 var ErrBodyTooLarge = errors.New("the answer is larger than the limit")
 
-// attempt is one attempt, with what it leaves of the call's Result: its RequestID is empty if it ended
-// before it was sent.
+// attempt is one attempt, with its part of the call's Result. Its RequestID is empty if the attempt ended before it was
+// sent.
 type attempt struct {
 	Result
 	authorization Authorization
@@ -65,7 +65,7 @@ func (r *run) attempt(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return r.explainEnd(ctx, ctx.Err())
 	}
-	if err := r.authorize(ctx); err != nil { // before the slot, because others may have their token
+	if err := r.authorize(ctx); err != nil { // before the slot, so that a call that waits for a token holds no slot
 		return err
 	}
 	permit, err := r.acquire(ctx)
@@ -123,8 +123,8 @@ func (r *run) attempt(ctx context.Context) error {
 var errOverslept = fmt.Errorf("the deadline of ctx passed while the machine was suspended, or its clock was set forward: %w",
 	context.DeadlineExceeded)
 
-// overslept reports whether the deadline of ctx has passed by the wall clock. ctx does not count
-// while a machine is suspended, and by then another may have taken a booking for absent.
+// overslept reports whether the deadline of ctx has passed by the wall clock. ctx does not count while a machine is
+// suspended, and by then another process may have reported a booking as absent.
 func overslept(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && !time.Now().Round(0).Before(deadline.Round(0))
@@ -169,7 +169,8 @@ func (r *run) acquire(ctx context.Context) (Permit, error) {
 	return permit, err
 }
 
-// request is the attempt's own: a RoundTripper may still read an earlier one, or have changed it.
+// request returns a new request for each attempt, because a RoundTripper may still read an earlier request, or have
+// changed it.
 func (r *run) request(ctx context.Context, id string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, body)
 	if err != nil {
@@ -207,8 +208,8 @@ func (r *run) keepCookies(resp *http.Response) {
 	}
 }
 
-// serviceTimeout is the time that is left, in milliseconds, less a tenth or a second: the
-// answer still has to travel.
+// serviceTimeout is the time that is left, in milliseconds, less a tenth or at most a second, because the answer still
+// has to travel.
 func serviceTimeout(left time.Duration) int64 {
 	return max(1, (left - min(left/10, time.Second)).Milliseconds())
 }
@@ -287,9 +288,9 @@ func (r *run) explainEnd(ctx context.Context, err error) error {
 	return fmt.Errorf("the deadline of ctx passed: %w", err)
 }
 
-// WithoutCause returns err, or once ctx has ended an error with its text that wraps ctx.Err()
-// alone. Whoever ends ctx may give any error as the cause, and net/http returns that cause: it
-// is the failure of something else, and its type says nothing about this call.
+// WithoutCause returns err, or once ctx has ended an error with its text that wraps only ctx.Err(). Whoever ends ctx
+// may give any error as the cause, and net/http returns that cause: it is the failure of something else, and its type
+// says nothing about this call.
 func WithoutCause(ctx context.Context, err error) error {
 	ended := ctx.Err()
 	if err == nil || ended == nil || err == ended {
@@ -323,7 +324,7 @@ func (r *run) log(ctx context.Context, start time.Time) {
 	r.Log.LogAttrs(ctx, slog.LevelDebug, "attempt", attrs...)
 }
 
-// What log lines and the LogValue of errors call the same things.
+// The names of attributes in log lines, and in the LogValue of errors.
 const (
 	LogKind      = "kind"
 	LogOperation = "operation"

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No attempt shares with another what a RoundTripper may go on reading after it has
-// returned, or what it may change. The race detector watches the header.
+// Attempts share nothing that a RoundTripper may change, or still read after it has returned. The race detector checks
+// the header.
 func TestAttemptsShareNothing(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func TestAttemptsShareNothing(t *testing.T) {
 	}
 }
 
-// The hint is what is left of the deadline, less a tenth and at most a second.
-func TestTimeoutMilliseconds(t *testing.T) {
+// The hint is the time to the deadline, less a tenth or at most a second.
+func TestTimeoutHintIsBelowTheDeadline(t *testing.T) {
 	for left, want := range map[time.Duration]int64{
 		time.Minute: 59000, 10 * time.Second: 9000, 5 * time.Second: 4500, time.Millisecond: 1, time.Microsecond: 1, -time.Second: 1,
 	} {
@@ -110,7 +110,7 @@ func TestBodyOfAnotherProtocolIsNotRead(t *testing.T) {
 
 // A ctx that ends before the request is sent proves that nothing left: net/http refuses
 // such a request without a trace event.
-func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
+func TestCtxThatEndsBeforeTheRequestSendsNothing(t *testing.T) {
 	var requests atomic.Int64
 	ts := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer ts.Close()
@@ -137,7 +137,7 @@ func TestCtxThatEndsBeforeTheRequest(t *testing.T) {
 
 // A ctx does not count while a machine is suspended: a call that changes something is not sent
 // after its deadline by the wall clock.
-func TestDeadlineThatPassedWhileSuspended(t *testing.T) {
+func TestNothingIsSentAfterADeadlineWhileSuspended(t *testing.T) {
 	for _, mutates := range []bool{true, false} {
 		c := newCall(replies(200, "{}"), nowhere)
 		c.Mutates = mutates
@@ -159,7 +159,7 @@ type suspended struct{ context.Context }
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
 // The error names whose time is over, and the connection that broke.
-func TestErrorNamesTheEnd(t *testing.T) {
+func TestErrorNamesTheLimitThatPassed(t *testing.T) {
 	stalls := roundTripper(func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -210,7 +210,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestLogOfAttempts(t *testing.T) {
+func TestEachAttemptIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	var ids []string
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -234,7 +234,7 @@ level=DEBUG msg=attempt operation=Test attempt=2 request_id=%[2]s trace_id=t sta
 
 // The bound holds for announced and for unannounced bodies, and for what a small
 // compressed body becomes.
-func TestBodyBound(t *testing.T) {
+func TestBodyIsBounded(t *testing.T) {
 	big := strings.Repeat("x", 2<<20)
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/announced" {
@@ -246,13 +246,13 @@ func TestBodyBound(t *testing.T) {
 	for _, path := range []string{"/announced", "/chunked"} {
 		r := do(t, newTransport(t, nil), ts.URL+path, nil)
 		assert.ErrorIs(t, r.Err, ErrBodyTooLarge, path)
-		assert.Equal(t, 1, r.Attempts, "it will not shrink")
+		assert.Equal(t, 1, r.Attempts, "another attempt would be as large")
 		r = do(t, newTransport(t, nil), ts.URL+path, func(c *Call) { c.Policy.MaxBody = int64(len(big)) })
 		assert.NoError(t, r.Err, path)
 	}
 }
 
-// The memory of a huge answer is not kept: the pool would hold it for every later one.
+// The memory of a huge answer is not kept, because the pool would hold it for later answers.
 func TestHugeBuffersAreNotPooled(t *testing.T) {
 	for range 10 { // under the race detector a pool drops some of what it gets
 		b := newBuffer(&buffers, http.NoBody, 2*maxPrepared+1, 0)
@@ -261,7 +261,7 @@ func TestHugeBuffersAreNotPooled(t *testing.T) {
 	}
 }
 
-func TestReleaseTwice(t *testing.T) {
+func TestSecondReleaseDoesNothing(t *testing.T) {
 	a := &Answer{Body: []byte("{}"), buffer: newBuffer(&buffers, http.NoBody, 0, 0)}
 	a.Release()
 	assert.Nil(t, a.Body)
@@ -269,9 +269,9 @@ func TestReleaseTwice(t *testing.T) {
 	a.Release()
 }
 
-// An answer that does not announce its length is given the room of the one before it:
-// a buffer that doubles its way to a large page claims three times that.
-func TestBodySizeHint(t *testing.T) {
+// An answer without a Content-Length gets a buffer of the size of the last answer, because a buffer that grows by
+// doubling takes three times the memory.
+func TestBufferHasTheSizeOfTheLastAnswer(t *testing.T) {
 	const page = 1 << 20
 	size := page
 	rt := roundTripper(func(*http.Request) (*http.Response, error) {

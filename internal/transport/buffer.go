@@ -24,7 +24,7 @@ type shortReads struct{ io.Reader }
 
 func (r shortReads) Read(b []byte) (int, error) { return r.Reader.Read(b[:min(len(b), 16<<10)]) }
 
-// A pool of its own keeps windows from taking the memory of large pages.
+// Windows have a separate pool, so that they do not take the memory of large pages.
 var buffers, windows sync.Pool
 
 // buffer is pooled memory for the body of one answer.

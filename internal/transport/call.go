@@ -53,15 +53,14 @@ type Call struct {
 	Timeline *Timeline
 	// Decoder, if set, reads each answer of HTTP 2xx while it arrives.
 	Decoder Decoder
-	// Streams says that the Decoder removes what it has read: it needs memory for a part of it.
+	// Streams says that the Decoder removes what it has read, so that only a part of the answer is in memory.
 	Streams bool
 }
 
 // Decoder decodes an answer while it arrives.
 type Decoder interface {
-	// DecodeFeed reads as much of the body as it needs; the rest is read then. begun is the call's
-	// result so far. An error is a failure to read, and again reports whether another attempt
-	// may follow it.
+	// DecodeFeed reads as much of the body as it needs; the rest is read afterwards. begun is the call's result so far.
+	// An error is a failure to read, and again reports whether another attempt may follow it.
 	DecodeFeed(begun Result, body *wire.Feed) (again bool, err error)
 }
 
@@ -81,9 +80,8 @@ type Permit interface {
 // TokenSource supplies tokens.
 type TokenSource interface {
 	Authorization(ctx context.Context) (Authorization, error)
-	// Refused receives a token that the service refused with a 401. It reports whether
-	// another one can be had now. The advice is for the error of a call that ends with this
-	// 401; it may be empty.
+	// Refused receives a token that the service refused with a 401. It reports whether another token is available now.
+	// The advice is for the error of a call that ends with this 401; it may be empty.
 	Refused(ctx context.Context, refused Authorization) (again bool, advice string)
 }
 
@@ -116,9 +114,9 @@ type Result struct {
 	NoToken bool
 	// QuotaSpent reports that another attempt was due, and that the quota refused it.
 	QuotaSpent bool
-	// RequestID is of the last request that was sent.
+	// RequestID is the id of the last request that was sent.
 	RequestID string
-	// Token is that of the last attempt in plain text, to keep it out of texts.
+	// Token is the token of the last attempt in plain text, so that texts can be redacted.
 	Token string
 	// TokenAdvice is what to do about the token that the service refused last, or empty.
 	TokenAdvice   string
@@ -149,7 +147,7 @@ type run struct {
 	*Call
 	ctx context.Context // the call's own; an attempt's may end earlier
 
-	attemptsBegun int // counts attempts that end while they wait for a slot or a token
+	attemptsBegun int // also counts attempts that ended while they waited for a slot or a token
 	waitedOut     int // of those, the ones that ended in a 429 and do not count
 	requestsSent  int
 	last          attempt

@@ -26,8 +26,8 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 		"answers half a status":      func(c net.Conn) bool { answer("HTTP/1.1 2")(c); return false },
 		"answers half a body":        func(c net.Conn) bool { answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}")(c); return false },
 		"answers 503":                answer("HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}"),
-		"answers 401 in no shape":    answer("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}"),
-		"answers 429 in no shape":    answer("HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 401, no envelope":   answer("HTTP/1.1 401 No\r\nContent-Length: 2\r\n\r\n{}"),
+		"answers 429, no envelope":   answer("HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\n{}"),
 		"redirects":                  answer("HTTP/1.1 307 Go\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
 		"redirects to nonsense":      answer("HTTP/1.1 302 Go\r\nLocation: :\x7f\r\nContent-Length: 0\r\n\r\n"),
 		"answers something else":     answer("220 mail ready\r\n"),
@@ -66,9 +66,9 @@ func TestMutatingRequestArrivesOnce(t *testing.T) {
 	}
 }
 
-// An attempt that ends before it is sent leaves the Request-Id of the one before it:
-// that one the service knows.
-func TestRequestIDOfWhatWasSent(t *testing.T) {
+// If an attempt ends before it is sent, the result has the Request-Id of the attempt before, because the service knows
+// that id.
+func TestRequestIDIsOfTheLastSentRequest(t *testing.T) {
 	var sent []string
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
 		sent = append(sent, r.Header.Get("Request-Id"))

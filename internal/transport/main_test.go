@@ -105,7 +105,7 @@ func fails(err error) roundTripper {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// tokenSeries hands out a new token after each refusal.
+// tokenSeries returns a new token after each refusal.
 type tokenSeries struct {
 	n     int
 	err   error

@@ -1,4 +1,4 @@
-// The retry quota of clients that share an address.
+// The quota of retries, which derived clients share.
 
 package transport
 
@@ -11,12 +11,11 @@ import (
 const (
 	quotaSize   = 500
 	retryCost   = 5
-	timeoutCost = 10 // a call that waits for long holds up more than itself
+	timeoutCost = 10 // more, because a call that waits long also delays others
 )
 
-// RetryQuota keeps retries from multiplying the traffic of an outage: while most calls fail,
-// only first attempts are left. Retries take from it, and calls that succeed give back. The
-// zero value is full; of a nil one there is always enough.
+// RetryQuota keeps retries from multiplying the traffic of an outage: while most calls fail, only first attempts are
+// left. Retries take from it, and calls that succeed give back. The zero value is full. A nil quota never runs out.
 type RetryQuota struct{ spent atomic.Int64 }
 
 // take pays for another attempt after a failed one. It reports whether there was enough.

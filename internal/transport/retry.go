@@ -43,7 +43,7 @@ func (r *run) verdict() (wait time.Duration, again bool) {
 	limited := status == http.StatusTooManyRequests
 	if limited {
 		r.RateLimiter.Pause(time.Now().Add(r.pause()))
-		if r.Policy.MaxAttempts > 1 { // one attempt is one, whatever it ends in
+		if r.Policy.MaxAttempts > 1 { // with one attempt nothing is sent again
 			r.waitedOut++
 		}
 	}
@@ -148,9 +148,9 @@ func (r *run) pause() time.Duration {
 	return after
 }
 
-// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the
-// answer's own Date, because the clock of this machine may differ. Longer than a day is a day,
-// and what is no number or negative is no figure.
+// RetryAfter reads the Retry-After header: seconds or a date. A date is compared with the answer's own Date, because
+// the clock of this machine may differ. A longer time counts as a day. Any other text, also a negative number, counts
+// as no header.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	value := h.Get("Retry-After")
 	if value == "" { // saves the allocations of two parse errors

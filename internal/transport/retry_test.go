@@ -93,8 +93,7 @@ func TestBackoffIsFullJitter(t *testing.T) {
 	}
 }
 
-// A TLS version that one side does not speak stays so: it is tried once, and nothing was
-// sent.
+// If client and server have no TLS version in common, the call is tried once, and nothing is sent.
 func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	server := func(config *tls.Config) string {
 		ts := httptest.NewUnstartedServer(nil)
@@ -118,7 +117,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	}{
 		{"the server has TLS 1.1 at most", server(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}),
 			&tls.Config{MinVersion: tls.VersionTLS12}},
-		{"the server has TLS 1.3 alone", server(&tls.Config{MinVersion: tls.VersionTLS13}), &tls.Config{MaxVersion: tls.VersionTLS12}},
+		{"the server has only TLS 1.3", server(&tls.Config{MinVersion: tls.VersionTLS13}), &tls.Config{MaxVersion: tls.VersionTLS12}},
 		{"the server answers with TLS 1.0", "https://" + old.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -132,7 +131,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 
 // Each 429 is a warning with the service's code and the pause that it causes, also the one
 // that ends the call. Other retries are not. All name operation, attempt and Request-Id.
-func TestLogOfRetries(t *testing.T) {
+func TestEach429IsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var ids []string
@@ -160,7 +159,7 @@ level=WARN msg="rate limited" operation=Test attempt=3 request_id=%[3]s trace_id
 
 // A rate limiter that fails is asked as often as the policy has attempts, with the waits
 // between them, and nothing counts as sent.
-func TestFailingLimiter(t *testing.T) {
+func TestFailingLimiterIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct{ open, attempts, asked, earlier int }{
 			{0, 0, 4, 0}, // it never grants a slot
@@ -185,7 +184,7 @@ func TestFailingLimiter(t *testing.T) {
 
 // In an outage first attempts are always made, and retries only until the quota is spent. Calls
 // that succeed fill it again.
-func TestRetryQuota(t *testing.T) {
+func TestRetriesEndWhenTheQuotaIsSpent(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	for _, c := range []struct {
 		name     string
@@ -224,5 +223,5 @@ func TestRetryQuota(t *testing.T) {
 	for range 2 * quotaSize {
 		attempts(replies(200, "{}"))
 	}
-	assert.Zero(t, quota.spent.Load(), "it is never more than full")
+	assert.Zero(t, quota.spent.Load(), "the quota is never more than full")
 }

@@ -70,8 +70,8 @@ func TestTraceEventsThatCountAsSent(t *testing.T) {
 	}
 }
 
-// What net/http says of a stream that it would send again is cut down to its cause:
-// the advice to define GetBody would have a Book sent twice.
+// net/http's error of a refused stream is reduced to its cause, because its advice to define GetBody would send a Book
+// twice.
 func TestRefusedStreamHasNoAdvice(t *testing.T) {
 	for want, act := range map[string]func(*frameWriter, uint32) bool{
 		"REFUSED_STREAM":           rst(codeRefusedStream),
@@ -104,9 +104,8 @@ func TestPermitIsSettledOnce(t *testing.T) {
 	assert.Equal(t, [2]int64{1, 5}, limiter.settled())
 }
 
-// What a permit learns of its request: nothing without an answer, and no more than the
-// answer proves.
-func TestPermitResult(t *testing.T) {
+// A permit learns only what the answer proves about its request, and nothing without an answer.
+func TestPermitLearnsWhatTheAnswerProves(t *testing.T) {
 	const took = 300 * time.Millisecond
 	answer := func(status int, cost string) roundTripper {
 		return func(*http.Request) (*http.Response, error) {
@@ -122,11 +121,11 @@ func TestPermitResult(t *testing.T) {
 		limited   bool
 	}{
 		{"a cost, which may be rounded up", answer(200, "200"), 101 * time.Millisecond, took, false},
-		{"no cost to speak of", answer(200, "0"), took, took, false},
+		{"a cost of 0", answer(200, "0"), took, took, false},
 		{"no header", answer(200, ""), -1, took, false},
-		{"no number", answer(200, "soon"), -1, took, false},
+		{"not a number", answer(200, "soon"), -1, took, false},
 		{"a negative number", answer(200, "-5"), -1, took, false},
-		{"a number beyond all measure", answer(200, "99999999999999999999"), -1, took, false},
+		{"a huge number", answer(200, "99999999999999999999"), -1, took, false},
 		{"a 429", answer(429, "300"), time.Millisecond, took, true},
 		{"a 503", answer(503, ""), -1, took, false},
 		{"no answer", fails(io.EOF), -1, -1, false},
@@ -148,7 +147,7 @@ func TestPermitResult(t *testing.T) {
 	}
 }
 
-// The answer began when its first byte came, whenever the transport hands it out.
+// The answer began when its first byte came, whenever the transport returns it.
 func TestFirstByteIsTheTransports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, limit := time.Now(), &recording{}

@@ -34,13 +34,12 @@ func (t Target) empty() { reflect.ValueOf(t.Into).Elem().SetZero() }
 
 // Decode decodes an answer's envelope and, if its code is 0, its data into the target.
 //
-// The error is nil for a failure that the service explains (a code that is not 0),
-// whatever its data is. It is that of ctx if ctx ended first.
+// The error is nil if the code is not 0, whatever the data is. If ctx ends first, the error is the error of ctx.
 func Decode(ctx context.Context, body []byte, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, whole(body)))
 }
 
-// DecodeFeed is Decode for an answer that may still arrive. If its arrival fails, that is the error.
+// DecodeFeed is Decode for an answer that may still arrive. If its arrival fails, it returns that error.
 func DecodeFeed(ctx context.Context, feed *Feed, target Target) (Envelope, error) {
 	return target.decode(newLexer(ctx, feed))
 }
@@ -96,8 +95,8 @@ func Peek(ctx context.Context, body []byte) (env Envelope, data []byte, ok bool)
 // answerReader is an answer that is being read.
 type answerReader struct {
 	Envelope
-	target  Target // without Read the data is passed
-	data    []byte // that was passed
+	target  Target // without Read the data is skipped
+	data    []byte // that was skipped
 	hasData bool   // it was read
 	dataErr error  // makes the data unusable
 	codeErr error
@@ -109,7 +108,7 @@ var readAnswer = Struct([]Field[answerReader]{
 	{Name: "data", Exact: true, Read: func(l *Lexer, a *answerReader) { a.readData(l) }},
 })
 
-// answer reads an answer. The error is that of the text, of ctx, or of the envelope.
+// answer reads an answer. The error is about the text, ctx or the envelope.
 func (l *Lexer) answer(t Target) (a answerReader, err error) {
 	l.reading.target = t
 	if l.peek() == '{' {
@@ -152,8 +151,8 @@ func (a *answerReader) readData(l *Lexer) {
 // maxMsg is how long a msg may be, in bytes. A longer one is cut and stays as it is written.
 const maxMsg = 64 << 10
 
-// message reads a msg. It is never interned, because it may quote anything. Of an object and an array
-// it has the shape, because their values are about guests.
+// message reads a msg. It is never interned, because it may quote anything. For an object or an array it returns the
+// shape, because their values are about guests.
 func (l *Lexer) message() (msg string) {
 	c, begin := l.peek(), l.pos
 	text := l.passed()

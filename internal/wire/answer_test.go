@@ -1,4 +1,4 @@
-// Answers are read as encoding/json reads them; when reading ends, and what is shown of an answer.
+// Answers are read as encoding/json reads them. Reading ends with ctx, and errors show no values.
 
 package wire
 
@@ -36,7 +36,7 @@ func TestLongValuesEndWithTheirCtx(t *testing.T) {
 			ctx, into := &endingCtx{Context: t.Context(), ends: ends}, page{}
 			_, err := Decode(ctx, body, into.target())
 			require.ErrorIs(t, err, context.Canceled, "%s: ends at poll %d", name, ends)
-			assert.Equal(t, ends+1, ctx.polls, "%s: it goes on", name)
+			assert.Equal(t, ends+1, ctx.polls, "%s: the reading continues", name)
 			assert.Zero(t, into, name)
 		}
 	}
@@ -131,8 +131,7 @@ func TestOutlineShowsNoValue(t *testing.T) {
 	}
 }
 
-// The longest numbers that are parsed, and longer ones.
-func TestLongValues(t *testing.T) {
+func TestNumbersAreParsedUpToALength(t *testing.T) {
 	digits := func(n int) string { return strings.Repeat("1", n) }
 	for name, c := range map[string]struct{ body, mismatch string }{
 		"an integer":                 {`{"count":` + digits(1<<20) + `}`, "data.count: want integer, got number"},

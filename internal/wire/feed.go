@@ -14,7 +14,7 @@ type Feed struct {
 	limit   int64
 	text    []byte                 // what has arrived, without what was removed
 	hole    struct{ from, to int } // in the text: removed, and not closed yet
-	removed int                    // bytes that were there
+	removed int                    // bytes removed so far
 	done    bool                   // nothing more arrives
 	err     error                  // why; nil: this is the end
 	waited  time.Duration
@@ -25,19 +25,19 @@ const (
 	maxRead = 256 << 10 // is decoded before more is read
 )
 
-// whole is a text that is all there.
+// whole returns a Feed of a text that has arrived.
 func whole(text []byte) *Feed { return &Feed{text: text, done: true} }
 
-// Reset begins a text of at most limit bytes, with room for so many. One byte above the limit is
-// read: Size then shows that there was more.
+// Reset begins a text of at most limit bytes, with room for room bytes. One byte above the limit is read: Size then
+// shows that there was more.
 func (f *Feed) Reset(r io.Reader, room int, limit int64) {
 	*f = Feed{source: io.LimitedReader{R: r, N: limit + 1}, limit: limit, text: slices.Grow(f.text[:0], room+minFeed)}
 }
 
-// Free lets go of the reader, and keeps the memory for the next Reset.
+// Free releases the reader, and keeps the memory for the next Reset.
 func (f *Feed) Free() { *f = Feed{text: f.text[:0]} }
 
-// Cap is the room that the text has.
+// Cap returns the capacity of the text.
 func (f *Feed) Cap() int { return cap(f.text) }
 
 // Size is how many bytes have arrived.
@@ -46,8 +46,7 @@ func (f *Feed) Size() int64 { return f.limit + 1 - f.source.N }
 // Waited is how long bytes were waited for.
 func (f *Feed) Waited() time.Duration { return f.waited }
 
-// Rest reads to the end, and returns all of the text, without what was removed, and why there
-// is no more of it, if that is a failure.
+// Rest reads to the end. It returns the text without the removed parts, and the error if the arrival failed.
 func (f *Feed) Rest() ([]byte, error) {
 	for f.more() {
 	}
@@ -96,8 +95,8 @@ func (f *Feed) window() []byte {
 	return window
 }
 
-// remove removes the text from where it was first called with up to there. It returns how far
-// what is behind it was moved: it is moved seldom, so that no byte moves twice.
+// remove removes the text between the first position that it was called with and to. It returns by how much the text
+// after it has moved. The text moves only after many calls, so that no byte moves twice.
 func (f *Feed) remove(to int) (by int) {
 	if f.hole.to == 0 {
 		f.hole.from = to
@@ -118,7 +117,7 @@ func (f *Feed) close() (by int) {
 	return by
 }
 
-// offset is where a byte of the text was in the answer.
+// offset returns the position in the answer of a byte of the text.
 func (f *Feed) offset(at int) int64 {
 	if at >= f.hole.from {
 		at += f.removed

@@ -27,7 +27,7 @@ func feedOf(r io.Reader) *Feed {
 	return feed
 }
 
-// parts returns at most so many bytes of a text at a time.
+// parts reads a text, and next returns the largest size of the next part.
 type parts struct {
 	text []byte
 	next func() int
@@ -66,7 +66,7 @@ var oddAnswers = []string{
 	`{"code":00}`, `{"code":0,"data":{"hasMore":tru}}`, "{\"code\":0,\"data\":{\"list\":[{\"id\":\"\x00\"}]}}", "{\"code\":0,\x00\"data\":{}}",
 }
 
-// Every way to cut small answers into two, or into bytes, and every length at which they may end; one in 7 with -short.
+// Small answers arrive in two parts, in single bytes, and cut off at each length. With -short one case in 7 runs.
 func TestFedAnswersAtEveryByte(t *testing.T) {
 	read, step := 0, 1
 	if testing.Short() {
@@ -113,7 +113,7 @@ func TestFedPagesInRandomParts(t *testing.T) {
 		var got, want page
 		env, err := Decode(t.Context(), body, got.target())
 		means := oracle.Read(body, &want, false)
-		require.Equal(t, means.Invalid || means.Unusable || means.Refused || means.CodeMisfits, err != nil, "%q: %v", body, err)
+		require.Equal(t, means.Invalid || means.Unusable || means.Refused || means.CodeMismatch, err != nil, "%q: %v", body, err)
 		if means.HasData {
 			require.Equal(t, want, got, "%q", body)
 			require.Equal(t, len(means.Mismatches), env.Count, "%q", body)
@@ -130,7 +130,7 @@ func FuzzFeed(f *testing.F) {
 }
 
 // A text whose arrival fails is not read, even if it is complete, and what has come is kept.
-func TestFeedThatFails(t *testing.T) {
+func TestFailedFeedKeepsWhatHasArrived(t *testing.T) {
 	body := answer(1, 1, 1)
 	broken := errors.New("broken")
 	for at := range len(body) + 1 {
@@ -149,7 +149,7 @@ func TestFeedThatFails(t *testing.T) {
 	assert.Equal(t, io.ErrNoProgress, err)
 }
 
-// One byte above the limit is read, to tell that there is one.
+// One byte above the limit is read, to see that there is more.
 func TestFeedReadsToItsLimit(t *testing.T) {
 	for length, want := range map[int]int64{9: 9, 10: 10, 11: 11, 12: 11} {
 		feed := new(Feed)
@@ -175,7 +175,7 @@ func TestFedAnswersEndWithTheirCtx(t *testing.T) {
 	}
 }
 
-// ctx is asked as often in the last of several long hotels that are handed out as in the first one.
+// ctx is checked as often in the last of several long hotels as in the first.
 func TestCtxIsAskedInEachHotel(t *testing.T) {
 	const hotels = 6
 	hotel := `{"x":[0` + strings.Repeat(`,1`, 1<<18) + `]}`
@@ -194,7 +194,7 @@ func TestFedListsKeepTheBudget(t *testing.T) {
 	}
 }
 
-// The order of names is learnt, whatever it is, and an order that changes is read alike.
+// Fields are read in any order of names, also if the order changes.
 func TestFieldsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	members := []string{`"a":1`, `"b":2`, `"c":3`, `"d":4`, `"e":5`, `"x":6`, ` "y" : 7`}

@@ -10,11 +10,10 @@ import (
 // Field is a field of a struct.
 type Field[T any] struct {
 	Name string
-	// Exact makes an object unusable in which the name comes in another letter case.
+	// Exact: the name in another letter case makes the object unusable.
 	Exact bool
-	// Essential makes a struct useless if something in the field does not fit: then the struct
-	// does not fit either. What does not fit in a struct below that has essential fields itself
-	// is a matter of that struct alone.
+	// Essential: a mismatch in the field makes the whole struct a mismatch. A mismatch inside a nested struct with
+	// essential fields counts only for that struct.
 	Essential bool
 	Read      func(l *Lexer, v *T)
 }
@@ -55,11 +54,11 @@ func Struct[T any](fields []Field[T]) func(l *Lexer, v *T) {
 
 // fieldNames are the names of a struct's fields. At first they are expected in that order.
 //
-// Names are half of an answer, and a service writes them in one order: so the name that came
-// last behind a field is compared with the text before it is read.
+// Names are half of an answer, and a service writes them in one order: so the text is first compared with the name that
+// followed this field last time.
 type fieldNames struct {
 	quoted []string                    // each with its quotes and a colon
-	next   [maxFields + 2]atomic.Int32 // the field that came last behind field i-1; of 0: at the beginning
+	next   [maxFields + 2]atomic.Int32 // the field that followed field i-1 last time; of 0: the first field
 	learnt atomic.Int32
 	exact  []string
 }
@@ -89,13 +88,13 @@ func (l *Lexer) once(f *fieldNames, seen *seenFields, field int) int {
 }
 
 const (
-	maxFields = 64   // of a struct; also the index of a field that it has not
-	maxAbsent = 2    // fields in a row that may be absent, and are still passed
-	maxLearnt = 1024 // then the order is one that changes: goroutines would wait for each other's writes
+	maxFields = 64   // of a struct; also the index of an unknown field
+	maxAbsent = 2    // fields in a row that may be absent
+	maxLearnt = 1024 // after these changes no order is learnt, because goroutines would wait for each other's writes
 )
 
-// next goes on from the value of that field to the next one, past what has no field, and returns it. -1 is in
-// front of the first field, and behind the last one.
+// next goes from the value of a field to the next known field, and returns it. -1 stands for the place before the first
+// field, and after the last field.
 func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	if last < 0 || l.pos < len(l.body) && l.body[l.pos] == ',' {
 		if i := l.expect(f, last); i >= 0 {
@@ -114,7 +113,7 @@ func (l *Lexer) next(f *fieldNames, seen *seenFields, last int) int {
 	return l.once(f, seen, i)
 }
 
-// expect passes a byte and the name of a field that is expected behind last, or nothing.
+// expect skips a byte and the name of a field that is expected after last, or nothing.
 func (l *Lexer) expect(f *fieldNames, last int) int {
 	text := l.body[l.pos+1:]
 	for range maxAbsent + 1 {

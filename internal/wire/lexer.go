@@ -13,9 +13,9 @@ import (
 // Lexer reads one JSON text from its beginning to its end, without reflection. It is not
 // safe for concurrent use.
 //
-// A failure sticks: from then on every object and array is at its end and every value is
-// empty, so that generated code need not check after each value. A text fails that is
-// invalid JSON or unusable, and when ctx ends. A type mismatch is no failure (mismatch.go).
+// A failure sticks: from then on every object and array is at its end and every value is empty, so that generated code
+// need not check after each value. Invalid JSON, an unusable text and the end of ctx are failures. A type mismatch is
+// not a failure (mismatch.go).
 type Lexer struct {
 	body   []byte
 	pos    int
@@ -71,7 +71,7 @@ func (l *Lexer) pollAt(pos int) {
 	}
 }
 
-// stop ends the reading with an error that is not the text's.
+// stop ends the reading with an error that is not about the text.
 func (l *Lexer) stop(err error) {
 	l.fail()
 	l.err = err
@@ -119,8 +119,8 @@ func (l *Lexer) end() bool {
 	return !l.failed
 }
 
-// finish returns why the text cannot be used: it was not read to its end, because of ctx, of take,
-// of its arrival or of a *SyntaxError, or it is unusable.
+// finish returns why the text cannot be used: an error of ctx, of take or of the arrival, a *SyntaxError, or an
+// *UnusableError.
 func (l *Lexer) finish() error {
 	l.passAgain(0)
 	switch {
@@ -138,7 +138,7 @@ func (l *Lexer) finish() error {
 	return &SyntaxError{Offset: l.feed.offset(l.pos) + 1}
 }
 
-// rewind goes back to an earlier offset. What is read again is polled again.
+// rewind goes back to an earlier offset. Reading on from there polls ctx again.
 func (l *Lexer) rewind(pos int) {
 	if !l.failed {
 		l.pos = pos
@@ -264,7 +264,7 @@ func (l *Lexer) element() bool {
 // maxDepth is how deep encoding/json lets values nest.
 const maxDepth = 10_000
 
-// skip validates a value of any type at that depth, and passes it.
+// skip validates and skips a value of any type at that depth.
 func (l *Lexer) skip(depth int) {
 	c := l.peek()
 	if depth == maxDepth && (c == '{' || c == '[') {
@@ -294,7 +294,7 @@ func (l *Lexer) skip(depth int) {
 	l.poll()
 }
 
-// passed passes a value, and returns it as it is written. It is empty after a failure.
+// passed skips a value, and returns it as it is written. It is empty after a failure.
 func (l *Lexer) passed() []byte {
 	l.peek()
 	begin := l.pos
@@ -304,8 +304,7 @@ func (l *Lexer) passed() []byte {
 	return l.body[begin:l.pos]
 }
 
-// skipString validates a string and passes it, and reports whether it has no escapes. No white
-// space is before it.
+// skipString validates and skips a string, and reports whether it has no escapes. No white space is before it.
 func (l *Lexer) skipString() (plain bool) {
 	plain = true
 	for i := l.pos + 1; !l.failed; {

@@ -1,4 +1,4 @@
-// Tests of what a Lexer skips, and of its scanners of strings.
+// Skipping values, and scanning strings.
 
 package wire
 
@@ -62,8 +62,7 @@ func TestWhereALexerFails(t *testing.T) {
 	}
 }
 
-// Nine characters may follow a backslash.
-func TestEscapes(t *testing.T) {
+func TestNineCharactersMayFollowABackslash(t *testing.T) {
 	read := 0
 	for c := range 256 {
 		l := testLexer(append([]byte{'"', '\\', byte(c)}, `0041"`...))
@@ -75,8 +74,8 @@ func TestEscapes(t *testing.T) {
 	assert.Equal(t, 9, read)
 }
 
-// Plain text ends at the first byte that ends it, wherever it begins and whatever follows.
-func TestSkipPlain(t *testing.T) {
+// Plain text ends at the first special byte, wherever the text begins and whatever follows.
+func TestSkipPlainEndsAtTheFirstSpecialByte(t *testing.T) {
 	const length = 20
 	for _, fill := range []byte{'x', ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
 		for c := range 256 {

@@ -1,4 +1,4 @@
-// Lists: kept, or handed out while they arrive.
+// Lists: kept in memory, or handed out while they arrive.
 
 package wire
 
@@ -9,14 +9,12 @@ import (
 
 // List reads arrays of one type. It is safe for concurrent use.
 //
-// The length of an array is known only at its end: elements are read into a buffer, which
-// is pooled, and then copied into a slice of their exact number. What does not fit into
-// the buffer is counted first, and then read in place.
+// The length of an array is known only at its end: elements are read into a buffer, which is pooled, and then copied
+// into a slice of their exact number. Elements beyond the buffer are counted first, and then read in place.
 type List[T any] struct {
-	// Essentials says that T is a struct with essential fields: an element that does not fit is left out,
-	// and so is null.
+	// Essentials says that T is a struct with essential fields: an element with a mismatch is left out, and so is null.
 	Essentials bool
-	// Whole makes it an error if an element does not fit, or if the list does not.
+	// Whole: a mismatch of an element or of the list is an error.
 	Whole bool
 
 	buffers sync.Pool
@@ -88,8 +86,7 @@ func (list *List[T]) keep(l *Lexer, read func(*Lexer, *T)) []T {
 	return exact
 }
 
-// element reads an element into an empty one, and reports whether it stays in the list. If not, that is
-// empty still.
+// element reads an element into the empty v, and reports whether it stays in the list. If not, v is still empty.
 func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark, index int) bool {
 	null := l.peek() == 'n'
 	if null && (list.Essentials || list.Whole) {
@@ -106,12 +103,12 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	return fits && !null || !list.Essentials
 }
 
-// handOut hands out each element when its last byte is there, and removes it from the text.
+// handOut passes each element to take when its last byte has arrived, and removes it from the text.
 func (list *List[T]) handOut(l *Lexer, read func(*Lexer, *T), take func(*T) error) {
 	interns, before, index := l.interned != nil, l.mark(), 0
 	for more := l.array(); more; more = l.element() {
 		if err := l.ctx.Err(); err != nil {
-			l.stop(fmt.Errorf("%w between two hotels", err))
+			l.stop(fmt.Errorf("stopped before the next hotel: %w", err))
 			return
 		}
 		v := new(T)

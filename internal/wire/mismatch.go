@@ -1,7 +1,7 @@
-// What a reader notes of an answer that is not as documented. It then goes on.
+// Mismatches: a reader notes them, and continues.
 //
-// A value of another type is noted where it stands, and passed. Each reader around it puts its own step in
-// front of the path when it gets there, so that a clean answer has no paths to keep.
+// A mismatch is noted at its value, which is skipped. Each reader around the value then adds its step in front of the
+// path, so that an answer without mismatches needs no paths.
 
 package wire
 
@@ -14,11 +14,11 @@ import (
 type notes struct {
 	found      Mismatches
 	unusable   *UnusableError // the first one; the reading has failed
-	events     int            // grows with each note; a reader sees by it that something below it was noted
-	mismatched bool           // the value that was read last does not fit, and is empty
-	// lost counts values that do not fit, outside of structs with essential fields that are complete.
+	events     int            // grows with each note, so that a reader sees whether its value had one
+	mismatched bool           // the value that was read last is a mismatch, and is empty
+	// lost counts mismatches, without those inside structs whose essential fields are complete.
 	lost     int
-	required bool // something does not fit that must not be left out
+	required bool // there is a mismatch that must not be left out
 }
 
 // mark is what was noted before a value was read.
@@ -35,20 +35,20 @@ func (l *Lexer) note(want, got string) {
 	}
 }
 
-// unfit notes a value that does not fit.
+// unfit notes that the value that was read last is a mismatch.
 func (l *Lexer) unfit(want, got string) {
 	l.note(want, got)
 	l.mismatched = true
 }
 
-// mismatch passes a value of another type, and returns it as it is written.
+// mismatch skips a value of another type, and returns it as it is written.
 func (l *Lexer) mismatch(want string) []byte {
 	text := l.passed()
 	l.unfit(want, jsonTypeOf(text))
 	return text
 }
 
-// noObject passes what stands in the place of an object: null, or a mismatch.
+// noObject skips a value in the place of an object: null, or a mismatch.
 func (l *Lexer) noObject() {
 	if !l.null() {
 		l.mismatch("object")
@@ -66,8 +66,7 @@ func (l *Lexer) reject(at, problem string) {
 	l.fail()
 }
 
-// charge takes memory from the budget, and reports whether there was enough. What has not arrived
-// yet adds to the budget.
+// charge takes memory from the budget, and reports whether there was enough. Bytes that arrive later add to the budget.
 func (l *Lexer) charge(size int) bool {
 	for l.budget -= size; l.budget < 0 && l.more(); {
 	}
@@ -77,8 +76,8 @@ func (l *Lexer) charge(size int) bool {
 	return !l.failed
 }
 
-// leave goes from a value back to what is around it: to an object with the name of the value, or
-// to an array with its index. It reports whether something was lost in the value.
+// leave returns from a value to the object or the array around it, with the name or the index of the value. It reports
+// whether something was lost in the value.
 func (l *Lexer) leave(before *mark, name string, index int) (lost bool) {
 	for i := before.listed; i < len(l.found.List); i++ {
 		l.found.List[i].Path = below(name, index, l.found.List[i].Path)
@@ -102,7 +101,7 @@ func below(name string, index int, path string) string {
 	return "[" + strconv.Itoa(index) + "]" + path
 }
 
-// passAgain goes on behind an unusable value that begins there: what follows must be JSON all the same.
+// passAgain skips an unusable value that begins there, because the rest must still be JSON.
 func (l *Lexer) passAgain(begin int) {
 	if l.unusable != nil && l.err == nil {
 		l.failed, l.body = false, l.feed.window()
@@ -111,7 +110,7 @@ func (l *Lexer) passAgain(begin int) {
 	}
 }
 
-// verdict is what the mismatches make of a text that was read to its end.
+// verdict returns the mismatches of a text that was read to its end, or the error that they cause.
 func (l *Lexer) verdict(lenient bool) (Mismatches, error) {
 	for i := range l.found.List {
 		l.found.List[i].Path = rooted(l.found.List[i].Path)

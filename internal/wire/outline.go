@@ -12,9 +12,9 @@ import (
 // jsonBegins matches where JSON begins in a text, also JSON that is escaped.
 var jsonBegins = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*"|\{\s*["&\\]|\[\s*[-"{\[&\\0-9]`) })
 
-// Outline returns a text, such as a proxy's page, up to the first JSON in it, and of that the
-// names and types, but no value: {code:number,data:{orders:[{holder:{email:string}}]}}. Of an
-// array it shows the first element, and it ends with the JSON, or with … at a fault.
+// Outline returns a text, such as a proxy's page, up to the first JSON in it. Of the JSON it returns names and types,
+// but no values: {code:number,data:{orders:[{holder:{email:string}}]}}. An array has only its first element. The
+// outline ends after the JSON, or with … at a fault.
 func Outline(text []byte) string {
 	begins := jsonBegins().FindIndex(text)
 	if begins == nil {
@@ -68,7 +68,7 @@ func (l *Lexer) closed(out []byte, bracket byte) []byte {
 	return append(out, bracket)
 }
 
-// outlineName returns a name that may be a field's. Any other one may be a value.
+// outlineName returns a name that may be the name of a field. Any other name may be a value.
 func outlineName(name []byte) string {
 	const longest = 32
 	if len(name) > longest || strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") != "" {

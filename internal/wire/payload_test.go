@@ -33,7 +33,7 @@ func (v *HotelListResponse) target() Target {
 	return Target{Into: v, Read: func(l *Lexer) { readPage(l, v) }, InternStrings: true, Lenient: true}
 }
 
-// answer is a successful search with so many hotels, rooms of each and offers of each.
+// answer returns a successful search with these numbers of hotels, rooms per hotel and offers per room.
 func answer(hotels, rooms, rates int) []byte {
 	money, text := types.Money{Currency: "EUR", Amount: "1240.50"}, types.I18N{EN: "Tea & \"dinner\"\n<half board>", ZH: "海景双床房", AR: "غرفة"}
 	rate := types.Rate{NetRate: money, GrossRate: &money, CommissionableRate: &money, RespectGrossRate: true}

@@ -15,7 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// text reads a string into bytes that hold until the next call. They may be invalid UTF-8.
+// text reads a string into bytes that are valid until the next call. They may be invalid UTF-8.
 func (l *Lexer) text() []byte {
 	begin := l.pos + 1
 	plain := l.skipString()
@@ -55,7 +55,7 @@ func SkipPlain(b []byte, i int) int {
 	return i
 }
 
-// unescape returns what a valid text with escapes stands for. It holds until the next call.
+// unescape decodes a valid text with escapes. The result is valid until the next call.
 func (l *Lexer) unescape(text []byte) []byte {
 	out := l.scratch[:0]
 	for {
@@ -73,7 +73,7 @@ func (l *Lexer) unescape(text []byte) []byte {
 
 const escapeLetters, escapeMeanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 
-// escape returns what a valid escape at the beginning of b stands for, which may be a pair, and its length.
+// escape decodes the valid escape at the beginning of b, which may be a surrogate pair, and returns its length.
 func escape(b []byte) (r rune, length int) {
 	if b[1] != 'u' {
 		return rune(escapeMeanings[strings.IndexByte(escapeLetters, b[1])]), 2
@@ -90,8 +90,7 @@ func escape(b []byte) (r rune, length int) {
 // maxEscape is the length of the longest escape.
 const maxEscape = len(`\u0000`)
 
-// escapeLength returns how long an escape at the beginning of b is, or how much of one is
-// valid.
+// escapeLength returns how long an escape at the beginning of b is, or how much of it is valid.
 func escapeLength(b []byte) (length int, ok bool) {
 	switch {
 	case len(b) == 0 || b[0] != '\\':
@@ -120,7 +119,7 @@ func hex(c byte) rune {
 	return -1
 }
 
-// copyString makes a string of bytes that will not last. The replacement character takes the place of each
+// copyString makes a string of bytes that will be overwritten. The replacement character takes the place of each
 // invalid byte.
 func (l *Lexer) copyString(b []byte) string {
 	l.poll()
@@ -153,7 +152,7 @@ func (l *Lexer) number() []byte {
 	i = l.digits(i)
 	ok := i > whole
 	if i > whole+1 && l.at(whole) == '0' {
-		i = whole + 1 // what follows is no part of the number
+		i = whole + 1 // the rest is not part of the number
 	}
 	if ok && l.at(i) == '.' {
 		fraction := i + 1
@@ -197,7 +196,7 @@ func (l *Lexer) atZero(i int) byte {
 	return l.body[i]
 }
 
-// digits returns where the digits end that begin at i.
+// digits returns the end of the digits that begin at i.
 func (l *Lexer) digits(i int) int {
 	for more := true; more; more = l.moreAt(i) {
 		for next := l.nextPoll; i < len(l.body) && '0' <= l.body[i] && l.body[i] <= '9'; i++ {

@@ -1,4 +1,4 @@
-// What the generated code calls for each value, and the interning of strings.
+// Functions that the generated code calls for each value, and the interning of strings.
 
 package wire
 
@@ -44,7 +44,7 @@ func (l *Lexer) Number() string {
 	return l.internString(text)
 }
 
-// numeral reads a number as it is written; null and what is no number are empty.
+// numeral reads a number as it is written; null and other types are empty.
 func (l *Lexer) numeral(want string) []byte {
 	switch l.peek() {
 	case '"', '{', '[', 't', 'f':
@@ -75,8 +75,8 @@ func (l *Lexer) integer(bits int) int64 {
 	return n
 }
 
-// OrderStatus reads the status of an order. One of another type is types.OrderStatusUnreadable,
-// because 0 is a status.
+// OrderStatus reads the status of an order. A status of another type is types.OrderStatusUnreadable, because 0 is a
+// status.
 func (l *Lexer) OrderStatus() types.OrderStatus {
 	status := types.OrderStatus(l.Int())
 	if l.mismatched {
@@ -85,7 +85,7 @@ func (l *Lexer) OrderStatus() types.OrderStatus {
 	return status
 }
 
-// Float64 reads a number; null is 0. One above 1 KiB does not fit: parsing it takes too long.
+// Float64 reads a number; null is 0. A number above 1 KiB is a mismatch, because parsing it takes too long.
 func (l *Lexer) Float64() float64 {
 	text := l.numeral("number")
 	if text == nil {
@@ -132,7 +132,7 @@ func (l *Lexer) textOrDigits() []byte {
 // Raw reads a value of any type as it is written, null too.
 func (l *Lexer) Raw() []byte { return bytes.Clone(l.passed()) }
 
-// Pointer reads what a pointer points at; null and what does not fit are nil.
+// Pointer reads the value of a pointer; null and a mismatch are nil.
 func Pointer[T any](l *Lexer, read func(*Lexer, *T)) *T {
 	if l.null() || !l.charge(sizeOf[T]()) {
 		return nil
@@ -177,8 +177,7 @@ const (
 	internedSize = 2048 // strings in the table, a power of two
 )
 
-// internTable holds recent strings, each in the slot of its hash, until another one takes
-// the slot.
+// internTable holds recent strings, each in the slot of its hash, until another string takes the slot.
 type internTable [internedSize]string
 
 var internTables = sync.Pool{New: func() any { return new(internTable) }}
@@ -197,7 +196,7 @@ func (l *Lexer) internStrings(on bool) {
 	}
 }
 
-// internString makes a string of bytes that will not last.
+// internString makes a string of bytes that will be overwritten.
 func (l *Lexer) internString(b []byte) string {
 	if len(b) == 0 {
 		return ""

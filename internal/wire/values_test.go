@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// valueType is a type that is read both ways.
+// valueType is a type that the Lexer and encoding/json read.
 type valueType struct {
 	name     string
 	read     func(*Lexer) (value any)
@@ -56,7 +56,7 @@ func wholeType[T int | int64](name string, read func(*Lexer, *T)) valueType {
 		}
 		exact, _ := new(big.Rat).SetString(string(number))
 		n, err := strconv.ParseInt(exact.Num().String(), 10, 64)
-		return T(n), errors.Join(err, map[bool]error{false: errors.New("is no integer")}[exact.IsInt()])
+		return T(n), errors.Join(err, map[bool]error{false: errors.New("is not an integer")}[exact.IsInt()])
 	}
 	return k
 }
@@ -145,7 +145,7 @@ func areRead(t *testing.T, want bool, texts map[string][]string) {
 		}
 		delete(texts, k.name)
 	}
-	assert.Empty(t, texts, "no such types")
+	assert.Empty(t, texts, "these types do not exist")
 }
 
 var nested = strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)

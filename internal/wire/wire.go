@@ -2,14 +2,14 @@
 //
 // encoding/json decides what a value means. Generated code reads it while the answer arrives, on a Lexer.
 //
-// This package is stricter than encoding/json, but for an integer, which may be written 2.0 or 2e0:
+// This package is stricter than encoding/json, but an integer may be written 2.0 or 2e0:
 //
-//   - Names match exactly. One that differs in letter case is an undocumented name, and
-//     ignored; if it is that of code, data or the list of orders, the answer is unusable.
+//   - Names match exactly. A name in another letter case is ignored as undocumented. If it
+//     is the name of code, data or the list of orders, the answer is unusable.
 //   - A name or a map's key that appears twice makes the answer unusable.
 //   - A value of an undocumented type is a mismatch: an error, or left out and listed, as the caller
-//     asks. Then a number in the place of text is read as its digits, and what is useless without the
-//     value is left out with it. Where a list must be whole, a mismatch is an error.
+//     asks. If it is left out, a number in the place of text is read as its digits, and a struct that is
+//     useless without the value is left out, too. If a list must be whole, a mismatch is an error.
 //   - Lists, pointers and maps may take about twice the memory of the text.
 //   - Decoding ends when ctx ends.
 //
@@ -31,7 +31,7 @@ type Envelope struct {
 	Msg     string
 	// HasData reports that data is present and an object.
 	HasData bool
-	// Mismatches are those that were left out of data.
+	// Mismatches are the mismatches that were left out of data.
 	Mismatches
 }
 

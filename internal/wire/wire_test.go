@@ -64,7 +64,7 @@ func (v *payload) target(lenient bool) Target {
 	return Target{Into: v, Read: func(l *Lexer) { readPayload(l, v) }, Lenient: lenient}
 }
 
-// The list of mismatches is bounded, their count is not.
+// The list of mismatches is bounded, but not their count.
 func TestMismatchesAreCounted(t *testing.T) {
 	var got payload
 	body := `{"code":0,"data":{"list":[` + strings.Repeat(`{"count":"x"},7,`, 5000) + `{"count":1}]}}`
@@ -119,12 +119,12 @@ func TestEnvelopesEndWithTheirCtx(t *testing.T) {
 		assert.False(t, ok)
 		assert.Zero(t, env)
 		assert.Nil(t, data)
-		assert.Equal(t, ends+1, ctx.polls, "it goes on")
+		assert.Equal(t, ends+1, ctx.polls, "the reading continues")
 	}
 }
 
-// A long msg is cut, and kept as it is written. Of one that is no text they keep the shape.
-func TestMessages(t *testing.T) {
+// A long msg is cut off, and keeps its escapes. A msg that is not text is reduced to its shape.
+func TestLongMessagesAreCutOff(t *testing.T) {
 	for _, code := range []string{"0", "7"} {
 		for name, c := range map[string]struct{ msg, want string }{
 			"the longest":     {`"` + strings.Repeat(`\n`, maxMsg/2-1) + `"`, strings.Repeat("\n", maxMsg/2-1)},

@@ -1,8 +1,7 @@
-// Api keeps the public API as text, one line for each thing that is exported, so that a
-// diff shows every change of it. It compares api/next.txt with the code, or writes it with
-// -w. It fails if a line of the last release (api/v*.txt) is gone and CHANGELOG.md does not
-// announce it, if a package has more names or lines than its limit, if something exported has an
-// unexported type, and if packages that are used together have two types of one name.
+// Api keeps the public API as text, one line for each thing that is exported, so that a diff shows every change of it.
+// It compares api/next.txt with the code, or writes it with -w. It fails if a line of the last release (api/v*.txt) is
+// gone and CHANGELOG.md does not announce it, if a package has more names or lines than its limit, if something
+// exported has an unexported type, and if packages that are used together have two types with the same name.
 package main
 
 import (
@@ -26,8 +25,8 @@ const (
 	next       = "api/next.txt"
 )
 
-// limits are the most exported names that a package may have, each constant counted but not what an
-// operation needs, the most types of options, and the most lines of its text; 0: no limit.
+// limits are the most exported names of a package, without the constant, request and response of each operation, the
+// most types of options, and the most lines of its text; 0: no limit.
 var limits = []struct {
 	pkg                       string
 	names, optionTypes, lines int
@@ -41,7 +40,7 @@ var limits = []struct {
 // outside are the packages that a minor version may change. README.md lists them.
 var outside = []string{"hotelstaystest/bookingstest", "hotelstaystest/chaostest", "contrib/hotelstayssql/journaltest"}
 
-// together are the packages that one file of a program imports.
+// together are packages that one file of a program imports together.
 var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 
 func main() {
@@ -119,12 +118,12 @@ func listOutside(page string, write bool) error {
 	case found == list:
 		return nil
 	case found == "" || !write:
-		return fmt.Errorf("%s does not say %q: .ci/api -w writes it", page, list)
+		return fmt.Errorf("%s does not say %q: run .ci/api -w", page, list)
 	}
 	return os.WriteFile(page, exceptions.ReplaceAll(text, []byte(list)), 0o644)
 }
 
-// sameNames refuses two types of one name in packages that are used together. An alias is one type.
+// sameNames refuses two types with the same name in packages that are used together. An alias is the same type.
 func sameNames(public map[string]*types.Package) (err error) {
 	first := map[string]types.Object{}
 	for _, name := range together {
@@ -169,7 +168,7 @@ func count(public map[string]*types.Package, lines []string) (err error) {
 		}
 		fmt.Println()
 		if names > limit.names || len(optionTypes) > limit.optionTypes || text > limit.lines {
-			err = fmt.Errorf("package %s has too many names: prefer a field or a method to another one", limit.pkg)
+			err = fmt.Errorf("package %s has too many names: add a field or a method instead of a name", limit.pkg)
 		}
 	}
 	return err
@@ -184,11 +183,11 @@ func isOfOperation(scope *types.Scope, name string) bool {
 func compare(lines []string) error {
 	kept, err := read(next)
 	if err != nil {
-		return fmt.Errorf("%w: .ci/api -w writes it", err)
+		return fmt.Errorf("%w: run .ci/api -w", err)
 	}
 	added, removed := without(lines, kept), without(kept, lines)
 	if len(added)+len(removed) > 0 {
-		return fmt.Errorf("-%s\n+%s\n%s is not the API of the code: .ci/api -w writes it, and its diff is part of the change",
+		return fmt.Errorf("-%s\n+%s\n%s does not match the code: run .ci/api -w, and commit its diff",
 			strings.Join(removed, "\n-"), strings.Join(added, "\n+"), next)
 	}
 	releases, err := filepath.Glob("api/v*.txt") // one: a release removes the one before
@@ -220,7 +219,7 @@ func compare(lines []string) error {
 	return nil
 }
 
-// announces reports whether the changes since the last release have a section of what breaks.
+// announces reports whether the section Unreleased says what was renamed or removed.
 func announces(changelog string) bool {
 	_, unreleased, _ := strings.Cut(changelog, "\n## [Unreleased]\n")
 	unreleased, _, _ = strings.Cut(unreleased, "\n## ")

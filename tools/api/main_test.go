@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestSurface(t *testing.T) {
+func TestSurfaceListsEverythingExported(t *testing.T) {
 	const source = `package p
 		const Answer, hidden = 6 * 7, 1
 		var Default func(name string) (n int, err error)
@@ -79,8 +79,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// The same type under two names is no second type.
-func TestSameNames(t *testing.T) {
+func TestSameTypeNamesAreRefused(t *testing.T) {
 	public := map[string]*types.Package{}
 	for _, name := range together {
 		public[name] = types.NewPackage(name, name)
@@ -104,7 +103,7 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
-func TestListOutside(t *testing.T) {
+func TestPageListsThePackagesOutside(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const before = "Nothing changes, except in `a`,\n`b` and `c`; the rest `stays`;\n"
 	if err := os.WriteFile("page", []byte(before), 0o644); err != nil {
@@ -121,12 +120,12 @@ func TestListOutside(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
+func TestBreakingChangeMustBeAnnounced(t *testing.T) {
 	for name, test := range map[string]struct {
 		next, released, changelog string
 		want                      string // of the error
 	}{
-		"as written":               {next: "a\nb\n"},
+		"unchanged":                {next: "a\nb\n"},
 		"a new name":               {next: "a\n", want: "+b\n"},
 		"a name that is gone":      {next: "a\nb\nc\n", want: "-c\n"},
 		"compatible":               {next: "a\nb\n", released: "a\n"},

@@ -31,7 +31,7 @@ type writer struct {
 	hidden []error
 }
 
-// nameable notes what has an unexported type of the package.
+// nameable notes a field or result with an unexported type of the package.
 func (w *writer) nameable(what string, t types.Type) {
 	switch t := t.(type) {
 	case *types.Pointer:
@@ -89,7 +89,7 @@ func (w *writer) named(named *types.Named) {
 	values := types.NewMethodSet(named)
 	for method := range types.NewMethodSet(types.NewPointer(named)).Methods() {
 		f := method.Obj().(*types.Func)
-		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg { // of an embedded field, which has its line
+		if !f.Exported() || len(method.Index()) > 1 && f.Pkg() != w.pkg { // the embedded field has its own line
 			continue
 		}
 		receiver := "*" + name

@@ -56,7 +56,7 @@ func (v *visit) book(w int) {
 	switch {
 	case order != view{}:
 		v.to(w, Request, "receives the order", ends(reply{code: made, view: order}))
-	case !v.Idempotent || v.from.view() == view{}: // it would return the order that shows
+	case !v.Idempotent || v.from.view() == view{}: // otherwise it returns the visible order
 		v.to(w, Request, "is refused", func(s *state) {
 			s.books[me.mine] = book{}
 			ends(reply{code: refused})(s)
@@ -125,7 +125,7 @@ func (v *visit) cancel(w, slot int) {
 		v.to(w, Request, "is refused", func(s *state) { s.sent = nothing; ends(refused)(s) })
 		v.fault(w, Request, "receives that the Cancel is accepted", func(s *state) {
 			v.lose(s, me)
-			s.sent = exists // it is not refused any more
+			s.sent = exists // it can no longer be refused
 			ends(accepted)(s)
 		})
 	case v.from.sent == shown:
@@ -137,7 +137,8 @@ func (v *visit) cancel(w, slot int) {
 	})
 }
 
-// asked reports whether the stored cancellation is of an order: that of its round, or the one that it names.
+// asked reports whether the stored cancellation is for the order in slot: the order of its round, or the order that it
+// names.
 func (v *visit) asked(s *state, slot int) bool {
 	c := v.facts[s.rows[cancel]].cancel
 	if c.Round == 0 {
@@ -146,7 +147,7 @@ func (v *visit) asked(s *state, slot int) bool {
 	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
 }
 
-// serve is what the service does with a Book, and with its order.
+// serve yields what the service may do with a Book, and with its order.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
 	ending := v.facts[s.rows[booking]].booking.Ending
@@ -184,17 +185,17 @@ func (v *visit) serve(i int) {
 	}
 }
 
-// until sets until when an order changes next.
+// until sets the time by which an order changes next.
 func (v *visit) until(b *book) {
 	if b.by = 0; v.changes(*b) {
 		b.by = v.within()
 	}
 }
 
-// changes reports whether an order that shows will change.
+// changes reports whether a visible order will change.
 func (v *visit) changes(b book) bool { return v.Follows && !b.look.cancelled() }
 
-// world is what happens besides.
+// world yields what persons, webhooks and other clients may do.
 func (v *visit) world() {
 	s := v.from
 	if s.sent == flying || s.sent == exists {
@@ -214,7 +215,7 @@ func (v *visit) world() {
 		v.to(-1, "", "somebody else makes an order under the reference", func(s *state) { s.foreign = 1 })
 	}
 	for w := range s.workers {
-		if s.wakes > 0 && (w == 0 || s.skew != 0) { // else as the first
+		if s.wakes > 0 && (w == 0 || s.skew != 0) { // otherwise the workers are alike
 			v.act(wakes, w, "a webhook wakes the rows", func(s *state) { s.wakes-- })
 		}
 	}

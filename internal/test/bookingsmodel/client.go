@@ -34,7 +34,7 @@ func (c client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	}
 }
 
-// StatusMeanings are those of the service.
+// StatusMeanings returns the meanings of the service's states.
 func (c client) StatusMeanings() hotelstays.StatusMeanings { return orderStates }
 
 // StepRecovery polls for an order.
@@ -68,7 +68,7 @@ func (c client) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequ
 	return &hotelstays.QueryOrdersResponse{Orders: append(orders, r.view.orders()...)}, nil
 }
 
-// Cancel sends a Cancel. What is stored of a refusal is the same each time.
+// Cancel sends a Cancel. Refusals do not differ in what the engine stores.
 func (c client) Cancel(ctx context.Context, req *hotelstays.CancelRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.CancelResponse, error) {
 	slot := 0

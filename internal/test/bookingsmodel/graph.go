@@ -20,9 +20,8 @@ type graph struct {
 	next   func(state, func(Step, state))
 }
 
-// explore searches all states that are reached from the first ones. It ends at a state that is wrong,
-// and after a number of states. A state that nothing follows and that is not done, and one that a
-// state behind it leads back to, never end.
+// explore searches all states that follow the first states. It stops at a wrong state, or after limit states. A state
+// never ends if it is not done and has no successor, or if a successor leads back to it.
 func (m *model) explore(limit int, next func(state, func(Step, state))) (g *graph, why string, at int32) {
 	g = &graph{known: map[state]int32{}, next: next}
 	add := func(s state, from int32) (n int32) {
@@ -104,9 +103,8 @@ func (m *model) now(s state) Now {
 	return n
 }
 
-// Paths returns paths from the beginning of a booking to the end of everything. Together they have each step
-// that keep returns true for, from each phase of the rows, and with the other worker at each of its own
-// steps. Call it in a bubble, as Search.
+// Paths returns paths from the beginning of a booking to the end of everything. Together they cover each step that keep
+// selects, in each phase of the rows, and at each step of the other worker. Call it in a bubble, as Search.
 func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	m := w.model()
 	next := func(s state, yield func(Step, state)) {
@@ -166,7 +164,7 @@ func (m *model) transition(s state, step Step) transition {
 	return t
 }
 
-// towards returns which state follows each one on the shortest way to one that is done; -1 there.
+// towards returns for each state the next state on the shortest way to a done state, and -1 for a done state.
 func (g *graph) towards(done func(state) bool) []int32 {
 	back := make([][]int32, len(g.states))
 	for n, edges := range g.edges {
@@ -193,7 +191,7 @@ func (g *graph) towards(done func(state) bool) []int32 {
 	return after
 }
 
-// to returns the states on the way to one.
+// to returns the states on the way to state n.
 func (g *graph) to(n int32) (through []int32) {
 	for ; n >= 0; n = g.from[n] {
 		through = append(through, n)

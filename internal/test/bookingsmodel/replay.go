@@ -1,6 +1,6 @@
-// A worker of the model is a call of the engine, and the replies that it has received from its Store and its
-// Client. To find out what it asks for next, the call runs from its beginning. It receives the replies at
-// their times, and ends where it asks for one that is not there.
+// A worker of the model is a call of the engine, and the replies that it has received from its Store and its Client. To
+// find out what it asks for next, the call runs from its beginning. It receives the replies at their times, and ends
+// where it asks for a reply that does not exist yet.
 
 package bookingsmodel
 
@@ -96,7 +96,7 @@ type asked struct {
 	err     error // that was returned
 }
 
-// reply is what an operation comes to. Its times are seconds from the beginning of the call.
+// reply is the result of an operation. Its times are seconds from the beginning of the call.
 type reply struct {
 	at       int16
 	code     code
@@ -129,7 +129,7 @@ type node struct {
 	reply  reply
 }
 
-// script gives replies.
+// script supplies the replies to a call.
 type script struct {
 	call    call
 	base    time.Time // when the call has begun
@@ -179,7 +179,7 @@ func (m *model) replay(h int32) *result {
 	return &s.result
 }
 
-// stop ends a goroutine of a call. The first one knows what the call asks for.
+// stop ends a goroutine of a call. The first goroutine that stops knows what the call asks for.
 func (s *script) stop(a asked) {
 	if !s.stopped {
 		s.stopped, s.result.asked = true, a
@@ -231,7 +231,7 @@ func (m *model) wrote(row durable.Row, before int32) {
 
 var errLost = errors.New("the database is lost")
 
-// InTx is a transaction at one moment. A reply that fails is that of its commit.
+// InTx runs a transaction at one moment. A failing reply is the failure of its commit.
 func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memstore.Tx) error) error {
 	r, s := m.take(ctx, asked{what: transacts}), m.script
 	rows := map[durable.ID]durable.Row{}
@@ -259,7 +259,7 @@ func (m *model) InTx(ctx context.Context, _ bool, f func(context.Context, *memst
 	return nil
 }
 
-// Save loses an ending, if that is broken.
+// Save loses an ending, if Breaks.EndingLost is set.
 func (m *model) Save(ctx context.Context, tx *memstore.Tx, row *durable.Row) error {
 	if m.Breaks.EndingLost && row.Life != durable.Open {
 		return nil

@@ -1,5 +1,5 @@
-// Rows and their times: a row is a number, and its times are seconds from a moment, so that states that
-// differ in nothing but the time are one.
+// Rows and their times: a row is a number, and its times are seconds from a moment, so that states that differ only in
+// time are equal.
 
 package bookingsmodel
 
@@ -72,7 +72,7 @@ type table struct {
 	facts   []facts
 	numbers map[row]int32
 	moved   map[moved]int32
-	seen    map[string]string // the texts of encrypted orders, by what they say
+	seen    map[string]string // the texts of encrypted orders, by their plain text
 	sealed  []byte            // the request of each booking
 }
 
@@ -161,7 +161,7 @@ func (t *table) numberOf(stored durable.Row, before int32, told string, from tim
 		t.sealed = stored.Sealed
 	}
 	if seen := seenText.FindString(r.text); r.kind == followed && seen != "" && seen != seenText.FindString(t.rows[before].text) {
-		r.seen++ // the text is another one each time, also of the same order
+		r.seen++ // the encrypted text differs each time, also for the same order
 		what := fmt.Sprint(told, r.seen)
 		if _, known := t.seen[what]; !known {
 			t.seen[what] = seen

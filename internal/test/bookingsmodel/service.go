@@ -18,7 +18,7 @@ import (
 
 const (
 	reference = "ref-1"
-	another   = "ref-2" // is due as well where one request asks for many
+	another   = "ref-2" // is also due if one request asks for many
 )
 
 // The order that somebody else has made under the reference is the last one of a view.
@@ -38,7 +38,7 @@ type view [slots]look
 // The states of orders.
 var orderStates = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{9}}
 
-// orderOf returns an order. Those of Book differ from the foreign one in their dates.
+// orderOf returns an order. Orders of Book differ from the foreign order in their dates.
 func orderOf(slot int, l look) types.Order {
 	o := types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: fmt.Sprint("p-", slot), SupplierReferenceNo: fmt.Sprint("s-", slot),
 		CheckIn: "2900-01-01", CheckOut: "2900-01-03", Status: 2, HotelConfirmNo: fmt.Sprint("H-", (l-1)/2),
@@ -52,7 +52,7 @@ func orderOf(slot int, l look) types.Order {
 	return o
 }
 
-// looks returns which order of which look it is.
+// looks returns the slot and the look of an order.
 func looks(o *types.Order) (slot int, l look) {
 	type name struct {
 		number, confirmed string
@@ -78,7 +78,7 @@ func (v view) orders() (orders []types.Order) {
 	return orders
 }
 
-// code is what an operation comes to.
+// code is the result of an operation.
 type code uint8
 
 const (
@@ -91,7 +91,7 @@ const (
 	lost
 	unsent // it was too late
 	polled // Book has polled by itself, and has an outcome
-	gaveUp // and has none
+	gaveUp // Book has polled by itself, without an outcome
 )
 
 // service is a client, and the service that answers it.
@@ -170,8 +170,7 @@ func (s reply) roundTrip(r *http.Request) (*http.Response, error) {
 	return testkit.Reply(status, string(text)), err
 }
 
-// answer sets what is answered to a call with the returned ctx. What comes of the call is decided, also if
-// its ctx has ended.
+// answer sets the answer to a call with the returned ctx, also if that ctx has ended.
 func (s *service) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
 	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if s.code, s.view = r.code, r.view; r.code == unsent {
@@ -180,7 +179,7 @@ func (s *service) answer(ctx context.Context, r reply) (context.Context, context
 	return ctx, s.end
 }
 
-// booked is BookAndRecover, whose results differ in nothing but the time.
+// booked is BookAndRecover, whose results differ only in time.
 func (s *service) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	is, known := s.known[bookReply{r.code, r.view}]

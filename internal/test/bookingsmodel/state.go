@@ -1,5 +1,5 @@
-// A state: the orders at the service, the rows, the calls of the workers, and the time, which jumps to when
-// something may change by it.
+// A state: the orders at the service, the rows, the calls of the workers, and the time, which jumps to the next moment
+// that may change something.
 
 package bookingsmodel
 
@@ -56,7 +56,7 @@ func (b broken) String() string {
 // book is a Book that may make an order, or has made it.
 type book struct {
 	is    is
-	by    int16 // when it is shown at the latest, or changes next
+	by    int16 // by which it becomes visible, or changes next
 	look  look
 	round uint8
 }
@@ -106,7 +106,7 @@ func (s *state) idle() bool { return s.workers[0].history == 0 && s.workers[1].h
 // clock returns the time of a worker's clock.
 func (s *state) clock(w int) int16 { return int16(w) * s.skew }
 
-// orders counts those of Book.
+// orders counts the orders of Book.
 func (s *state) orders() (n int) {
 	for _, b := range s.books {
 		if b.is >= exists {
@@ -116,7 +116,7 @@ func (s *state) orders() (n int) {
 	return n
 }
 
-// view is what QueryOrders returns.
+// view returns what QueryOrders returns.
 func (s *state) view() (v view) {
 	for i, b := range s.books {
 		if b.is == shown {
@@ -135,7 +135,7 @@ func (s *state) awaited(i int) bool {
 	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.does == awaits && int(w.mine) == i })
 }
 
-// marks are when time must stop next.
+// marks holds the next time at which something can happen, and the time that may not pass before something does.
 type marks struct {
 	next  int16
 	limit int16 // something has to happen before time passes it

@@ -51,7 +51,7 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.given}, s)
 }
 
-// fault is to for what costs a fault.
+// fault is like to, and costs a fault.
 func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	if v.from.faults > 0 {
 		v.to(worker, op, do, func(s *state) {
@@ -73,13 +73,13 @@ type stale struct {
 	kind    int
 }
 
-// framed returns a row with its times from the beginning of a worker's call, by its clock.
+// framed returns a row with its times relative to the beginning of a worker's call, by the worker's clock.
 func (s *state) framed(m *model, w, kind int) int32 {
 	return m.move(s.rows[kind], s.workers[w].age-s.clock(w))
 }
 
-// reply gives a reply to a worker's call, with the rows that the operation looks at. Which they are shows when
-// it runs, so that the first one runs again. It returns what the operation has led to.
+// reply gives a reply to a worker's call, with the rows that the operation looks at. Only a run shows which rows these
+// are, so the first operation of each kind runs twice. It returns the result of the operation.
 func (v *visit) reply(s *state, w int, r reply) *result {
 	me := &s.workers[w]
 	c, replies := v.callOf(me.history)
@@ -166,7 +166,7 @@ func (v *visit) stale(h int32, kind int) int32 {
 	return to
 }
 
-// leased reports whether the latest version that a call knows of a row is that of its own lease.
+// leased reports whether the latest version of a row that a call knows is from its own lease.
 func (v *visit) leased(c call, replies []reply, kind int) bool {
 	k, _, is := c.runs()
 	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
@@ -367,7 +367,7 @@ func (v *visit) describe(s *state, w int, res *result) (text string) {
 	return "stores: " + text[2:]
 }
 
-// word says where the life of a row is.
+// word returns the phase of a row.
 func (m *model) word(n int32, now int16) string {
 	f, life := m.facts[n], m.rows[n].life
 	switch m.rows[n].kind {

@@ -1,10 +1,10 @@
 // Package bookingsmodel searches every order of events around a booking for one that breaks a promise.
 //
-// A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its
-// order that is followed. Its workers are calls of a durable.Engine itself, with a Store and a Client of the
-// model. Between any two operations that a call asks for, the other worker acts, time passes, an order is made
-// or shows, a person or a webhook comes, or something fails. World.Search visits each state once, breadth
-// first, so that the path to a violated promise is the shortest.
+// A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its order
+// that is followed. Its workers are calls of a durable.Engine itself, with a Store and a Client of the model. Between
+// any two operations that a call asks for, the other worker acts, time passes, an order is made or becomes visible, a
+// person or a webhook comes, or something fails. World.Search visits each state once, breadth first, so that the path
+// to a violated promise is the shortest.
 //
 // docs/decisions/every-order.md says what it found, and what its bounds leave out.
 package bookingsmodel
@@ -57,7 +57,7 @@ type World struct {
 	// Idempotent: a second Book under the reference returns the first order. If it is false, no
 	// service protects the booking, and each Book that arrives makes an order.
 	Idempotent bool
-	// Found: the world begins when the booking has been found, and its order does not show yet.
+	// Found: the world begins when the booking has been found, and its order is not visible yet.
 	Found bool
 	// Acts is how often a person abandons a booking, retries it, or ends the reads of its order.
 	Acts int
@@ -66,7 +66,8 @@ type World struct {
 	// Foreign: somebody else makes an order under the reference, before Book does, or when the booking was
 	// found. Cancellations may name it.
 	Foreign bool
-	// Follows: orders are followed. They change so often, within ShowsWithin each, and are cancelled then.
+	// Follows: orders are followed. An order changes Changes times, each time within ShowsWithin, and is then
+	// cancelled.
 	Follows bool
 	Changes int
 	// Many: another row is due at the same time, so that one request asks for both.
@@ -77,11 +78,11 @@ type World struct {
 	Only string
 }
 
-// Breaks are faults of what the engine is given.
+// Breaks are faults of the Store, the Queue and the Client.
 type Breaks struct {
 	NoLock       bool // a transaction reads at one time, and writes at another
 	SameVersion  bool // the version of a row does not differ after a change
-	CommitLost   bool // a commit is reported that a crash undoes
+	CommitLost   bool // a crash undoes a commit that was reported
 	LateClient   bool // Book and Cancel leave after the end of their ctx
 	DeliverApart bool // OnOutcome and OnCancel do not use the transaction
 	EndingLost   bool // the ending of a row is not saved
@@ -102,7 +103,7 @@ type Step struct {
 	Do  string
 	At  time.Duration // since the booking began
 	Now Now           // after the step; only in Paths
-	// Ends: time passes until the ctx of a Book or a Cancel ends that is under way.
+	// Ends: time passes until the ctx of a Book or Cancel in flight ends.
 	Ends   bool
 	swaps  bool
 	answer reply // of a Request
@@ -123,7 +124,7 @@ const (
 	Request     Op = "request"     // Book, Cancel or QueryOrders
 )
 
-// The ends of Step.Do where an operation does not just happen.
+// The ends of Step.Do if an operation fails, or seems to fail.
 const (
 	ButFails   = ", which fails"
 	ButApplied = ", which is applied, but seems to fail"
@@ -161,7 +162,7 @@ func (w World) Search(limit int) Result {
 	return r
 }
 
-// tell sets the times and the workers of a path. The search takes workers with one clock for alike.
+// tell sets the times and the workers of a path. The search does not distinguish workers with the same clock.
 func tell(path []Step) {
 	var now time.Duration
 	swapped := false

@@ -32,13 +32,13 @@ func Begin(rows map[durable.ID]durable.Row) *Tx {
 // Rows has the methods of a Store that a transaction decides alone.
 type Rows struct{}
 
-// Lock is that of a durable.Store.
+// Lock implements durable.Store.
 func (r Rows) Lock(ctx context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
 	tx.Locked[id] = true
 	return r.Look(ctx, tx, id)
 }
 
-// Look is that of a durable.Store.
+// Look implements durable.Store.
 func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error) {
 	tx.Seen[id] = true
 	row, found := tx.Rows[id]
@@ -48,7 +48,7 @@ func (Rows) Look(_ context.Context, tx *Tx, id durable.ID) (*durable.Row, error)
 	return &row, nil
 }
 
-// Insert is that of a durable.Store.
+// Insert implements durable.Store.
 func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *durable.Row, err error) {
 	before, err = r.Lock(ctx, tx, row.ID)
 	if err == nil && before == nil {
@@ -57,7 +57,7 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 	return before, err
 }
 
-// Save is that of a durable.Store. A row that is neither locked nor inserted is an error.
+// Save implements durable.Store. A row that is neither locked nor inserted is an error.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	if !tx.Locked[row.ID] {
 		return fmt.Errorf("%v is saved without a lock", row.ID)
@@ -66,7 +66,7 @@ func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	return nil
 }
 
-// Failed is that of a durable.Store.
+// Failed implements durable.Store.
 func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: %s: %w", call, err) }
 
 // Store is a durable.Store and a durable.Queue. One transaction runs at a time. Create it with New, inside
@@ -83,7 +83,7 @@ type Store struct {
 // New returns a Store without rows.
 func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durable.ID]durable.Row{}} }
 
-// InTx is that of a durable.Store.
+// InTx implements durable.Store.
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
 	select {
 	case s.busy <- struct{}{}:
@@ -127,7 +127,7 @@ func (s *Store) Delete(id durable.ID) {
 	delete(s.rows, id)
 }
 
-// Read is that of a durable.Store.
+// Read implements durable.Store.
 func (s *Store) Read(_ context.Context, id durable.ID) (*durable.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Store) open(kind durable.Kind, limit int, keep func(durable.Row) bool, 
 	return rows[:min(limit, len(rows))]
 }
 
-// List is that of a durable.Store.
+// List implements durable.Store.
 func (s *Store) List(_ context.Context, after durable.ID, all bool, limit int) ([]durable.Row, error) {
 	return s.open(after.Kind, limit, func(row durable.Row) bool {
 		return byName(row.ID, after) > 0 && (all || row.Account == after.Account)
@@ -162,7 +162,7 @@ func byName(a, b durable.ID) int {
 	return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(a.Reference, b.Reference))
 }
 
-// Due is that of a durable.Queue.
+// Due implements durable.Queue.
 func (s *Store) Due(_ context.Context, look durable.DueLook) ([]durable.Row, error) {
 	due := s.open(look.Kind, math.MaxInt, func(row durable.Row) bool {
 		return (look.Account == "" || row.Account == look.Account) && !row.Due.After(look.At)
@@ -193,7 +193,7 @@ func inTurn(due []durable.Row, look durable.DueLook) []durable.Row {
 	return due
 }
 
-// Postpone is that of a durable.Queue.
+// Postpone implements durable.Queue.
 func (s *Store) Postpone(_ context.Context, rows []durable.Row, due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

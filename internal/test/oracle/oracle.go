@@ -1,5 +1,5 @@
-// Package oracle says what an answer means, by encoding/json alone. It takes an answer apart, notes what is
-// not as documented, and lets encoding/json decode what is left of it. It is slow, and limits no memory.
+// Package oracle decodes an answer with encoding/json, as a reference for package wire. It leaves out and lists what is
+// not as documented, and decodes the rest. It is slow, and does not limit memory.
 package oracle
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// essential names the fields, as on the wire, without which a struct is useless. The response of an operation
-// is useless without those that are listed.
+// essential names the fields, as on the wire, without which a struct is useless. The response of an operation is
+// useless without its listed fields.
 var essential = map[string]string{
 	"Destination": "id", "DestinationsResponse": "destinations", "Hotel": "id platformHotelId", "HotelIDListItem": "hotelId",
 	"HotelIDListResponse": "hotelIdList", "HotelListResponse": "list hasMore", "HotelMetadata": "hotelId platformHotelId",
@@ -33,14 +33,14 @@ const whole = "QueryOrdersResponse.orders"
 
 // Answer is what a text means.
 type Answer struct {
-	// Invalid: the text is no JSON. Unusable: it is ambiguous. Refused: something does not fit that may not be
-	// left out. Only the first that is true counts. CodeMisfits is of the envelope.
-	Invalid, Unusable, Refused, CodeMisfits bool
+	// Invalid: the text is not JSON. Unusable: it is ambiguous. Refused: it has a mismatch that may not be left out.
+	// Only the first true field counts. CodeMismatch: the envelope's code is not an integer.
+	Invalid, Unusable, Refused, CodeMismatch bool
 
 	HasCode, HasData bool
 	Code             int
 	Msg              string // if it is text
-	// Mismatches are all of them, as texts with their paths.
+	// Mismatches lists all mismatches with their paths.
 	Mismatches []string
 }
 
@@ -67,7 +67,7 @@ func Read(text []byte, into any, bare bool) (a Answer) {
 		return a
 	case code != nil && code.kind != 'n':
 		n, err := strconv.Atoi(code.text)
-		if a.CodeMisfits = code.kind != '0' || err != nil; a.CodeMisfits {
+		if a.CodeMismatch = code.kind != '0' || err != nil; a.CodeMismatch {
 			return a
 		}
 		a.Code, a.HasCode = n, true
@@ -82,7 +82,7 @@ func Read(text []byte, into any, bare bool) (a Answer) {
 	return a
 }
 
-// node is a value of a text. kind is its first byte; of a number 0.
+// node is a value of a text. kind is its first byte, or '0' for a number.
 type node struct {
 	kind    byte
 	text    string // as it is written
@@ -317,7 +317,8 @@ func (r *reader) entries(n *node, t reflect.Type, path string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// elements leaves out what does not fit of structs with essential fields. Other elements stay, empty.
+// elements leaves out mismatches if the elements are structs with essential fields. Otherwise they stay as empty
+// values.
 func (r *reader) elements(n *node, t reflect.Type, path string, whole bool) string {
 	var elements []string
 	leavesOut, lost := essential[t.Name()] != "", false

@@ -13,7 +13,7 @@ const longVariable = "HOTELSTAYS_LONG"
 // Long reports whether HOTELSTAYS_LONG asks for the whole of each long test.
 func Long() bool { return os.Getenv(longVariable) != "" }
 
-// HowMany returns how many of something a test takes: in all, typically, or with -short.
+// HowMany returns how many of something a test takes: with HOTELSTAYS_LONG, by default, or with -short.
 func HowMany(t testing.TB, what string, all, typical, short int) int {
 	t.Helper()
 	n := typical
@@ -29,11 +29,11 @@ func HowMany(t testing.TB, what string, all, typical, short int) int {
 	return n
 }
 
-// Portion picks one of so many cases, evenly.
+// Portion picks every n-th case.
 type Portion struct{ every, seen int }
 
-// PortionOf returns the portion to take: one case in so many typically, or with -short.
-// Numbers that are prime make loops in loops take other cases each time.
+// PortionOf returns the portion to test: one case in typical, or in short with -short. With prime numbers, nested loops
+// take different cases each time.
 func PortionOf(t testing.TB, typical, short int) *Portion {
 	t.Helper()
 	p := &Portion{every: typical}

@@ -110,7 +110,7 @@ type Transport func(*http.Request) (*http.Response, error)
 // RoundTrip calls f.
 func (f Transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Reply is an answer of no announced length.
+// Reply is an answer without a Content-Length.
 func Reply(status int, body string) *http.Response { return ReplyOf(status, strings.NewReader(body)) }
 
 // ReplyOf is an answer whose body is read from body.
@@ -135,8 +135,8 @@ type Answer struct {
 	Status    int
 	Body      string
 	Header    map[string]string
-	Announced bool  // by Content-Length
-	Cut       error // ends the body in place of its end
+	Announced bool  // sends Content-Length
+	Cut       error // the error that ends the body instead of EOF
 
 	Sent []*http.Request
 }
@@ -201,8 +201,8 @@ func Operations() (ops []hotelstays.Operation) {
 // Call makes one call of an operation and returns its error.
 type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) error
 
-// Calls has a well-formed call of every operation. Its references are made up, and so is the session
-// if none is given: it is for tests of what surrounds an operation.
+// Calls has a well-formed call of every operation. The references are made up, and by default the session, too: the
+// calls are for tests of the pipeline.
 func Calls(session ...string) map[hotelstays.Operation]Call {
 	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
 	fields := map[string]any{ // by their names; other required ones have a value for their type
@@ -234,8 +234,8 @@ func Calls(session ...string) map[hotelstays.Operation]Call {
 	return calls
 }
 
-// Helpers has a well-formed call of every method that makes calls of others or none, by its name; what
-// SaveVoucher saves goes into dir. Like those of Calls they are for tests of what surrounds them.
+// Helpers has a well-formed call of every other method, by its name. SaveVoucher saves into dir. The references are
+// made up, as in Calls.
 func Helpers(dir string) map[string]Call {
 	type ctxt = context.Context
 	type client = *hotelstays.Client
@@ -309,9 +309,8 @@ type Offer struct {
 	Session string
 }
 
-// FindOffer searches the first city and picks the cheapest offer of one of its hotels, counted from
-// 0; with modes, the cheapest that is refundable so. Offers of two hotels differ in content, so that
-// both can be booked.
+// FindOffer searches the first city and picks the cheapest offer of one of its hotels, counted from 0; with modes, the
+// cheapest offer with one of these modes. Offers of two hotels differ in content, so that both can be booked.
 func FindOffer(t testing.TB, srv *hotelstaystest.Server, client *hotelstays.Client, hotel int, modes ...types.RefundableMode) Offer {
 	t.Helper()
 	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{DestinationID: srv.CityID(0), CheckIn: CheckIn,
@@ -349,7 +348,8 @@ func (o Offer) Book(t testing.TB, client *hotelstays.Client, reference string) *
 	return resp.HotelOrder
 }
 
-// LiveHeap is the size of what garbage collections leave. What a pool has it keeps for one of them.
+// LiveHeap returns the size of the heap after garbage collections. One is not enough, because a pool keeps its memory
+// for one.
 func LiveHeap() int {
 	runtime.GC()
 	runtime.GC()

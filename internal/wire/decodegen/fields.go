@@ -1,5 +1,4 @@
-// The fields that encoding/json would decode. What the generated code would decode in
-// another way is refused.
+// The fields that encoding/json would decode. Fields that the generated code would decode differently are refused.
 
 package main
 
@@ -24,12 +23,12 @@ type field struct {
 func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 	shape, isStruct := named.Underlying().(*types.Struct)
 	if !isStruct {
-		return nil, g.errorf(named.Obj(), "%s is no struct", named.Obj().Name())
+		return nil, g.errorf(named.Obj(), "%s is not a struct", named.Obj().Name())
 	}
 	name := named.Obj().Name()
 	for _, listed := range slices.Concat(essential[name], whole[name]) {
 		if own, _, _ := types.LookupFieldOrMethod(named, true, named.Obj().Pkg(), listed); own == nil {
-			return nil, g.errorf(named.Obj(), "%s.%s is in tables.go, and no field", name, listed)
+			return nil, g.errorf(named.Obj(), "%s.%s is in tables.go, but is not a field", name, listed)
 		}
 	}
 	for i := range shape.NumFields() {
@@ -40,7 +39,7 @@ func (g *generator) fieldsOf(named *types.Named) (all []field, err error) {
 		case tag == "-":
 			continue
 		case f.Embedded():
-			return nil, g.errorf(f, "%s.%s is embedded: give the struct fields of its own", name, f.Name())
+			return nil, g.errorf(f, "%s.%s is embedded: write its fields into the struct", name, f.Name())
 		case !f.Exported():
 			continue
 		case strings.Contains(options, "string"):
@@ -91,7 +90,7 @@ func scalar(t types.Type) (string, error) {
 	return "", fmt.Errorf("%s is not handled: only string, bool, int, int64, float64 and json.Number are", t)
 }
 
-// onlyRaw reports whether t is a struct of the field Raw alone, which is the JSON of the value.
+// onlyRaw reports whether t is a struct whose only field is Raw, the JSON of the value.
 func onlyRaw(t types.Type) bool {
 	shape, isStruct := t.Underlying().(*types.Struct)
 	return isStruct && shape.NumFields() == 1 && shape.Field(0).Name() == "Raw"

@@ -157,7 +157,7 @@ func (f *file) function(t types.Type, statement string) string {
 	return fmt.Sprintf("func(l *%sLexer, v *%s) { %s }", f.wire, f.typeName(t), statement)
 }
 
-// read returns the statement that reads a value of type t. Of a whole list nothing is left out.
+// read returns the statement that reads a value of type t. If whole is set, no element of a list may be left out.
 func (g *generator) read(out *file, to string, t types.Type, whole bool) (string, error) {
 	method, err := scalar(t)
 	if err != nil {

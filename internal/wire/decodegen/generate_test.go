@@ -54,7 +54,7 @@ func generated(t *testing.T, declarations string) (map[string][]byte, error) {
 	return generate(root, fset)
 }
 
-func TestRefusedStructs(t *testing.T) {
+func TestUnsupportedFieldsAreRefused(t *testing.T) {
 	for _, tc := range []struct{ fields, problem string }{
 		{"A uint8", "uint8 is not handled"},
 		{"A float32", "float32 is not handled"},
@@ -95,7 +95,7 @@ func TestRefusedStructs(t *testing.T) {
 	}
 }
 
-func TestGenerate(t *testing.T) {
+func TestGeneratedCodeReadsEachField(t *testing.T) {
 	files, err := generated(t, `import "encoding/json"
 		type Other struct { A uint8 }
 		type lossyResponse interface{ loses() }
@@ -135,8 +135,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// What the tables say of a struct, by its name.
-func TestTables(t *testing.T) {
+func TestTablesDecideWhatIsLeftOut(t *testing.T) {
 	files, err := generated(t, `type Room struct { A int; Rates []int }
 		type HotelRatesResponse struct { Rooms []Room }
 		type Order struct { A int }
@@ -152,5 +151,5 @@ func TestTables(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 	_, err = generated(t, `type HotelRatesResponse struct { Offers []int }`)
-	assert.ErrorContains(t, err, "HotelRatesResponse.Rooms is in tables.go, and no field")
+	assert.ErrorContains(t, err, "HotelRatesResponse.Rooms is in tables.go, but is not a field")
 }

@@ -54,8 +54,8 @@ func run(dir string) error {
 	return nil
 }
 
-// rootPackage has the declarations of the root package, without the generated file: that one may no
-// longer compile, nor may the package that decodes.
+// rootPackage has the declarations of the root package, without the generated file. This file and the package that
+// decodes may no longer compile.
 func rootPackage(fset *token.FileSet, dir string, packages types.Importer) (*types.Package, error) {
 	sources, err := build.ImportDir(dir, 0)
 	if err != nil {

@@ -1,9 +1,9 @@
-// What the structs cannot say of their fields.
+// What the structs do not say about their fields.
 
 package main
 
-// essential lists the fields without which a struct is useless: if something in one of them does not fit,
-// the struct is left out of its list. A root response without such a field is an error.
+// essential lists the fields without which a struct is useless: if one of them has a mismatch, the struct is left out
+// of its list. A root response without such a field is an error.
 var essential = map[string][]string{
 	"Destination":               {"ID"},
 	"DestinationsResponse":      {"Destinations"},
