@@ -1,4 +1,4 @@
-// Three charts of the results, as SVG.
+// Three charts of the results, as SVG. They are narrow, so that their texts stay legible on a phone.
 
 package main
 
@@ -47,7 +47,7 @@ func drawAll(folder string, r results) error {
 }
 
 func cpuChart(r results) chart {
-	c := chart{File: "cpu.svg", Title: "CPU of a page of 200 hotels", Note: "in that of this client; TLS and HTTP/2"}
+	c := chart{File: "cpu.svg", Title: "CPU of a page of 200 hotels", Note: "as a multiple of this client's; TLS and HTTP/2"}
 	for _, one := range r.pages {
 		if !strings.HasPrefix(one.name, origin.TLSHTTP2) {
 			continue
@@ -131,7 +131,7 @@ func (c chart) placed() placed {
 		p.Lines = append(p.Lines, line{Group: g.Name, Y: p.Height + 10})
 		p.Height += 22
 		for _, b := range g.Bars {
-			p.Lines = append(p.Lines, line{bar: b, Y: p.Height, Width: max(2, int(400*b.Value/most))})
+			p.Lines = append(p.Lines, line{bar: b, Y: p.Height, Width: max(2, int(170*b.Value/most))})
 			p.Height += 24
 		}
 		p.Height += 12
@@ -139,16 +139,16 @@ func (c chart) placed() placed {
 	return p
 }
 
-var drawing = template.Must(template.New("chart").Parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {{.Height}}" width="720" height="{{.Height}}" role="img" aria-labelledby="title">
+var drawing = template.Must(template.New("chart").Parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 {{.Height}}" width="420" height="{{.Height}}" role="img" aria-labelledby="title">
 <title id="title">{{.Title}}, {{.Note}}</title>
 <style>
 .page{fill:#fff}.ours{fill:#1a7f37}.other{fill:#8c959f}text{fill:#1f2328;font:14px system-ui,"Segoe UI",Helvetica,Arial,sans-serif}
 .title{font-size:16px;font-weight:600}.group{font-weight:600}.note{fill:#59636e}
 @media (prefers-color-scheme:dark){.page{fill:#0d1117}.ours{fill:#3fb950}.other{fill:#6e7681}text{fill:#e6edf3}.note{fill:#9198a1}}
 </style>
-<rect class="page" width="720" height="{{.Height}}" rx="8"/>
+<rect class="page" width="420" height="{{.Height}}" rx="8"/>
 <text class="title" x="20" y="30">{{.Title}}</text><text class="note" x="20" y="50">{{.Note}}</text>
 {{range .Lines}}{{if .Group}}<text class="group" x="20" y="{{.Y}}">{{.Group}}</text>
-{{else}}<text x="190" y="{{.Y}}" dy="14" text-anchor="end">{{.Name}}</text><rect class="{{if .Ours}}ours{{else}}other{{end}}" x="200" y="{{.Y}}" width="{{.Width}}" height="18" rx="2"/><text x="{{.Width}}" y="{{.Y}}" dx="208" dy="14">{{.Text}}</text>
+{{else}}<text x="173" y="{{.Y}}" dy="14" text-anchor="end">{{.Name}}</text><rect class="{{if .Ours}}ours{{else}}other{{end}}" x="180" y="{{.Y}}" width="{{.Width}}" height="18" rx="2"/><text x="{{.Width}}" y="{{.Y}}" dx="188" dy="14">{{.Text}}</text>
 {{end}}{{end}}</svg>
 `))
