@@ -33,7 +33,7 @@ func ExampleNewTokenStore() {
 func ExampleNewRateLimiter() {
 	connect := func(baseURL string, cred hotelstays.Credential, rdb redis.UniversalClient) (*hotelstays.Client, error) {
 		limiter, err := hotelstaysredis.NewRateLimiter(rdb, &hotelstaysredis.RateLimiterOptions{
-			Prefix: "hotelstays:production", // a prefix for each client address
+			Prefix: "hotelstays:production", // one prefix per client IP address
 			Margin: 20 * time.Millisecond,   // the service may count a request this much later
 			Logger: slog.Default(),
 		})

@@ -30,7 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// facts are what order statuses mean. These are the sandbox's: ask your service, or hotelstays-probe.
+// facts say what order statuses mean. These are the sandbox's: ask your supplier, or run hotelstays-probe.
 var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
 	Pending: []types.OrderStatus{4}, Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3},
 }}
@@ -90,7 +90,7 @@ func run(ctx context.Context, cfg config) error {
 	}
 	http.Handle("POST /hotel-events", webhooks)
 	go servePages(ctx, cfg, db, journal)
-	return journal.Run(ctx) // in every process: it ends what others could not
+	return journal.Run(ctx) // in every process: it finishes the bookings of dead processes, too
 }
 
 // book books a stay.
@@ -105,10 +105,10 @@ func book(ctx context.Context, journal *hotelstayssql.Journal, req *hotelstays.B
 	if err != nil {
 		return nil, err
 	}
-	return journal.Send(ctx, req.CustomerReferenceNo) // what an error means is in the documentation of durable.Bookings
+	return journal.Send(ctx, req.CustomerReferenceNo) // durable.Bookings documents its errors
 }
 
-// cancel cancels a stay, if that costs no more than the traveller has seen.
+// cancel cancels a stay, unless that costs more than the fee that the traveller has seen.
 func cancel(ctx context.Context, journal *hotelstayssql.Journal, reference, session string, seen types.Money) error {
 	return journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := journal.CancelTx(ctx, tx, durable.CancelOrder{
