@@ -1,23 +1,23 @@
-// Package hotelstays is a client of the Hotel Stays Distribution API: it searches hotels, checks offers, books them, reads
-// and cancels orders, and gets their vouchers. [New] returns a client; guides for each task are in docs/guides.
+// Package hotelstays is a client of the Hotel Stays Distribution API. It searches hotels, checks and books offers, reads and
+// cancels orders, and downloads vouchers. [New] returns a client. The folder docs/guides has a guide for each task.
 //
-// A [Client] has one method per operation. It takes a ctx, a request and options, and returns a response, whose Meta field
-// describes the answer. An invalid request is a [*ValidationError], and nothing is sent. Use one Client per process: it is
-// safe for concurrent use, and its callers share connections, the token and the rate limits. [Client.WithCredential] returns
-// a client of another account, and [Client.With] a client with other options. A client neither changes nor keeps a request,
-// and a response belongs to the caller.
+// A [Client] has one method per operation. A method takes a ctx, a request and options, and returns a response. The Meta
+// field of the response describes the answer. An invalid request is not sent: the method returns a [*ValidationError]. Use
+// one Client per process. It is safe for concurrent use, and its callers share connections, the token and the rate limits.
+// [Client.WithCredential] returns a client of another account, and [Client.With] a client with other options. A client
+// neither changes nor keeps a request, and a response belongs to the caller.
 //
-// An [Option] is for a client, a [CallOption] for a call, a [SharedOption] for either. An option that has no effect on a call
-// is a [*ValidationError] that says where it belongs. From search to cancellation:
+// An [Option] is for a client, a [CallOption] for a call, a [SharedOption] for either. If an option has no effect on a call,
+// the call returns a [*ValidationError], which says where the option belongs. From search to cancellation:
 //
 //	HotelList        hotels with prices, and the session of their offers
 //	HotelRates       all offers of one hotel
 //	CheckAvail       one offer as it is now; CompareOffer lists what changed
 //	BookAndRecover   the order, even if the answer to Book is lost
-//	AwaitOrder       the order, once its status is no longer 0 or 1, which count as open
+//	AwaitOrder       the order, once its status is no longer open (0 or 1)
 //	SaveVoucher      the verified document
 //	CancelAndRead    cancels the order and reads it back
-//	HotelListStream  hotels before the page has arrived
+//	HotelListStream  the first hotels before the whole page has arrived
 //	WalkDestinations the whole catalogue, with HotelsMetadataAll
 //	Do               an operation that has no method
 //
@@ -29,16 +29,15 @@
 //
 // A value holds what the service sent. [types.Money] keeps an amount's digits, and computes exactly. Dates are text; call
 // Time to parse them. An enumeration has constants for the documented values and keeps all others. An optional object is a
-// pointer. The Decimal of an absent price is an error, never 0. PlatformHotelID identifies a hotel for good.
+// pointer. If a price is absent, Decimal returns an error, never 0. PlatformHotelID always identifies the same hotel.
 //
 // "Undocumented" means that the API's document does not say it. The client then passes the value on as text, a number or
 // JSON. If you know more about your service, such as the meaning of order states, use [WithServiceFacts].
 //
-// A field of another type than documented stays empty, and ResponseMeta.Mismatches lists it. If a number stands where text is
-// documented, the field holds its digits, and is listed as well. The status of an order is then
+// If a field has another type than documented, the client leaves it empty, and ResponseMeta.Mismatches lists it. A number in
+// the place of text is listed too, but becomes text with the same digits. An unreadable order status becomes
 // [types.OrderStatusUnreadable], because 0 means open. CheckAvail, OrderVoucher, Ticket and OAuthToken are strict: they
-// return a [*DecodeError]. Unknown fields are ignored. But if a name differs from code, data or orders only in letter case,
-// the answer is unusable.
+// return a [*DecodeError]. Unknown fields are ignored. A wrong letter case in code, data or orders makes the answer unreadable.
 //
 // # Errors
 //
@@ -50,15 +49,15 @@
 //	*TransportError           no answer; Sent reports whether the request may have arrived
 //	*DecodeError              the answer cannot be read
 //	*OrderNotFoundError       FindOrder or AwaitOrder found no order under the reference
-//	*AmbiguousReferenceError  several orders have the reference, and one was asked for
+//	*AmbiguousReferenceError  several orders have the reference, but the call needs one
 //	*ReferenceReusedError     the order under this reference has other dates
 //	*PageError                a list ends early; what came before is correct
 //	*BatchError               one batch of HotelListBatches failed; the others go on
 //	*VoucherError             the document is missing or not the one that was issued
-//	*WebhookError             the delivery is not to be trusted
+//	*WebhookError             the delivery must not be trusted
 //
-// An [*OutcomeUnknownError] never leads to a refusal: errors.As and errors.Is do not find its cause. [KindOf] returns one
-// word for an error. Where the column "again" says ask, [Retryable] decides.
+// In an [*OutcomeUnknownError], errors.As and errors.Is never find a refusal. [KindOf] returns one word for an error. Where
+// the column "again" says ask, call [Retryable].
 //
 //	kind                                   HTTP  again  what to tell the traveller
 //	outcome_unknown                         202  no     we are finding out; please do not book again
@@ -84,17 +83,17 @@
 //	voucher                                 502  ask    the voucher could not be verified
 //	other                                   500  no     something is wrong on our side
 //
-// An [*APIError] matches at most one sentinel, such as [ErrRateChanged]. If ctx ends, the error wraps ctx.Err(), and only the
-// text of context.Cause(ctx). Each error type is a group of attributes for log/slog. slog writes them only for the error
-// itself: log err, not fmt.Errorf("checkout: %w", err). [RequestIDOf] returns the id to quote to the supplier. [WithLogger]
-// logs attempts, and [WithObserver] receives each call. Nothing that is logged or printed holds a secret.
+// An [*APIError] matches at most one sentinel, such as [ErrRateChanged]. If ctx ends, the error wraps ctx.Err(). It contains
+// the text of context.Cause(ctx), but does not wrap the cause. log/slog writes an error of these types as a group of
+// attributes, but only the error itself: log err, not fmt.Errorf("checkout: %w", err). [RequestIDOf] returns the id to quote
+// to the supplier. [WithLogger] logs attempts, and [WithObserver] receives each call. No log or error contains a secret.
 //
 // # Retries and unknown outcomes
 //
 // Book and Cancel are refused only if the service says so in its own form, with a documented code or status. Every other
-// failure is an unknown outcome, unless the request provably never left: do not send it again, and ask QueryOrders. An
-// enveloped answer has the service's own form and a code other than 0. A documented code is listed for the operation, as the
-// variables ([ErrRateChanged]) say, or you name it in [ServiceFacts]. A Do that is not Idempotent counts as Book.
+// failure is an unknown outcome, unless the request provably never left. After an unknown outcome, ask QueryOrders, and do
+// not send Book again. An enveloped answer has the service's own form and a code other than 0. A code is documented if a
+// variable ([ErrRateChanged]) or your [ServiceFacts] list it. A Do that is not Idempotent counts as Book.
 //
 //	what happened                             reads              Book, Cancel
 //	the request never left                    again              again
@@ -112,8 +111,8 @@
 //	HTTP 2xx, other 4xx, another code         error              unknown outcome
 //	HTTP 2xx that cannot be read              error              unknown outcome
 //
-// Each of these proves that a request never left. After the end of ctx, the last two prove nothing, because net/http then
-// returns any error:
+// Each of these failures proves that a request never left. After the end of ctx the last two prove nothing, because net/http
+// may then return any error:
 //
 //	what failed                     where
 //	no slot                         the RateLimiter returned an error
@@ -125,27 +124,27 @@
 //	an error that wraps ErrNotSent  a RoundTripper of yours that refuses, such as a circuit breaker
 //
 // A call is sent at most four times ([WithMaxAttempts]). A 401 adds one attempt with a new token, and a 429 is not counted.
-// Before the next attempt the client waits as long as Retry-After says, and then up to 250 ms, 500 ms and so on up to 8 s, at
-// random. A failure is returned at once if the wait would pass the deadline, or if Retry-After is above 60 s. A 429 pauses
-// its operation for all callers: with the code 100000429 for at most a day, else for at most a minute.
+// Before the next attempt the client waits as long as Retry-After says, plus a random time of up to 250 ms, 500 ms and so on
+// up to 8 s. If the wait would pass the deadline, or Retry-After is above 60 s, the call fails at once. A 429 pauses its
+// operation for all callers: at most for a day if its code is 100000429, else at most for a minute.
 //
 // # Recovery
 //
 // [Client.BookAndRecover] books. After an unknown outcome it asks for the order 0, 30, 90, 210, 450 and 600 seconds later. A
-// booking is absent only when the last poll succeeds and shows no order. After a refusal with an undocumented code the first
-// such poll is enough. Store the [BookingRecovery] before Book is sent ([WithSaveRecovery]): [Client.RecoverBooking] then
-// continues in any process of the account, and [Client.StepRecovery] makes one poll, for job queues. Book may succeed at
-// another price: with BookRequest.Expect, BookingOutcome.Changes lists it.
+// booking is absent only if the last poll succeeds and shows no order. After a refusal with an undocumented code the first
+// such poll is enough. Store the [BookingRecovery] before Book is sent ([WithSaveRecovery]): then [Client.RecoverBooking]
+// can continue in any process of the account. [Client.StepRecovery] makes a single poll, for job queues. Book may succeed at
+// another price: with BookRequest.Expect, BookingOutcome.Changes lists the differences.
 //
 // # Time limits, rate limits and tokens
 //
-// A call ends with its ctx, or after [WithTimeout]. With neither, the constant of the operation ([OpBook]) names its limit,
-// and its rate limit. The service counts requests per client IP address and operation. The client waits for a free slot until
-// ctx ends. Callers with a common limit must share a client, or a [RateLimiter]; for several processes there is
-// contrib/hotelstaysredis.
+// A call ends with its ctx, or after [WithTimeout]. With neither, it ends after the time limit of its operation. The
+// constants ([OpBook]) name this limit and the rate limit. The service counts requests per client IP address and operation. The
+// client waits for a free slot until ctx ends. Programs behind one IP address must share a client or a [RateLimiter]; for
+// several processes, use contrib/hotelstaysredis.
 //
 // The client fetches a token for its [TicketCredential] or [OAuthCredential], shares it among all callers, and renews it in
-// the background before it expires. After a 401 it fetches another one. If the service refuses that one too, the next is
-// fetched 2, 4, 8 and up to 60 seconds later; until then calls fail with the 401. [WithTokenStore] shares tokens between
-// processes.
+// the background before it expires. After a 401 it fetches a new token. If the service refuses the new token too, the client
+// fetches the next one 2, 4, 8 and up to 60 seconds later. Until then calls fail with the 401. [WithTokenStore] shares
+// tokens between processes.
 package hotelstays

@@ -69,7 +69,7 @@ func serveBookings(client *hotelstays.Client) {
 	})
 }
 
-func TestHandler(t *testing.T) {
+func TestHandlerAnswersEveryOutcome(t *testing.T) {
 	book := func(f hotelstaystest.Fault) hotelstaystest.Fault {
 		f.Operation, f.Times = hotelstays.OpBook, -1
 		return f
@@ -88,17 +88,17 @@ func TestHandler(t *testing.T) {
 		faults     []hotelstaystest.Fault
 		change     func(*hotelstays.BookRequest)
 		patience   time.Duration
-		left       bool // the caller has left
+		left       bool // the traveller leaves the page
 		status     int
 		text       string // or the number of the order
 		orders     int
 		retryAfter string
 	}{
 		"booked":                   {status: 201, orders: 1},
-		"the caller leaves":        {left: true, status: 201, orders: 1},
+		"the traveller leaves":     {left: true, status: 201, orders: 1},
 		"the answer is lost":       {faults: []hotelstaystest.Fault{made}, status: 201, orders: 1},
 		"nothing is known in time": {faults: []hotelstaystest.Fault{lost}, status: 202, text: "we are finding out: please do not book again"},
-		"made, and nothing is known in time": {
+		"the order is made, and nothing is known in time": {
 			faults: []hotelstaystest.Fault{made, polls(hotelstaystest.Fault{Kind: hotelstaystest.FaultGarbage})},
 			status: 202, text: "we are finding out: please do not book again", orders: 1},
 		"a refusal's code in a failure": {faults: []hotelstaystest.Fault{refused(500, types.CodeRateChanged)},
@@ -109,10 +109,10 @@ func TestHandler(t *testing.T) {
 			text: "nothing was booked: please look at the offer again"},
 		"the offer changed": {faults: []hotelstaystest.Fault{refused(400, types.CodeRateChanged)}, status: 409,
 			text: texts[hotelstays.KindRateChanged]},
-		"the service's own code": {faults: []hotelstaystest.Fault{refused(200, own)}, status: 409},
-		"an undocumented code":   {faults: []hotelstaystest.Fault{refused(200, 100009999)}, status: 409},
-		"not permitted":          {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
-		"another stay": {change: func(r *hotelstays.BookRequest) { r.Expect.CheckIn = "2040-01-01" }, status: 409,
+		"the service's own code":   {faults: []hotelstaystest.Fault{refused(200, own)}, status: 409},
+		"an undocumented code":     {faults: []hotelstaystest.Fault{refused(200, 100009999)}, status: 409},
+		"the account may not book": {faults: []hotelstaystest.Fault{refused(403, 7)}, status: 502},
+		"the reference has an order for other dates": {change: func(r *hotelstays.BookRequest) { r.Expect.CheckIn = "2040-01-01" }, status: 409,
 			text: texts[hotelstays.KindReferenceReused], orders: 1},
 		"invalid": {change: func(r *hotelstays.BookRequest) { r.Guests = nil }, status: 400, text: "please correct guests"},
 		"too many requests": {faults: []hotelstaystest.Fault{book(hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429,

@@ -1,4 +1,4 @@
-// Readme is the quick start of the README. Its tests have the recipes.
+// Readme is the first program of the README. Its tests contain the other blocks of README and guides.
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println(len(found.List), "hotels in", os.Args[1:]) // if none, check the name of the city
 	for _, hotel := range found.List {
 		fmt.Println(hotel.Name, "from", hotel.MinPrice)
 	}

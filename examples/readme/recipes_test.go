@@ -1,4 +1,4 @@
-// The recipes of the README as functions, and what they must achieve.
+// The blocks of README and guides as functions, and tests of their results.
 
 package main
 
@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The names that the recipes leave to the reader.
+// The names that the blocks use and the reader declares.
 var (
 	session, baseURL string
 	key              string
@@ -43,7 +43,7 @@ const reference = "ref-1"
 
 var signingSecret = types.NewSecret("signing-secret")
 
-// save keeps what is saved before Book, as if the process crashed in it.
+// save keeps only the first recovery, as if the process had crashed during Book.
 func save(_ context.Context, recovery *hotelstays.BookingRecovery) (err error) {
 	if saved == nil {
 		saved, err = json.Marshal(recovery)
@@ -94,7 +94,7 @@ func checkOffer(ctx context.Context, client *hotelstays.Client) error {
 	if diff := hotelstays.CompareOffer(seen, check.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
 		return fmt.Errorf("ask the traveller first: %s", diff)
 	}
-	offer = check.RoomRatePkg // book this one
+	offer = check.RoomRatePkg // book this offer
 	return nil
 }
 
@@ -107,13 +107,13 @@ func bookAndRecover(ctx context.Context, client *hotelstays.Client) error {
 		},
 	}, hotelstays.WithSaveRecovery(save))
 	if err != nil {
-		return err // with an outcome that is not nil the order may exist: look at outcome.State
+		return err // if outcome is not nil, the order may exist: see outcome.State
 	}
-	if outcome.State != hotelstays.BookingFound { // absent: check and book again; unverified: keep asking
+	if outcome.State != hotelstays.BookingFound { // the table below says what to do
 		return fmt.Errorf("the booking is %s", outcome.State)
 	}
 	order = outcome.Order
-	if !outcome.Changes.Within(hotelstays.Tolerance{}) { // it is booked, but not as agreed: dearer, for example
+	if !outcome.Changes.Within(hotelstays.Tolerance{}) { // booked, but at another price or with other terms
 		tell(reference, outcome.Changes)
 	}
 	return nil
@@ -125,7 +125,7 @@ func afterTheBooking(ctx context.Context, client *hotelstays.Client, path string
 		return err
 	}
 	voucher := &hotelstays.OrderVoucherRequest{PlatformReferenceNo: order.PlatformReferenceNo}
-	if _, err := client.SaveVoucher(ctx, voucher, path); err != nil { // verified, then renamed to path
+	if _, err := client.SaveVoucher(ctx, voucher, path); err != nil { // writes only a verified document
 		return err
 	}
 	fee, err := order.CancelFeeAt(time.Now())
@@ -182,25 +182,28 @@ func runFleet() error {
 	return nil
 }
 
-func TestProgram(t *testing.T) {
+func TestProgramPrintsHotelsOrThatThereAreNone(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	t.Setenv("HOTELSTAYS_BASE_URL", srv.URL)
 	t.Setenv("HOTELSTAYS_APP_KEY", srv.AppKey)
 	t.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
-	os.Args = []string{"program", srv.CityName(0)}
 	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
 	require.NoError(t, err)
 	defer func(stdout *os.File) { os.Stdout = stdout }(os.Stdout)
 	os.Stdout = printed
-	main()
+	for _, city := range []string{srv.CityName(0), "Nowhere"} {
+		os.Args = []string{"program", city}
+		main()
+	}
 	found, err := os.ReadFile(printed.Name())
 	require.NoError(t, err)
 	require.Contains(t, string(found), "Upper White Gate Suites 10 from 208.82 EUR\n", "a hotel and its price")
+	require.Contains(t, string(found), "0 hotels in [Nowhere]\n")
 	require.NoError(t, printed.Close())
 }
 
-func TestRecipes(t *testing.T) {
+func TestRecipesBookOneOrder(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()
 	baseURL = srv.URL
@@ -221,7 +224,7 @@ func TestRecipes(t *testing.T) {
 	require.True(t, len(srv.Ledger().OrdersFor(reference)) == 1 && order != nil && told == "", "one order, as agreed")
 	offer.TotalRate.NetRate.Amount = "1.00"
 	require.NoError(t, bookAndRecover(ctx, client))
-	require.Contains(t, told, "was 1.00", "what the order has otherwise")
+	require.Contains(t, told, "was 1.00", "the changed price")
 	require.NoError(t, continueBooking(ctx, client))
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	srv.Advance(time.Hour) // the hotel has confirmed, and the voucher is made
@@ -279,7 +282,7 @@ func TestNoBookingIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv.Inject(hotelstaystest.Fault{ // makes the order, and loses the answer
+	srv.Inject(hotelstaystest.Fault{ // the service makes the order, and its answer is lost
 		Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true,
 	})
 
