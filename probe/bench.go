@@ -28,8 +28,7 @@ func newBench(m *masker) *bench {
 	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
 }
 
-// judges judges an exchange. Of each rule the first exchange counts that breaks it, or else in which there is something to
-// doubt, or else that it is about.
+// judges judges an exchange. Of each rule the first exchange with the worst verdict counts.
 func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	was := b.judge.Look(of)
 	b.mu.Lock()
@@ -37,43 +36,44 @@ func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	kept := *ex
 	kept.raw = nil // the report outlives the run
 	for name := range was.Tried {
-		if b.found[name] == nil {
-			b.found[name] = &Result{State: Held, Evidence: []Exchange{kept}}
+		result := &Result{State: Held, Evidence: []Exchange{kept}}
+		for _, f := range was.Findings {
+			if f.Name == name {
+				b.adds(result, f, of)
+			}
 		}
-	}
-	now := map[string]*Result{}
-	for _, f := range was.Findings {
-		body, header := of.Body, of.Header
-		if of.Event {
-			body, header = of.RequestBody, of.Request
-		}
-		p := located(body, f.Path)
-		got := p.shown()
-		if value := header.Get(f.Path); f.Path == "HTTP status" {
-			got = strconv.Itoa(of.Status)
-		} else if p.v == strange("nothing") && value != "" {
-			got = fmt.Sprintf("%q", value)
-		}
-		text := p.named("expected %s, got %s", f.Want, got)
-		if f.More > 0 {
-			text += fmt.Sprintf(", and %d more", f.More)
-		}
-		result := now[f.Name]
-		if result == nil {
-			result = &Result{State: verdicts[f.Grade], Evidence: []Exchange{kept}, Curl: ex.curl()}
-			text = fmt.Sprintf("%s: %s", cmp.Or(string(f.Operation), "event"), text)
-			now[f.Name] = result
-		} else {
-			text = "; " + text
-		}
-		if result.Reason += text; len(body) > maxExcerpt && p.element != nil && result.Evidence[0].Element == "" {
-			result.Evidence[0].Element = b.masker.body([]byte(encoded(p.element)), false)
-		}
-	}
-	for name, result := range now {
-		if was := b.found[name]; was.State == Held || was.State != Broken && result.State == Broken {
+		verdicts := []State{Held, Found, Weak, Broken}
+		if known := b.found[name]; known == nil || slices.Index(verdicts, known.State) < slices.Index(verdicts, result.State) {
 			b.found[name] = result
 		}
+	}
+}
+
+// adds adds a finding about an exchange to the result of its rule.
+func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
+	body, header := of.Body, of.Header
+	if of.Event {
+		body, header = of.RequestBody, of.Request
+	}
+	p := located(body, f.Path)
+	got := p.shown()
+	if value := header.Get(f.Path); f.Path == "HTTP status" {
+		got = strconv.Itoa(of.Status)
+	} else if p.v == strange("nothing") && value != "" {
+		got = fmt.Sprintf("%q", value)
+	}
+	if result.Reason == "" {
+		result.State, result.Curl = verdicts[f.Grade], result.Evidence[0].curl()
+		result.Reason = cmp.Or(string(f.Operation), "event") + ": "
+	} else {
+		result.Reason += "; "
+	}
+	result.Reason += p.named("expected %s, got %s", f.Want, got)
+	if f.More > 0 {
+		result.Reason += fmt.Sprintf(", and %d more", f.More)
+	}
+	if ex := &result.Evidence[0]; len(body) > maxExcerpt && p.element != nil && ex.Element == "" {
+		ex.Element = b.masker.body([]byte(encoded(p.element)), false)
 	}
 }
 

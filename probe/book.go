@@ -50,7 +50,7 @@ func (b *Booking) check() error {
 // allowance is what a run may still book, and what it has booked.
 type allowance struct {
 	journal *journal
-	left    types.Money
+	earlier int               // how many entries of the journal are of earlier runs
 	offers  map[int]stayOffer // the last one that could be booked, by its number of rooms
 	silent  []*booked         // booked without a callbackUrl
 	doubled bool              // two orders have the same content
@@ -72,7 +72,7 @@ func (s *session) allow(ctx context.Context) error {
 		j.close()
 		return fmt.Errorf("what an earlier run left could not be cleaned up, so nothing was tried: %w", err)
 	}
-	s.allowance = &allowance{journal: j, left: s.cfg.Booking.MaxTotal, offers: map[int]stayOffer{}}
+	s.allowance = &allowance{journal: j, earlier: len(j.entries), offers: map[int]stayOffer{}}
 	return nil
 }
 
@@ -143,47 +143,58 @@ func cost(o *types.RoomRatePkg) (types.Money, error) {
 	if o.Tax == nil {
 		return total, nil
 	}
-	var taxes []*types.Money
-	for _, item := range o.Tax.Items {
-		taxes = append(taxes, item.Amount)
-	}
+	items := o.Tax.Items
 	if o.Tax.Total != nil {
-		taxes = []*types.Money{o.Tax.Total}
+		items = []types.TaxItem{{Amount: o.Tax.Total}}
 	}
-	for _, tax := range taxes {
-		if tax == nil {
+	for _, tax := range items {
+		if tax.Amount == nil {
 			return total, errors.New("a tax of it has no amount")
 		}
-		if amount, err := tax.Decimal(); err != nil || amount.IsNegative() {
-			return total, fmt.Errorf("its tax is %s", tax)
+		if amount, err := tax.Amount.Decimal(); err != nil || amount.IsNegative() {
+			return total, fmt.Errorf("its tax is %s", tax.Amount)
 		}
 		var err error
-		if total, err = total.Add(*tax); err != nil {
+		if total, err = total.Add(*tax.Amount); err != nil {
 			return total, err
 		}
 	}
 	return total, nil
 }
 
-// minus returns a - b, in b's currency.
-func minus(a, b types.Money) (types.Money, error) {
-	b.Amount = json.Number("-" + string(b.Amount))
-	return a.Add(b)
+// left is the limit without the prices of this run's orders, and of Books that may have made one.
+func (s *session) left() (types.Money, error) {
+	left, err := s.cfg.Booking.MaxTotal, error(nil)
+	for _, e := range s.allowance.journal.entries[s.allowance.earlier:] {
+		n := len(e.Orders)
+		if e.State == EntrySent {
+			n++
+		}
+		for range n {
+			if left, err = left.Add(types.Money{Currency: e.Price.Currency, Amount: "-" + e.Price.Amount}); err != nil {
+				return left, err
+			}
+		}
+	}
+	return left, nil
 }
 
-// affordable returns what is left after a booking of an offer, or why it cannot be booked.
-func (s *session) affordable(o *types.RoomRatePkg) (left types.Money, err error) {
+// affordable returns why an offer cannot be booked, or nil.
+func (s *session) affordable(o *types.RoomRatePkg) error {
 	price, err := cost(o)
-	if err == nil {
-		left, err = minus(s.allowance.left, price)
-	}
 	if err != nil {
-		return left, err
+		return err
 	}
-	if rest, err := left.Decimal(); err != nil || rest.IsNegative() {
-		return left, fmt.Errorf("it costs %s, and %s is left of -max-total", price, s.allowance.left)
+	left, err := s.left()
+	if err != nil {
+		return err
 	}
-	return left, isFree(o, s.now())
+	if more, err := price.Cmp(left); err != nil {
+		return err
+	} else if more > 0 {
+		return fmt.Errorf("it costs %s, and %s is left of -max-total", price, left)
+	}
+	return isFree(o, s.now())
 }
 
 // stayOffer is an offer to book, in its session.
@@ -191,8 +202,7 @@ type stayOffer struct {
 	types.RoomRatePkg
 	session string
 	rooms   []obj    // for which it was searched
-	hotel   string   // the id of its hotel
-	others  []string // the ids of the other hotels
+	others  []string // the ids of the other hotels of the search
 }
 
 // confirmed returns an offer as CheckAvail has it now, if it can be booked.
@@ -206,8 +216,7 @@ func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 		return o, errors.New("it is gone")
 	}
 	o.RoomRatePkg = *resp.RoomRatePkg
-	_, err := r.affordable(&o.RoomRatePkg)
-	return o, err
+	return o, r.affordable(&o.RoomRatePkg)
 }
 
 var oneRoom = []obj{{"adultCount": 1}}
@@ -230,17 +239,14 @@ func (r *run) bookable(rooms []obj) stayOffer {
 			if rate.RefundableMode != types.RefundableFull || rate.IncludesPackaging {
 				continue
 			}
-			if _, err := r.affordable(&rate); err != nil {
+			if err := r.affordable(&rate); err != nil {
 				why = err
 			} else {
-				fit = append(fit, stayOffer{rate, list.Basic.SessionID, rooms, hotelID(h), others})
+				fit = append(fit, stayOffer{rate, list.Basic.SessionID, rooms, others})
 			}
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b stayOffer) int {
-		order, _ := a.TotalRate.NetRate.Cmp(b.TotalRate.NetRate) // they have one currency
-		return order
-	})
+	slices.SortStableFunc(fit, func(a, b stayOffer) int { return byPrice(a.RoomRatePkg, b.RoomRatePkg) })
 	for _, rate := range fit[:min(len(fit), 5)] {
 		o, err := r.confirmed(rate)
 		if err == nil {
@@ -251,17 +257,6 @@ func (r *run) bookable(rooms []obj) stayOffer {
 	}
 	skip(true, "no offer can be booked; of the last one: %v", why)
 	return stayOffer{}
-}
-
-// booked is a Book and what came of it.
-type booked struct {
-	*answer
-	offer stayOffer
-	body  obj
-	entry *JournalEntry
-	order *types.Order // nil after a refusal
-	// gender is the refusal of the same Book with genders in other forms, if there was one.
-	gender *answer
 }
 
 // sending says how a Book differs from an ordinary one.
@@ -297,8 +292,6 @@ func (r *run) book(how sending) *booked {
 		skip(b.offer.RatePkgID != how.again.offer.RatePkgID, "the offer has another id by now")
 		b.body = maps.Clone(how.again.body)
 	}
-	price, err := cost(&b.offer.RoomRatePkg)
-	skip(err != nil, "%v", err)
 	c := call{op: opBook, session: b.offer.session, body: b.body, currency: r.cfg.Booking.MaxTotal.Currency}
 	r.apply(&c, how.change)
 	b.body = c.body.(obj)
@@ -306,9 +299,9 @@ func (r *run) book(how sending) *booked {
 		r.allowance.silent = append(r.allowance.silent, b)
 	}
 	r.cancels(b.offer.session)
-	before := r.noted(b, price)
+	r.noted(b)
 	b.answer = r.do(c)
-	r.outcome(b, before, price)
+	r.outcome(b)
 	skip(b.refusal() && *b.Code == types.CodeRateChanged, "the rate moved between CheckAvail and Book")
 	return b
 }
@@ -318,18 +311,16 @@ func (r *run) cancels(session string) {
 	log := r.log
 	r.world.cancels.get(r, "to be able to cancel", func() bool {
 		r.get(opQueryOrders, unknownOrder()).allowed()
-		r.do(call{op: opCancel, session: session, body: obj{"customerReferenceNo": unknownReference,
-			"supplierReferenceNo": unknownReference}}).allowed()
+		r.do(call{op: opCancel, session: session, body: noSuchOrder}).allowed()
 		return true
 	})
 	r.log = log // rules judge the Book
 }
 
-// noted writes a booking into the journal, and takes its price off what is left. It returns the orders
-// that the reference has already.
-func (r *run) noted(b *booked, price types.Money) []OrderRef {
-	left, err := r.affordable(&b.offer.RoomRatePkg)
-	skip(err != nil, "the offer cannot be booked: %v", err)
+// noted writes a booking into the journal.
+func (r *run) noted(b *booked) {
+	price, err := cost(&b.offer.RoomRatePkg)
+	skip(err != nil, "%v", err)
 	reference, _ := b.body["customerReferenceNo"].(string)
 	for _, e := range r.allowance.journal.entries {
 		if e.reference() == reference {
@@ -340,20 +331,18 @@ func (r *run) noted(b *booked, price types.Money) []OrderRef {
 		b.entry = &JournalEntry{Made: time.Now(), RatePkgID: b.offer.RatePkgID, Price: price,
 			Recovery: r.client.NewBookingRecovery(&hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: b.offer.session})}
 	}
-	before, state := slices.Clone(b.entry.Orders), b.entry.State
+	state := b.entry.State
 	b.entry.State = EntrySent
 	if err = r.allowance.journal.write(b.entry); err != nil {
 		b.entry.State = state
 		skip(true, "nothing was booked: %v", err)
 	}
-	r.allowance.left = left
-	return before
 }
 
-// outcome judges whether there is a new order, and gives back the price if there is none.
-func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
+// outcome judges whether there is an order.
+func (r *run) outcome(b *booked) {
 	made := hotelstays.BookResponse{}
-	if b.refusal() && len(before) == 0 {
+	if b.refusal() && len(b.entry.Orders) == 0 {
 		b.entry.Refused = b.String()
 	}
 	b.entry.Recovery.EndedAt = time.Now() // the ten minutes begin here, not in Cleanup
@@ -361,16 +350,15 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 	case b.err == nil && b.succeeded() && json.Unmarshal(b.Data, &made) == nil && made.HotelOrder != nil:
 		b.order = made.HotelOrder
 		b.entry.has(b.order)
-		r.overcharged(b.order, price)
+		if more, err := b.order.NetRate.Cmp(b.entry.Price); err != nil || more > 0 {
+			b.entry.Price = b.order.NetRate // a price that cannot be compared ends booking
+		}
 	case b.unknown() || r.seek(r.ctx, b.entry) != nil:
 		return // it stays sent
 	case len(b.entry.Orders) == 0:
 		b.entry.State = EntryAbsent
 	default:
 		b.entry.State = EntryBooked
-	}
-	if slices.Equal(before, b.entry.Orders) {
-		r.allowance.left, _ = r.allowance.left.Add(price) // it was taken off before
 	}
 	_ = r.allowance.journal.write(b.entry) // the line before it is enough to find the booking
 }
@@ -379,21 +367,6 @@ func (r *run) outcome(b *booked, before []OrderRef, price types.Money) {
 // envelope one look is enough, as for Client.BookAndRecover.
 func (b *booked) unknown() bool {
 	return b.cause == nil || !b.refusal() && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
-}
-
-// overcharged takes off what an order costs more than its offer. What cannot be compared ends booking.
-func (r *run) overcharged(o *types.Order, price types.Money) {
-	more, err := o.NetRate.Cmp(price)
-	if err == nil && more <= 0 {
-		return
-	}
-	rest, err := minus(r.allowance.left, o.NetRate)
-	if err != nil {
-		rest = types.Money{Currency: r.allowance.left.Currency, Amount: "0"}
-	} else {
-		rest, _ = rest.Add(price)
-	}
-	r.allowance.left = rest
 }
 
 // newReference is the reference of a booking, as long as a UUID, and the last name of its guests: no other booking has the

@@ -260,40 +260,36 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	return status, false, err
 }
 
-// settled is a rule about the bookings of the last day, as they are after all cancellations. wrong says what breaks it, or "".
-func settled(concerns func(*JournalEntry) bool, wrong func(*JournalEntry) string) func(*run) {
+// settled is a rule about the bookings of the last day, as they are after all cancellations.
+func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) string) func(*run) {
 	return func(r *run) {
 		var references, texts []string
 		for _, e := range r.allowance.journal.entries {
-			if concerns(e) && time.Since(e.Made) <= freeFor {
-				references, texts = append(references, e.reference()), append(texts, wrong(e))
+			if !concerns(e) || time.Since(e.Made) > freeFor {
+				continue
+			}
+			if references = append(references, e.reference()); wrong(e) {
+				texts = append(texts, text(e))
 			}
 		}
 		skip(references == nil, "there is none")
 		r.get(opQueryOrders, obj{"customerReferenceNos": references[max(0, len(references)-50):]})
-		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 		breaks(len(texts) > 0, "%s", strings.Join(texts, "; "))
 	}
 }
 
 // settlingRules come after the cancellations, which find out what they are about. They break even if they are not selected.
-var settlingRules = []Rule{
-	{"book/refused", "Book", "a refused Book leaves no order, not ten minutes later either", "-book", settled(
-		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) string {
-			if !e.turnedUp {
-				return ""
-			}
+var settlingRules = append(rules("-book", []line{
+	{"book/refused", "a refused Book leaves no order, not ten minutes later either", settled(
+		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {
 			return fmt.Sprintf("Book of %s was refused with %s, and made order %s", e.reference(), e.Refused, e.Orders[0].PlatformReferenceNo)
 		})},
-	{"cancel/kept", "Cancel", "a cancelled order stays cancelled", "-book", settled(
-		func(e *JournalEntry) bool { return len(e.Orders) > 0 }, func(e *JournalEntry) string {
-			if !e.rolledBack {
-				return ""
-			}
+	{"cancel/kept", "a cancelled order stays cancelled", settled(
+		func(e *JournalEntry) bool { return len(e.Orders) > 0 }, func(e *JournalEntry) bool { return e.rolledBack },
+		func(e *JournalEntry) string {
 			return "the order of " + e.reference() + " had the status that Cancel announced, lost it, and had to be cancelled again"
 		})},
-	unasked,
-}
+}), unasked)
 
 // announced notes the status after a Cancel, unless it may be that of an open order.
 func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go"
@@ -41,6 +40,7 @@ type answer struct {
 	// cause is the client's error, also of an answer. It says whether a Book may have been carried out.
 	cause error
 	coded
+	tree any // Data
 }
 
 // coded is an envelope. Code is nil if there is none.
@@ -61,6 +61,9 @@ func (r *run) do(c call) *answer {
 		if client, err = client.WithCredential(hotelstays.TokenCredential{Token: types.NewSecret(c.token)}); err != nil {
 			return &answer{op: c.op, err: err}
 		}
+	}
+	if c.op.RateLimit() == 0 { // nobody knows how many requests are too many
+		r.wait(time.Second)
 	}
 	on := &tape{edit: c.edit}
 	if c.currency != "" {
@@ -149,6 +152,70 @@ func read[T any](a *answer) *T {
 	return v
 }
 
+// at are the values at a path of data: of a list, the values in its elements. null is no value.
+func (a *answer) at(path string) []any {
+	if a.tree == nil {
+		a.tree = decoded(a.Data)
+	}
+	found := []any{a.tree}
+	for _, name := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
+		var below []any
+		for _, v := range found {
+			o, _ := v.(obj)
+			if list, isList := o[name].([]any); isList {
+				below = append(below, list...)
+			} else if o[name] != nil {
+				below = append(below, o[name])
+			}
+		}
+		found = below
+	}
+	return found
+}
+
+// first is the first value at one of the paths, or nil.
+func (a *answer) first(paths ...string) any {
+	for _, path := range paths {
+		if found := a.at(path); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// total is that of a page, or 0.
+func (a *answer) total() int {
+	n, _ := strconv.Atoi(fmt.Sprint(a.first("total", "page.total")))
+	return n
+}
+
+// more reports whether a page says that another one follows.
+func (a *answer) more() bool { return a.first("hasMore", "page.hasMore") == true }
+
+// member is the JSON of a member of data, or "absent".
+func (a *answer) member(name string) string {
+	o, _ := decoded(a.Data).(obj)
+	if v, there := o[name]; there {
+		return encoded(v)
+	}
+	return "absent"
+}
+
+// number is that of a header.
+func (a *answer) number(header string) int64 {
+	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
+	breaks(err != nil, "%s of %s is %q", header, a.op, a.raw.header.Get(header))
+	return n
+}
+
+// decoded decodes JSON without touching its numbers. What cannot be read is nil.
+func decoded(text []byte) (v any) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	_ = dec.Decode(&v)
+	return v
+}
+
 // place is a value in an answer.
 type place struct {
 	at      string // such as data.list[3].rooms[0]
@@ -162,10 +229,7 @@ var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePk
 
 // located finds a value by its path.
 func located(body []byte, path string) place {
-	p := place{at: path}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	_ = dec.Decode(&p.v) // in what cannot be read there is nothing
+	p := place{at: path, v: decoded(body)}
 	for _, name := range strings.FieldsFunc(path, func(c rune) bool { return strings.ContainsRune(".[]", c) }) {
 		switch around := p.v.(type) {
 		case obj:
@@ -228,49 +292,20 @@ func (p place) shown() string {
 	return fmt.Sprint(p.v)
 }
 
-// pace is a limiter that calls with a burst in their context do not wait for.
-type pace struct {
-	hotelstays.RateLimiter
-
-	mu   sync.Mutex
-	next map[hotelstays.RateLimitKey]time.Time // of operations without a documented limit
-}
+// paced uses a share of each rate limit, as one of several processes would. Calls with a burst in their context do not wait.
+type paced struct{ hotelstays.RateLimiter }
 
 type burst struct{}
 
-// paced uses a share of each rate limit, as one of several processes would. An operation without a
-// documented limit has one request a second.
-func paced(share float64) *pace {
-	return &pace{next: map[hotelstays.RateLimitKey]time.Time{},
-		RateLimiter: hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Processes: int(math.Ceil(min(1/share, 1e6)))})}
+func newPaced(share float64) paced {
+	return paced{hotelstays.NewRateLimiter(&hotelstays.RateLimiterOptions{Processes: int(math.Ceil(min(1/share, 1e6)))})}
 }
 
-func (p *pace) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
-	key := req.Key
-	switch {
-	case ctx.Value(burst{}) != nil:
+func (p paced) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) (hotelstays.Permit, error) {
+	if ctx.Value(burst{}) != nil {
 		return nil, ctx.Err()
-	case key.Operation.RateLimit() > 0:
-		return p.RateLimiter.Acquire(ctx, req)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock() // one rule runs at a time
-	d := time.Until(p.next[key])
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d { // a Retry-After of hours is no reason to wait minutes
-		return nil, fmt.Errorf("%w: the next request may leave in %s", hotelstays.ErrRateLimited, d.Round(time.Second))
-	}
-	err := wait(ctx, d)
-	p.next[key] = time.Now().Add(time.Second)
-	return nil, err
-}
-
-func (p *pace) Pause(key hotelstays.RateLimitKey, until time.Time) {
-	p.RateLimiter.Pause(key, until)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if until.After(p.next[key]) {
-		p.next[key] = until
-	}
+	return p.RateLimiter.Acquire(ctx, req)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

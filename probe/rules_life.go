@@ -1,98 +1,76 @@
-// The life of a booking, in the order in which it is tried, and what is found out at each stage.
+// What is expected, and found out, at each step of a booking's life.
 
 package probe
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
+// moment is a rule about a booking after one of its steps.
+type moment struct {
+	name, promise string
+	after         func(*run) *booked
+	look          func(*run, *booked)
+}
+
+func life(lines []moment) (all []Rule) {
+	for _, m := range lines {
+		all = append(all, newRule(m.name, m.promise, "-book", func(r *run) { m.look(r, m.after(r)) }))
+	}
+	return all
+}
+
 // bookRules are about orders that are not cancelled.
-var bookRules = []Rule{
-	{"book/status", "Order status", "a new order has status 0 or 1", "-book", func(r *run) {
-		r.find("it has status %d", r.order().order.Status)
-	}},
-	{"voucher/before", "Voucher status", "an order that is not confirmed has no voucher, and that is no error", "-book", func(r *run) {
-		b := r.order()
-		a, resp := r.voucherOf(b.order)
+var bookRules = life([]moment{
+	{"book/status", "a new order has status 0 or 1", (*run).order, func(r *run, b *booked) { r.find("it has status %d", b.order.Status) }},
+	{"voucher/before", "an order that is not confirmed has no voucher, and that is no error", (*run).order, func(r *run, b *booked) {
+		v := r.voucherOf(b)
 		skip(r.known(b).Status > types.OrderConfirming, "the order is confirmed already")
-		r.log[len(r.log)-1] = a.Exchange
-		breaks(resp.Voucher != nil || resp.Status == types.VoucherGenerated, "its voucher is %s", resp.Status)
-		r.find("%s", resp.Status)
+		r.lastButOne()
+		breaks(v.Voucher != nil || v.Status == types.VoucherGenerated, "its voucher is %s", v.Status)
+		r.find("%s", v.Status)
 	}},
-	{"book/price", "Book", "how an order compares with its offer", "-book", func(r *run) { r.compared(r.order()) }},
-	{"book/hotel", "Order", "an order is of the hotel of its offer", "-book", func(r *run) {
-		b := r.order()
+	{"book/price", "how an order compares with its offer", (*run).order, (*run).compared},
+	{"book/hotel", "an order is of the hotel of its offer", (*run).order, func(_ *run, b *booked) {
 		skip(b.order.Hotel == nil || b.order.Hotel.HotelID == "", "the order names no hotel")
-		breaks(slices.Contains(b.offer.others, b.order.Hotel.HotelID), "the order is of hotel %s, and the offer of %s", b.order.Hotel.HotelID,
-			b.offer.hotel)
+		breaks(slices.Contains(b.offer.others, b.order.Hotel.HotelID), "the order is of hotel %s of the search, and not of the offer's",
+			b.order.Hotel.HotelID)
 	}},
-	{"book/time", "Order", "bookingTime is when the order was made", "-book", func(r *run) {
-		b := r.order()
-		at, err := b.order.BookingTime.Time()
-		skip(err != nil, "%v", err)
-		breaks(at.Sub(b.entry.Made).Abs() > r.behind.Abs()+30*time.Minute, "bookingTime is %s, and Book was sent at %s", b.order.BookingTime,
-			b.entry.Made.UTC().Format(time.RFC3339))
-	}},
-	{"book/visible", "QueryOrders", "an order is found by its reference within ten minutes; how soon", "-book", func(r *run) {
-		b := r.order()
-		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { _, o := r.current(b); return o != nil })
+	{"book/visible", "an order is found by its reference within ten minutes; how soon", (*run).order, func(r *run, b *booked) {
+		took, found := r.poll(10*time.Minute, 15*time.Second, func() bool { return r.current(b) != nil })
 		breaks(!found, "QueryOrders does not have it after %s", took)
 		r.find("after %s", took.Round(time.Second))
 	}},
-	{"voucher/no-reference", "OrderVoucher", "with an order, too, at least one reference is required", "-book", func(r *run) {
-		r.order()
+	{"voucher/no-reference", "with an order, too, at least one reference is required", (*run).order, func(r *run, _ *booked) {
 		r.changed(opOrderVoucher, obj{"customerReferenceNo": nil}).refused(0, 0)
 	}},
-	{"book/again", "Book", "the same Book again returns the same order", "-book", sameOrder(func(r *run) { r.order() })},
-	{"book/other-content", "Book", "another guest under the same reference makes no second order; what it gets", "-book", func(r *run) {
-		b := r.book(sending{again: r.order(), change: obj{"guests.lastName": "Probe other"}})
-		b.allowed()
-		breaks(b.succeeded() && (b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo), "Book made another order")
-		breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
-		r.find("%s", b)
-	}},
-	{"book/duplicate", "Book", "the same content under another reference gets 100001003, and msg names the booking", "-book", func(r *run) {
-		r.duplicate(namesBooking, nil)
-	}},
-	{"book/gender-forms", "Book", "each gender is taken, in any case, and as F or M", "-book", func(r *run) {
-		b := r.spare()
+	{"book/again", "the same Book again returns the same order", (*run).order, (*run).again},
+	{"book/other-content", "another guest under the same reference makes no second order; what it gets", (*run).order,
+		func(r *run, first *booked) {
+			b := r.book(sending{again: first, change: obj{"guests.lastName": "Probe other"}})
+			b.allowed()
+			breaks(b.succeeded() && (b.order == nil || b.order.PlatformReferenceNo != first.order.PlatformReferenceNo), "Book made another order")
+			breaks(len(b.entry.Orders) > 1, "there are %d orders", len(b.entry.Orders))
+			r.find("%s", b)
+		}},
+	{"book/duplicate", "the same content under another reference gets 100001003, and msg names the booking", (*run).order, (*run).duplicate},
+	{"book/gender-forms", "each gender is taken, in any case, and as F or M", (*run).spare, func(_ *run, b *booked) {
 		breaks(b.gender != nil, "Book with genders in other forms is refused with %s, and without them is not", b.gender)
 	}},
-	{"book/passport-largest", "Book", "a passport number of 50 characters is accepted", "-book", func(r *run) {
-		r.whole = true
-		r.spare()
-	}},
-	{"book/passport-shown", "Order", "an order shows no more than the last four characters of a passport number", "-book", func(r *run) {
-		for _, room := range r.known(r.spare()).Rooms {
-			for _, guest := range room.Guests {
-				breaks(strings.Contains(string(guest.Raw), longestPassport[:4]),
-					"a guest has other characters of the passport number than the last four")
-			}
-		}
-	}},
-	{"book/rooms", "Order", "how an order of two rooms compares with its offer", "-book", func(r *run) {
-		b := r.spare()
+	{"book/passport-largest", "a passport number of 50 characters is accepted", (*run).spare, func(*run, *booked) {}},
+	{"book/rooms", "how an order of two rooms compares with its offer", (*run).spare, func(r *run, b *booked) {
 		skip(len(b.offer.rooms) < 2, "the second booking is of one room")
 		r.compared(b)
-		o := r.known(b)
-		r.suffers(len(o.Rooms) > 0 && len(o.Rooms) != 2, "the order has %d rooms", len(o.Rooms))
-		for _, room := range o.Rooms {
-			r.suffers(o.Rooms[0].RoomIndex != room.RoomIndex && (room.RoomIndex < 1 || room.RoomIndex > 2), "a room has roomIndex %d",
-				room.RoomIndex)
-		}
 	}},
-}
+})
 
 // compared doubts an order that differs from its offer.
 func (r *run) compared(b *booked) {
@@ -101,34 +79,51 @@ func (r *run) compared(b *booked) {
 	r.find("%s", diff)
 }
 
+// bookRequests are changed Books, each of which is refused and leaves no order, and changed Cancels.
+var bookRequests = asks("-book", []request{
+	{"book/token", "Book without a token gets HTTP 401", opBook, refuses(401, 0), changes("Authorization", nil)},
+	{"book/session", "a session is needed, and has to be known", opBook, refusal, changes("Session-Id", nil, noSession)},
+	{"book/other-session", "an offer cannot be booked in another session", opBook, refusal, changes("Session-Id", otherSession)},
+	{"book/unknown-offer", "what an offer that never was gets", opBook, refusal, changes("ratePkgId", "probe-no-offer")},
+	{"book/required", "ratePkgId, holder and guests are required, and the names of the holder", opBook, refusal, // a reference, too, but
+		// without it nobody could find the order
+		[]obj{{"ratePkgId": nil}, {"holder": nil}, {"guests": nil}, {"holder.firstName": nil}, {"holder.lastName": nil}}},
+	{"book/guest", "a guest has a room, a first and a last name", opBook, refusal,
+		[]obj{{"guests.roomIndex": nil}, {"guests.firstName": nil}, {"guests.lastName": nil}}},
+	{"book/room-index", "what a guest of room 0 gets", opBook, doubted, changes("guests.roomIndex", 0)},
+	{"book/gender", "an unknown gender is refused; with which code", opBook, refusal, changes("guests.gender", "PROBE")},
+	{"book/passport-above", "a passport number of 51 characters is refused", opBook, refusal,
+		changes("guests.passportNumber", longestPassport+"1")},
+	{"book/callback", "a callbackUrl that is not public https gets code 100000400, whose msg names it", opBook, naming("callbackUrl"),
+		changes("callbackUrl", "http://callback.example.com/", "https://127.0.0.1/", "https://10.0.0.1/", "https://[fd00::1]/",
+			"https://100.64.0.1/", "https://localhost/", "https://single/", "https://host.internal/", "https://host.local/", "no-url")},
+	{"cancel/unknown", "an order that is not there gets HTTP 404 or 400; which", opCancel, noOrder, []obj{{}}},
+	{"cancel/required", "both references are required", ofSpare, refusal, []obj{{"customerReferenceNo": nil}, {"supplierReferenceNo": nil}}},
+	{"cancel/mixed", "a supplierReferenceNo of another order cancels nothing", ofSpare, refusal, changes("supplierReferenceNo",
+		unknownReference, func(r *run) any { return r.order().order.SupplierReferenceNo })},
+	{"cancel/session", "a session is needed", ofSpare, refusal, changes("Session-Id", nil)},
+	{"cancel/unknown-session", "what an unknown session gets", ofSpare, gets, changes("Session-Id", noSession)},
+}...)
+
 // confirmedRules are about an order that is confirmed.
-var confirmedRules = []Rule{
-	{"order/confirmed", "Order status", "which status means confirmed", "-book", func(r *run) {
-		v := r.voucher()
-		for _, status := range v.passed {
+var confirmedRules = life([]moment{
+	{"order/confirmed", "which status means confirmed", (*run).voucher, func(r *run, b *booked) {
+		for _, status := range b.passed {
 			r.means(status, &r.facts.StatusMeanings.Pending)
 		}
-		r.find("%d; before it %v", v.order.Status, v.passed)
-		r.means(v.order.Status, &r.facts.StatusMeanings.Confirmed)
+		r.find("%d; before it %v", b.confirmed, b.passed)
+		r.means(b.confirmed, &r.facts.StatusMeanings.Confirmed)
 	}},
-	{"book/again-later", "Book", "the same Book minutes later returns the same order", "-book", sameOrder(func(r *run) { r.voucher() })},
-	{"book/duplicate-later", "Book", "the same content minutes later gets 100001003, and msg names the booking", "-book", func(r *run) {
-		r.voucher()
-		r.duplicate(namesBooking, nil)
-	}},
-	{"voucher/form", "OrderVoucher", "status and voucher have the documented form", "-book", func(r *run) {
-		r.whole = true
-		r.voucher()
-	}},
-	{"voucher/host", "OrderVoucher", "where the link to a document leads", "-book", func(r *run) {
-		link, err := url.Parse(r.voucher().Voucher.DownloadURL)
+	{"book/again-later", "the same Book minutes later returns the same order", (*run).voucher, (*run).again},
+	{"book/duplicate-later", "the same content minutes later gets 100001003, and msg names the booking", (*run).voucher, (*run).duplicate},
+	{"voucher/host", "where the link to a document leads", (*run).voucher, func(r *run, b *booked) {
+		link, err := url.Parse(b.issued.Voucher.DownloadURL)
 		breaks(err != nil, "downloadUrl is no URL")
 		r.find("%s://%s", link.Scheme, link.Host)
 	}},
-	{"voucher/verify", "Voucher", "verifyUrl is a public page", "-book", func(r *run) {
-		v := r.voucher().Voucher
-		r.masker.add(v.VerifyURL)
-		req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, v.VerifyURL, nil)
+	{"voucher/verify", "verifyUrl is a public page", (*run).voucher, func(r *run, b *booked) {
+		r.masker.add(b.issued.Voucher.VerifyURL)
+		req, err := http.NewRequestWithContext(r.ctx, http.MethodGet, b.issued.Voucher.VerifyURL, nil)
 		skip(err != nil, "verifyUrl is no URL")
 		resp, err := r.http.Do(req)
 		skip(err != nil, "verifyUrl cannot be reached")
@@ -136,145 +131,202 @@ var confirmedRules = []Rule{
 		skip(resp.StatusCode >= 500, "it gets HTTP %d", resp.StatusCode)
 		breaks(resp.StatusCode >= 400, "without a token it gets HTTP %d", resp.StatusCode)
 	}},
-	{"voucher/digest", "OrderVoucher", "digest is that of the linked document; whether byteSize is its size", "-book", func(r *run) {
-		v := r.voucher().Voucher
-		document, err := r.download(*v)
-		breaks(errors.Is(err, hotelstays.ErrVoucherAltered), "%v", err)
-		skip(err != nil, "%v", err)
-		r.sized(v.ByteSize, document)
-	}},
-	{"voucher/inline", "OrderVoucher", "includeDocument returns the document with that digest; what byteSize is", "-book", func(r *run) {
-		a := r.get(opOrderVoucher, obj{"platformReferenceNo": r.voucher().order.PlatformReferenceNo, "includeDocument": true})
-		skip(a.refusal() && *a.Code == types.CodeVoucherTooLarge, "it is above 8 MB")
-		v := read[hotelstays.OrderVoucherResponse](a).Voucher
-		breaks(v == nil || v.Content == nil, "there is no voucher.content")
-		document, err := base64.StdEncoding.DecodeString(v.Content.Base64)
-		breaks(err != nil, "voucher.content is no base64")
-		r.sized(v.Content.ByteSize, document)
-	}},
-	{"voucher/references", "OrderVoucher", "each of the three references finds the voucher", "-book", func(r *run) {
-		v := r.voucher()
-		for name, value := range map[string]string{"customerReferenceNo": r.order().entry.reference(),
-			"supplierReferenceNo": v.order.SupplierReferenceNo} {
+	{"voucher/references", "each of the three references finds the voucher", (*run).voucher, func(r *run, b *booked) {
+		for name, value := range map[string]string{"customerReferenceNo": b.entry.reference(),
+			"supplierReferenceNo": b.order.SupplierReferenceNo} {
 			if value == "" {
 				continue
 			}
 			a := r.get(opOrderVoucher, obj{name: value})
-			if a.came(); a.Code != nil && *a.Code == types.CodeAmbiguousReference {
-				continue // several orders have it
+			if a.Code == nil || *a.Code != types.CodeAmbiguousReference { // several orders may have it
+				a.ok()
 			}
-			found := read[hotelstays.OrderVoucherResponse](a)
-			breaks(found.PlatformReferenceNo != v.order.PlatformReferenceNo, "%s finds another order", name)
 		}
 	}},
-	{"voucher/link", "OrderVoucher", "a link works just as long as expiresIn says; what an expired one gets", "-book", func(r *run) {
-		_, resp := r.voucherOf(r.voucher().order)
-		skip(resp.Voucher == nil, "there is no voucher any more")
-		v := *resp.Voucher
+	{"voucher/link", "a link works just as long as expiresIn says; what an expired one gets", (*run).voucher, func(r *run, b *booked) {
+		issued := r.voucherOf(b)
+		skip(issued.Voucher == nil, "there is no voucher any more")
+		v := *issued.Voucher
 		life, began := time.Duration(v.ExpiresIn)*time.Second, time.Now()
 		r.suffers(life > 7*24*time.Hour, "the link lives for %s", life)
 		skip(life > r.cfg.Patience || life > longestLink, "the link lives for %s, and -patience is %s, at most %s", life, r.cfg.Patience,
 			longestLink)
 		r.wait(life - 5*time.Second)
-		_, err := r.download(v)
+		err := r.download(v)
 		breaks(errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%s after its voucher the link is refused: %v", time.Since(began), err)
 		skip(err != nil, "%v", err)
 		r.wait(time.Until(began.Add(life + 5*time.Second)))
-		_, err = r.download(v)
+		err = r.download(v)
 		breaks(err == nil, "%s after its voucher the link works", time.Since(began))
 		skip(!errors.Is(err, hotelstays.ErrVoucherLinkExpired), "%v", err)
 		r.find("%v", err)
 	}},
-}
-
-// sized finds out whether byteSize is the size of a document.
-func (r *run) sized(byteSize int64, document []byte) {
-	r.find("byteSize is its size: %t", byteSize == int64(len(document)))
-}
+})
 
 // cancelRules are about an order that is cancelled, and those that it leaves room for.
-var cancelRules = []Rule{
-	{"cancel/fee", "Cancel", "how the fee compares with the one that the offer announced", "-book", func(r *run) {
-		e := r.cancelled()
-		skip(e.err != nil, "%v", e.err)
-		skip(e.ServiceFee == nil, "there is no serviceFee")
-		more, err := e.ServiceFee.Cmp(e.announced)
-		fee, _ := e.ServiceFee.Decimal() // Cmp has its error
-		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", e.ServiceFee, e.announced)
-		r.find("serviceFee is %s, and the offer announced %s", e.ServiceFee, e.announced)
+var cancelRules = slices.Concat(life([]moment{
+	{"cancel/fee", "how the fee compares with the one that the offer announced", (*run).cancelled, func(r *run, b *booked) {
+		is := b.cancel.ServiceFee
+		skip(b.feeErr != nil, "%v", b.feeErr)
+		skip(is == nil, "there is no serviceFee")
+		more, err := is.Cmp(b.fee)
+		fee, _ := is.Decimal() // Cmp has its error
+		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
+		r.find("serviceFee is %s, and the offer announced %s", is, b.fee)
 	}},
-	{"cancel/status", "Cancel", "the order gets the status that Cancel announced, and loses the one before", "-book", func(r *run) {
-		r.whole = true
-		e := r.ended()
-		skip(e.CancelResponse.Status == nil, "Cancel announced none")
-		breaks(!e.reached, "Cancel announced status %d, and the order has %d", *e.CancelResponse.Status, e.last.Status)
-		breaks(e.last.Status == e.was, "the order has status %d, as before", e.last.Status)
+	{"cancel/status", "the order gets the status that Cancel announced, and loses the one before", (*run).ended, func(_ *run, b *booked) {
+		skip(b.cancel.Status == nil, "Cancel announced none")
+		breaks(!b.reached, "Cancel announced status %d, and the order has %d", *b.cancel.Status, b.last.Status)
+		breaks(b.last.Status == b.was, "the order has status %d, as before", b.last.Status)
 	}},
-	{"order/cancelled", "Order status", "which status means cancelled", "-book", func(r *run) {
-		e := r.ended()
-		skip(!e.done || e.last.Status <= types.OrderConfirming, "the order has status %d, before %d, and its voucher is %s", e.last.Status, e.was,
-			e.voucher)
-		r.find("%d", e.last.Status)
-		r.means(e.last.Status, &r.facts.StatusMeanings.Cancelled)
+	{"order/cancelled", "which status means cancelled", (*run).ended, func(r *run, b *booked) {
+		skip(!b.done || b.last.Status <= types.OrderConfirming, "the order has status %d, before %d, and its voucher is %s", b.last.Status, b.was,
+			b.document)
+		r.find("%d", b.last.Status)
+		r.means(b.last.Status, &r.facts.StatusMeanings.Cancelled)
 	}},
-	{"cancel/twice", "Cancel", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", "-book", func(r *run) {
-		a := r.do(r.cancelling(r.ended().booked))
+	{"cancel/twice", "a second Cancel that is refused gets HTTP 400 and its cause; what it gets", (*run).ended, func(r *run, b *booked) {
+		a := r.do(r.cancelling(b))
 		if a.came(); !a.succeeded() {
 			a.refused(http.StatusBadRequest, 0)
 			breaks(a.msg() == "", "there is no msg")
 		}
 		r.find("%s", a)
 	}},
-	{"cancel/refund", "Order", "what a cancelled order says of refund and time", "-book", func(r *run) {
-		e := r.ended()
-		o := r.known(e.booked)
-		n := 0
-		for _, room := range o.Rooms {
-			n += len(room.RefundInfo)
-		}
-		if at, err := o.CancelTime.Time(); err == nil {
-			r.suffers(at.Sub(e.at).Abs() > r.behind.Abs()+30*time.Minute, "cancelTime is %s, and Cancel was sent at %s", o.CancelTime,
-				e.at.UTC().Format(time.RFC3339))
-		}
-		r.find("refundedPrice %s of netRate %s, cancelTime %q, %d refundInfo", fmt.Sprint(o.RefundedPrice), o.NetRate, o.CancelTime, n)
+	{"voucher/cancelled", "the voucher of a cancelled order is CANCELLED, without a document", (*run).ended, func(r *run, b *booked) {
+		is := r.voucherOf(b).Status
+		breaks(is != types.VoucherCancelled, "expected CANCELLED, got %s", is)
 	}},
-	{"voucher/cancelled", "Voucher status", "the voucher of a cancelled order is CANCELLED, without a document", "-book", func(r *run) {
-		r.whole = true
-		_, resp := r.voucherOf(r.ended().order)
-		breaks(resp.Status != types.VoucherCancelled, "expected CANCELLED, got %s", resp.Status)
-	}},
-	{"order/members", "Order", "which members guests and refundInfo of an order have", "-book", func(r *run) {
-		a, _ := r.current(r.ended().booked)
-		guests, refunds := obj{}, obj{}
-		for _, order := range read[struct {
-			Orders []struct {
-				Rooms []struct{ Guests, RefundInfo []obj }
-			}
-		}](a).Orders {
-			for _, room := range order.Rooms {
-				for _, guest := range room.Guests {
-					maps.Copy(guests, guest)
-				}
-				for _, refund := range room.RefundInfo {
-					maps.Copy(refunds, refund)
-				}
-			}
-		}
-		r.find("guests: %s; refundInfo: %s", members(guests), members(refunds))
-	}},
-	{"book/again-cancelled", "Book", "the same Book after its cancellation returns the same order", "-book",
-		sameOrder(func(r *run) { r.ended() })},
-	{"book/duplicate-cancelled", "Book", "after a cancellation the same content is accepted under another reference", "-book", func(r *run) {
-		r.ended()
-		skip(r.allowance.doubled, "another order has the same content")
-		r.duplicate(func(r *run, a *answer) string {
-			breaks(a.refusal() && *a.Code == types.CodeDuplicateBooking, "it is refused with %s, though its booking is cancelled", a)
-			skip(!a.succeeded(), "Book got %s", a)
-			return ""
-		}, obj{"callbackUrl": nil})
-	}},
-	{"webhook/oauth", "Book", "an access token registers no callbackUrl", "-callback", func(r *run) {
+	{"book/again-cancelled", "the same Book after its cancellation returns the same order", (*run).ended, (*run).again},
+	{"book/duplicate-cancelled", "after a cancellation the same content is accepted under another reference", (*run).ended,
+		func(r *run, _ *booked) {
+			skip(r.allowance.doubled, "another order has the same content")
+			r.duplicated(obj{"callbackUrl": nil}, func(_ *run, a *answer) string {
+				breaks(a.refusal() && *a.Code == types.CodeDuplicateBooking, "it is refused with %s, though its booking is cancelled", a)
+				skip(!a.succeeded(), "Book got %s", a)
+				return ""
+			})
+		}},
+}), asks("-book", []request{
+	{"cancel/refund", "what a cancelled order says of refund and time", ofEnded, shows(func(a *answer) string {
+		return fmt.Sprintf("refundedPrice %s of netRate %s, cancelTime %s, %d refundInfo", encoded(a.first("orders.refundedPrice")),
+			encoded(a.first("orders.netRate")), encoded(a.first("orders.cancelTime")), len(a.at("orders.rooms.refundInfo")))
+	}), []obj{{}}},
+	{"order/guests", "which members guests of an order have", ofEnded, has("orders.rooms.guests"), []obj{{}}},
+	{"order/refunds", "which members refundInfo of an order has", ofEnded, has("orders.rooms.refundInfo"), []obj{{}}},
+}...), asks("-callback", request{"webhook/oauth", "an access token registers no callbackUrl", opBook, refusal,
+	changes("token", func(r *run) any {
 		skip(r.cfg.OAuth == nil, "needs HOTELSTAYS_CLIENT_ID")
-		r.turnedDown(sending{change: obj{"token": r.allScopes()}}, refuses(0, 0))
-	}},
+		return r.withScopes(scopes...)
+	})}))
+
+// filter is a member of QueryOrders, which finds the orders inside it and no others.
+type filter struct {
+	name, member string
+	after        func(*run) *booked
+	is           func(*run, *booked) any // what the order has: a reference, a status, or a time; the zero time is not known
+}
+
+var filterRules = func() (all []Rule) {
+	for _, f := range []filter{
+		{"order/references", "customerReferenceNos", (*run).order, func(_ *run, b *booked) any { return b.entry.reference() }},
+		{"order/supplier-references", "supplierReferenceNos", (*run).order, func(r *run, b *booked) any {
+			reference := r.known(b).SupplierReferenceNo
+			skip(reference == "", "the order has no supplierReferenceNo yet")
+			return reference
+		}},
+		{"order/check-in", "checkInTimeWindow", (*run).order, func(r *run, b *booked) any { return day(r.known(b).CheckIn) }},
+		{"order/check-out", "checkOutTimeWindow", (*run).order, func(r *run, b *booked) any { return day(r.known(b).CheckOut) }},
+		{"order/booking-time", "bookingTimeWindow", (*run).order, func(_ *run, b *booked) any { return b.entry.Made }},
+		{"order/free-cancel", "freeCancelTimeWindow", (*run).order, func(*run, *booked) any { return time.Time{} }},
+		{"order/status-list", "statusList", (*run).order, func(r *run, b *booked) any { return r.known(b).Status }},
+		{"order/cancel-time", "cancelledTimeWindow", (*run).ended, func(_ *run, b *booked) any { return b.cancelAt }},
+	} {
+		all = append(all, newRule(f.name, f.member+" finds the orders inside it, and no others", "-book", f.try))
+	}
+	return all
+}()
+
+func day(date types.Date) time.Time {
+	t, _ := date.Time() // what cannot be read is not known
+	return t
+}
+
+// windows are all forms that a window may have.
+func windows(start, end time.Time) (all []any) {
+	bounds := func(at time.Time) []any {
+		return []any{at.Format(time.DateOnly), at.Format(time.RFC3339), at.Format(time.DateTime), fmt.Sprint(at.Unix()),
+			fmt.Sprint(at.UnixMilli())}
+	}
+	for i, bound := range bounds(start) {
+		all = append(all, obj{"start": bound, "end": bounds(end)[i]})
+	}
+	return all
+}
+
+// longAgo is a time of no order.
+var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// unfit are windows in which no order can be.
+var unfit = windows(longAgo, longAgo)
+
+// inAndOut are a value inside which an order is, and values outside, in each form that they may have.
+func inAndOut(is any) (in []any, out [][]any) {
+	switch is := is.(type) {
+	case string:
+		return []any{[]string{unknownReference, is}}, [][]any{{[]string{unknownReference}}}
+	case types.OrderStatus:
+		other := (is + 1) % 6
+		return []any{[]any{is}, []any{fmt.Sprint(is)}}, [][]any{{[]any{other}}, {[]any{fmt.Sprint(other)}}}
+	case time.Time:
+		for i, around := range windows(is.Add(-36*time.Hour), is.Add(36*time.Hour)) {
+			if out = append(out, []any{unfit[i]}); is.IsZero() {
+				around = nil
+			} else {
+				out[i] = append(out[i], obj{"end": around.(obj)["start"]}, obj{"start": around.(obj)["end"]})
+			}
+			in = append(in, around)
+		}
+	}
+	return in, out
+}
+
+func (f filter) try(r *run) {
+	b := f.after(r)
+	in, out := inAndOut(f.is(r, b))
+	// finds reports whether an answer has the order.
+	finds := func(body obj) (there, taken bool) {
+		a := r.get(opQueryOrders, body)
+		if a.allowed(); !a.succeeded() {
+			return false, false
+		}
+		return b.among(a) != nil, true
+	}
+	ignored := any(nil)
+	for i := range out {
+		there, taken := finds(obj{f.member: out[i][0]})
+		if there {
+			ignored = out[i][0]
+		}
+		if there || !taken {
+			continue // of this form
+		}
+		r.find("accepted: %v", out[i][0])
+		for _, other := range out[i][1:] {
+			there, _ = finds(obj{f.member: other})
+			breaks(there, "%s %v returns an order outside it", f.member, other)
+		}
+		reference := []string{b.entry.reference()}
+		if in[i] != nil {
+			there, taken = finds(obj{"customerReferenceNos": reference, f.member: in[i]})
+			breaks(taken && !there, "%s %v leaves out an order inside it", f.member, in[i])
+		}
+		if f.member != "customerReferenceNos" {
+			there, _ = finds(obj{"customerReferenceNos": reference, f.member: out[i][0]})
+			r.suffers(there, "beside customerReferenceNos an order comes that is outside %s", f.member)
+		}
+		return
+	}
+	skip(ignored == nil, "the service accepts no form of %s that is tried", f.member)
+	breaks(true, "%s %v returns an order outside it", f.member, ignored)
 }

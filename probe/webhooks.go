@@ -29,11 +29,11 @@ const (
 // order_cancelled may be that of an earlier change, until no more of these can come.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
-		e := r.cancelled()
+		b := r.cancelled()
 		_, found := r.poll(confirming, time.Second, func() bool {
-			list = r.cfg.Booking.Callback.about(e.entry.reference())
+			list = r.cfg.Booking.Callback.about(b.entry.reference())
 			return slices.ContainsFunc(list, func(d delivery) bool {
-				return !d.at.Before(e.at) && (d.fields().Event == types.EventOrderCancelled || time.Since(d.at) >= overtaken)
+				return !d.at.Before(b.cancelAt) && (d.fields().Event == types.EventOrderCancelled || time.Since(d.at) >= overtaken)
 			})
 		})
 		breaks(len(list) == 0, "nothing came to %s within %s after the cancellation", r.cfg.Booking.Callback.URL, confirming)
@@ -56,9 +56,8 @@ func (d delivery) fields() (f struct {
 	return f
 }
 
-var webhookRules = []Rule{
-	{"webhook/delivered", "Events", "changes of an order are posted to its callbackUrl; which events come", "-callback", func(r *run) {
-		r.whole = true
+var webhookRules = rules("-callback", []line{
+	{"webhook/delivered", "changes of an order are posted to its callbackUrl; which events come", func(r *run) {
 		var kinds []string
 		for _, d := range r.events() {
 			kinds = append(kinds, string(d.fields().Event))
@@ -66,19 +65,15 @@ var webhookRules = []Rule{
 		}
 		r.find("%s", strings.Join(kinds, " "))
 	}},
-	{"webhook/signature", "Events", "each event is signed over its raw body, now, and has an id of its own", "-callback", func(r *run) {
+	{"webhook/signature", "each event is signed over its raw body, now, and has an id", func(r *run) {
 		skip(len(r.cfg.Booking.Callback.Secrets) == 0, "needs HOTELSTAYS_WEBHOOK_SECRET")
-		known := map[string]types.EventKind{}
 		for _, d := range r.events() {
 			skip(errors.Is(d.err, hotelstays.ErrWebhookTime) && r.behind.Abs() > time.Minute, "this machine's clock is wrong by %s", r.behind.Abs())
-			kind, id := d.fields().Event, d.header.Get(idHeader)
-			breaks(d.err != nil, "%s: %v", kind, d.err)
-			breaks(id == "", "%s: there is no %s", kind, idHeader)
-			breaks(known[id] != "" && known[id] != kind, "%s and %s have the same %s", known[id], kind, idHeader)
-			known[id] = kind
+			breaks(d.err != nil, "%s: %v", d.fields().Event, d.err)
+			breaks(d.header.Get(idHeader) == "", "%s: there is no %s", d.fields().Event, idHeader)
 		}
 	}},
-	{"webhook/redelivery", "Events", "how soon an event that got HTTP 503 comes again, and what differs", "-callback", func(r *run) {
+	{"webhook/redelivery", "how soon an event that got HTTP 503 comes again, and what differs", func(r *run) {
 		list := r.events()
 		first := slices.IndexFunc(list, func(d delivery) bool { return d.status == 503 })
 		skip(first < 0, "the first delivery was of another booking")
@@ -99,7 +94,7 @@ var webhookRules = []Rule{
 				bytes.Equal(again.body, list[first].body), again.header.Get(signHeader) == list[first].header.Get(signHeader))
 		}
 	}},
-	{"webhook/members", "Events", "which members and which Content-Type events have", "-callback", func(r *run) {
+	{"webhook/members", "which members and which Content-Type events have", func(r *run) {
 		types, all := obj{}, obj{}
 		for _, d := range r.events() {
 			types[d.header.Get("Content-Type")] = true
@@ -107,10 +102,10 @@ var webhookRules = []Rule{
 		}
 		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
-}
+})
 
 // unasked comes after the cancellations: an order that was booked without a callbackUrl has no events.
-var unasked = Rule{"webhook/unasked", "Events", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
+var unasked = newRule("webhook/unasked", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
 	tried := false
 	for _, b := range r.allowance.silent {
 		tried = tried || b.order != nil
@@ -118,7 +113,7 @@ var unasked = Rule{"webhook/unasked", "Events", "no event comes for an order wit
 	}
 	skip(!tried, "needs an order without callbackUrl")
 	r.get(opQueryOrders, obj{"customerReferenceNos": []string{r.allowance.silent[0].entry.reference()}})
-}}
+})
 
 // Callback receives the events of the bookings: serve it at its URL. It answers the first delivery with
 // HTTP 503, to see another one.

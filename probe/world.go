@@ -48,13 +48,10 @@ type world struct {
 	city    memo[*city]
 	search  memo[*search]
 	rates   memo[*offer]
-	order   memo[*booked]
-	spare   memo[*booked]
 	cancels memo[bool]
-	voucher memo[*voucher]
-	cancel  memo[*cancellation]
-	ended   memo[*cancellation]
-	events  memo[[]delivery]
+	// The life of a booking, and another booking.
+	order, spare, voucher, cancel, ended memo[*booked]
+	events                               memo[[]delivery]
 }
 
 // country is one with top-level places.
@@ -132,7 +129,7 @@ func (r *run) city() *city {
 			next = next[1:]
 			asked := obj{"parentDestinationId": place.ID}
 			if (place.Type == types.DestinationCity || place.Type == types.DestinationUnknown) &&
-				len(hotelIDs(r.get(opHotelsMetadata, obj{"destinationId": place.ID}))) > 0 {
+				len(read[hotelstays.HotelsMetadataResponse](r.get(opHotelsMetadata, obj{"destinationId": place.ID})).HotelsMetadata) > 0 {
 				return place
 			}
 			if place.Type != types.DestinationCity {
@@ -203,21 +200,23 @@ func (r *run) offer() *offer {
 	})
 }
 
-// check calls CheckAvail for an offer.
-func (r *run) check(session, ratePkgID string) *answer {
-	return r.do(call{op: opCheckAvail, session: session, body: obj{"ratePkgId": ratePkgID}})
-}
-
 // lawful is a call that succeeds, apart from that of a voucher, whose order nobody has.
 func (r *run) lawful(op operation) call {
 	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
 	switch op {
 	case opTicket:
 		c.body = obj{"appKey": r.cfg.Credential.AppKey, "appSecret": r.cfg.Credential.AppSecret.Reveal()}
+	case opOAuthToken:
+		c.body = obj{"grant_type": "client_credentials", "client_id": r.cfg.OAuth.ClientID,
+			"client_secret": r.cfg.OAuth.ClientSecret.Reveal(), "scope": types.ScopeSearchRead}
+	case opHotelStaticDetail:
+		c.body = obj{"hotelId": r.offer().hotel}
 	case ofSpare:
 		return r.cancelling(r.spare())
+	case ofEnded:
+		c.op, c.body = opQueryOrders, obj{"customerReferenceNos": []string{r.ended().entry.reference()}}
 	case opCancel:
-		c.session, c.body = r.offer().session, obj{"customerReferenceNo": unknownReference, "supplierReferenceNo": unknownReference}
+		c.session, c.body = r.offer().session, noSuchOrder
 	case opDestinations:
 		c.body = obj{"countryCode": r.country().code}
 	case opHotelsMetadata:

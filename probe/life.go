@@ -1,9 +1,10 @@
-// Rules of the life of a booking: book, read, confirm, voucher, cancel, read, settle.
+// The life of a booking: book, read, confirm, voucher, cancel, read. Settling comes last: see settlingRules.
 
 package probe
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -23,7 +24,35 @@ const (
 // longestPassport has the most characters that are allowed. Its last four differ from all others.
 var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
-// order returns the booking that most rules are about. A service may refuse an ordinary booking.
+// booked is a Book, and what became of it.
+type booked struct {
+	*answer // to Book
+	offer   stayOffer
+	body    obj
+	entry   *JournalEntry
+	order   *types.Order // nil after a refusal
+	gender  *answer      // the refusal of the same Book with genders in other forms, if there was one
+
+	// voucher:
+	issued    hotelstays.OrderVoucherResponse
+	confirmed types.OrderStatus
+	passed    []types.OrderStatus // before it was confirmed, beside 0 and 1
+
+	// cancelled:
+	cancel   hotelstays.CancelResponse
+	cancelAt time.Time // when Cancel was sent
+	was      types.OrderStatus
+	fee      types.Money // that the offer announced
+	feeErr   error       // why it announced none
+
+	// ended:
+	last     *types.Order // nil if QueryOrders does not have it any more
+	reached  bool         // it had the status that Cancel announced
+	document types.VoucherStatus
+	done     bool // all of it shows that the order is cancelled, for a minute
+}
+
+// order makes the booking that most rules are about. A service may refuse an ordinary booking.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})
@@ -32,7 +61,7 @@ func (r *run) order() *booked {
 	})
 }
 
-// spare returns another booking, for what may cancel it: of two rooms, with the longest passport number and all forms of a
+// spare makes another booking, for what may cancel it: of two rooms, with the longest passport number and all forms of a
 // gender, as far as there is such an offer and the service takes it.
 func (r *run) spare() *booked {
 	return r.world.spare.get(r, "a second booking", func() *booked {
@@ -83,22 +112,19 @@ func (r *run) turnedDown(how sending, want expect) (text string) {
 	return text
 }
 
-// sameOrder sends the Book of an order again, and expects that order.
-func sameOrder(after func(*run)) func(*run) {
-	return func(r *run) {
-		after(r)
-		b := r.book(sending{again: r.order()})
-		b.ok()
-		breaks(b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo, "Book made another order")
-	}
+// again sends the Book of an order again, and expects that order.
+func (r *run) again(_ *booked) {
+	b := r.book(sending{again: r.order()})
+	b.ok()
+	breaks(b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo, "Book made another order")
 }
 
-// duplicate sends the content of the booking under another reference.
-func (r *run) duplicate(want expect, change obj) {
-	reference, _ := newReference()
-	more := obj{"customerReferenceNo": reference}
-	maps.Copy(more, change)
-	r.turnedDown(sending{again: r.order(), change: more}, want)
+// duplicate sends the content of the booking under another reference, and expects a refusal that names the booking.
+func (r *run) duplicate(*booked) { r.duplicated(obj{}, namesBooking) }
+
+func (r *run) duplicated(change obj, want expect) {
+	change["customerReferenceNo"], _ = newReference()
+	r.turnedDown(sending{again: r.order(), change: change}, want)
 }
 
 // namesBooking expects code 100001003, and the name of the booking.
@@ -110,10 +136,9 @@ func namesBooking(r *run, a *answer) string {
 	return ""
 }
 
-// current returns an order as QueryOrders has it now.
-func (r *run) current(b *booked) (*answer, *types.Order) {
-	a := r.changed(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}})
-	return a, b.among(a)
+// current returns an order as QueryOrders has it now, or nil.
+func (r *run) current(b *booked) *types.Order {
+	return b.among(r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}}))
 }
 
 // among returns the order as an answer of QueryOrders has it, or nil.
@@ -130,7 +155,7 @@ func (b *booked) among(a *answer) *types.Order {
 
 // known returns an order as QueryOrders has it, or ends the rule.
 func (r *run) known(b *booked) *types.Order {
-	_, o := r.current(b)
+	o := r.current(b)
 	skip(o == nil, "QueryOrders does not have the order")
 	return o
 }
@@ -165,70 +190,52 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 		status, known, state)
 }
 
-// voucher is an issued one, and the order that has it.
-type voucher struct {
-	*answer
-	hotelstays.OrderVoucherResponse
-	order  *types.Order
-	passed []types.OrderStatus // before it was confirmed, beside 0 and 1
-}
-
-// voucherOf asks for the voucher of an order.
-func (r *run) voucherOf(o *types.Order) (*answer, hotelstays.OrderVoucherResponse) {
-	a := r.get(opOrderVoucher, obj{"platformReferenceNo": o.PlatformReferenceNo})
-	return a, *read[hotelstays.OrderVoucherResponse](a)
+// voucherOf asks for the voucher of a booking.
+func (r *run) voucherOf(b *booked) hotelstays.OrderVoucherResponse {
+	return *read[hotelstays.OrderVoucherResponse](r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo}))
 }
 
 // voucher waits for the voucher, which is produced when the order is confirmed.
-func (r *run) voucher() *voucher {
-	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *voucher {
-		b, v := r.order(), &voucher{}
+func (r *run) voucher() *booked {
+	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *booked {
+		b := r.order()
 		seen, since := []types.OrderStatus{-1}, time.Time{}
 		took, found := r.poll(confirming, 10*time.Second, func() bool {
-			v.answer, v.OrderVoucherResponse = r.voucherOf(b.order)
-			v.order = r.known(b)
-			if status := v.order.Status; status != seen[len(seen)-1] {
-				seen, since = append(seen, status), time.Now()
+			b.issued, b.confirmed = r.voucherOf(b), r.known(b).Status
+			if b.confirmed != seen[len(seen)-1] {
+				seen, since = append(seen, b.confirmed), time.Now()
 			}
-			return v.Status == types.VoucherGenerated && v.Voucher != nil && v.order.Status > types.OrderConfirming &&
+			return b.issued.Status == types.VoucherGenerated && b.issued.Voucher != nil && b.confirmed > types.OrderConfirming &&
 				time.Since(since) >= lasting
 		})
-		r.suffers(!found && v.Status == types.VoucherGenerated && v.Voucher == nil, "after %s the voucher is GENERATED, without a document", took)
-		skip(!found, "after %s the voucher is %s, and the order has status %d", took, v.Status, v.order.Status)
+		r.suffers(!found && b.issued.Status == types.VoucherGenerated && b.issued.Voucher == nil,
+			"after %s the voucher is GENERATED, without a document", took)
+		skip(!found, "after %s the voucher is %s, and the order has status %d", took, b.issued.Status, b.confirmed)
 		slices.Sort(seen)
-		v.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
-			return status == v.order.Status || status <= types.OrderConfirming
+		b.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
+			return status == b.confirmed || status <= types.OrderConfirming
 		})
-		r.log[len(r.log)-1], r.log[len(r.log)-2] = r.log[len(r.log)-2], r.log[len(r.log)-1] // rules judge the voucher
-		return v
+		r.lastButOne() // rules judge the voucher
+		log := r.log
+		r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo, "includeDocument": true})
+		_ = r.download(*b.issued.Voucher) // the judge looks at both documents
+		r.log = log
+		return b
 	})
 }
 
-// download returns the document behind a voucher's link, unless it is another one than was issued. It is
-// no evidence, because it has the names of guests, and the link is a secret.
-func (r *run) download(v types.Voucher) ([]byte, error) {
-	r.masker.add(v.DownloadURL)
-	document := &strings.Builder{}
-	v.Content = nil // else nobody asks for what is behind the link
-	err := r.client.DownloadVoucher(r.ctx, &v, document)
-	return []byte(document.String()), err
+// lastButOne makes the answer before the last one the evidence of the rule.
+func (r *run) lastButOne() {
+	n := len(r.log)
+	r.log[n-1], r.log[n-2] = r.log[n-2], r.log[n-1]
 }
 
-// cancellation is a Cancel of the booking of the run, and what became of it.
-type cancellation struct {
-	*answer
-	hotelstays.CancelResponse
-	*booked
-	at        time.Time // when it was sent
-	was       types.OrderStatus
-	announced types.Money // the fee
-	err       error       // why there is none
-
-	// Of ended alone:
-	last    *types.Order // nil if QueryOrders does not have it any more
-	reached bool         // it had the announced status
-	voucher types.VoucherStatus
-	done    bool // all of it shows that the order is cancelled, for a minute
+// download reads the document behind a voucher's link: the judge compares it with its digest. It is no evidence, because it has
+// the names of guests, and the link is a secret.
+func (r *run) download(v types.Voucher) error {
+	r.masker.add(v.DownloadURL)
+	v.Content = nil // else nobody asks for what is behind the link
+	return r.client.DownloadVoucher(r.ctx, &v, io.Discard)
 }
 
 // cancelling is a Cancel of an order.
@@ -238,46 +245,44 @@ func (r *run) cancelling(b *booked) call {
 }
 
 // cancelled cancels the booking of the run, once it is confirmed: a service need not cancel it before.
-func (r *run) cancelled() *cancellation {
-	return r.world.cancel.get(r, "a cancellation", func() *cancellation {
-		e := &cancellation{booked: r.order()}
+func (r *run) cancelled() *booked {
+	return r.world.cancel.get(r, "a cancellation", func() *booked {
+		b := r.order()
 		r.poll(confirming, 10*time.Second, func() bool {
-			e.was = r.known(e.booked).Status
-			return e.was > types.OrderConfirming
+			b.was = r.known(b).Status
+			return b.was > types.OrderConfirming
 		})
-		e.announced, e.err = e.offer.CancelFeeAt(r.now())
-		e.at = time.Now()
-		e.answer = r.do(r.cancelling(e.booked))
-		e.CancelResponse = *read[hotelstays.CancelResponse](e.answer)
-		if i := e.entry.index(e.order); i >= 0 {
-			r.announced(&e.entry.Orders[i], &e.was, e.CancelResponse.Status)
-			_ = r.allowance.journal.write(e.entry) // without the line Cleanup cancels again
+		b.fee, b.feeErr = b.offer.CancelFeeAt(r.now())
+		b.cancelAt = time.Now()
+		b.cancel = *read[hotelstays.CancelResponse](r.do(r.cancelling(b)))
+		if i := b.entry.index(b.order); i >= 0 {
+			r.announced(&b.entry.Orders[i], &b.was, b.cancel.Status)
+			_ = r.allowance.journal.write(b.entry) // without the line Cleanup cancels again
 		}
-		return e
+		return b
 	})
 }
 
 // ended waits until an order is cancelled, which may take as long as a confirmation.
-func (r *run) ended() *cancellation {
-	return r.world.ended.get(r, "what becomes of a cancellation", func() *cancellation {
-		e, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)
-		e.reached = e.CancelResponse.Status == nil
-		_, e.done = r.poll(confirming, 10*time.Second, func() bool {
-			_, resp := r.voucherOf(e.order)
-			e.voucher = resp.Status
-			if _, e.last = r.current(e.booked); e.last == nil {
+func (r *run) ended() *booked {
+	return r.world.ended.get(r, "what becomes of a cancellation", func() *booked {
+		b, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)
+		b.reached = b.cancel.Status == nil
+		_, b.done = r.poll(confirming, 10*time.Second, func() bool {
+			b.document = r.voucherOf(b).Status
+			if b.last = r.current(b); b.last == nil {
 				return false
 			}
-			if e.last.Status != status {
-				status, since = e.last.Status, time.Now()
+			if b.last.Status != status {
+				status, since = b.last.Status, time.Now()
 			}
-			e.reached = e.reached || status == *e.CancelResponse.Status
-			return e.reached && status != e.was && e.voucher == types.VoucherCancelled && time.Since(since) >= lasting
+			b.reached = b.reached || status == *b.cancel.Status
+			return b.reached && status != b.was && b.document == types.VoucherCancelled && time.Since(since) >= lasting
 		})
-		breaks(e.last == nil, "QueryOrders does not have the cancelled order")
-		if i := e.entry.index(e.order); i >= 0 {
-			e.entry.Orders[i].Reached = e.reached
+		breaks(b.last == nil, "QueryOrders does not have the cancelled order")
+		if i := b.entry.index(b.order); i >= 0 {
+			b.entry.Orders[i].Reached = b.reached
 		}
-		return e
+		return b
 	})
 }
