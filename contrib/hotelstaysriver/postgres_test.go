@@ -149,10 +149,12 @@ func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference stri
 }
 
 func TestBookings(t *testing.T) {
-	bookingstest.Test(t, func(t *testing.T) bookingstest.Fleet[pgx.Tx] {
+	start := func(t *testing.T) bookingstest.Fleet[pgx.Tx] {
 		fleet, _ := newFleet(t, nil)
 		return fleet
-	})
+	}
+	bookingstest.Test(t, start)
+	bookingstest.TestRowLocks(t, start)
 }
 
 // world is a process that books, and its database.

@@ -411,31 +411,6 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 	}
 }
 
-// An OnOrder that is slow has one worker.
-func TestSlowOnOrderDelaysNoOtherOrder(t *testing.T) {
-	w := newWorld(t, func(cfg *Options) {
-		cfg.OnOrder = func(ctx context.Context, tx pgx.Tx, change *durable.OrderChange) error {
-			if change.After.CustomerReferenceNo == "a-slow" {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			return caller(cfg.Pool).StoreOrder(ctx, tx, change)
-		}
-	})
-	references := []string{"a-slow", "b-1", "b-2", "b-3"}
-	w.Booked(references...)
-	for _, reference := range references {
-		w.ConfirmOrder(reference)
-	}
-	w.Fleet.Pass(2 * time.Minute)
-	w.World.Work()
-	w.Eventually("the others are delivered", func() bool {
-		var changes int
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT sum(changes) FROM bookings`).Scan(&changes))
-		return changes == len(references)-1
-	})
-}
-
 // While a function of the caller does not return, its process keeps the job: River would give it to another
 // process, which would lose a worker as well.
 func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {

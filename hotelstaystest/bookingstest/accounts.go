@@ -95,7 +95,9 @@ func (p *platform[Tx]) outcomes() []string {
 func (p *platform[Tx]) listed() (listed []string) {
 	for b, err := range p.List(p.Context()) {
 		require.NoError(p, err)
-		listed = append(listed, rowOf(b.Account(), b.Recovery.CustomerReferenceNo))
+		row := rowOf(b.Account(), b.Recovery.CustomerReferenceNo)
+		require.NotContains(p, listed, row, "each booking once")
+		listed = append(listed, row)
 	}
 	return listed
 }
@@ -157,6 +159,9 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 		}
 		p.begin(loud, references...)
 		p.begin(quiet, references[0])
+		if !hangs {
+			assert.Len(p, p.listed(), many+1)
+		}
 		p.Fleet.Pass(2 * w.Options.BookTimeout)
 		before := len(p.outcomes())
 		stop := p.Work()

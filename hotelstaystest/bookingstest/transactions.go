@@ -5,12 +5,58 @@ package bookingstest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 )
+
+// TestRowLocks tests an implementation whose database locks rows. SQLite locks the whole database.
+func TestRowLocks[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
+	run(t, start, []promise[Tx]{
+		{says: "CancelTx does not wait while the outcome of its booking is stored", test: cancelTxDuringOnOutcome[Tx]},
+		{says: "a slow OnOrder delays no other order", test: slowOnOrder[Tx]},
+	})
+}
+
+// The server would end the transaction of OnOutcome, which is idle, before CancelTx got the lock.
+func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
+	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
+		return errors.Join(w.CancelAlone("ref-1", nil), w.Fleet.StoreRow(ctx, tx, outcome))
+	}
+	w.Begin("ref-1")
+	w.Another(nil).MustSend("ref-1")
+	w.Work()
+	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
+}
+
+// One request reads all orders. The slow one is neither the first nor the last of them.
+func slowOnOrder[Tx any](w *World[Tx]) {
+	const orders = 6
+	w = w.following(func(ctx context.Context, tx Tx, change *durable.OrderChange) error {
+		if change.After.CustomerReferenceNo == "ref-1" {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return w.Fleet.StoreOrder(ctx, tx, change)
+	})
+	for i := range orders {
+		w.Booked(fmt.Sprint("ref-", i))
+		w.ConfirmOrder(fmt.Sprint("ref-", i))
+	}
+	w.Fleet.Pass(2 * time.Minute)
+	w.Work()
+	w.Eventually("the others are delivered", func() bool {
+		var changes int
+		require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT SUM(changes) FROM bookings`).Scan(&changes))
+		return changes == orders-1
+	})
+}
 
 // undone is the error of a transaction that the database undid because of others.
 type undone struct{}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -186,6 +187,46 @@ func TestMovedRowIsReadAgain(t *testing.T) {
 			assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM `+table+` WHERE reference = ?`, []byte(table)), time.Now().UnixMicro())
 		}
 	}
+}
+
+// Two workers may find a row at the same time. One of them gets its lease.
+func TestWorkerLeavesARowThatAnotherHasLeased(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.fill(1, nil)
+		pool, link := p.db.process(t)
+		var other sync.Once
+		link.use(func(_ context.Context, text string) error {
+			if text == "BEGIN" {
+				other.Do(func() {
+					p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ?`, time.Now().Add(time.Hour).UnixMicro())
+				})
+			}
+			return nil
+		}, nil)
+		stop := p.through(pool, nil).Work()
+		time.Sleep(time.Minute)
+		stop()
+		assert.Zero(t, p.polls())
+	})
+}
+
+// A transaction of SQLite that has read cannot write if another process has written meanwhile. So CancelTx writes
+// before it reads.
+func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
+	p := inProcess(t, nil)
+	p.Booked("ref-1")
+	pool, link := p.db.process(t)
+	impatient := p.db.openWith(t, map[string]string{"busy_timeout": "0"})
+	link.use(func(ctx context.Context, text string) error {
+		if strings.HasPrefix(text, "INSERT") {
+			_, err := impatient.ExecContext(ctx, `UPDATE hotelstays_journal SET due = due`)
+			assert.ErrorContains(t, err, "locked")
+		}
+		return nil
+	}, nil)
+	require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
+		return p.CancelTx(t.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: p.Offer.SessionID})
+	}))
 }
 
 // Each statement of Run may fail, and each commit: a booking is made once, each change of its order is

@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -107,49 +106,6 @@ func TestStaleWorkerChangesNothing(t *testing.T) {
 	}
 }
 
-// A worker that is stopped while it reads the order gives the cancellation back.
-func TestStoppedWorkerGivesACancellationBack(t *testing.T) {
-	p := inProcess(t, nil)
-	p.Booked("ref-1")
-	p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: patience})
-	require.NoError(t, p.CancelAlone("ref-1", nil))
-	stop := p.Work()
-	p.Eventually("it reads", func() bool { return p.polls() > 0 })
-	stop()
-	assert.LessOrEqual(t, p.db.number(t, `SELECT due FROM hotelstays_cancels`), time.Now().UnixMicro())
-	p.Work()
-	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-}
-
-// A cancellation whose booking cannot be read is not refused: the booking may be open.
-func TestCancellationWaitsWhileItsBookingCannotBeRead(t *testing.T) {
-	p := inProcess(t, nil)
-	pool, link := p.db.process(t)
-	var fails atomic.Bool
-	link.before = func(_ context.Context, text string) error {
-		if strings.HasPrefix(text, "SELECT account, reference, fence, live, due, booking") && strings.Contains(text, "AND reference =") &&
-			fails.CompareAndSwap(true, false) {
-			return errLost
-		}
-		return nil
-	}
-	p.Options.BookTimeout = time.Hour // as long as it is open
-	log := make(logLines, 1)
-	p = p.through(pool, log.receive)
-	p.Begin("ref-1")
-	require.NoError(t, p.CancelAlone("ref-1", nil))
-	p.Fleet.Pass(20 * time.Minute)
-	fails.Store(true)
-	p.Work()
-	assert.Contains(t, <-log, "a cancellation continues later")
-	p.Eventually("it is due in a minute", func() bool {
-		return p.db.number(t, `SELECT due FROM hotelstays_cancels`) > time.Now().Add(30*time.Second).UnixMicro()
-	})
-	p.MustSend("ref-1")
-	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	p.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-}
-
 // A function of the caller that panics for one of several leaves the others alone.
 func TestPanicStarvesNoOther(t *testing.T) {
 	const poisoned = "many-000000"
@@ -214,32 +170,6 @@ func (p *process) changes(reference string) int64 {
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
 }
 
-// An order that settles as it was is no change.
-func TestSettledOrderIsNoChange(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	w := p.Another(func(o *bookingstest.Options[*sql.Tx]) {
-		var err error
-		o.Client, err = hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
-			hotelstays.WithHTTPClient(p.Server.Client()), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-				StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{4}}}))
-		require.NoError(t, err)
-	})
-	p.Booked("ref-1")
-	p.SetOrderStatus("ref-1", 4)
-	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	stop := p.Work()
-	p.Eventually("it is pending", func() bool { return p.changes("ref-1") == 1 })
-	stop()
-	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	page, _ := w.Watch("ref-1")
-	stop = w.Work()
-	p.Eventually("it is settled", func() bool { return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE live = 1`) == 0 })
-	stop()
-	assert.Empty(t, page)
-	assert.EqualValues(t, 1, p.changes("ref-1"))
-}
-
 // Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
 func TestOneRequestReadsManyOrders(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
@@ -263,40 +193,6 @@ func TestOneRequestReadsManyOrders(t *testing.T) {
 			return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().UnixMicro()) == 0
 		})
 	})
-}
-
-// Many bookings of an outage are due, and their polls are slow. A cancellation and a followed order find a
-// worker at once.
-func TestEachKindFindsAWorker(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p = p.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 4; p.db.followBookings(o) })
-		p.Booked("followed", "cancelled")
-		p.ConfirmOrder("followed")
-		p.fill(100, func(i int, b *bookingstest.Booking) { b.Recovery.UserRef = fmt.Sprint("user-", i) })
-		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
-		p.Work()
-		time.Sleep(time.Second)
-		require.NoError(t, p.CancelAlone("cancelled", nil))
-		require.NoError(t, p.Wake(t.Context(), "followed"))
-		time.Sleep(3 * time.Second)
-		assert.Equal(t, 1, p.Ledger().Count(hotelstays.OpCancel))
-		assert.EqualValues(t, 1, p.changes("followed"))
-	})
-}
-
-// The tables show no name of a guest, also while an order is followed.
-func TestFollowedOrdersAreEncrypted(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	p.Booked("ref-1")
-	var state []byte
-	require.NoError(t, p.db.QueryRowContext(t.Context(), `SELECT state FROM hotelstays_orders`).Scan(&state))
-	assert.NotContains(t, string(state), "REF-1")
-	require.NoError(t, p.Fleet.InTx(t.Context(), func(tx *sql.Tx) error {
-		_, err := p.Fleet.Exec(t.Context(), tx, `UPDATE hotelstays_orders SET state = ?`, []byte("{"))
-		return err
-	}))
-	require.ErrorContains(t, p.Wake(t.Context(), "ref-1"), "the order row of reference \"ref-1\" was changed by hand")
 }
 
 // Webhooks wake a cancellation and an order all the time, while each read takes longer than the pause between
@@ -349,59 +245,4 @@ func TestHangingOnOrderKeepsOneProcess(t *testing.T) {
 		stop()
 		stopOther()
 	})
-}
-
-// An order that has not changed for a day is read every six hours. But a read that failed is repeated soon.
-func TestFailedReadIsRepeatedSoon(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p = p.another(p.db.followBookings)
-		p.Booked("ref-1")
-		time.Sleep(26 * time.Hour)
-		p.Inject(bookingstest.NoPoll)
-		stop := p.Work()
-		time.Sleep(time.Minute)
-		p.ClearFaults()
-		p.ConfirmOrder("ref-1")
-		time.Sleep(6 * time.Minute)
-		assert.EqualValues(t, 1, p.changes("ref-1"))
-		stop()
-	})
-}
-
-// Cancel ends with BookTimeout: from then on workers take it for one that has ended.
-func TestCancelEndsWithItsTimeout(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p.Booked("ref-1")
-		var took atomic.Int64
-		base := p.Server.Client().Transport
-		p.SendThrough(testkit.Transport(func(r *http.Request) (*http.Response, error) {
-			if !strings.HasSuffix(r.URL.Path, "/cancel") {
-				return base.RoundTrip(r)
-			}
-			start := time.Now()
-			<-r.Context().Done()
-			took.Store(int64(time.Since(start)))
-			return nil, r.Context().Err()
-		}))
-		require.NoError(t, p.CancelAlone("ref-1", nil))
-		stop := processOf(p.db, p.World).Work()
-		time.Sleep(time.Minute)
-		stop()
-		assert.InDelta(t, 10*time.Second, took.Load(), float64(time.Second))
-	})
-}
-
-// An order whose row has ended is followed again when its reference is booked again.
-func TestEndedOrderIsFollowedAgain(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	p.Booked("ref-1")
-	require.NoError(t, p.Unfollow(t.Context(), "ref-1"))
-	p.db.exec(t, `DELETE FROM hotelstays_journal`)
-	require.NoError(t, p.BeginAlone(p.Request("ref-1")))
-	p.MustSend("ref-1")
-	p.ConfirmOrder("ref-1")
-	require.NoError(t, p.Wake(t.Context(), "ref-1"))
-	p.Work()
-	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
 }

@@ -3,8 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -21,18 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
-
-func TestWakeEndsThePauseOfRun(t *testing.T) {
-	p := inProcess(t, func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour })
-	p.SendUnknown("ref-1", bookingstest.BookMade)
-	p.Work()
-	p.Eventually("it is woken", func() bool {
-		assert.NoError(t, p.Wake(t.Context(), "ref-1"))
-		return p.Row("ref-1").State == "found"
-	})
-}
 
 // Orders of two users are two reads.
 func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
@@ -82,78 +69,6 @@ func TestOnePollAsksForManyBookings(t *testing.T) {
 	})
 }
 
-// A reference that the service refuses, or an order that is unreadable, does not spoil the polls
-// of others.
-func TestRefusedPollForManyIsSplit(t *testing.T) {
-	for name, fault := range map[string]hotelstaystest.Fault{
-		"a refused reference": {Kind: hotelstaystest.FaultStatus, Status: 400, Code: 100009999},
-		"a wrong reference":   {Kind: hotelstaystest.FaultStatus, Status: 200, Code: types.CodeParam},
-		"an unreadable order": {Kind: hotelstaystest.FaultGarbage, Body: []byte(`{"code":0,"data":{"orders":7}}`)},
-	} {
-		fault.Operation, fault.Reference, fault.Times = hotelstays.OpQueryOrders, many(7), -1
-		t.Run(name, func(t *testing.T) {
-			p := inProcess(t, nil)
-			const n = 20
-			p.fillBooked(n, nil)
-			p.Inject(fault)
-			p.Work()
-			p.Eventually("all but one are found", func() bool { return p.count(`live = 2`) == n-1 })
-			assert.Equal(t, "pending", p.Row(many(7)).State)
-			assert.LessOrEqual(t, p.polls(), n+10, "it is found by halves")
-		})
-	}
-}
-
-// Bookings of other users are polled for by these users.
-func TestEachUsersBookingsArePolledForByThatUser(t *testing.T) {
-	p := inProcess(t, nil)
-	p.fill(40, func(i int, booking *bookingstest.Booking) { booking.Recovery.UserRef = fmt.Sprint("user-", i%4) })
-	p.Work()
-	p.notDue()
-	users := map[string]int{}
-	for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
-		users[r.Header.Get("User-Ref")]++
-	}
-	for i := range 4 {
-		assert.Positive(t, users[fmt.Sprint("user-", i)])
-	}
-	assert.Len(t, users, 4)
-}
-
-// A worker takes one booking, and leaves the others to workers that are free.
-func TestWorkerTakesOneBooking(t *testing.T) {
-	p := inProcess(t, nil)
-	p.fill(3, func(_ int, booking *bookingstest.Booking) {
-		booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC()
-	})
-	slow, poll := p.hold("/queryOrders", func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 })
-	stop := slow.Work()
-	poll.Wait()
-	assert.EqualValues(t, 1, p.count(`due > ?`, time.Now().UnixMicro()))
-	poll.Release()
-	stop()
-}
-
-// What a newer version has stored in a booking survives the writes of this one.
-func TestFieldsOfANewerVersion(t *testing.T) {
-	p := inProcess(t, nil)
-	p.SendUnknown("ref-1", bookingstest.BookMade)
-	text, err := json.Marshal(p.Fleet.Stored("ref-1"))
-	require.NoError(t, err)
-	newer := strings.Replace(string(text), `{"recovery":{`, `{"sentBy":{"id":12345678901234567890},"recovery":{"mode":"x",`, 1)
-	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?`, []byte(newer))
-	require.NoError(t, p.Abandon(t.Context(), "ref-1"))
-	require.NoError(t, p.Retry(t.Context(), "ref-1"), "which takes a field away")
-	p.Work()
-	p.Eventually("it is found", func() bool { // PassTime would store the fields that it knows
-		assert.NoError(t, p.Wake(t.Context(), "ref-1"))
-		return p.Row("ref-1").State == "found"
-	})
-	require.NoError(t, p.db.QueryRowContext(t.Context(), `SELECT booking FROM hotelstays_journal`).Scan(&text))
-	assert.Contains(t, string(text), `"sentBy":{"id":12345678901234567890}`)
-	assert.Contains(t, string(text), `"mode":"x"`)
-}
-
 // Many open bookings are polled for within the rate limit and in little memory.
 func TestManyOpenBookings(t *testing.T) {
 	n := 2000
@@ -198,23 +113,6 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 		p := newProcess(t, inside, nil, hotelstaystest.Config{InMemory: true})
 		test(t, p)
 		p.Client().CloseIdleConnections()
-	})
-}
-
-// A worker whose polls are slow does not poll after its lease, when others do.
-func TestSlowPollsStayWithinTheLease(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		const many = 5
-		p.fillBooked(many, nil)
-		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 19 * time.Second, Times: -1})
-		// No poll ends at a multiple of it: Run would look while the other bookings are given back.
-		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = 700 * time.Millisecond }).Work()
-		for p.db.number(t, `SELECT COUNT(*) FROM bookings WHERE state = 'found'`) < many {
-			time.Sleep(time.Second)
-		}
-		stop()
-		assert.EqualValues(t, many, p.db.number(t, `SELECT SUM(ended) FROM bookings`))
-		assert.Equal(t, 1+many, p.polls(), "one for all, and then each on a worker of its own")
 	})
 }
 
@@ -384,91 +282,5 @@ func TestOnCancelAndOnOrderThatHang(t *testing.T) {
 		assert.EqualValues(t, 1, p.changes("the next"))
 		close(end)
 		stop()
-	})
-}
-
-// Book and Send end with BookTimeout: from then on Run takes their booking for one whose Book has
-// ended.
-func TestBookEndsWithItsTimeout(t *testing.T) {
-	for name, book := range map[string]func(p *process) (*hotelstays.BookingOutcome, error){
-		"Book": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Book(p.Context(), p.Request("ref-2")) },
-		"Send": func(p *process) (*hotelstays.BookingOutcome, error) { return p.Send(p.Context(), "ref-1") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, p *process) {
-				p.Begin("ref-1")
-				p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: time.Hour})
-				start := time.Now()
-				_, err := book(p)
-				require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-				assert.Equal(t, 10*time.Second, time.Since(start))
-			})
-		})
-	}
-}
-
-// A Book that is frozen past its time may have made its order after the next round was refused: it is polled for.
-func TestFrozenBookOpensARoundThatWasRefused(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p.Begin("ref-1")
-		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus, Status: 500})
-		frozen, answer := p.hold("/book", nil)
-		ended := make(chan error)
-		go func() {
-			_, err := frozen.Send(t.Context(), "ref-1")
-			ended <- err
-		}()
-		answer.Wait()
-		stop := p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Minute }).Work()
-		time.Sleep(time.Hour)
-		stop()
-		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
-		p.Inject(bookingstest.BookRefused)
-		require.ErrorIs(t, p.MustSend("ref-1").Err, hotelstays.ErrRateChanged)
-		answer.Release()
-		require.Equal(t, hotelstays.KindOutcomeUnknown, hotelstays.KindOf(<-ended))
-		assert.Equal(t, durable.PhasePolling, p.Fleet.Stored("ref-1").Phase(time.Now()))
-	})
-}
-
-// A process polls to the end of the recovery by itself, and is frozen before it stores the absence. The booking
-// begins again meanwhile: what the frozen process stores leaves the next round alone.
-func TestFrozenAbsenceLeavesTheNextRoundAlone(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		const limit = 11 * time.Minute
-		frozen := make(chan struct{})
-		client, err := bookingstest.Plan{URL: p.URL, AppKey: p.AppKey, AppSecret: p.AppSecret}.Client(p.Server.Client().Transport,
-			hotelstays.WithRateLimiter(hotelstays.NewRateLimiter(nil)),
-			hotelstays.WithObserver(hotelstays.Observer{HelperEnd: func(_ context.Context, info hotelstays.CallInfo) {
-				if info.Operation == "BookAndRecover" {
-					close(frozen)
-					time.Sleep(3 * time.Minute)
-				}
-			}}))
-		require.NoError(t, err)
-		first := p.World.Another(func(o *bookingstest.Options[*sql.Tx]) { o.Client, o.BookTimeout = client, limit })
-		p.Begin("ref-1")
-		p.Inject(bookingstest.BookLost)
-		sent := make(chan error, 1)
-		go func() { _, err := first.Send(t.Context(), "ref-1"); sent <- err }()
-		<-frozen
-		time.Sleep(90 * time.Second) // BookBy has passed
-		other := p.World.Another(func(o *bookingstest.Options[*sql.Tx]) { o.BookTimeout = limit })
-		require.NoError(t, other.Abandon(t.Context(), "ref-1"))
-		require.NoError(t, other.BeginAlone(p.Request("ref-1")))
-		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 5 * time.Minute})
-		again := make(chan *hotelstays.BookingOutcome, 1)
-		go func() {
-			outcome, err := other.Send(t.Context(), "ref-1", hotelstays.WithTimeout(limit))
-			assert.NoError(t, err)
-			again <- outcome
-		}()
-		time.Sleep(time.Second)
-		before := p.Fleet.Stored("ref-1")
-		require.ErrorAs(t, <-sent, new(*hotelstays.OutcomeUnknownError))
-		assert.Equal(t, before, p.Fleet.Stored("ref-1"))
-		assert.Equal(t, bookingstest.Row{State: "pending"}, p.Row("ref-1"))
-		assert.Equal(t, durable.EndingFound, durable.EndingOf(<-again))
-		assert.Equal(t, 1, p.Row("ref-1").Ended)
 	})
 }

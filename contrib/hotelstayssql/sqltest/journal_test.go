@@ -23,16 +23,18 @@ import (
 func TestJournal(t *testing.T) {
 	for _, dialect := range dialects {
 		t.Run(string(dialect), func(t *testing.T) {
-			test := bookingstest.TestDatabase[*sql.Tx]
-			if dialect == hotelstayssql.SQLite {
-				test = bookingstest.Test[*sql.Tx]
-			}
-			test(t, func(t *testing.T) bookingstest.Fleet[*sql.Tx] {
+			start := func(t *testing.T) bookingstest.Fleet[*sql.Tx] {
 				db := create(t, dialect)
 				db.createTables(t)
 				db.exec(t, bookingstest.Table)
 				return db.fleet(t, func() *sql.DB { return db.open(t) }, nil)
-			})
+			}
+			if dialect == hotelstayssql.SQLite {
+				bookingstest.Test(t, start)
+				return
+			}
+			bookingstest.TestDatabase(t, start)
+			bookingstest.TestRowLocks(t, start)
 		})
 	}
 }

@@ -1,11 +1,8 @@
 package sqltest
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -140,40 +137,6 @@ func TestVersionBeforeWorksWhileAnotherMigrates(t *testing.T) {
 		assert.Zero(t, p.count(`live = 1`))
 		assert.Zero(t, db.number(t, `SELECT COUNT(*) FROM bookings WHERE ended <> 1`))
 	})
-}
-
-// A newer version may add a field to types.Order. What this version does not know is no change, and what it
-// stores is none to the newer one.
-func TestFieldsThatOneVersionKnowsAreNoChange(t *testing.T) {
-	p := inProcess(t, nil)
-	p = p.another(p.db.followBookings)
-	p.Booked("ref-1")
-	ring, err := keyring.New([]types.Secret{bookingstest.Key})
-	require.NoError(t, err)
-	var f struct {
-		Fingerprint string
-		Seen        []byte
-	}
-	state := p.db.state(t, "hotelstays_orders", "ref-1")
-	require.NoError(t, json.Unmarshal(state, &f))
-	place := "followed order " + f.Fingerprint + " ref-1"
-	plain, err := ring.Open(place, f.Seen)
-	require.NoError(t, err)
-	for says, change := range map[string]*strings.Replacer{
-		"a newer version knows more": strings.NewReplacer(`"checkIn":`, `"isNew":{"a":1},"checkIn":`),
-		"an older version knew less": strings.NewReplacer(`"statusRemark":`, `"isOld":`),
-	} {
-		seen, err := ring.Seal(place, []byte(change.Replace(string(plain))))
-		require.NoError(t, err)
-		base64 := base64.StdEncoding.EncodeToString
-		p.db.exec(t, `UPDATE hotelstays_orders SET state = ?, due = 1`, bytes.Replace(state, []byte(base64(f.Seen)), []byte(base64(seen)), 1))
-		before, stop := p.polls(), p.Work()
-		p.Eventually("it is read", func() bool {
-			return p.polls() > before && p.db.number(t, `SELECT due FROM hotelstays_orders`) > time.Now().Add(time.Second).UnixMicro()
-		})
-		stop()
-		assert.Zero(t, p.changes("ref-1"), says)
-	}
 }
 
 // state returns what a row of a table says.
