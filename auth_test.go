@@ -266,7 +266,7 @@ func TestClientsShareATokenThroughTheirStore(t *testing.T) {
 			both := func() {
 				for _, c := range []*hotelstays.Client{w.client, other} {
 					require.Empty(t, callAll(t.Context(), slices.Repeat([]*hotelstays.Client{c}, 10)...))
-					synctest.Wait() // for a renewal
+					synctest.Wait() // waits for a renewal
 				}
 			}
 			both()

@@ -144,7 +144,7 @@ func (r *BookRequest) passports() []types.Secret {
 	return numbers
 }
 
-// personal returns the other personal data of the request. Names are split into words.
+// personal returns the personal data of the request, except for passport numbers. Names are split into words.
 func (r *BookRequest) personal() []string {
 	words := []string{r.Holder.Email}
 	if r.Holder.Phone != nil {

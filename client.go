@@ -65,7 +65,7 @@ type Credential interface {
 const (
 	defaultAttempts  = 4
 	defaultMaxBody   = 64 << 20
-	maxTokenBody     = 1 << 20 // redacting a longer body would take longer than ctx
+	maxTokenBody     = 1 << 20 // redaction of a longer body could outlast ctx
 	defaultUserAgent = "hotelstays-go"
 )
 

@@ -334,7 +334,7 @@ func TestLimiterMayGrantANilPermit(t *testing.T) {
 		client := clientThrough(t, saying(`{"code":0,"data":{}}`), hotelstays.WithRateLimiter(limiter))
 		assert.NoError(t, operationCalls[hotelstays.OpDestinations](t.Context(), client))
 	}
-	down := &net.OpError{Op: "dial", Err: errors.New("store is down")} // of the limiter's own server
+	down := &net.OpError{Op: "dial", Err: errors.New("store is down")} // an error of the limiter's server
 	client := clientThrough(t, nil, hotelstays.WithRateLimiter(limiterFunc(func() error { return down })), hotelstays.WithMaxAttempts(4))
 	synctest.Test(t, func(t *testing.T) {
 		err := operationCalls[hotelstays.OpBook](t.Context(), client)
@@ -597,7 +597,7 @@ func checkRetries(t *testing.T, row retryRow, fault hotelstaystest.Fault, ops []
 			case policy == "again":
 				attempts = 4
 			case policy == "wait, again":
-				attempts = max(6, srv.Ledger().Count(op)-before) // until the deadline
+				attempts = max(6, srv.Ledger().Count(op)-before) // a read is repeated until the deadline
 			case policy == "once, new token" && !noAuth:
 				attempts, fetched = 2, 1
 			}

@@ -197,7 +197,7 @@ func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 		{12, 1, 12 * time.Second, 1},
 		{12, 4, 4 * time.Second, 4}, // the first alone, then 11 with 4 at once
 		{0, 4, 12 * time.Second, 1}, // no totals
-		{7, 4, 8 * time.Second, 4},  // too small a total: the others come one by one
+		{7, 4, 8 * time.Second, 4},  // too small a total: further pages come one by one
 		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -481,7 +481,7 @@ func (s *pageScript) RoundTrip(r *http.Request) (*http.Response, error) {
 		for _, hotel := range s.pages[num-1] {
 			id, platform, _ := strings.Cut(hotel, "/")
 			hotels = append(hotels, map[string]any{"id": id, "hotelId": id, "platformHotelId": platform})
-			if hotel == "!" { // which is left out
+			if hotel == "!" { // a hotel that the client leaves out
 				hotels[len(hotels)-1] = map[string]any{"id": []int{}, "hotelId": []int{}}
 			}
 		}

@@ -43,7 +43,7 @@ func (e *bothErrors) fact() string {
 	return e.Error()
 }
 
-func (e *bothErrors) Unwrap() error { return e.then } // not the first one: the call went on after it
+func (e *bothErrors) Unwrap() error { return e.then } // not the first error: the call went on after it
 
 func (e *bothErrors) causes() []error { return []error{e.first, e.then} }
 

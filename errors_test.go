@@ -245,7 +245,7 @@ func TestAdviceFitsTheRefusal(t *testing.T) {
 		err := operationCalls[tc.op](t.Context(), clientThrough(t, answering(tc.status, tc.body)))
 		assert.ErrorContains(t, err, tc.advice, "%s: HTTP %d", tc.op, tc.status)
 	}
-	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpCancel} { // without a session, and with an order
+	for _, op := range []hotelstays.Operation{hotelstays.OpDestinations, hotelstays.OpCancel} {
 		err := operationCalls[op](t.Context(), clientThrough(t, answering(400, `{"code":100000400}`)))
 		assert.NotContains(t, err.Error(), "search again", op)
 	}
@@ -581,7 +581,7 @@ func TestEachErrorHasItsKind(t *testing.T) {
 		assert.Equal(t, row.kind, hotelstays.KindOf(row.err), "%v", row.err)
 		assert.Equal(t, row.err != nil && retry.MatchString(row.err.Error()), hotelstays.Retryable(row.err), "%v", row.err)
 		typesSeen[strings.TrimPrefix(fmt.Sprintf("%T", row.err), "*hotelstays.")] = true
-		if _, own := row.err.(slog.LogValuer); !own { // the column is about the package's own errors
+		if _, own := row.err.(slog.LogValuer); !own { // the package's own errors have the column
 			continue
 		}
 		kind, word := string(row.kind), map[bool]string{true: "yes", false: "no"}[hotelstays.Retryable(row.err)]

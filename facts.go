@@ -68,7 +68,7 @@ func namesOnce(d *json.Decoder) error {
 			return err
 		}
 	}
-	_, _ = d.Token() // the end
+	_, _ = d.Token() // the closing bracket
 	return nil
 }
 

@@ -146,7 +146,7 @@ var (
 
 // optionScope is where an option has an effect.
 type optionScope struct {
-	methods string // for errors
+	methods string // the methods in words, for errors
 	// has reports whether a method takes the option. row is the operation whose options the method takes, or nil.
 	has func(method Operation, row *operation) bool
 }

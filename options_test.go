@@ -206,7 +206,7 @@ func TestEachAttemptHasItsOwnRequestIDAndTimestamp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
 		n := 0
-		type key struct{} // of what an observer adds to ctx
+		type key struct{} // the key of a value that an observer adds to ctx
 		client := newClient(t, srv, ticketOf(srv),
 			hotelstays.WithObserver(hotelstays.Observer{CallStart: func(ctx context.Context, _ hotelstays.CallStart) context.Context {
 				return context.WithValue(ctx, key{}, "id")

@@ -59,8 +59,8 @@ type CancelOutcome struct {
 	Response *CancelResponse
 	// Order is the order that was read afterwards, or nil if that failed.
 	Order *types.Order
-	// State is the meaning of the status of Order, or without an Order, of Response. It is OrderStateUnknown unless the
-	// status is 0 or 1, or in ServiceFacts.StatusMeanings.
+	// State is the meaning of Order.Status, or if there is no Order, of Response.Status. It is OrderStateUnknown unless
+	// the status is 0 or 1, or in ServiceFacts.StatusMeanings.
 	State OrderState
 }
 

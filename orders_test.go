@@ -164,7 +164,7 @@ func TestAwaitOrderEndsWithAFinalStatus(t *testing.T) {
 		ends    float64
 		status  types.OrderStatus // of the order; -1: there is none
 		err     error
-		says    string // how far the order was seen, and whose time was up
+		says    string // what was seen, and why the wait ended
 	}{
 		{name: "decided after three minutes", confirm: 180 * s, polls: []float64{0, 5, 10, 20, 50, 80, 110, 140, 170, 200}, ends: 200, status: 2},
 		{name: "decided at the time of a poll", confirm: 20 * s, polls: []float64{0, 5, 10, 20}, ends: 20, status: 2},
@@ -256,7 +256,7 @@ func TestCancelAndReadReturnsTheState(t *testing.T) {
 		response     bool
 		order        bool // it was read back
 		state        hotelstays.OrderState
-		unknown      bool // the error
+		unknown      bool // the error is an *OutcomeUnknownError
 	}{
 		{name: "answered", made: true, response: true, order: true},
 		{name: "answered, with states", states: true, made: true, response: true, order: true, state: hotelstays.OrderStateCancelled},

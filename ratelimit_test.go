@@ -61,7 +61,7 @@ func TestAccountGetsSlotsByItsWeight(t *testing.T) {
 			counts[<-served]++
 		}
 		assert.Equal(t, map[string]int{"a": 2, "bbb": 3}, counts, "of five slots")
-		time.Sleep(1010 * ms) // for the others
+		time.Sleep(1010 * ms) // until the other calls have their slots
 		synctest.Wait()
 	})
 }
@@ -397,7 +397,7 @@ func TestDocumentedRateLimitsHold(t *testing.T) {
 			for range 2 * op.RateLimit() {
 				wg.Go(func() {
 					for ctx.Err() == nil {
-						_ = operationCalls[op](ctx, client) // what it answers does not matter: every call counts
+						_ = operationCalls[op](ctx, client) // the answer does not matter, because every call counts
 					}
 				})
 			}

@@ -206,7 +206,7 @@ func (run *recoveryRun) toEnd(ctx context.Context) (*BookingOutcome, error) {
 		if err == nil && outcome.State == BookingOpen {
 			ended := waitUntil(ctx, r.NextPoll, run.set.Wakeup)
 			if ended == nil {
-				if time.Now().Before(r.NextPoll) { // a wake-up
+				if time.Now().Before(r.NextPoll) { // woken before NextPoll
 					r.NextPoll = time.Now().UTC().Round(0)
 				}
 				continue

@@ -287,7 +287,7 @@ func TestRecoveryEndsIfItCannotBeSaved(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		book  hotelstaystest.Fault
-		saves int // that succeed; 0: nothing was sent
+		saves int // how many saves succeed; 0: nothing was sent
 		polls []float64
 		state hotelstays.BookingState
 	}{
@@ -367,7 +367,7 @@ func TestResumedRecoverySkipsMissedPolls(t *testing.T) {
 				}
 				for outcome.State == hotelstays.BookingOpen {
 					recovery := stored(t, outcome.Recovery)
-					time.Sleep(time.Until(recovery.NextPoll)) // or it is due already
+					time.Sleep(time.Until(recovery.NextPoll)) // returns at once if the poll is due
 					outcome, err = proceed(w.restarted(t), t.Context(), recovery)
 					require.NoError(t, err)
 				}
@@ -582,7 +582,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 	data(hotelstays.BookingUnverified, // no list of orders
 		`{}`, `null`, `[]`, `{"orders":null}`, `{"orders":"none"}`, `{"orders":{}}`, `{"orders":false}`,
 		`{"list":[],"basic":{"sessionId":"s"},"total":0,"hasMore":false}`)
-	data(hotelstays.BookingUnverified, // signs of more
+	data(hotelstays.BookingUnverified, // signs of further orders
 		`{"orders":[],"hasMore":true}`, `{"orders":[],"hasMore":"true"}`, `{"orders":[],"HasMore":true}`, `{"orders":[],"has_more":true}`,
 		`{"orders":[],"hasMore":true,"hasMore":false}`, `{"orders":[],"total":1}`, `{"orders":[],"totalCount":7}`,
 		`{"orders":[],"cursor":7}`, `{"orders":[],"nextCursor":77}`, `{"orders":[],"next":"/2"}`,
@@ -590,7 +590,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 		`{"orders":[],"page":{"hasMore":true},"page":{}}`, `{"orders":[],"page":[{"hasMore":true}]}`,
 		`{"orders":[],"pageResp":{"hasMore":true}}`, `{"orders":[],"page":{"next-page-token":"x"}}`,
 		`{"orders":[],"x":"`+strings.Repeat("x", 64<<10)+`"}`)
-	data(hotelstays.BookingUnverified, // other orders
+	data(hotelstays.BookingUnverified, // orders under other references
 		`{"orders":[{"customerReferenceNo":"ref-2"}]}`, `{"orders":[{"customerReferenceNo":"REF-1"}]}`,
 		`{"orders":[{"customerReferenceNo":""}]}`, `{"orders":[{"platformReferenceNo":"P1"}]}`, `{"orders":[null]}`, `{"orders":["ref-1"]}`,
 		`{"orders":[{"customerReferenceNo":1}]}`)
@@ -672,7 +672,7 @@ func TestInterruptedRecoveryReturnsWhereToContinue(t *testing.T) {
 		book  hotelstaystest.Fault
 		poll  hotelstaystest.Fault
 		ends  float64
-		polls int // until then
+		polls int // before ctx ends
 	}{
 		{"while Book is under way", slowBook, hotelstaystest.Fault{}, 20, 0},
 		{"during the first poll", bookLost, slow, 5, 1},
@@ -938,7 +938,7 @@ func TestPollTakesAtMost20Seconds(t *testing.T) {
 // Only a poll ten minutes after Book proves absence. If the stored times are impossible, because a clock was set back,
 // the schedule begins again.
 func TestRecoveryWithImpossibleTimesStartsAgain(t *testing.T) {
-	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // in a bubble
+	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // the time in a bubble
 	for name, tc := range map[string]struct {
 		stored hotelstays.BookingRecovery
 		polls  []float64

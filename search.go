@@ -128,7 +128,7 @@ func (c *Client) HotelListPages(ctx context.Context, req *HotelListRequest, opts
 	})
 }
 
-const defaultListPageSize = 50 // the service's
+const defaultListPageSize = 50 // the default of the service
 
 func (c *Client) pages(ctx context.Context, req *HotelListRequest, set settings) iter.Seq2[*HotelListResponse, error] {
 	return func(yield func(*HotelListResponse, error) bool) {

@@ -285,7 +285,7 @@ func TestStreamYieldsEachHotelAtOnce(t *testing.T) {
 
 // A hotel whose bytes have arrived waits for no more than the rest of a TLS record and the next 16 KB.
 func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
-	text := make([]byte, 20<<10) // of a hotel, hardly compressible
+	text := make([]byte, 20<<10) // the text of a hotel, hardly compressible
 	_, _ = rand.NewChaCha8([32]byte{}).Read(text)
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		for _, encoding := range []string{"identity", "gzip"} {
@@ -293,7 +293,7 @@ func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
 				var page bytes.Buffer
 				write := func(text string) { page.WriteString(text) }
 				if encoding == "gzip" {
-					write = func(text string) { // each text is a stream of its own
+					write = func(text string) { // compresses each text separately
 						z := gzip.NewWriter(&page)
 						_, _ = io.WriteString(z, text)
 						_ = z.Close()
@@ -311,7 +311,7 @@ func TestStreamDoesNotWaitForMoreBytes(t *testing.T) {
 					w.Header().Set("Content-Encoding", encoding)
 					_, _ = w.Write(page.Bytes()) // in one chunk
 				})
-				hotels := -1 // the first is empty
+				hotels := -1 // the first hotel is empty, and not counted
 				for _, err := range client.HotelListStream(t.Context(), anySearch()).Hotels() {
 					require.NoError(t, err)
 					if hotels >= 0 {
@@ -441,7 +441,7 @@ func TestBreakClosesTheAnswerOfAStream(t *testing.T) {
 func TestStreamIsAskedForAgainOnlyBeforeTheFirstHotel(t *testing.T) {
 	page := smallPages()[0]
 	first := strings.Index(page, "},{") + 1
-	second := strings.Index(page, "],\"basic") // behind the second hotel
+	second := strings.Index(page, "],\"basic") // after the second hotel
 	for _, row := range []struct {
 		name         string
 		end          int
@@ -511,7 +511,7 @@ func TestPageIsAskedForAgainAfterItBrokeOff(t *testing.T) {
 			require.Equal(t, 2, got.Meta.Attempts)
 		})
 	}
-	for _, first := range []string{"", `{"code":0,"data":{"list":[{"id":{}},{"id":{}},`} { // a stream, before its first hotel
+	for _, first := range []string{"", `{"code":0,"data":{"list":[{"id":{}},{"id":{}},`} { // before the first hotel of a stream
 		synctest.Test(t, func(t *testing.T) {
 			got := stream(t.Context(), clientThrough(t, brokenOff(first, again), hotelstays.WithMaxAttempts(2)), anySearch())
 			require.NoError(t, got.err)
@@ -563,7 +563,7 @@ func TestRefusedStreamYieldsOneError(t *testing.T) {
 	assert.ErrorAs(t, stream(t.Context(), client, nil).err, &invalid)
 	require.ErrorAs(t, stream(t.Context(), client, anySearch(), hotelstays.WithRawData()).err, &invalid)
 	assert.Equal(t, "WithRawData", invalid.Fields[0].Path)
-	for _, status := range []int{302, 400, 500} { // no success, whatever the body says
+	for _, status := range []int{302, 400, 500} { // these answers fail, whatever the body says
 		got := stream(t.Context(), clientThrough(t, &fixedAnswer{Status: status, Body: smallPages()[0]}), anySearch())
 		require.ErrorAs(t, got.err, new(*hotelstays.APIError))
 		assert.Empty(t, got.hotels)

@@ -145,7 +145,7 @@ func TestListingThatBreaksItsPromiseIsAnError(t *testing.T) {
 			t.Run(listing+": "+tc.name, func(t *testing.T) {
 				script := &pageScript{pages: tc.pages, silent: tc.silent, total: tc.total}
 				_, errs := collect(start(t.Context(), clientThrough(t, script), tc.first))
-				if !strings.Contains(listing, "three") { // which may ask for more
+				if !strings.Contains(listing, "three") { // three fetches at a time may ask for more
 					assert.Len(t, script.asked, tc.calls)
 				}
 				for i, session := range script.sessions {
@@ -300,7 +300,7 @@ func TestBreakStopsAllBatches(t *testing.T) {
 			break
 		}
 		assert.Zero(t, time.Since(start), "calls in progress are not waited for")
-		synctest.Wait() // what had left by then arrives
+		synctest.Wait() // requests that had left now arrive
 		sent := srv.Ledger().Count(hotelstays.OpHotelList)
 		assert.LessOrEqual(t, sent, 9, "eight at first, and one more after the first answer")
 		time.Sleep(time.Hour)
@@ -313,7 +313,7 @@ func TestCancelledBatchesNameTheirHotels(t *testing.T) {
 	for _, after := range []time.Duration{0, 1500 * time.Millisecond, time.Minute} {
 		inBubble(t, after.String(), func(t *testing.T) {
 			srv, client, search := batchWorld(t, 125)
-			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a token that is under way would outlive the test
+			_, err := client.Destinations(t.Context(), &hotelstays.DestinationsRequest{}) // a later token request could outlive the test
 			require.NoError(t, err)
 			srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultDelay, Delay: time.Second, Times: -1})
 			ctx, cancel := context.WithCancel(t.Context())

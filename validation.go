@@ -55,7 +55,7 @@ func (e *ValidationError) LogValue() slog.Value { return logValue(e) }
 // validation collects the faults of one call.
 type validation struct {
 	faults
-	loopback  bool // the callback URL may be loopback, because the base URL is
+	loopback  bool // the base URL is loopback, so the callback URL may be, too
 	callbacks bool // the credential may register callbacks
 }
 

@@ -476,7 +476,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 		_, err := clientWith(t, noSend{t}, cred).Book(t.Context(), req)
 		assert.Equal(t, []string{"callbackUrl"}, faultPaths(t, err), "%T", cred)
 
-		service := &fixedAnswer{Status: 403} // without a callback the client asks for a token
+		service := &fixedAnswer{Status: 403} // the client asks for a token only if the request is valid
 		_, err = clientWith(t, service, cred).Book(t.Context(), new(goodBook()))
 		require.Error(t, err)
 		assert.Len(t, service.Sent, 1, "%T", cred)

@@ -272,7 +272,7 @@ func documentFaults() map[string]documentFault {
 		faults[fmt.Sprint("HTTP ", status)] = documentFault{text: fmt.Sprint("could not be downloaded: HTTP ", status), asks: 1,
 			serve: redirecting(status, voucherLink+"&again")}
 	}
-	for _, to := range []string{"", voucherLink} { // to nowhere, for ever
+	for _, to := range []string{"", voucherLink} { // without a Location, and in an endless circle
 		faults["a redirect to "+to] = documentFault{serve: redirecting(302, to), text: "could not be downloaded: HTTP 302", asks: 1}
 	}
 	const secret = "/secret-path.pdf?proof=" + voucherSecret
@@ -666,7 +666,7 @@ func TestSaveVoucherSyncsBeforeTheRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "voucher.pdf")
 	file, err := os.Create(path + ".temp")
 	require.NoError(t, err)
-	require.NoError(t, file.Close()) // so that syncing fails
+	require.NoError(t, file.Close()) // makes Sync fail
 	assert.ErrorContains(t, hotelstays.RenameDocument(file, path), "sync ")
 	assert.NoFileExists(t, path)
 }

@@ -252,7 +252,7 @@ func TestDownloadVoucherFollowsRedirectsOnlyWithADigest(t *testing.T) {
 	ownTempDir(t)
 	for name, tc := range map[string]struct {
 		codes []int
-		to    string // with %d
+		to    string // %d is the number of the redirect
 		err   string
 	}{
 		"each code":                  {[]int{301, 302, 303}, "https://files.example/doc/%d?proof=" + voucherSecret, ""},
@@ -378,7 +378,7 @@ func TestDownloadVoucherConnectsNowhereElse(t *testing.T) {
 		}
 	}
 	srv.EnableHTTP2 = true
-	srv.StartTLS() // for example.com
+	srv.StartTLS() // its certificate is for example.com
 	defer srv.Close()
 	addr := srv.Listener.Addr().String()
 	public := func(ctx context.Context, _ dialFunc) (net.Conn, error) {

@@ -31,7 +31,7 @@ const defaultTolerance = 300 * time.Second
 // WebhookError reports a rejected delivery. Do not trust its content.
 type WebhookError struct {
 	Err    error  // ErrWebhookSignature, ErrWebhookTime or ErrWebhookBody
-	Detail string // without text of the delivery
+	Detail string // contains no text of the delivery
 }
 
 // Error returns the reason and the detail.

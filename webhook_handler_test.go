@@ -313,7 +313,7 @@ type hookStore struct {
 	claim, done, release error
 
 	calls         []string
-	keys, settled []string // of Claim, and of Done or Release
+	keys, settled []string // keys of Claim; settled keys of Done or Release
 	lease         time.Duration
 	retention     time.Duration
 	settleErr     error // of the ctx of Done or Release
@@ -552,7 +552,7 @@ func TestSlowBodyEndsWithTheReadTimeout(t *testing.T) {
 			}
 			assert.Equal(t, row.status == 200, r.runs() == 1, "the second is a duplicate")
 			conn.Close()
-			time.Sleep(time.Minute) // for the sender
+			time.Sleep(time.Minute) // until the sender has read the answer
 		})
 	}
 }
@@ -572,7 +572,7 @@ func TestLateFailureReleasesNothing(t *testing.T) {
 		}
 		go r.send("e", hookPaid)
 		time.Sleep(11 * time.Second)
-		go r.send("e", hookPaid) // second holder, 11 s to 16 s
+		go r.send("e", hookPaid) // the second claim, from 11 s to 16 s
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, 503, r.send("e", hookPaid))
 		time.Sleep(time.Minute)

@@ -54,7 +54,7 @@ type memoryEvents struct {
 type eventKey struct {
 	key   string
 	until time.Time // the end of the lease or of the retention
-	done  bool      // else claimed
+	done  bool      // false: the key is claimed
 }
 
 func newMemoryEvents(limit int) *memoryEvents {
@@ -99,7 +99,7 @@ func (m *memoryEvents) Done(_ context.Context, keys []string, retention time.Dur
 		m.held[key] = &eventKey{key, until, true}
 		m.done = append(m.done, m.held[key])
 	}
-	m.makeRoom(0) // the room of an expired claim may be taken
+	m.makeRoom(0) // the claim may have expired, and its room may be taken
 	return nil
 }
 

@@ -456,7 +456,7 @@ func TestDuplicateEventsShareAKey(t *testing.T) {
 	for name, tc := range map[string]struct {
 		event, other     hotelstays.WebhookEvent
 		signed, unsigned int
-		same             bool // the unsigned keys of both
+		same             bool // both events have the same unsigned keys
 	}{
 		"an id":  {event("evt-1", "ref-1", types.EventOrderPaid, 1, "{}"), event("evt-1", "ref-2", types.EventOrderCreated, 2, ""), 2, 1, true},
 		"a kind": {event("", "ref-1", types.EventOrderPaid, 1, "{}"), event("", "ref-1", types.EventOrderPaid, 2, ""), 2, 1, true},

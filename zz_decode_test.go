@@ -260,7 +260,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 
 // An answer that is read while it arrives reaches the memory limit at the same element as a whole answer.
 func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
-	const longest = 2 * mib // more than fits
+	const longest = 2 * mib // more than the limit allows
 	for tc := range testkit.SomeOf(portionOf(t, 2, 4), []struct {
 		resp                    any
 		before, element, behind string

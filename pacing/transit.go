@@ -26,7 +26,7 @@ type Transit struct {
 type minute struct {
 	longest   time.Duration // proved transit
 	proofs    int           // answers that prove an arrival
-	proofless int           // answers that do not
+	proofless int           // answers that prove no arrival
 }
 
 // Learn adds the answer to a request that left at left.

@@ -7,8 +7,8 @@
 // stored. In the end the ledgers, which know what was done, are compared with what the workers learned: chaostest.Check
 // says how.
 //
-// HOTELSTAYS_CHAOS_SEED repeats a run (the scheduler's order of the workers apart)
-// and HOTELSTAYS_CHAOS_BOOKINGS sets its size.
+// HOTELSTAYS_CHAOS_SEED repeats a run, except for the order in which the scheduler runs the workers.
+// HOTELSTAYS_CHAOS_BOOKINGS sets its size.
 
 package chaos_test
 

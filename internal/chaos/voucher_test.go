@@ -74,8 +74,8 @@ func voucherClient(t *testing.T, url string) *hotelstays.Client {
 	return client
 }
 
-// voucherServer answers OrderVoucher with a voucher of document(), whose version counts up, and
-// the fetch of the document with serve. It returns its address.
+// voucherServer answers OrderVoucher with a voucher of document(), whose version counts up, and requests for the
+// document with serve. It returns its URL.
 func voucherServer(t *testing.T, document func(version int) []byte,
 	serve func(w http.ResponseWriter, r *http.Request, version int)) string {
 	var version atomic.Int64
@@ -134,7 +134,7 @@ func TestVoucherFileIsWholeAtEachStage(t *testing.T) {
 						return
 					}
 					_, _ = w.Write(document[:sent])
-					_ = http.NewResponseController(w).Flush() // in chunks, so that the end is not known
+					_ = http.NewResponseController(w).Flush() // without a Content-Length
 					<-r.Context().Done()
 				}))
 			ctx, cancel := context.WithCancel(t.Context())

@@ -65,7 +65,7 @@ func allocated(t *testing.T, call func() error) (objects, bytes float64) {
 func textsIn(v reflect.Value, at map[*byte]string) (count int) {
 	switch v.Kind() {
 	case reflect.String:
-		if v.Len() > 1 { // the runtime has the texts of a single byte ready
+		if v.Len() > 1 { // the runtime shares the texts of a single byte
 			at[unsafe.StringData(v.String())] = v.String()
 			count++
 		}

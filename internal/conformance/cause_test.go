@@ -174,8 +174,7 @@ func assertNothingOf(t *testing.T, cause, ended, err error) {
 	assert.False(t, errors.As(err, &invalid) || errors.As(err, &refusal) || errors.As(err, &dial))
 }
 
-// The error of a function that saves the recovery says nothing about the booking either, once
-// ctx has ended.
+// After the end of ctx, an error of the function that saves the recovery says nothing about the booking.
 func TestErrorOfASaveAfterTheEndOfCtxProvesNothing(t *testing.T) {
 	for _, cause := range causes {
 		for saves := range 2 { // before Book, after the first poll

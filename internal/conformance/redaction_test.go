@@ -86,7 +86,7 @@ func printed(v any) map[string]string {
 	for _, verb := range verbs {
 		texts["fmt "+verb] = fmt.Sprintf(verb, v)
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // the last two reach behind a pointer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} { // %s and %q show what a pointer points at
 		texts["fmt "+verb+" inside"] = fmt.Sprintf(verb, []any{v, map[string]any{"v": v}, struct{ V any }{v}})
 	}
 	if encoded, err := json.Marshal(v); err == nil {
@@ -230,7 +230,7 @@ func TestSecretsPrintAsTheMarker(t *testing.T) {
 
 	c, err := hotelstays.New("https://api.example.test/env", ticket)
 	require.NoError(t, err)
-	for _, verb := range verbs[:len(verbs)-2] { // fmt asks no value about %w and %p
+	for _, verb := range verbs[:len(verbs)-2] { // fmt formats %w and %p without asking the value
 		assert.Equal(t, "hotelstays.Client(https://api.example.test/env)", fmt.Sprintf(verb, c))
 	}
 
@@ -733,7 +733,7 @@ func TestErrorsHideASecretThatIsCutOff(t *testing.T) {
 	for length := 3; length < len(passport); length++ {
 		assert.Equal(t, "passport [redacted]", refusedWith(t, passport, "passport "+passport[:length]))
 	}
-	for _, limit := range []int{256, 1024, 16 << 10} { // of an excerpt, of a message, of what is looked at
+	for _, limit := range []int{256, 1024, 16 << 10} { // the limits of an excerpt, of a message and of the searched text
 		for before := limit - len(passport) - 1; before < limit; before++ {
 			text := strings.Repeat(".", before) + passport + " is refused"
 			what := fmt.Sprint(before, " bytes before it")

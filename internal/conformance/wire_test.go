@@ -288,7 +288,7 @@ func requireComplete(t *testing.T, v reflect.Value, path string) {
 		requireComplete(t, v.Elem(), path)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" && field.Name != "Expect" { // which is not sent
+			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" && field.Name != "Expect" { // Expect is not sent
 				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 				assert.Truef(t, strings.HasPrefix(strings.ToLower(field.Name), strings.ToLower(strings.ReplaceAll(name, "_", ""))),
 					"%s.%s has the name %q", path, field.Name, name)

@@ -42,7 +42,7 @@ type tree[Q, N any] struct {
 
 	mu       sync.Mutex
 	arrived  *sync.Cond
-	pending  []Q // requests to make; the deepest last
+	pending  []Q // requests to make; the deepest request is last
 	underway int
 	failed   bool // make no more calls
 	seen     map[string]bool

@@ -41,10 +41,10 @@ type Window struct {
 // Permit is a granted slot: Sent at most once, then Done exactly once.
 type Permit struct {
 	w       *Window
-	granted bool      // Done is still to come
+	granted bool      // Done was not called yet
 	left    time.Time // when the request left; zero: it has not
 	since   time.Time // when the request left or arrived; the key of its slots
-	index   int       // in its slots; -1: another permit has the slot
+	index   int       // position in its slots; -1: another permit has the slot
 }
 
 // NewWindow returns a rate limit of n requests per window. The margin is added to the
@@ -215,8 +215,8 @@ func (w *Window) recycle(p *Permit) {
 	w.pool = append(w.pool, p)
 }
 
-// next returns when the next slot is free, and where it is: nil means unused. ok is false
-// while all slots are granted.
+// next returns when the next slot is free, and the slots that it is in; nil: it is unused. ok is false while all slots
+// are granted.
 func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 	if len(w.arrived) > 0 {
 		from, at = &w.arrived, w.arrived[0].since.Add(w.window+w.margin)
@@ -226,7 +226,7 @@ func (w *Window) next(now time.Time) (from *slots, at time.Time, ok bool) {
 			from, at = &w.sent, then
 		}
 	}
-	if w.unused > 0 && (from == nil || at.After(now)) { // last, because a used slot has a permit to recycle
+	if w.unused > 0 && (from == nil || at.After(now)) { // tried last, because a used slot has a permit to recycle
 		from, at = nil, now
 	}
 	if at.Before(w.pausedUntil) {

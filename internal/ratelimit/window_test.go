@@ -126,7 +126,7 @@ func TestGrantToACancelledWaiterGoesToTheNextCaller(t *testing.T) {
 			}()
 			synctest.Wait()
 			next := inLine(t, w)
-			w.mu.Lock() // over both
+			w.mu.Lock() // so that both happen under one lock
 			cancel()
 			w.unused++
 			w.serve(time.Now())
@@ -147,7 +147,7 @@ func TestWrongUseOfAPermitPanics(t *testing.T) {
 		w := NewWindow(2, time.Hour, 0)
 		p := acquire(t, w)
 		assert.Panics(t, func() { twice(p) }, name)
-		mustAcquire(t, w, 1) // and goes on working
+		mustAcquire(t, w, 1) // the window still works
 	}
 }
 
@@ -159,7 +159,7 @@ func TestFreeSlotNeedsNoAllocationAndNoTimer(t *testing.T) {
 			leave(p)
 			p, _ = w.Acquire(t.Context(), pacing.Caller{})
 			unused(p)
-			time.Sleep(time.Nanosecond) // on a coarse clock, too, the short one has room
+			time.Sleep(time.Nanosecond) // then the short window has a free slot, also on a coarse clock
 		}
 	}))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {

@@ -144,10 +144,10 @@ func hidden(text, secret string) int {
 var cutOff = lazy(`^(?:\\(?:u[[:xdigit:]]{0,3})?|(?:%[[:xdigit:]]{0,2})*|&[#[:alnum:]]*|\x{FFFD}*)$`)
 
 // match returns how many bytes of text write the beginning of a secret, and how many bytes of
-// the secret they write. An escape can be meant literally, so a character may have several
-// ends.
+// the secret they write. An escape can be meant literally, so a character of the secret may end
+// at several places of text.
 func match(text, secret string) (size, n int) {
-	var rooms [2][8]int // of the stack
+	var rooms [2][8]int // memory on the stack
 	ends, next := append(rooms[0][:0], 0), rooms[1][:0]
 	for i, want := range secret {
 		for _, end := range ends {

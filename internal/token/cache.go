@@ -95,7 +95,7 @@ type entry struct {
 	authorization transport.Authorization
 	// The timer removes the entry from Cache.fresh, because comparing times in each call takes twenty times longer.
 	timer   *time.Timer // nil if expires is zero
-	token   types.Token // of unknown Expiry: used until the service refuses it
+	token   types.Token // without an Expiry it is used until the service refuses it
 	key     string      // in the store
 	expires time.Time   // zero: unknown
 }

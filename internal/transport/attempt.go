@@ -75,20 +75,20 @@ func (r *run) attempt(ctx context.Context) error {
 		return fmt.Errorf("waiting for the rate limit: %w", r.explainEnd(ctx, err))
 	}
 	trace := &trace{permit: permit}
-	defer func() { trace.finish(r.last.RequestID != "", nil) }() // also where a function of the caller panics
+	defer func() { trace.finish(r.last.RequestID != "", nil) }() // also if a function of the caller panics
 	if r.AttemptTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.AttemptTimeout)
 		defer cancel()
 		defer func() { r.last.permanent = r.last.permanent || ctx.Err() != nil }()
 	}
-	err = r.authorize(ctx) // again, because it may have expired while the call waited
+	err = r.authorize(ctx) // again, because the token may have expired while the call waited
 	var id string
 	if err == nil {
 		id, err = r.identify(ctx)
 		r.last.permanent = err != nil
 	}
-	if err == nil { // else net/http fires no trace event, and the request counts as sent
+	if err == nil { // after the end of ctx net/http fires no trace event, so the request would count as sent
 		err = r.explainEnd(ctx, ctx.Err())
 	}
 	if err == nil && r.Mutates && overslept(ctx) {
@@ -110,7 +110,7 @@ func (r *run) attempt(ctx context.Context) error {
 	if resp == nil && err == nil {
 		err = errors.New("the transport returned neither an answer nor an error")
 	}
-	err = r.explainEnd(ctx, err) // first: a cause that is a dial error proves nothing
+	err = r.explainEnd(ctx, err) // before ended: after the end of ctx, a dial error as its cause proves nothing
 	_, netHTTP := r.HTTP.Transport.(*http.Transport)
 	r.last.Sent = trace.ended(resp, err, netHTTP && body.Len() == len(r.Body) || errors.Is(err, r.ErrNotSent))
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *run) keepCookies(resp *http.Response) {
 		return
 	}
 	if cookies := resp.Cookies(); len(cookies) > 0 {
-		address, _ := url.Parse(r.URL) // a RoundTripper may have changed the request's
+		address, _ := url.Parse(r.URL) // not the request's URL, because a RoundTripper may have changed it
 		r.HTTP.Jar.SetCookies(address, cookies)
 	}
 }
@@ -245,7 +245,7 @@ func (r *run) read(ctx context.Context, resp *http.Response) error {
 	case err != nil:
 		a.Release()
 		a, err = nil, r.brokeOff(ctx, resp.StatusCode, a.Size, err)
-	case !r.Streams: // which may be stopped before the end
+	case !r.Streams: // a stream may be stopped before the end
 		r.BodySizeHint.Store(body.Size())
 	}
 	r.last.Answer, r.last.permanent = a, !again

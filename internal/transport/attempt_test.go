@@ -176,7 +176,7 @@ func TestErrorNamesTheLimitThatPassed(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
 		rt                        roundTripper
-		deadline, cancel, timeout time.Duration // of the ctx; of http.Client
+		deadline, cancel, timeout time.Duration // deadline and cancel end the ctx; timeout is of the http.Client
 		want                      string
 	}{
 		{"deadline", stalls, second, never, 0, "the deadline of ctx passed: context deadline exceeded"},
@@ -283,13 +283,13 @@ func TestBufferHasTheSizeOfTheLastAnswer(t *testing.T) {
 	room := func() int {
 		call := newCall(rt, nowhere)
 		call.BodySizeHint, call.Policy.MaxBody = &usual, 2*page
-		r := Send(t.Context(), call) // whose buffer does not go back to the pool
+		r := Send(t.Context(), call) // its buffer does not go back to the pool
 		require.NoError(t, r.Err)
 		require.Len(t, r.Answer.Body, size)
 		assert.EqualValues(t, size, usual.Load())
 		return r.Answer.buffer.Cap()
 	}
-	buffers = sync.Pool{} // without what earlier tests left
+	buffers = sync.Pool{} // without buffers of earlier tests
 	assert.Greater(t, room(), 3*page/2)
 	size += page / 10
 	assert.Less(t, room(), 5*page/4)

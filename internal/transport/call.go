@@ -148,7 +148,7 @@ type run struct {
 	ctx context.Context // the call's own; an attempt's may end earlier
 
 	attemptsBegun int // also counts attempts that ended while they waited for a slot or a token
-	waitedOut     int // of those, the ones that ended in a 429 and do not count
+	waitedOut     int // attempts that ended in a 429 and do not count
 	requestsSent  int
 	last          attempt
 	lastSentID    string // Request-Id of the newest request

@@ -109,7 +109,7 @@ func fails(err error) roundTripper {
 type tokenSeries struct {
 	n     int
 	err   error
-	reads int    // that succeed before err
+	reads int    // reads that succeed before err
 	read  func() // if set, called by each
 }
 

@@ -59,7 +59,7 @@ func TestTooManyRequestsPauses(t *testing.T) {
 				require.NoError(t, r.Err)
 				require.Len(t, limiter.pauses, 1)
 				assert.Equal(t, c.want, limiter.pauses[0].Sub(start).Round(time.Microsecond))
-				if c.want >= time.Minute { // also where more was asked for than the pause
+				if c.want >= time.Minute { // the call ends at once, even if the pause is shorter than Retry-After
 					assert.Equal(t, 429, r.Answer.Status)
 					assert.Equal(t, 1, r.Attempts)
 					assert.Zero(t, time.Since(start))
@@ -103,7 +103,7 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 		t.Cleanup(ts.Close)
 		return ts.URL
 	}
-	old := listen(t) // answers TLS 1.0 whatever it was offered
+	old := listen(t) // answers TLS 1.0 to any offer
 	serve(t, old, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 4096))
 		hello := append([]byte{22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1}, make([]byte, 32+1)...) // random, no session

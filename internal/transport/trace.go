@@ -33,7 +33,7 @@ type trace struct {
 	wroteHeaders atomic.Bool // the request may arrive
 
 	mu         sync.Mutex // orders the permit's Sent before its Done
-	sent, done bool       // those were called
+	sent, done bool       // these methods were called
 	firstByte  time.Time  // of the answer
 }
 

@@ -16,7 +16,7 @@ type Feed struct {
 	hole    struct{ from, to int } // in the text: removed, and not closed yet
 	removed int                    // bytes removed so far
 	done    bool                   // nothing more arrives
-	err     error                  // why; nil: this is the end
+	err     error                  // why nothing more arrives; nil: the text has ended
 	waited  time.Duration
 }
 
@@ -59,7 +59,7 @@ func (f *Feed) Stop() { f.done = true }
 
 // more reads once, and reports whether anything came.
 func (f *Feed) more() bool {
-	const attempts = 100 // of a reader that returns nothing, as in bufio
+	const attempts = 100 // reads that return nothing before an error, as in bufio
 	if cap(f.text)-len(f.text) < minFeed && !f.done {
 		f.text = slices.Grow(f.text, max(len(f.text), 16<<10))
 	}
@@ -69,7 +69,7 @@ func (f *Feed) more() bool {
 		if f.done {
 			return false
 		}
-		room := f.text[len(f.text) : cap(f.text)-1] // a byte is left for the zero of window
+		room := f.text[len(f.text) : cap(f.text)-1] // leaves a byte for the zero that window adds
 		n, err := io.Reader(&f.source).Read(room[:min(len(room), maxRead)])
 		f.text = f.text[:len(f.text)+n]
 		if f.done = err != nil; err != io.EOF {
@@ -83,8 +83,8 @@ func (f *Feed) more() bool {
 	return false
 }
 
-// window is the text, with a zero behind it while more may arrive. Each scanner of a Lexer stops
-// at a zero, so that it needs to ask for more only where it would fail.
+// window returns the text. While more may arrive, a zero byte follows it: each scanner of a Lexer stops there, and only
+// then asks for more.
 func (f *Feed) window() []byte {
 	if f.done {
 		return f.text

@@ -98,7 +98,7 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	}
 	fits := !l.mismatched
 	l.required = l.required || list.Whole && !fits
-	l.mismatched = l.mismatched && !list.Essentials // what is left out is not lost
+	l.mismatched = l.mismatched && !list.Essentials // an element that is left out does not count as lost
 	l.leave(before, "", index)
 	return fits && !null || !list.Essentials
 }

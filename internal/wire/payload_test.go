@@ -9,7 +9,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// HotelListResponse is the data of a search, as the root package has it, under the name that the oracle knows.
+// HotelListResponse is the data of a search, as in the root package. The oracle knows it by this name.
 type HotelListResponse struct {
 	List    []types.Hotel     `json:"list"`
 	Basic   types.SearchBasic `json:"basic"`

@@ -102,7 +102,7 @@ func (c *endingCtx) Err() error {
 
 func endless(t *testing.T) *endingCtx { return &endingCtx{Context: t.Context(), ends: 1 << 30} }
 
-// Peek returns nothing if ctx ends, whenever it does.
+// Peek returns nothing if ctx ends at any time.
 func TestEnvelopesEndWithTheirCtx(t *testing.T) {
 	body := []byte(`{"data":{"count":1},` + strings.Repeat(`"\n":1,`, 40<<10) + `"code":1}`)
 	env, data, ok := Peek(t.Context(), body)

@@ -46,7 +46,7 @@ var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 func main() {
 	write := flag.Bool("w", false, "write "+next)
 	flag.Parse()
-	err := os.Chdir("..") // it runs in the module that it belongs to
+	err := os.Chdir("..") // go tool runs it in the module tools
 	if err == nil {
 		err = run(*write)
 	}
@@ -190,7 +190,7 @@ func compare(lines []string) error {
 		return fmt.Errorf("-%s\n+%s\n%s does not match the code: run .ci/api -w, and commit its diff",
 			strings.Join(removed, "\n-"), strings.Join(added, "\n+"), next)
 	}
-	releases, err := filepath.Glob("api/v*.txt") // one: a release removes the one before
+	releases, err := filepath.Glob("api/v*.txt") // at most one, because a release removes the file of the release before
 	if err != nil || len(releases) == 0 {
 		fmt.Println("no release yet")
 		return err

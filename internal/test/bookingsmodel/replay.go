@@ -89,10 +89,10 @@ const (
 
 type asked struct {
 	what
-	limit   int32 // of its ctx
+	limit   int32 // when its ctx ends
 	slot    int   // of the order to cancel
 	kind    int   // of the row to postpone
-	version int8  // of that row as the call knows it
+	version int8  // the version of that row that the call knows
 	err     error // that was returned
 }
 
@@ -101,8 +101,8 @@ type reply struct {
 	at       int16
 	code     code
 	view     view
-	rows     [kinds]int32 // that were stored then and that the operation looks at
-	versions [kinds]int8  // 0 is the version that is stored now, and -1 the one before that the call has seen
+	rows     [kinds]int32 // the rows at that time that the operation looks at
+	versions [kinds]int8  // 0: the version that is stored now; -1: the version before, which the call has seen
 	recovery int32
 }
 
@@ -118,21 +118,21 @@ type told struct {
 // result is what the last reply of a history leads to.
 type result struct {
 	asked
-	looked [kinds]bool // at which rows it has looked
+	looked [kinds]bool // the rows that it has looked at
 	wrote  [kinds]int32
 	told   told
 }
 
 // node is a history: a reply, and the history before.
 type node struct {
-	parent int32 // or a call, which is negative
+	parent int32 // an earlier history, or the negative number of a call
 	reply  reply
 }
 
 // script supplies the replies to a call.
 type script struct {
 	call    call
-	base    time.Time // when the call has begun
+	base    time.Time // when the call began
 	replies []reply
 	given   int
 	stopped bool

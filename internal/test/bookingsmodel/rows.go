@@ -40,7 +40,7 @@ type row struct {
 	due    int32
 	text   string // the State; each time in it is @ and the seconds
 	sealed bool
-	seen   uint8 // how often the order that the caller has received was stored
+	seen   uint8 // how often the order was stored that the caller has received
 }
 
 // facts is what the model has to know of a row, with its times from the epoch.

@@ -84,7 +84,7 @@ type code uint8
 const (
 	succeeds code = iota // a transaction is committed, or a read answered
 	fails
-	spoils   // a read is refused for what it asks for
+	spoils   // a read is refused because of its request
 	made     // Book returns an order, or Cancel is carried out
 	accepted // Cancel is answered before it is carried out
 	refused

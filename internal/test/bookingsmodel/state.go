@@ -17,7 +17,7 @@ type state struct {
 	rows    [kinds]int32
 	workers [2]worker
 	round   uint8
-	called  bool // the caller's Send of this round came
+	called  bool // Send was called in this round
 	faults  uint8
 	wakes   uint8
 	acts    uint8
@@ -35,7 +35,7 @@ type state struct {
 	ended      uint8 // what OnCancel has received of this cancellation
 	done       bool  // it was cancelled
 	slot       int8  // of the order that was found
-	seen       look  // that the caller has received last
+	seen       look  // the look that the caller has received last
 	unfollowed bool
 	wrong      broken
 }
@@ -77,7 +77,7 @@ type worker struct {
 	does     does
 	still    bool  // it stands still while time passes
 	mine     int8  // the order of its Book
-	recovery int32 // by which its Book polls
+	recovery int32 // the recovery with which its Book polls
 }
 
 type does uint8
@@ -138,7 +138,7 @@ func (s *state) awaited(i int) bool {
 // marks holds the next time at which something can happen, and the time that may not pass before something does.
 type marks struct {
 	next  int16
-	limit int16 // something has to happen before time passes it
+	limit int16 // time may not pass it before something happens
 }
 
 func (m *marks) at(t int16) {

@@ -45,13 +45,13 @@ func (v *visit) to(worker int, op Op, do string, change func(s *state)) {
 	v.given = reply{}
 	change(&s)
 	swap := s.skew == 0 && !v.Alone && s.workers[1].compare(s.workers[0]) < 0
-	if swap { // workers with one clock are alike
+	if swap { // workers with the same clock are interchangeable
 		s.workers[0], s.workers[1] = s.workers[1], s.workers[0]
 	}
 	v.yield(Step{Worker: worker, Op: op, Do: do, At: v.passes, Ends: v.ends, swaps: swap, answer: v.given}, s)
 }
 
-// fault is like to, and costs a fault.
+// fault yields a step like to, and counts it as a fault.
 func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	if v.from.faults > 0 {
 		v.to(worker, op, do, func(s *state) {
@@ -239,7 +239,7 @@ func (v *visit) work(w int) {
 	me := v.from.workers[w]
 	if me.history == 0 {
 		v.begin(w)
-		return // it has nothing to lose
+		return // nothing can be lost
 	}
 	res := v.replay(me.history)
 	switch {
@@ -342,7 +342,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	if !wrote {
 		return
 	}
-	if op != Claim { // else nothing has happened
+	if op != Claim { // a Claim that fails changes nothing
 		v.fault(w, op, do+ButFails, given(failed, false, v.Breaks.DeliverApart))
 	}
 	v.fault(w, op, do+ButApplied, given(failed, true, false))

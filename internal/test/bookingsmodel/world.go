@@ -190,7 +190,7 @@ type model struct {
 	results   []*result
 	histories map[node]int32
 	stales    map[stale]int32
-	looks     map[place][kinds]bool // at which rows the operations of a call have looked
+	looks     map[place][kinds]bool // the rows that each operation of a call has looked at
 	Replays   int
 	lost      int32 // the recovery of a Book whose answer was lost, when it ends
 }

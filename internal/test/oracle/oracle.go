@@ -126,7 +126,7 @@ func (n *node) jsonType() string {
 // reader takes an answer apart.
 type reader struct {
 	answer *Answer
-	lost   bool // something that does not fit, in what was read last
+	lost   bool // the value that was read last has a mismatch
 }
 
 // envelopeMember returns the only member with that name.
@@ -208,7 +208,7 @@ var (
 	orderStatus = reflect.TypeFor[types.OrderStatus]()
 )
 
-// wanted is the documented JSON of a type, or nothing for any JSON.
+// wanted returns the documented JSON type, or "" if any JSON is allowed.
 func wanted(t reflect.Type) string {
 	switch kind := t.Kind(); {
 	case t == number:
@@ -279,7 +279,7 @@ func (r *reader) object(n *node, t reflect.Type, path string) (text string, fits
 	return "{" + strings.Join(members, ",") + "}", fits
 }
 
-var fields sync.Map // of each struct, by their names
+var fields sync.Map // of each struct type, by name
 
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	known, ok := fields.Load(t)

@@ -205,7 +205,7 @@ type Call func(context.Context, *hotelstays.Client, ...hotelstays.CallOption) er
 // calls are for tests of the pipeline.
 func Calls(session ...string) map[hotelstays.Operation]Call {
 	offer := Offer{Session: append(session, "session")[0], RoomRatePkg: types.RoomRatePkg{RatePkgID: "offer"}}
-	fields := map[string]any{ // by their names; other required ones have a value for their type
+	fields := map[string]any{ // by name; other required fields get a value by their type
 		"CheckIn": CheckIn, "CheckOut": CheckOut, "RoomOccupancies": TwoAdults(), "DestinationID": "place", "RegionCode": int64(1),
 		"SessionID": offer.Session, "CustomerReferenceNo": "ref-1",
 		"Holder": offer.Request("").Holder, "Guests": offer.Request("").Guests,

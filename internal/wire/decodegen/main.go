@@ -91,6 +91,6 @@ func compiled(fset *token.FileSet, dir string) (types.Importer, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		files[path] = file
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // "" for the others
+	open := func(path string) (io.ReadCloser, error) { return os.Open(files[path]) } // "" for other packages
 	return importer.ForCompiler(fset, "gc", open), nil
 }
