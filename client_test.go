@@ -178,7 +178,6 @@ func TestClientInALogShowsBaseURLAndAccount(t *testing.T) {
 	assert.Contains(t, buf.String(), fmt.Sprintf(`"client":{"base_url":"http://127.0.0.1:1","account":%q}`, client.Account()))
 }
 
-// Derived clients cannot change what they share.
 func TestDerivedClientsRefuseSharedOptions(t *testing.T) {
 	base := clientThrough(t, noSend{t})
 	opts := []hotelstays.Option{hotelstays.WithHTTPClient(new(http.Client)), hotelstays.WithTokenStore(newMemoryStore()),

@@ -288,7 +288,7 @@ func (f *forest) calls() int {
 	return len(f.asked)
 }
 
-// wide has n places, and n below each.
+// wide has n places, and n places below each.
 func wide(n int, delay func(call int) time.Duration) *forest {
 	f := &forest{below: map[string][]string{}, delay: delay}
 	for i := range n {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The booking flow is a column of the same table.
 func TestManualHasTheTimeLimitsAndRateLimits(t *testing.T) {
 	text, err := os.ReadFile("operations.go")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Which error an answer is, what it says, and which sentinel it matches.
+// Errors: their types, texts, advice, sentinels and kinds.
 
 package hotelstays_test
 
@@ -356,7 +356,6 @@ func TestTimeoutOfTheHTTPClientIsADeadline(t *testing.T) {
 	}
 }
 
-// The manual's table has every kind once.
 func TestManualHasEachKindOnce(t *testing.T) {
 	statuses := map[string]int{}
 	for kind, row := range manualKinds(t) {

@@ -66,7 +66,7 @@ func failing(err error) transportFunc {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// clientAt is a client with no other options.
+// clientAt returns a client with only these options.
 func clientAt(t testing.TB, url string, cred hotelstays.Credential, rt http.RoundTripper, opts ...hotelstays.Option) *hotelstays.Client {
 	t.Helper()
 	client, err := hotelstays.New(url, cred, append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: rt}))...)

@@ -264,8 +264,8 @@ func TestRequestThatNeverLeftHasNoUnknownOutcome(t *testing.T) {
 	assert.Equal(t, "/api/auth/ticket", noToken.Sent[0].URL.Path)
 }
 
-// In a strict operation every mismatch is an error. In a lenient operation only a mismatch of an essential field is.
-// The error names every place, and quotes no value.
+// In a strict operation every mismatch is an error. In a lenient operation only a mismatch of an essential field is an
+// error. The error names every place, and quotes no value.
 func TestStrictMismatchNamesThePath(t *testing.T) {
 	rows := []struct {
 		op               hotelstays.Operation
@@ -351,7 +351,7 @@ func mistypedOrderRest() types.Order {
 	}
 }
 
-// mismatchTexts are the mismatches of an answer, all of which are listed.
+// mismatchTexts returns the mismatches of an answer, and their number if not all are listed.
 func mismatchTexts(meta hotelstays.ResponseMeta) (texts []string) {
 	for _, m := range meta.Mismatches {
 		texts = append(texts, m.String())

@@ -570,7 +570,8 @@ func TestRefusedStreamYieldsOneError(t *testing.T) {
 	}
 }
 
-// After a refusal before the list, no hotel is yielded. A refusal or a fault behind hotels comes after them.
+// After a refusal before the list, no hotel is yielded. If hotels come before the refusal or the fault, they are
+// yielded first.
 func TestStreamYieldsHotelsUntilTheFirstFault(t *testing.T) {
 	const hotel = `{"id":"1"}`
 	for body, hotels := range map[string]int{

@@ -483,7 +483,7 @@ func TestCallbackNeedsATicket(t *testing.T) {
 	}
 }
 
-// A loopback base URL allows loopback callbacks, but no other private ones.
+// A loopback base URL allows loopback callbacks, but no other private addresses.
 func TestLoopbackClientMayUseLoopbackCallbacks(t *testing.T) {
 	for _, row := range []struct {
 		base, callback string

@@ -105,7 +105,7 @@ func serviceOf(change func(*types.Voucher), serve func(*http.Request) (*http.Res
 	}}
 }
 
-// ownTempDir gives the test a directory of its own for temporary files.
+// ownTempDir gives the test its own directory for temporary files.
 func ownTempDir(t *testing.T) string {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -695,8 +695,7 @@ func TestSaveVoucherNamesTheOrder(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(log.String(), "reference=ref-1"))
 }
 
-// openFiles returns how many files of a directory this process holds open, where the system
-// shows that.
+// openFiles returns how many files of a directory this process holds open, if the system shows that.
 func openFiles(t *testing.T, dir string) (n int) {
 	t.Helper()
 	handles, _ := filepath.Glob("/proc/self/fd/*")

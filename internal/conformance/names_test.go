@@ -16,7 +16,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// Whatever status it has, a refusal that contradicts itself proves nothing.
 func TestAmbiguousRefusalsProveNothing(t *testing.T) {
 	for _, body := range []string{`{"code":100000400,"code":0}`, `{"code":0,"code":100000400}`, `{"code":100000400,"Code":0}`,
 		`{"code":100000400,"data":{},"data":{}}`} {

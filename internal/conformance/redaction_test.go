@@ -219,7 +219,6 @@ func tokenThen(refusal string) transportFunc {
 	}
 }
 
-// Printed secrets are exactly the marker.
 func TestSecretsPrintAsTheMarker(t *testing.T) {
 	ticket := hotelstays.TicketCredential{AppKey: "key", AppSecret: types.NewSecret(canarySecret), TTL: time.Hour}
 	request := hotelstays.TicketRequest{AppKey: ticket.AppKey, AppSecret: ticket.AppSecret, TTL: ticket.TTL}
@@ -447,7 +446,6 @@ func fetchTokens(t *testing.T, c *hotelstays.Client) (*hotelstays.TicketResponse
 	return ticket, token, ofTicket, ofOAuth
 }
 
-// A token in a malformed answer is redacted, too.
 func TestErrorsHideTokensInMalformedAnswers(t *testing.T) {
 	bodies := []string{
 		`{"code":0,"data":{"ticket":"` + canaryToken,
@@ -558,7 +556,6 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 	assert.ErrorContains(t, err, "<html>Bad gateway</html>")
 }
 
-// A token that was just read is as secret as one that was sent.
 func TestErrorsHideATokenThatWasJustRead(t *testing.T) {
 	c := clientThrough(t, &fixedAnswer{Status: 200, Body: `{"code":0,"msg":"ticket opaque-LEAK",` +
 		`"data":{"ticket":"opaque-LEAK","access_token":"opaque-LEAK"}}`,
@@ -714,7 +711,6 @@ func TestErrorsHideNamesOfGuests(t *testing.T) {
 	}
 }
 
-// Each guest has a passport.
 func TestErrorsHideEachPassportNumber(t *testing.T) {
 	req := bookWithPassport()
 	req.Guests = append(req.Guests, req.Guests[0])

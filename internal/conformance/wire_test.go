@@ -1,5 +1,5 @@
-// The wire form of every operation: the exact request (method, address, all headers, the
-// bytes of the body), and an answer that holds every documented field.
+// The wire form of every operation: the exact request (method, URL, all headers, the bytes of the body), and an answer
+// with every documented field.
 
 package conformance_test
 
@@ -189,7 +189,7 @@ func TestWireMinimalRequest(t *testing.T) {
 	})
 }
 
-// checkSent checks what is sent beside the headers.
+// checkSent checks the request except for its headers.
 func (op *operation) checkSent(t *testing.T, sent sentRequest, body string) {
 	t.Helper()
 	assert.Equal(t, []string{http.MethodPost, baseURL + op.path, body}, []string{sent.method, sent.url, sent.body})
@@ -278,8 +278,8 @@ func (op *operation) want(t *testing.T) any {
 	return resp
 }
 
-// requireComplete proves that a fixture is complete: no field of the wire is left out, and each
-// field's name in Go begins with that on the wire.
+// requireComplete proves that a fixture is complete: no field of the wire is left out, and each field's name in Go
+// begins with its name on the wire.
 func requireComplete(t *testing.T, v reflect.Value, path string) {
 	t.Helper()
 	switch v.Kind() {

@@ -85,7 +85,7 @@ func wantNoTimer(t *testing.T, w *Window) {
 	require.False(t, w.timer != nil && w.timer.Stop(), "a timer runs, and nobody waits")
 }
 
-// A newcomer finds a slot that is due, but whose timer has not run yet: those in line come first.
+// A newcomer finds a slot that is due, but whose timer has not run yet: callers in line come first.
 func TestNewcomerDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWindow(1, time.Second, 0)

@@ -124,8 +124,7 @@ func (s *service) callAll(ctx context.Context, n int, caches ...*token.Cache) (f
 	return failed, longest
 }
 
-// mustCall makes n calls at once through each cache. None fails. It returns the longest
-// duration.
+// mustCall makes n calls at once through each cache. No call fails. It returns the longest duration.
 func (s *service) mustCall(t *testing.T, n int, caches ...*token.Cache) time.Duration {
 	t.Helper()
 	failed, longest := s.callAll(t.Context(), n, caches...)

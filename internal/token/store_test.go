@@ -121,7 +121,6 @@ func TestHangingStoreCostsTwoSecondsPerCall(t *testing.T) {
 	})
 }
 
-// Nobody waits for the lease of a store that fails.
 func TestFailingStoreIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, st := &service{lifetime: time.Hour}, &store{leased: true, fails: func(context.Context, types.Token) error { return errFailed }}

@@ -153,12 +153,12 @@ func TestNothingIsSentAfterADeadlineWhileSuspended(t *testing.T) {
 	}
 }
 
-// suspended has a deadline that has passed, and has not ended.
+// suspended is a ctx that has not ended, although its deadline has passed.
 type suspended struct{ context.Context }
 
 func (suspended) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
-// The error names whose time is over, and the connection that broke.
+// The error names the limit that passed, or the connection that broke.
 func TestErrorNamesTheLimitThatPassed(t *testing.T) {
 	stalls := roundTripper(func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()

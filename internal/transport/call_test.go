@@ -17,8 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A request that changes something reaches a peer that breaks off exactly once,
-// however the peer breaks off, and is known to have been sent.
+// A request that changes something arrives exactly once, however the peer breaks off, and counts as sent.
 func TestMutatingRequestArrivesOnce(t *testing.T) {
 	http1Peers := map[string]func(net.Conn) bool{
 		"closes":                     func(net.Conn) bool { return false },
@@ -84,8 +83,8 @@ func TestRequestIDIsOfTheLastSentRequest(t *testing.T) {
 	assert.Empty(t, r.RequestID, "nothing was sent")
 }
 
-// A ctx that is cancelled during a backoff is the error, beside the error or the answer of the
-// attempt before it.
+// If ctx is cancelled during a backoff, the result has the error of ctx, and the error or the answer of the attempt
+// before.
 func TestCancelledBackoffKeepsTheAttempt(t *testing.T) {
 	for _, status := range []int{0, 503} {
 		synctest.Test(t, func(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A 429 pauses the rate limiter for the whole of Retry-After, and the call as well: a second
-// without one. Where that is longer than the policy allows, the call ends at once. A
-// 429 with the service's own code pauses for a day at most, any other for a minute.
+// A 429 pauses the rate limiter and the call for Retry-After, or for a second without it. If that is longer than the
+// policy allows, the call ends at once. A 429 with the service's own code pauses for at most a day, any other 429 for
+// at most a minute.
 func TestTooManyRequestsPauses(t *testing.T) {
 	const day, envelope, page = 24 * time.Hour, `{"code":100000429}`, "<html>"
 	cases := []struct {
@@ -129,8 +129,8 @@ func TestTLSVersionMismatchIsTriedOnce(t *testing.T) {
 	}
 }
 
-// Each 429 is a warning with the service's code and the pause that it causes, also the one
-// that ends the call. Other retries are not. All name operation, attempt and Request-Id.
+// Each 429 is a warning with the service's code and the pause, also the 429 that ends the call. Other retries are
+// logged at info. Each line names operation, attempt and Request-Id.
 func TestEach429IsAWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

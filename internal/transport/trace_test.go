@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Only the trace events prove that a request never left: WroteHeaders is the border, and
-// a connection alone proves nothing, because a request may wait on it for a stream.
+// The trace events prove that a request never left, if WroteHeaders is not among them. A connection does not mean that
+// the request left, because it may wait there for a stream.
 func TestTraceEventsThatCountAsSent(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for _, c := range []struct {

@@ -92,7 +92,7 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 	assert.Positive(t, read)
 }
 
-// A page that arrives in parts is read as at once, and as encoding/json reads it.
+// A page that arrives in parts is read like a whole page, and as encoding/json reads it.
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	whole, pages := answer(10, 2, 2), 100

@@ -31,7 +31,7 @@ func skipAgrees(t testing.TB, text []byte) {
 	}
 }
 
-// skip validates as encoding/json does, to every byte and depth.
+// skip validates as encoding/json does, at every byte and depth.
 func TestSkipValidates(t *testing.T) {
 	for depth := maxDepth - 1; depth <= maxDepth+1; depth++ {
 		skipAgrees(t, []byte(strings.Repeat("[", depth)+strings.Repeat("]", depth)))

@@ -1,4 +1,4 @@
-// What a Lexer reads is what encoding/json makes of it, and what it keeps in memory.
+// A Lexer reads values as encoding/json does, and keeps no secrets and little memory.
 
 package wire
 
@@ -104,8 +104,8 @@ var valueTypes = []valueType{
 	}),
 }
 
-// agree reports whether the Lexer read the text without a mismatch, which it must read as encoding/json does.
-// Fed with a byte at a time, or with all but the end, it must do the same.
+// agree requires that the Lexer reads the text as encoding/json does, also if the text arrives byte by byte or without
+// its end. It reports whether the text was read without a mismatch.
 func (k valueType) agree(t testing.TB, text []byte) bool {
 	fed := func(r io.Reader) *Lexer { return newLexer(context.Background(), feedOf(r)) }
 	unfed := bytes.Clone(text)
@@ -136,7 +136,7 @@ func (k valueType) agree(t testing.TB, text []byte) bool {
 	return ok
 }
 
-// areRead checks that the texts of each type are read, or that none is.
+// areRead checks that all texts of each type are read, or that no text is.
 func areRead(t *testing.T, want bool, texts map[string][]string) {
 	t.Helper()
 	for _, k := range valueTypes {
