@@ -145,7 +145,8 @@ func (t TokenCredential) fetch(context.Context, *Client, types.Secret) (types.Se
 	return t.Token, 0, nil
 }
 
-// secretSource checks that a secret comes from one source only. The caller then checks fixed.
+// secretSource checks that a secret has only one source. If it has from, fixed becomes a placeholder that passes the
+// caller's check of a fixed secret.
 func (v *validation) secretSource(name string, from func(context.Context) (types.Secret, error), fixed *types.Secret) {
 	switch {
 	case from == nil:

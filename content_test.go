@@ -195,7 +195,7 @@ func TestMetadataPagesAheadComeInOrder(t *testing.T) {
 		most               int
 	}{
 		{12, 1, 12 * time.Second, 1},
-		{12, 4, 4 * time.Second, 4}, // the first alone, then 11 with 4 at once
+		{12, 4, 4 * time.Second, 4}, // the first page, then 11 pages, 4 at once
 		{0, 4, 12 * time.Second, 1}, // no totals
 		{7, 4, 8 * time.Second, 4},  // too small a total: further pages come one by one
 		{99, 4, 4 * time.Second, 4}, // too large a total: hasMore decides

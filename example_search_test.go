@@ -40,8 +40,7 @@ func ExampleClient_HotelList() {
 	// of 12 hotels, session: true
 }
 
-// An empty list is no error. EmptyReason says whether the account is the cause, and whether a retry
-// can help.
+// An empty list is not an error. EmptyReason says whether the account is the cause, and whether a retry can help.
 func ExampleClient_HotelList_empty() {
 	srv, client := startSandbox(hotelstaystest.Config{EmptyReason: &types.EmptyReason{Code: types.EmptyReasonNoSupplierAnswered}})
 	defer srv.Close()

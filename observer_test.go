@@ -74,8 +74,7 @@ func (t *trailTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// The ctx of CallStart goes on to the round tripper, to the call that fetches
-// the token, and to CallEnd: spans nest.
+// The ctx of CallStart reaches the round tripper, the call that fetches the token, and CallEnd: spans nest.
 func TestObserverSeesEveryCallOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newSandbox(t)
@@ -185,7 +184,7 @@ func TestObserverSeesTheRateLimitWait(t *testing.T) {
 }
 
 // DecodeTime includes the work after the answer, here a slow logger. The duration of an attempt does not include it.
-func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
+func TestDecodeTimeIncludesTheWorkAfterTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := writerFunc(func(p []byte) (int, error) { time.Sleep(3 * time.Second); return len(p), nil })
 		logger := slog.New(slog.NewTextHandler(slow, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -206,8 +205,7 @@ func TestObserverSeesTheReadingOfAnAnswer(t *testing.T) {
 	})
 }
 
-// DecodeTime does not include the wait for the bytes of an answer.
-func TestObserverSeesAnAnswerArrive(t *testing.T) {
+func TestDecodeTimeExcludesTheWaitForBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &callLog{}
 		client := clientThrough(t, transportFunc(func(*http.Request) (*http.Response, error) {

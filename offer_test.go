@@ -42,7 +42,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		none    bool // within the zero Tolerance
 		ten     bool // within a rise of 10 USD
 	}{
-		// Each part alone.
+		// Only one part changes.
 		{"net total rises within", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.50" }, net, false, true},
 		{"net total rises beyond", func(o *pkg) { o.TotalRate.NetRate.Amount = "130.51" }, net, false, false},
 		{"net total falls", func(o *pkg) { o.TotalRate.NetRate.Amount = "1" }, net, true, true},
@@ -75,7 +75,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 		{"packaging", func(o *pkg) { o.IncludesPackaging = true }, fields(types.OfferPackaging), false, false},
 		{"ratePkgId", func(o *pkg) { o.RatePkgID = "other" }, fields(types.OfferRatePkgID), false, false},
 
-		// Equal by value.
+		// The parts are equal by value.
 		{"no change", func(*pkg) {}, nil, true, true},
 		{"other digits", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "120.5", "1.5e2"
@@ -85,7 +85,7 @@ func TestCompareOfferListsEachDifference(t *testing.T) {
 			o.RefundableUntil, o.CancelFees[0].Until = "2000-03-01T16:00:00+04:00", "2000-03-01T07:00:00.000-05:00"
 		}, nil, true, true},
 
-		// Several parts.
+		// Several parts change.
 		{"all cheaper", func(o *pkg) {
 			o.TotalRate.NetRate.Amount, o.TotalRate.GrossRate.Amount = "108.45", "135.00"
 			o.Tax.Total.Amount, o.Tax.Items[0].Amount.Amount, o.CancelFees[1].Fee.Amount = "9.00", "9.00", "54.22"

@@ -258,8 +258,8 @@ func TestMarginAndProcessesLowerTheRate(t *testing.T) {
 	}
 }
 
-// The header is the time from the request's arrival to the answer's first byte; it may
-// be rounded up. Without it the answer proves nothing, and the margin alone counts.
+// The header is the time from the request's arrival to the answer's first byte; it may be rounded up. Without it the
+// answer proves nothing, and only the margin counts.
 func TestServerCostBoundsTheArrival(t *testing.T) {
 	for cost, want := range map[string]time.Duration{
 		"0": 1510 * ms, "400": 1111 * ms, "499": 1012 * ms, "9000": 1010 * ms, "": 1010 * ms, "soon": 1010 * ms,

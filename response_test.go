@@ -1002,7 +1002,7 @@ func TestLongListsAreRefusedBeforeTheyTakeMemory(t *testing.T) {
 	}{{"orders", `1,`, &hotelstays.QueryOrdersResponse{}}, {"list", `{},`, &hotelstays.HotelListResponse{}}} {
 		body := []byte(`{"code":0,"data":{"` + tc.list + `":[` + strings.Repeat(tc.element, length/len(tc.element)-20) + `{}]}}`)
 		bytes, _, err := decodeBytes(t, body, freshTarget(tc.resp))
-		assert.Less(t, bytes, 4*length+4*mib, tc.list) // the lists alone may take 2*length+4*mib
+		assert.Less(t, bytes, 4*length+4*mib, tc.list) // of this, lists may take 2*length+4*mib
 		assert.ErrorAs(t, err, new(*wire.UnusableError), tc.list)
 	}
 }

@@ -112,7 +112,7 @@ func (f *faults) country(path, code string) {
 	}
 }
 
-// pageSize checks a page size, because the service refuses one that is too large.
+// pageSize checks a page size, because the service refuses a page size that is too large.
 func (f *faults) pageSize(path string, size, limit int) {
 	if size < 0 || size > limit {
 		f.add(path, "is %d; it must lie between 1 and %d, or be 0 for the service's default", size, limit)

@@ -135,7 +135,7 @@ func (c *Client) documentTransport(req *http.Request) http.RoundTripper {
 func publicTransport(t *http.Transport) *http.Transport {
 	t = t.Clone()
 	t.Proxy, t.DisableKeepAlives = nil, true
-	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets it, and has a pool of connections of its own
+	if len(t.TLSNextProto) > 0 { // http2.ConfigureTransport sets it, and uses a separate pool of connections
 		t.TLSNextProto, t.ForceAttemptHTTP2 = nil, true
 	}
 	//lint:ignore SA1019 deprecated, and used where it is set

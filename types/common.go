@@ -16,8 +16,8 @@ type I18N struct {
 	AR string `json:"ar,omitempty"` // Arabic
 }
 
-// String returns the English text, or the first other one that was sent. It returns "" if t
-// is nil; fmt prints a nil *I18N as <nil>.
+// String returns the English text, or the first other text that was sent. It returns "" if t is nil; fmt prints a nil
+// *I18N as <nil>.
 func (t *I18N) String() string {
 	if t == nil {
 		return ""

@@ -110,9 +110,9 @@ type RoomRatePkg struct {
 	Tax               *Tax   `json:"tax,omitempty"`
 }
 
-// CancelFeeAt returns the fee of a cancellation at t: that of the step with the next deadline after t. If no step
-// covers t, but the cancellation is free until a time after t, the fee is 0. Whether a fee is per room or for all
-// rooms is undocumented.
+// CancelFeeAt returns the fee of a cancellation at t: the fee of the step with the next deadline after t. If no step
+// covers t, but the cancellation is free until a time after t, the fee is 0. Whether a fee is per room or for all rooms
+// is undocumented.
 //
 // It returns an error if t is zero, or if the offer does not decide the fee. Then show the traveller CancelFees and
 // RateComment. The fee is undecided if

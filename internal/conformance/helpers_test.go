@@ -35,7 +35,7 @@ func hotelList() *hotelstays.HotelListRequest {
 	return &hotelstays.HotelListRequest{DestinationID: "d", CheckIn: checkIn, CheckOut: checkOut, RoomOccupancies: twoAdults()}
 }
 
-// operationCalls has the minimal call of every operation, and mutating those that change something.
+// operationCalls has the minimal call of every operation. mutating has the operations that change something.
 var operationCalls, mutating = func() (map[hotelstays.Operation]testkit.Call, map[hotelstays.Operation]bool) {
 	calls, mutating := map[hotelstays.Operation]testkit.Call{}, map[hotelstays.Operation]bool{}
 	for _, op := range operations() {

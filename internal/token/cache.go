@@ -58,11 +58,11 @@ type Cache struct {
 	refusals   refusals
 }
 
-// refusals spaces the fetches that follow the refusal of a token or of the credential: the first
-// two come at once, each further one 2, 4, 8 and so on up to 60 seconds after the one before.
-// A token that was good for longer than the last pause, and than two seconds, takes the series back by
-// one step, and one that was good for a minute begins it anew. Whether a token was accepted does not
-// count: the service may accept it for one operation and refuse it for another.
+// refusals spaces the fetches that follow the refusal of a token or of the credential: the first two come at once, each
+// further one 2, 4, 8 and so on up to 60 seconds after the one before. A token that was good for longer than the last
+// pause, and than two seconds, takes the series back by one step, and a token that was good for a minute begins it
+// anew. Whether a token was accepted does not count: the service may accept it for one operation and refuse it for
+// another.
 type refusals struct {
 	inARow int
 	next   time.Time // no fetch before it

@@ -290,8 +290,7 @@ func TestRefusedCredentialIsTriedEverMoreRarely(t *testing.T) {
 	})
 }
 
-// A caller waits no longer than its ctx. The fetch that it began goes on for the others,
-// with the values of its ctx.
+// A caller waits no longer than its ctx. The fetch that it began continues for the others, with the values of its ctx.
 func TestFetchOutlivesTheCallerWhoBeganIt(t *testing.T) {
 	type traceKey struct{}
 	synctest.Test(t, func(t *testing.T) {

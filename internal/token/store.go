@@ -59,7 +59,7 @@ func (c *Cache) tryLease(ctx context.Context, key string, waited time.Duration) 
 	err = c.call(ctx, "TryLease", &types.Token{}, func(ctx context.Context) (err error) {
 		release, ok, err = c.TryLease(ctx, key)
 		if err == nil && !ok && waited > leaseTimeout {
-			err = errors.New("another process has been fetching for too long")
+			err = errors.New("another process has held the lease for too long")
 		}
 		return err
 	})

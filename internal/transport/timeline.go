@@ -9,7 +9,7 @@ import (
 
 // Timeline records the attempts of one call.
 type Timeline struct {
-	RateLimitWait time.Duration // of all attempts, also of those that were not sent
+	RateLimitWait time.Duration // of all attempts, also of attempts that were not sent
 	Sent          []SentAttempt
 }
 

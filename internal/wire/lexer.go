@@ -19,7 +19,7 @@ import (
 type Lexer struct {
 	body   []byte
 	pos    int
-	depth  int    // objects and arrays around pos, but for those that are only skipped
+	depth  int    // objects and arrays around pos, without skipped ones
 	name   []byte // of the member entered last, until its value is read
 	failed bool
 
@@ -208,7 +208,7 @@ func (l *Lexer) object() bool {
 	return l.readName()
 }
 
-// member goes on from a value to the next member, if there is one.
+// member moves from a value to the next member, and reports whether there is one.
 func (l *Lexer) member() bool {
 	switch l.peek() {
 	case ',':
@@ -246,7 +246,7 @@ func (l *Lexer) array() bool {
 	return true
 }
 
-// element goes on from an element to the next one, if there is one.
+// element moves from an element to the next element, and reports whether there is one.
 func (l *Lexer) element() bool {
 	l.poll()
 	switch l.peek() {

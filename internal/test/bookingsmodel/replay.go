@@ -282,8 +282,7 @@ func (m *model) List(context.Context, durable.ID, bool, int) ([]durable.Row, err
 	return nil, nil
 }
 
-// Due returns the row of the script's kind, and another one if many are due. The next look for work is the end
-// of the turn.
+// Due returns the row of the script's kind, and another row if many are due. The next call of Due ends the turn.
 func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	s := m.script
 	k, many, _ := s.call.runs()

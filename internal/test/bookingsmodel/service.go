@@ -27,7 +27,8 @@ const (
 	slots   = 3
 )
 
-// look is how an order looks: 0 is no order, and each change makes it greater. Odd ones are not cancelled.
+// look is how an order looks: 0 is no order, and each change makes it greater. An order with an odd look is not
+// cancelled.
 type look uint8
 
 func (l look) cancelled() bool { return l > 0 && l%2 == 0 }

@@ -1,4 +1,4 @@
-// Package bookingsmodel searches every order of events around a booking for one that breaks a promise.
+// Package bookingsmodel tries the events around a booking in every order, and searches for a broken promise.
 //
 // A [World] has one service, two workers, and the rows of one reference: its booking, its cancellation and its order
 // that is followed. Its workers are calls of a durable.Engine itself, with a Store and a Client of the model. Between
@@ -48,7 +48,7 @@ type World struct {
 	Alone bool
 	// Skew is how far the clock of the second worker may be ahead of the first's, or behind it.
 	Skew time.Duration
-	// BookTimeout is that of the workers.
+	// BookTimeout is the option of the workers' engines.
 	BookTimeout time.Duration
 	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
 	InProcess bool

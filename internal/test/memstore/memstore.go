@@ -29,7 +29,7 @@ func Begin(rows map[durable.ID]durable.Row) *Tx {
 	return &Tx{Rows: rows, Seen: map[durable.ID]bool{}, Locked: map[durable.ID]bool{}, Saved: map[durable.ID]bool{}}
 }
 
-// Rows has the methods of a Store that a transaction decides alone.
+// Rows has the methods of a Store that need only the transaction.
 type Rows struct{}
 
 // Lock implements durable.Store.

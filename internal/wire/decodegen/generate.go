@@ -21,8 +21,8 @@ const (
 	wireFile = "internal/wire/zz_decode.go"
 )
 
-// isResponse reports whether a struct of the root package is decoded as a whole. DoResponse
-// is not: the caller's own value is.
+// isResponse reports whether a struct of the root package is decoded as a whole. DoResponse is not, because Do decodes
+// data into the caller's value.
 func isResponse(name string) bool {
 	return token.IsExported(name) && strings.HasSuffix(name, "Response") && name != "DoResponse"
 }
@@ -93,7 +93,7 @@ func (f *file) source(name string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// structVar writes the variable that reads a struct, after those that it uses, and returns its name.
+// structVar writes the variable that reads a struct, after the variables that it uses, and returns its name.
 func (g *generator) structVar(named *types.Named) (string, error) {
 	name := named.Obj().Name()
 	out, variable := g.root, "read"+name
