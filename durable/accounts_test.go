@@ -194,6 +194,27 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 	})
 }
 
+// A client is forgotten between the look for work and its step.
+func TestAccountThatIsForgottenMeanwhile(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = found
+		e.begin("ref-1")
+		calls := 0
+		e.reopen(func(o *options) {
+			o.Client, o.Clients = nil, func(string) durable.BookingClient {
+				if calls++; calls == 2 {
+					return nil
+				}
+				return e
+			}
+		})
+		time.Sleep(3 * time.Minute)
+		e.runFor(time.Second)
+		assert.Equal(t, []durable.Ending{durable.EndingFound}, e.outcomes)
+		assert.NotContains(t, e.log.String(), "level=ERROR")
+	})
+}
+
 // All methods of one booking need its account.
 func TestManyAccountsNeedAName(t *testing.T) {
 	p := newPlatform(t, "a")

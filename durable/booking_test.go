@@ -201,6 +201,7 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 	assert.Equal(t, "Send", invalid.Func)
 	for i, option := range []string{"WithMarket", "WithUserRef", "WithHeader"} {
 		assert.Equal(t, option, invalid.Fields[i].Path)
+		assert.NotEmpty(t, invalid.Fields[i].Problem, option)
 	}
 	assert.Equal(t, b, next)
 	_, err = b.start(start, hotelstays.WithMarket("no country"))

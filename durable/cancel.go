@@ -4,7 +4,6 @@ package durable
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,10 +104,9 @@ type cancellation struct {
 	// order.
 	Round int `json:"round,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
-	Fingerprint string `json:"fingerprint"`
-	// Options are the options of Cancel, in the engine's own form.
-	Options json.RawMessage `json:"options,omitempty"`
-	Begun   time.Time       `json:"begun"`
+	Fingerprint string        `json:"fingerprint"`
+	Options     storedOptions `json:"options,omitzero"`
+	Begun       time.Time     `json:"begun"`
 	// SendBy is when Cancel has certainly ended. It is zero while nothing was sent.
 	SendBy time.Time `json:"sendBy,omitzero"`
 	// Cost is what the cancellation would cost when it was sent, by Order.CancelFeeAt. It is nil if the
@@ -154,7 +152,7 @@ func newCancellation(req CancelOrder, booking *booking, fingerprint string, now 
 			unfit{"sessionId", req.SessionID == "", "is required"})
 	}
 	now = wallClock(now)
-	c := cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options.raw(), Begun: now, Due: now}
+	c := cancellation{CancelOrder: req, Fingerprint: fingerprint, Options: options, Begun: now, Due: now}
 	if err == nil {
 		c, _ = c.bind(now, booking)
 		err = c.err()
@@ -270,14 +268,13 @@ func (c cancellation) again() error {
 
 // readOptions returns the options of the reads of the order. The deadline of a fee may be near.
 func (c cancellation) readOptions() []hotelstays.CallOption {
-	stored := readOptions(c.Options)
-	return storedOptions{Market: stored.Market, UserRef: stored.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
+	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
 // send returns what to call Cancel with.
 func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
-		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, readOptions(c.Options).append(nil)
+		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
 }
 
 // start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel

@@ -375,8 +375,7 @@ type handlerCall struct {
 func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
-	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
-	defer stop()
+	context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
 	if err := call(); err != nil {
 		return &handlerError{name, err}
 	}

@@ -281,7 +281,7 @@ func (e *Engine[Tx]) pollInterrupted(ctx context.Context) {
 		if err == nil && b.Phase(time.Now()) == PhaseBooking {
 			err = wake(ctx, of, KindBooking, b.Recovery.CustomerReferenceNo, booking.wake)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			of.log.WarnContext(ctx, "cannot poll at once for a booking of an earlier process; its polls start at the end of its BookTimeout",
 				slog.String("reference", b.Recovery.CustomerReferenceNo), slog.String("error", err.Error()))
 		}

@@ -82,15 +82,49 @@ func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 
 // A person has deleted the row of a booking, and the reference is used again.
 func TestOrderOfABookingBegunAnew(t *testing.T) {
+	for _, followed := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			e.book = found
+			e.begin("ref-1")
+			e.send()
+			if !followed {
+				require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
+			}
+			e.store.Delete(e.id(durable.KindBooking, "ref-1"))
+			time.Sleep(time.Hour)
+			e.begin("ref-1")
+			e.send()
+			row := e.row(durable.KindOrder, "ref-1")
+			assert.Equal(t, []any{durable.Open, time.Minute}, []any{row.Life, time.Until(row.Due)})
+		})
+	}
+}
+
+// An order that no database can keep is an error, and is neither stored nor delivered.
+func TestOrderThatIsNoJSON(t *testing.T) {
+	o := orderUnder("ref-1", "order-1")
+	o.NetRate = types.Money{Currency: "EUR", Amount: "one"}
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
+		}
+		e.begin("ref-1")
+		_, err := e.Send(t.Context(), "ref-1")
+		require.Error(t, err)
+		assert.Empty(t, e.outcomes)
+		assert.Empty(t, e.booking().Ending)
+	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
 		e.send()
-		require.NoError(t, e.Unfollow(t.Context(), "ref-1"))
-		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
-		e.begin("ref-1")
-		e.send()
-		assert.Equal(t, durable.Open, e.row(durable.KindOrder, "ref-1").Life)
+		row := e.row(durable.KindOrder, "ref-1")
+		e.orders = func([]string) ([]types.Order, error) { return []types.Order{o}, nil }
+		_, err := e.work(durable.KindOrder)
+		require.Error(t, err)
+		e.runFor(2 * time.Minute)
+		assert.Empty(t, e.changes)
+		assert.Equal(t, row.State, e.row(durable.KindOrder, "ref-1").State)
 	})
 }
 

@@ -264,6 +264,8 @@ func TestBookEndsInALaterRound(t *testing.T) {
 		earlier bool           // the round waits for the order of the first Book
 		err     error
 	}{
+		"the same round, unknown":            {lostAnswer, 1, "", "", 0, false, unknown},
+		"the same round, and nothing else":   {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
 		"the same round, found":              {found, 1, "", durable.EndingFound, 1, false, nil},
 		"the same round, refused":            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
 		"the same round, and found by Run":   {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
@@ -430,26 +432,6 @@ func TestRunFromBookToCancel(t *testing.T) {
 	})
 }
 
-// Without the states of orders a cancellation can stay open until the stay is over. The log says so at the start.
-func TestMissingStatusMeaningsAreLogged(t *testing.T) {
-	const warning = "ServiceFacts.StatusMeanings.Cancelled is not set"
-	e := newEngine(t)
-	assert.Contains(t, e.log.String(), warning)
-	known := testkit.ClientThrough(t, nil, hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
-	for name, change := range map[string]func(*durable.Options[*memstore.Tx]){
-		"known":                func(o *durable.Options[*memstore.Tx]) { o.Client = known },
-		"nothing is cancelled": func(o *durable.Options[*memstore.Tx]) { o.OnCancel = nil },
-	} {
-		var log strings.Builder
-		opts := e.options
-		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		change(&opts)
-		_, err := durable.NewEngine(e.store, opts)
-		require.NoError(t, err)
-		assert.Empty(t, log.String(), name)
-	}
-}
-
 // One request asks for bookings that are due together. One of them spoils the answer.
 func TestPollsForManyBookings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -537,22 +519,67 @@ func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 	})
 }
 
-// A function of the caller hangs, though its ctx has ended. A person must know.
-func TestHangingFunctionIsLoggedAndListed(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *engine) {
-		e.reopen(func(o *options) {
-			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+// A function of the caller hangs, though its ctx has ended. A person must know, and no other process must call it.
+func TestHangingFunctionIsLoggedAndKeepsItsRow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		meanwhile func(e *engine)
+		held      bool
+		late      bool
+	}{
+		"the row is open":               {func(*engine) {}, true, false},
+		"a person has ended the row":    {func(e *engine) { e.endByHand(durable.KindBooking) }, false, false},
+		"a person has deleted the row":  {func(e *engine) { e.store.Delete(e.id(durable.KindBooking, "ref-1")) }, false, false},
+		"another transaction is active": {(*engine).lockStore, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *engine) {
+				e.reopen(func(o *options) {
+					o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+						time.Sleep(10 * time.Minute)
+						return nil
+					}
+				})
+				e.begin("ref-1")
+				e.book = found
+				go func() { _, _ = e.Send(t.Context(), "ref-1") }()
+				time.Sleep(3 * time.Minute)
+				assert.Equal(t, []string{"OnOutcome ref-1"}, e.Hanging())
+				assert.Equal(t, 9, strings.Count(e.log.String(), "level=ERROR msg=\"OnOutcome has not returned, though its ctx has ended"))
+				tc.meanwhile(e)
+				row := e.row(durable.KindBooking, "ref-1")
+				time.Sleep(90 * time.Second)
+				if tc.held {
+					assert.Greater(t, time.Until(e.row(durable.KindBooking, "ref-1").Due), 30*time.Second)
+				} else {
+					assert.Equal(t, row, e.row(durable.KindBooking, "ref-1"))
+				}
+				assert.Equal(t, tc.late, strings.Contains(e.log.String(), "another process may call OnOutcome as well"))
 				time.Sleep(10 * time.Minute)
-				return nil
-			}
+				assert.Empty(t, e.Hanging())
+			})
 		})
-		e.begin("ref-1")
-		e.book = found
-		time.AfterFunc(5*time.Minute, func() { assert.Equal(t, []string{"OnOutcome ref-1"}, e.Hanging()) })
-		e.send()
-		assert.Contains(t, e.log.String(), "level=ERROR msg=\"OnOutcome has not returned, though its ctx has ended")
-		assert.Contains(t, e.log.String(), "another process may call OnOutcome as well", "its row is locked")
-		synctest.Wait()
-		assert.Empty(t, e.Hanging())
+	}
+}
+
+// lockStore keeps other transactions waiting for a minute.
+func (e *engine) lockStore() {
+	assert.NoError(e.t, e.store.InTx(e.t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(time.Minute); return nil }))
+}
+
+// A worker of the database's own scheduler may have asked the service too early.
+func TestRetryWaitsForABusyRow(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.lose()
+		row, began := e.row(durable.KindBooking, "ref-1"), time.Now()
+		row.Busy = true
+		e.store.Put(*row)
+		require.ErrorIs(t, e.Retry(t.Context(), "ref-1"), context.DeadlineExceeded)
+		assert.Equal(t, 5*time.Second, time.Since(began))
+		time.AfterFunc(2*time.Second-1, func() {
+			row.Busy = false
+			e.store.Put(*row)
+		})
+		require.NoError(t, e.Retry(t.Context(), "ref-1"))
+		assert.Equal(t, 7*time.Second, time.Since(began))
 	})
 }

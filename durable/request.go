@@ -118,20 +118,6 @@ func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, erro
 	return storedOptions(asked), err
 }
 
-// raw is what a Cancellation keeps; readOptions reads it. None is nil.
-func (o storedOptions) raw() json.RawMessage {
-	text, _ := json.Marshal(o) // texts and numbers alone
-	if string(text) == "{}" {
-		return nil
-	}
-	return text
-}
-
-func readOptions(raw json.RawMessage) (o storedOptions) {
-	_ = json.Unmarshal(raw, &o)
-	return o
-}
-
 // append appends the stored options to opts.
 func (o storedOptions) append(opts []hotelstays.CallOption) []hotelstays.CallOption {
 	opts = withGiven(opts, o.Language, hotelstays.WithLanguage)

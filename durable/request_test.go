@@ -77,6 +77,7 @@ func TestSealRequestRefusesWhatItCannotStore(t *testing.T) {
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
 		assert.Equal(t, name, invalid.Fields[0].Path)
+		assert.NotEmpty(t, invalid.Fields[0].Problem, name)
 	}
 	_, err := waiting.sealRequest(ring, req)
 	assert.ErrorContains(t, err, "keyring.New")

@@ -45,11 +45,11 @@ const (
 // waits while its account is unknown, or has its share of the workers.
 func (e *Engine[Tx]) Work(ctx context.Context, row *Row, workers int) (due time.Time, err error) {
 	e = e.of(row.Account)
+	if e.client == nil && row.Unreadable == nil {
+		e.logUnknown(ctx, row)
+		return time.Now().Add(unknownPause), nil
+	}
 	if e.opts.Clients != nil && row.Unreadable == nil {
-		if e.client == nil {
-			e.logUnknown(ctx, row)
-			return time.Now().Add(unknownPause), nil
-		}
 		kind, _ := e.scheduled.LoadOrStore(row.Kind, newShares(workers, []Kind{row.Kind}, true))
 		shared, _ := kind.(*shares)
 		if !shared.takeShare(row.Kind, row.Account) {
@@ -96,10 +96,6 @@ func (e *Engine[Tx]) panicked(ctx context.Context, panicked any) error {
 }
 
 func (e *Engine[Tx]) next(ctx context.Context, row *Row) (due time.Time, err error) {
-	e = e.of(row.Account)
-	if err := e.checkClient(); err != nil && row.Unreadable == nil {
-		return due, err
-	}
 	switch row.Kind {
 	case KindCancel:
 		return e.workCancel(ctx, row)

@@ -57,6 +57,8 @@ func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRe
 func TestOptionsOfAnEngine(t *testing.T) {
 	for name, change := range map[string]func(o *options){
 		"the client is nil":             func(o *options) { o.Client = (*hotelstays.Client)(nil) },
+		"Client and Clients are set":    func(o *options) { o.Clients = func(string) durable.BookingClient { return nil } },
+		"keys is empty":                 func(o *options) { o.Keys = nil },
 		"OnOutcome is required":         func(o *options) { o.OnOutcome = nil },
 		"must not be negative":          func(o *options) { o.BookTimeout = -1 },
 		"MaxWorkers":                    func(o *options) { o.MaxWorkers = -1 },
@@ -71,11 +73,12 @@ func TestOptionsOfAnEngine(t *testing.T) {
 	const warning = "StatusMeanings.Cancelled is not set"
 	assert.Contains(t, e.log.String(), warning)
 	e.log.Reset()
-	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
-	e.reopen(func(*options) {})
-	assert.NotContains(t, e.log.String(), warning)
+	onCancel := e.options.OnCancel
 	e.reopen(func(o *options) { o.OnCancel = nil })
 	assert.ErrorContains(t, e.cancel(toCancel), "OnCancel is required")
+	e.Client = testkit.ClientThrough(t, testkit.Saying(`{}`), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: states}))
+	e.reopen(func(o *options) { o.OnCancel = onCancel })
+	assert.NotContains(t, e.log.String(), warning)
 }
 
 // Without options a booking waits two minutes for Send, Run looks each second, and has ten workers.
@@ -95,6 +98,33 @@ func TestDefaultsOfAnEngine(t *testing.T) {
 		assert.Equal(t, 2*time.Minute+durable.ClockMargin, time.Until(e.row(durable.KindBooking, "ref-1").Due))
 		e.runFor(2*time.Minute + durable.ClockMargin + 2*time.Second)
 		assert.Equal(t, []int{8, 8}, []int{most, len(e.outcomes)}, "two are kept for cancellations and orders")
+	})
+}
+
+// looks is a queue that notes what Run looks for.
+type looks struct {
+	*memstore.Store
+	of []durable.DueLook
+}
+
+func (q *looks) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	q.of = append(q.of, look)
+	return q.Store.Due(ctx, look)
+}
+
+// Run looks for the rows of its account each second, and each kind has its turn.
+func TestRunLooksForDueRows(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		q, began := &looks{Store: e.store}, time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second+1)
+		defer cancel()
+		require.NoError(t, e.Run(ctx, q))
+		const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
+		for i, kind := range []durable.Kind{b, c, o, c, o, b, o, b, c} {
+			assert.Equal(t, durable.DueLook{Kind: kind, Account: e.Account(), At: began.Add(time.Duration(i/3) * time.Second), Limit: 110, Each: 12},
+				q.of[i], "with ten workers, of which two are kept for the other kinds")
+		}
+		assert.Len(t, q.of, 9)
 	})
 }
 

@@ -163,8 +163,8 @@ func (e *unreadableError) Error() string {
 // setState stores the next state in a row. before is the state as it was read from the row, or nil.
 func (r *Row) setState(before, next state) error {
 	text, err := json.Marshal(next)
-	if err == nil && before != nil {
-		text, err = withUnknown(r.State, before, text)
+	if before != nil {
+		text = withUnknown(r.State, before, text)
 	}
 	r.State, r.Due, r.Life = text, next.due(), next.life()
 	if b, ok := next.(*booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
@@ -175,21 +175,20 @@ func (r *Row) setState(before, next state) error {
 
 // withUnknown returns the JSON of the next state, with the fields of the stored state that this
 // version does not know. A newer process of the fleet has written them.
-func withUnknown(stored []byte, known state, next []byte) ([]byte, error) {
-	knownText, err := json.Marshal(known)
-	if err != nil || bytes.Equal(stored, knownText) {
-		return next, err
+func withUnknown(stored []byte, known state, next []byte) []byte {
+	knownText, _ := json.Marshal(known) // it was read from stored
+	if bytes.Equal(stored, knownText) {
+		return next
 	}
 	var fields [3]map[string]any
 	for i, text := range [][]byte{next, stored, knownText} {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		if err := d.Decode(&fields[i]); err != nil {
-			return nil, err
-		}
+		_ = d.Decode(&fields[i]) // each is the JSON of a state
 	}
 	addUnknown(fields[0], fields[1], fields[2])
-	return json.Marshal(fields[0])
+	text, _ := json.Marshal(fields[0])
+	return text
 }
 
 // addUnknown adds the fields that stored has and known lacks, also in nested objects.

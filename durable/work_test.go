@@ -112,6 +112,18 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 	})
 }
 
+// A scheduler brings a row of an account that the client does not serve.
+func TestWorkOnARowOfAnotherAccount(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		row := e.row(durable.KindBooking, "ref-1")
+		row.Account = "another"
+		due, err := e.Work(t.Context(), row, 10)
+		assert.Equal(t, []any{time.Minute, nil}, []any{time.Until(due), err})
+		assert.Contains(t, e.log.String(), "account without a client")
+	})
+}
+
 // A person has ended the rows of ref-1 in the database. A scheduler that brings them all the same has nothing to do.
 func TestWorkOnRowsThatHaveEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {

@@ -57,10 +57,14 @@ func (r Rows) Insert(ctx context.Context, tx *Tx, row *durable.Row) (before *dur
 	return before, err
 }
 
-// Save implements durable.Store. A row that is neither locked nor inserted is an error.
+// Save implements durable.Store. A row that is neither locked nor inserted is an error, and so is one that is saved
+// over an open row without having been read from it.
 func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 	if !tx.Locked[row.ID] {
 		return fmt.Errorf("%v is saved without a lock", row.ID)
+	}
+	if stored := tx.Rows[row.ID]; stored.Life == durable.Open && stored.Version != row.Version {
+		return fmt.Errorf("%v is saved over an open row", row.ID)
 	}
 	tx.Rows[row.ID], tx.Saved[row.ID] = *row, true
 	return nil
@@ -69,8 +73,8 @@ func (Rows) Save(_ context.Context, tx *Tx, row *durable.Row) error {
 // Failed implements durable.Store.
 func (Rows) Failed(call string, err error) error { return fmt.Errorf("memstore: %s: %w", call, err) }
 
-// Store is a durable.Store and a durable.Queue. One transaction runs at a time. Create it with New, inside
-// the bubble of its test.
+// Store is a durable.Store and a durable.Queue. One transaction runs at a time, and is undone when its ctx ends.
+// Create it with New, inside the bubble of its test.
 type Store struct {
 	Rows
 
@@ -85,9 +89,12 @@ func New() *Store { return &Store{busy: make(chan struct{}, 1), rows: map[durabl
 
 // InTx implements durable.Store.
 func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, *Tx) error) error {
+	var stop func() bool
 	select {
 	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
+		undo := sync.OnceFunc(func() { <-s.busy })
+		defer undo()
+		stop = context.AfterFunc(ctx, undo)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -97,6 +104,9 @@ func (s *Store) InTx(ctx context.Context, guarded bool, f func(context.Context, 
 	s.mu.Unlock()
 	if err := f(ctx, tx); err != nil {
 		return err
+	}
+	if undone := !stop(); undone {
+		return ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
