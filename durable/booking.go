@@ -144,15 +144,7 @@ func (b *booking) read(row *Row) error {
 	return nil
 }
 
-func (b *booking) life() Life {
-	switch {
-	case b.Ending == "":
-		return Open
-	case b.Ending.hasOrder():
-		return Kept
-	}
-	return Over
-}
+func (b *booking) open() bool { return b.Ending == "" }
 
 // Phase returns the phase at a time.
 func (b booking) Phase(now time.Time) Phase {
@@ -265,21 +257,11 @@ func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err er
 		b.Due = later(b.Due, ended.Add(provenAfter))
 	}
 	if outcome.State == hotelstays.BookingUnverified {
-		if pause := wallClock(at.Add(pauseAfter(b.Unverified))); pause.After(b.Due) {
-			b.Due = pause
-		}
+		pause := min(unverifiedPause<<min(b.Unverified, 5), maxUnverifiedPause) // it doubles
+		b.Due = later(b.Due, wallClock(at.Add(pause)))
 		b.Unverified++
 	}
 	return b, nil
-}
-
-// pauseAfter returns the pause after an unverified poll, which doubles with each earlier one.
-func pauseAfter(unverified int) time.Duration {
-	pause := unverifiedPause
-	for ; unverified > 0 && pause < maxUnverifiedPause; unverified-- {
-		pause *= 2
-	}
-	return min(pause, maxUnverifiedPause)
 }
 
 // pollTogether reports whether a poll for many references at once may replace the poll that is due.

@@ -47,9 +47,6 @@ func EndingOf(outcome *hotelstays.BookingOutcome) Ending {
 
 // known returns a final outcome, or nil while nothing is known.
 func (b booking) known(outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
-	if isUnknown(err) {
-		return nil
-	}
 	final := &hotelstays.BookingOutcome{Recovery: &b.Recovery}
 	if outcome != nil {
 		final.State, final.Order, final.Changes, final.Recovery = outcome.State, outcome.Order, outcome.Changes, outcome.Recovery

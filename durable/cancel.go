@@ -230,15 +230,7 @@ func (c *cancellation) read(row *Row) error {
 	return nil
 }
 
-func (c *cancellation) life() Life {
-	switch {
-	case !c.Delivered:
-		return Open
-	case c.again() != nil:
-		return Kept
-	}
-	return Over
-}
+func (c *cancellation) open() bool { return !c.Delivered }
 
 // phase returns the phase at a time.
 func (c cancellation) phase(now time.Time) Phase {

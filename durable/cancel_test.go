@@ -108,6 +108,7 @@ func TestStartOfACancellation(t *testing.T) {
 				require.Equal(t, phaseEnded, c.phase(at))
 				if tc.order == noSupplier {
 					assert.NotErrorIs(t, c.err(), hotelstays.ErrNotFound, "there is an order")
+					assert.NotErrorIs(t, c.err(), ErrCancelCost)
 				} else {
 					assert.ErrorIs(t, c.err(), tc.err)
 				}

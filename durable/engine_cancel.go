@@ -111,9 +111,7 @@ func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, e
 	switch c.phase(at) {
 	case phaseEnded:
 		return due, e.deliverCancel(ctx, row.Reference)
-	case phaseSending: // by another worker
-		return c.SendBy, e.storeCancel(ctx, row, func(c cancellation) cancellation { c.Due = c.SendBy; return c })
-	case PhasePolling:
+	case phaseSending, PhasePolling:
 		order, err := e.orderOf(ctx, &c)
 		if err != nil && ctx.Err() != nil {
 			return due, err

@@ -323,7 +323,6 @@ func TestUnreadableRowIsReported(t *testing.T) {
 	}
 	for why, change := range map[string]func(row *durable.Row){
 		"its life is 0": func(row *durable.Row) { row.Life = 0 },
-		"its life is 4": func(row *durable.Row) { row.Life = durable.Over + 1 },
 		`its state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
 		"or to another account":                      replace(`"fingerprint":"`, `"fingerprint":"other`),
 		`its ending is "found"`:                      replace(`"round":1`, `"round":1,"ending":"found"`),

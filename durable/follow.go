@@ -72,12 +72,7 @@ func (f *followed) read(row *Row) error {
 	return nil
 }
 
-func (f *followed) life() Life {
-	if f.Settled {
-		return Over
-	}
-	return Open
-}
+func (f *followed) open() bool { return !f.Settled }
 
 // options returns the options of the reads. Nobody waits for these reads.
 func (f followed) options() []hotelstays.CallOption {

@@ -39,7 +39,7 @@ func isUndone(err error) bool {
 	}
 	if e := reflect.Indirect(reflect.ValueOf(err)); e.Kind() == reflect.Struct { // a *mysql.MySQLError has no methods
 		const deadlock = 1213
-		if number := e.FieldByName("Number"); number.IsValid() && number.CanUint() && number.Uint() == deadlock {
+		if number := e.FieldByName("Number"); number.CanUint() && number.Uint() == deadlock {
 			return true
 		}
 	}

@@ -157,10 +157,7 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	for _, g := range req.Guests {
 		stored.Guests = append(stored.Guests, storedGuest{g, g.PassportNumber.Reveal()})
 	}
-	plain, err := json.Marshal(stored)
-	if err != nil {
-		return nil, fmt.Errorf("the request cannot be stored: %w", err)
-	}
+	plain, _ := json.Marshal(stored) // texts and numbers alone
 	return ring.Seal(b.place(), plain)
 }
 

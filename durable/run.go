@@ -258,11 +258,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 		}
 		return held
 	})
-	if len(bad) > 0 {
-		if _, err := r.queue.Postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) }); err != nil {
-			return nil, err
-		}
-	}
+	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
 	jobs = r.jobsOf(kind, due[:min(len(due), together)], now, n)
 	if len(jobs) == 0 {
 		return nil, nil

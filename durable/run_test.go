@@ -70,6 +70,8 @@ func TestOptionsOfAnEngine(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 	}
 	e := newEngine(t)
+	e.reopen(func(o *options) { o.Client = e.Client })
+	e.reopen(func(o *options) { o.Client = e })
 	const warning = "StatusMeanings.Cancelled is not set"
 	assert.Contains(t, e.log.String(), warning)
 	e.log.Reset()
@@ -96,8 +98,11 @@ func TestDefaultsOfAnEngine(t *testing.T) {
 			e.begin(fmt.Sprint("ref-", i))
 		}
 		assert.Equal(t, 2*time.Minute+durable.ClockMargin, time.Until(e.row(durable.KindBooking, "ref-1").Due))
-		e.runFor(2*time.Minute + durable.ClockMargin + 2*time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Minute+durable.ClockMargin+2*time.Second, stop)
+		require.NoError(t, e.Run(ctx, e.store))
 		assert.Equal(t, []int{8, 8}, []int{most, len(e.outcomes)}, "two are kept for cancellations and orders")
+		assert.Equal(t, 2*time.Minute, e.limit, "of a Book")
 	})
 }
 
@@ -112,20 +117,24 @@ func (q *looks) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 	return q.Store.Due(ctx, look)
 }
 
-// Run looks for the rows of its account each second, and each kind has its turn.
+// Run looks for the rows of its account each second, or as often as the options say, and each kind has its turn.
 func TestRunLooksForDueRows(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *engine) {
-		q, began := &looks{Store: e.store}, time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second+1)
-		defer cancel()
-		require.NoError(t, e.Run(ctx, q))
-		const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
-		for i, kind := range []durable.Kind{b, c, o, c, o, b, o, b, c} {
-			assert.Equal(t, durable.DueLook{Kind: kind, Account: e.Account(), At: began.Add(time.Duration(i/3) * time.Second), Limit: 110, Each: 12},
-				q.of[i], "with ten workers, of which two are kept for the other kinds")
-		}
-		assert.Len(t, q.of, 9)
-	})
+	const b, c, o = durable.KindBooking, durable.KindCancel, durable.KindOrder
+	for interval, kinds := range map[time.Duration][]durable.Kind{0: {b, c, o, c, o, b, o, b, c}, 2 * time.Second: {b, c, o, c, o, b}} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			e.reopen(func(o *options) { o.PollInterval = interval })
+			q, began := &looks{Store: e.store}, time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second+1)
+			defer cancel()
+			require.NoError(t, e.Run(ctx, q))
+			require.Len(t, q.of, len(kinds))
+			for i, kind := range kinds {
+				at := began.Add(time.Duration(i/3) * max(interval, time.Second))
+				assert.Equal(t, durable.DueLook{Kind: kind, Account: e.Account(), At: at, Limit: 110, Each: 12},
+					q.of[i], "with ten workers, of which two are kept for the other kinds")
+			}
+		})
+	}
 }
 
 // What ends the pause of Run, and which rows it makes due.
@@ -518,6 +527,47 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 		e.runFor(2 * time.Minute)
 		assert.Equal(t, durable.EndingFound, e.booking().Ending)
 		assert.Equal(t, 55*time.Second, e.limit, "of the poll, so that its result is stored within the lease")
+	})
+}
+
+// The process ends while it reads many rows: other processes read them at once.
+func TestReadOfManyRowsThatEndsWithItsCtx(t *testing.T) {
+	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			if e.book = lostAnswer; kind == durable.KindOrder {
+				e.book = found
+			}
+			for _, reference := range []string{"ref-1", "ref-2"} {
+				e.begin(reference)
+				_, _ = e.Send(t.Context(), reference)
+			}
+			time.Sleep(2 * time.Minute)
+			ctx, stop := context.WithCancel(t.Context())
+			e.orders = func([]string) ([]types.Order, error) { stop(); return nil, ctx.Err() }
+			require.NoError(t, e.Run(ctx, e.store))
+			assert.Len(t, e.asked, 1)
+			for _, reference := range []string{"ref-1", "ref-2"} {
+				assert.WithinDuration(t, time.Now(), e.row(kind, reference).Due, 0)
+			}
+		})
+	}
+}
+
+// Orders of many users are read one after the other. What is not read early in the lease is due again at once.
+func TestOrdersOfManyUsers(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.MaxWorkers = 1 })
+		e.book = found
+		for i := range 5 {
+			reference := fmt.Sprint("ref-", i)
+			require.NoError(t, e.beginTx(requestOf(reference), hotelstays.WithUserRef(reference)))
+			_, err := e.Send(t.Context(), reference)
+			require.NoError(t, err)
+		}
+		time.Sleep(2 * time.Minute)
+		e.orders = func([]string) ([]types.Order, error) { time.Sleep(15 * time.Second); return nil, errFailed }
+		e.runFor(50 * time.Second)
+		assert.Equal(t, [][]string{{"ref-0"}, {"ref-1"}, {"ref-2"}, {"ref-3"}}, e.asked)
 	})
 }
 

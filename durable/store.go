@@ -28,8 +28,7 @@ type Life int
 // The lives of a row. Their numbers may be stored.
 const (
 	Open Life = iota + 1 // a worker must act when the row is due
-	Kept                 // nothing is left to do, and Insert must not replace the row
-	Over                 // nothing is left to do, and Insert may replace the row
+	Over                 // nothing is left to do
 )
 
 // ID identifies a row. Two accounts may use the same reference.
@@ -122,7 +121,7 @@ var errKeep = errors.New("nothing is to be stored")
 type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time
-	life() Life
+	open() bool // a worker must act when the row is due
 	// read completes a state that was read from the State of a row, with the row's other fields.
 	read(row *Row) error
 }
@@ -130,8 +129,8 @@ type state interface {
 // readState reads the state of a row. The state must belong to the row's reference and account.
 func readState(row *Row, known state) error {
 	err := row.Unreadable
-	if err == nil && (row.Life < Open || row.Life > Over) {
-		err = fmt.Errorf("its life is %d, which is none of %d (open), %d (kept) and %d (over)", row.Life, Open, Kept, Over)
+	if err == nil && row.Life < Open {
+		err = fmt.Errorf("its life is %d, but an open row has %d", row.Life, Open)
 	}
 	if err == nil {
 		err = json.Unmarshal(row.State, known)
@@ -166,7 +165,9 @@ func (r *Row) setState(before, next state) error {
 	if before != nil {
 		text = withUnknown(r.State, before, text)
 	}
-	r.State, r.Due, r.Life = text, next.due(), next.life()
+	if r.State, r.Due, r.Life = text, next.due(), Over; next.open() {
+		r.Life = Open
+	}
 	if b, ok := next.(*booking); ok && (!b.BookBy.IsZero() || b.Ending != "") {
 		r.Sealed = nil // the request names guests, and is not needed any more
 	}

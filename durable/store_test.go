@@ -120,7 +120,10 @@ func TestFailuresOfTheStore(t *testing.T) {
 		prepare func(e *engine)
 		act     func(e *engine, store *failingStore, row *durable.Row) error
 	}{
-		"BeginTx":       {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
+		"BeginTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
+		"InTx": {"", func(*engine) {}, func(e *engine, _ *failingStore, _ *durable.Row) error {
+			return e.InTx(e.t.Context(), func(ctx context.Context, tx *memstore.Tx) error { return e.BeginTx(ctx, tx, requestOf("ref-1")) })
+		}},
 		"BeginTx again": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.beginTx(requestOf("ref-1")) }},
 		"Book": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error {
 			_, err := e.Engine.Book(e.t.Context(), requestOf("ref-1"))

@@ -2,6 +2,9 @@ package durable_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +124,49 @@ func TestWorkOnARowOfAnotherAccount(t *testing.T) {
 		due, err := e.Work(t.Context(), row, 10)
 		assert.Equal(t, []any{time.Minute, nil}, []any{time.Until(due), err})
 		assert.Contains(t, e.log.String(), "account without a client")
+	})
+}
+
+// Steps of one account have all workers of a scheduler, and a row has one of them.
+func TestStepsOfAScheduler(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		var books atomic.Int32
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			books.Add(1)
+			time.Sleep(time.Minute)
+			return nil, refused
+		}
+		var working sync.WaitGroup
+		defer working.Wait()
+		for i := range 4 {
+			reference := fmt.Sprint("ref-", i)
+			e.begin(reference)
+			row := e.row(durable.KindBooking, reference)
+			working.Go(func() { _, _ = e.Work(t.Context(), row, 4) })
+		}
+		synctest.Wait()
+		assert.EqualValues(t, 4, books.Load())
+		_, err := e.work(durable.KindBooking)
+		assert.ErrorIs(t, err, durable.ErrMoved)
+	})
+}
+
+// How long a step may take: as long as Book or Cancel, if it sends one.
+func TestTimeoutOfAStep(t *testing.T) {
+	const sends, reads = 3 * time.Minute, 55 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		_, e := twoProcesses(t)
+		assert.Equal(t, sends, e.Timeout(e.row(durable.KindCancel, "ref-1")))
+		e.loseCancel()
+		assert.Equal(t, reads, e.Timeout(e.row(durable.KindCancel, "ref-1")))
+	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		assert.Equal(t, sends, e.Timeout(e.row(durable.KindBooking, "ref-1")))
+		e.book = found
+		e.send()
+		assert.Equal(t, reads, e.Timeout(e.row(durable.KindBooking, "ref-1")))
+		assert.Equal(t, reads, e.Timeout(e.row(durable.KindOrder, "ref-1")))
 	})
 }
 

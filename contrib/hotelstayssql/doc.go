@@ -31,8 +31,7 @@
 // proves that there is no order, so from the tenth minute on, each booking is polled for by itself.
 //
 // Entries that have ended stay in hotelstays_journal, hotelstays_cancels and hotelstays_orders: with
-// live = 2 if there is an order, or if it is cancelled, and with live = 3 otherwise. Delete old ones
-// when you like, but keep the entries of the last day, which Send may still need:
+// live = 2. Delete old ones when you like, but keep the entries of the last day, which Send may still need:
 //
 //	DELETE FROM hotelstays_journal WHERE live <> 1 AND due < ... -- microseconds since 1970
 //
