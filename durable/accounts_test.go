@@ -34,6 +34,7 @@ type platform struct {
 	known sync.Map      // accounts
 	mu    sync.Mutex
 	ended []string // account and reference, in the order of OnOutcome
+	asked []string // account and references, of QueryOrders
 	books atomic.Int32
 }
 
@@ -58,11 +59,21 @@ func (c tenant) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	c.p.books.Add(1)
 	if _, hangs := c.p.hangs.Load(c.name); hangs {
 		<-ctx.Done()
-		return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
+		recovery := c.NewBookingRecovery(req)
+		recovery.EndedAt, recovery.NextPoll = time.Now(), time.Now()
+		return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: recovery}, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
 	}
 	time.Sleep(c.p.takes)
 	order := &types.Order{CustomerReferenceNo: req.CustomerReferenceNo, PlatformReferenceNo: c.name}
 	return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order, Recovery: c.NewBookingRecovery(req)}, nil
+}
+
+func (c tenant) QueryOrders(_ context.Context, req *hotelstays.QueryOrdersRequest,
+	_ ...hotelstays.CallOption) (*hotelstays.QueryOrdersResponse, error) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.p.asked = append(c.p.asked, fmt.Sprint(c.name, " ", req.CustomerReferenceNos))
+	return &hotelstays.QueryOrdersResponse{}, nil
 }
 
 func newPlatform(t *testing.T, accounts ...string) *platform {
@@ -197,7 +208,7 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 // A client is forgotten between the look for work and its step.
 func TestAccountThatIsForgottenMeanwhile(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
-		e.book = found
+		e.book, e.orders = found, orderOne
 		e.begin("ref-1")
 		calls := 0
 		e.reopen(func(o *options) {
@@ -209,7 +220,7 @@ func TestAccountThatIsForgottenMeanwhile(t *testing.T) {
 			}
 		})
 		time.Sleep(3 * time.Minute)
-		e.runFor(time.Second)
+		e.runFor(2 * time.Minute)
 		assert.Equal(t, []durable.Ending{durable.EndingFound}, e.outcomes)
 		assert.NotContains(t, e.log.String(), "level=ERROR")
 	})
@@ -297,6 +308,27 @@ func TestStepsOfASchedulerAreShared(t *testing.T) {
 		for i := range workers {
 			assert.Negative(t, step("a", i), "it has ended")
 		}
+	})
+}
+
+// Two accounts share no request, and the next look begins behind the last account that has got a worker.
+func TestRequestsAreOfOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform(t, "a", "b")
+		for _, account := range []string{"a", "b"} {
+			p.hangs.Store(account, nil)
+			p.begin(account, "ref-1")
+			p.begin(account, "ref-2")
+			go func() { _, _ = p.ForAccount(account).Send(t.Context(), "ref-1") }()
+			go func() { _, _ = p.ForAccount(account).Send(t.Context(), "ref-2") }()
+		}
+		time.Sleep(3 * time.Minute)
+		q := &looks{Store: p.store}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		require.NoError(t, p.Run(ctx, q))
+		assert.ElementsMatch(t, []string{"a [ref-1 ref-2]", "b [ref-1 ref-2]"}, p.asked)
+		assert.Equal(t, []string{"", "b"}, []string{q.of[0].After, q.of[1].After})
 	})
 }
 

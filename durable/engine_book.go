@@ -189,7 +189,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 		}
 		e.wakeRun()
 		return nil, marked.unknown(outcome, bookErr)
-	case err == nil && is.deliver:
+	case err == nil:
 		e.changed(id.Reference)
 	}
 	if err = cmp.Or(err, is.err); err != nil {

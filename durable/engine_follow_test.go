@@ -100,10 +100,13 @@ func TestOrderOfABookingBegunAnew(t *testing.T) {
 	}
 }
 
-// An order that no database can keep is an error, and is neither stored nor delivered.
+// An order or a request that no database can keep is an error, and is neither stored nor delivered.
 func TestOrderThatIsNoJSON(t *testing.T) {
 	o := orderUnder("ref-1", "order-1")
 	o.NetRate = types.Money{Currency: "EUR", Amount: "one"}
+	req := requestOf("ref-1")
+	req.Expect = &types.RoomRatePkg{TotalRate: types.Rate{NetRate: o.NetRate}}
+	require.ErrorContains(t, newEngine(t).beginTx(req), "invalid number")
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = func() (*hotelstays.BookingOutcome, error) {
 			return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
@@ -234,6 +237,7 @@ func TestReadThatEndsWithItsCtx(t *testing.T) {
 		e.orders = func([]string) ([]types.Order, error) { cancel(); return nil, ctx.Err() }
 		_, err := e.Work(ctx, row, 10)
 		require.ErrorIs(t, err, context.Canceled)
+		assert.NotContains(t, e.log.String(), "cannot be read")
 		require.Equal(t, row, e.row(durable.KindOrder, "ref-1"))
 		ctx, cancel = context.WithCancel(t.Context())
 		e.orders = func(of []string) ([]types.Order, error) { cancel(); return orderOne(of) }

@@ -495,8 +495,12 @@ func TestRequestsForManyRows(t *testing.T) {
 			return polled(hotelstays.BookingFound, nil)(r)
 		}
 		time.Sleep(time.Second)
+		time.AfterFunc(5*time.Second, func() { e.note(func() { assert.Len(t, e.asked, 4, "at once") }) })
 		e.runFor(25 * time.Second)
 		assert.Equal(t, []int{4, 5}, []int{len(e.asked), len(e.outcomes)})
+		for _, references := range e.asked {
+			assert.LessOrEqual(t, len(references), 100)
+		}
 		time.Sleep(time.Minute)
 		e.runFor(25 * time.Second)
 		assert.Subset(t, e.asked, [][]string{made[:3], made[3:]}, "their orders are followed")
@@ -515,6 +519,18 @@ func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 		require.ErrorContains(t, err, "a panic of type string")
 		assert.Contains(t, e.log.String(), "a step panicked")
 		assert.NotContains(t, err.Error()+e.log.String(), "12345678")
+	})
+	inBubble(t, func(t *testing.T, e *engine) { // in a request for several rows
+		e.book = lostAnswer
+		for _, reference := range []string{"ref-1", "ref-2"} {
+			e.begin(reference)
+			_, err := e.Send(t.Context(), reference)
+			require.Error(t, err)
+		}
+		e.orders = func([]string) ([]types.Order, error) { panic("passport 12345678") }
+		time.Sleep(time.Second)
+		e.runFor(time.Second)
+		assert.Contains(t, e.log.String(), "a step panicked")
 	})
 }
 

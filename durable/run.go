@@ -251,11 +251,11 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	due = r.ofKnown(ctx, kind, due)
 	var bad []Row
 	due = slices.DeleteFunc(due, func(row Row) bool {
-		_, held := r.working.Load(row.ID)
-		if !held && r.unreadable(ctx, &row) {
+		if r.unreadable(ctx, &row) {
 			bad = append(bad, row)
 			return true
 		}
+		_, held := r.working.Load(row.ID)
 		return held
 	})
 	r.postpone(ctx, bad, func(Row) time.Time { return now.Add(unreadablePause) })
@@ -365,7 +365,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	at := time.Now()
 	if r.client == nil { // it was known when the rows were claimed
-		r.postpone(ctx, rows, func(Row) time.Time { return at })
+		r.postpone(ctx, rows, func(Row) time.Time { return at.Add(unknownPause) })
 		return
 	}
 	if kind == KindOrder {

@@ -212,6 +212,10 @@ func TestWhatMakesRowsDue(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		assert.NoError(t, e.Wake(t.Context(), "unknown"))
 		assert.NoError(t, e.Unfollow(t.Context(), "unknown"))
+		e.begin("ref-1")
+		row := e.row(durable.KindBooking, "ref-1")
+		assert.NoError(t, e.Wake(t.Context(), "ref-1"))
+		assert.Equal(t, row, e.row(durable.KindBooking, "ref-1"), "it waits for Send")
 		assert.ErrorIs(t, e.Retry(t.Context(), "unknown"), durable.ErrNotBegun)
 	})
 }
@@ -429,7 +433,7 @@ func TestSingleProcess(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				processes.Go(func() { assert.NoError(t, e.Run(ctx, e.store)) })
 				defer stop()
-				for synctest.Wait(); e.booking().Ending == ""; synctest.Wait() {
+				for synctest.Wait(); e.booking().Ending == "" && time.Since(started) < time.Hour; synctest.Wait() {
 					time.Sleep(time.Second)
 				}
 				assert.Equal(t, want, time.Since(started))
@@ -553,6 +557,27 @@ func TestReadOfManyRowsThatEndsWithItsCtx(t *testing.T) {
 	}
 }
 
+// A function of the caller hangs at the end of Run. Run waits as long as it takes to store a result.
+func TestRunEndsBesideAHangingFunction(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) {
+			o.OnOutcome = func(context.Context, *memstore.Tx, *hotelstays.BookingOutcome) error {
+				time.Sleep(time.Hour)
+				return nil
+			}
+		})
+		e.begin("ref-1")
+		e.book = found
+		time.Sleep(3 * time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		began := time.Now()
+		assert.ErrorContains(t, e.Run(ctx, e.store), `["OnOutcome ref-1"]`)
+		assert.Equal(t, 16*time.Second, time.Since(began))
+		time.Sleep(time.Hour)
+	})
+}
+
 // Orders of many users are read one after the other. What is not read early in the lease is due again at once.
 func TestOrdersOfManyUsers(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
@@ -566,6 +591,9 @@ func TestOrdersOfManyUsers(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		e.orders = func([]string) ([]types.Order, error) { time.Sleep(15 * time.Second); return nil, errFailed }
+		time.AfterFunc(time.Second, func() {
+			assert.Equal(t, 59*time.Second, time.Until(e.row(durable.KindOrder, "ref-4").Due), "one worker has all")
+		})
 		e.runFor(50 * time.Second)
 		assert.Equal(t, [][]string{{"ref-0"}, {"ref-1"}, {"ref-2"}, {"ref-3"}}, e.asked)
 	})
