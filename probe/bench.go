@@ -80,7 +80,7 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts are those of the judge's grades.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is what a rule of the judge needs, though it was provoked.
+// anAnswer is what a rule of the judge lacks if no answer of the run was about it.
 const anAnswer = "an answer that is about it"
 
 // over adds to the result of a rule what the judge has found so far.

@@ -1,4 +1,4 @@
-// Booking: what may be booked, and one road for all bookings of the rules.
+// Booking: which offers may be booked, and how the rules book them.
 
 package probe
 
@@ -17,15 +17,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Booking allows rules to book only what is free to cancel for a day: three stays, one of them with two rooms, and what the
-// service accepts though it should refuse it. Run cancels all of them.
+// Booking allows rules to book offers that can be cancelled free of charge for a day. A run makes three bookings, one of them
+// with two rooms. There are more if the service accepts a Book that it should refuse. Run cancels all of them.
 type Booking struct {
-	// MaxTotal limits the sum of the prices of all bookings of a run, also of those that it has
-	// cancelled. Prices are counted with taxes, and with the gross rate if that is higher. A refused Book
-	// does not count, unless QueryOrders has its order.
+	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price has its taxes,
+	// and is the gross rate if that is higher. A refused Book does not count, unless QueryOrders has its order.
 	MaxTotal types.Money
-	// Journal is the path of a file that names each booking before it is sent. A run begins with what an
-	// earlier one has left in it. Two runs cannot use it at once.
+	// Journal is the path of a file that names each booking before it is sent. A run first cancels what an earlier run
+	// has left in it. Two runs cannot use it at the same time.
 	Journal string
 	// Callback, if set, lets rules receive the events of the bookings.
 	Callback *Callback
@@ -56,7 +55,7 @@ type allowance struct {
 	doubled bool              // two orders have the same content
 }
 
-// allow opens the journal, and ends what an earlier run has left.
+// allow opens the journal, and cancels what an earlier run has left.
 func (s *session) allow(ctx context.Context) error {
 	if s.cfg.Booking == nil {
 		return nil
@@ -76,7 +75,7 @@ func (s *session) allow(ctx context.Context) error {
 	return nil
 }
 
-// cleanupTime is how long the cancellations after a run may take: of what is known, and of what turned up late.
+// cleanupTime is how long the cancellations after a run may take, with those of orders that appear late.
 const cleanupTime = 40 * time.Minute
 
 // settle cancels what the run has booked, also if ctx has ended.
@@ -96,7 +95,7 @@ func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
 // freeFor is how long a booking has to be free to cancel.
 const freeFor = 24 * time.Hour
 
-// isFree returns why a cancellation of an offer might cost something within a day, or nil.
+// isFree returns nil, or why a cancellation within a day might cost something.
 func isFree(o *types.RoomRatePkg, now time.Time) error {
 	until, err := o.RefundableUntil.Time()
 	switch {
@@ -179,7 +178,7 @@ func (s *session) left() (types.Money, error) {
 	return left, nil
 }
 
-// affordable returns why an offer cannot be booked, or nil.
+// affordable returns nil, or why an offer must not be booked.
 func (s *session) affordable(o *types.RoomRatePkg) error {
 	price, err := cost(o)
 	if err != nil {
@@ -221,7 +220,7 @@ func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 
 var oneRoom = []obj{{"adultCount": 1}}
 
-// bookable returns the last offer that could be booked, or searches for the cheapest one that can be.
+// bookable returns the offer that was booked last, if it can be booked again, or searches for the cheapest offer.
 func (r *run) bookable(rooms []obj) stayOffer {
 	if last, ok := r.allowance.offers[len(rooms)]; ok {
 		if o, err := r.confirmed(last); err == nil {
@@ -267,8 +266,7 @@ type sending struct {
 	change  obj
 }
 
-// book sends a Book, of an offer that can be booked. That it is refused is the promise of some rules, and
-// not believed before QueryOrders has no order.
+// book sends a Book. A refusal is believed only if QueryOrders has no order, because some rules are about refusals.
 func (r *run) book(how sending) *booked {
 	for _, e := range r.allowance.journal.unfinished() {
 		nameless := func(ref OrderRef) bool { return ref.SupplierReferenceNo == "" }
@@ -306,7 +304,7 @@ func (r *run) book(how sending) *booked {
 	return b
 }
 
-// cancels expects that the account may find orders and cancel them.
+// cancels checks that the account may call QueryOrders and Cancel.
 func (r *run) cancels(session string) {
 	log := r.log
 	r.world.cancels.get(r, "to be able to cancel", func() bool {
@@ -317,7 +315,7 @@ func (r *run) cancels(session string) {
 	r.log = log // rules judge the Book
 }
 
-// noted writes a booking into the journal.
+// noted writes a booking into the journal before it is sent.
 func (r *run) noted(b *booked) {
 	price, err := cost(&b.offer.RoomRatePkg)
 	skip(err != nil, "%v", err)
@@ -339,7 +337,7 @@ func (r *run) noted(b *booked) {
 	}
 }
 
-// outcome judges whether there is an order.
+// outcome finds out whether there is an order, and writes it into the journal.
 func (r *run) outcome(b *booked) {
 	made := hotelstays.BookResponse{}
 	if b.refusal() && len(b.entry.Orders) == 0 {

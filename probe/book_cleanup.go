@@ -16,13 +16,11 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Cleanup cancels the bookings that a run has left in the journal of cfg.Booking, and returns what is
-// known of all in it. Of cfg.Booking it needs the journal alone. It may be repeated, and goes on where
-// one that was killed has stopped.
+// Cleanup cancels the bookings that a run has left in the journal of cfg.Booking, and returns all entries of the journal.
+// cfg.Booking needs only the journal. Cleanup may be repeated: it continues where a killed Cleanup has stopped.
 //
-// If a Book was sent and nobody has its answer, its order is looked for as Client.RecoverBooking does:
-// that there is none takes more than ten minutes to prove. The error names the bookings that may still
-// be open, and says why.
+// If the answer to a Book was lost, Cleanup looks for the order as Client.RecoverBooking does. The proof that no order exists
+// takes more than ten minutes. The error names the bookings that may still be open, and says why.
 func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 	if cfg.Booking == nil || cfg.Booking.Journal == "" {
 		return nil, fmt.Errorf("%w: there is no journal to clean up", ErrConfig)
@@ -44,7 +42,7 @@ func Cleanup(ctx context.Context, cfg Config) ([]JournalEntry, error) {
 	return entries, err
 }
 
-// cleanup ends all that is unfinished, and then what turned up late.
+// cleanup cancels all unfinished bookings, and then the orders that appeared late.
 func (s *session) cleanup(ctx context.Context, j *journal) error {
 	own := s.client.Account()
 	for _, e := range j.entries {
@@ -52,7 +50,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 			return fmt.Errorf("%w: booking %s of the journal is of another environment or account, which needs its own", ErrConfig, e.reference())
 		}
 	}
-	s.try(ctx, emptyOrders) // decides what proves that there is no order
+	s.try(ctx, emptyOrders) // finds out whether null is an empty list, which proves that there is no order
 	s.renewed = sync.OnceValue(func() (id string) {
 		r := &run{session: s, ctx: ctx}
 		_ = attempt(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
@@ -60,7 +58,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
-	if len(late) > 0 { // the codes of refusals that this run found prove nothing
+	if len(late) > 0 { // a code that this run has found came with an order, so it proves no refusal
 		s.facts.RefusalCodes = nil
 		if s.cfg.Facts != nil {
 			s.facts.RefusalCodes = s.cfg.Facts.RefusalCodes
@@ -69,7 +67,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	return errors.Join(failed, err, s.endAll(ctx, j, late))
 }
 
-// endAll ends entries side by side, because each may have to wait.
+// endAll ends entries at the same time, because each may have to wait.
 func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
 	if n := len(entries); n > 0 {
 		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that there is none", n), visible+confirming)
@@ -117,9 +115,9 @@ const visible = 10 * time.Minute
 // keeping is how long a cancellation may take to be rolled back.
 const keeping = 5 * time.Minute
 
-// late reopens entries of the last day that have ended, if the service has an order of which they do not
-// know, or one with another status than Cancel announced. It looks when the last refused Book is ten
-// minutes old, and in a run of all rules the last cancellation five.
+// late reopens an ended entry of the last day if the service has an order that the entry does not know, or an order with
+// another status than Cancel announced. It looks ten minutes after the last refused Book, and in a run of all rules five
+// minutes after the last cancellation.
 func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, err error) {
 	ended := map[string]*JournalEntry{}
 	var references []string
@@ -154,7 +152,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 			if e := ended[o.CustomerReferenceNo]; e != nil && !e.explains(o) {
 				e.has(o)
 				late = append(late, e)
-				delete(ended, o.CustomerReferenceNo) // not twice, though it may have more orders: end looks for all
+				delete(ended, o.CustomerReferenceNo) // once is enough: end looks for all orders of the reference
 			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
 				err = fmt.Errorf("an order may be of the journal, or of somebody else: %s has no customerReferenceNo", o.PlatformReferenceNo)
 			}
@@ -197,15 +195,14 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	return err
 }
 
-// settling is how long an order has to keep the status that Cancel announced. One whose cancellation is
-// rolled back does not.
+// settling is how long an order has to keep the status that Cancel announced: a cancellation may be rolled back.
 const settling = 2 * time.Minute
 
-// cancel cancels an order, and returns nil when that is proven: by its voucher, or by the status that
-// Cancel announced. It sends Cancel again each minute, because the order may have to be confirmed first, and
-// every second time in a new session, because that of the booking may have ended.
+// cancel cancels an order, and returns nil when its voucher or the status that Cancel announced proves the cancellation. It
+// sends Cancel again each minute, because the order may have to be confirmed first. Every second Cancel is in a new session,
+// because the booking's session may have ended.
 func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *OrderRef) error {
-	var since time.Time // when the order had the announced status first
+	var since time.Time // since when the order has the announced status
 	var refused, unseen error
 	const pause = 5 * time.Second
 	for n := range int(confirming / pause) {
@@ -278,7 +275,8 @@ func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) 
 	}
 }
 
-// settlingRules come after the cancellations, which find out what they are about. They break even if they are not selected.
+// settlingRules come after the cancellations, because only these find out whether a refusal or a cancellation was true. They
+// break even if they are not selected.
 var settlingRules = append(rules("-book", []line{
 	{"book/refused", "a refused Book leaves no order, not ten minutes later either", settled(
 		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {
@@ -291,7 +289,7 @@ var settlingRules = append(rules("-book", []line{
 		})},
 }), unasked)
 
-// announced notes the status after a Cancel, unless it may be that of an open order.
+// announced notes the status that Cancel returned, unless an open order may have it.
 func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
 	if was == nil || now == nil {
 		return

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,9 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -363,129 +360,6 @@ func TestFaultsOfBookingsAreFoundAndLeaveNoOrder(t *testing.T) {
 	eachBreaksItsRules(t, bookFaults(), func(t *testing.T, f fault) (*Report, error) {
 		return bookingRun{fault: f, after: noneIsLeft}.run(t)
 	})
-}
-
-// cancelling is a cancellation that goes on: Cancel announces a status, and orders have it.
-func cancelling(as string) func(*reply) {
-	return func(a *reply) {
-		status("3", as)(a)
-		switch a.data["status"] {
-		case json.Number("3"):
-			a.data["status"] = json.Number(as)
-		case "CANCELLED":
-			a.data["status"] = "PENDING"
-		}
-	}
-}
-
-// A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
-// facts are right.
-func TestLawfulServicesBreakNoRule(t *testing.T) {
-	portion, adults := testkit.PortionOf(t, 6, 25), map[string]int{}
-	for name, test := range map[string]struct {
-		sandbox hotelstaystest.Config
-		fault   fault
-		change  func(*Config)
-		pending []types.OrderStatus // a fact
-		untried string              // names, by spaces
-		weak    string              // likewise
-	}{
-		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
-			weak: "value/size"},
-		"another byteSize":             {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
-		"a fee that was not announced": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee value/refund"},
-		"an event without eventTime":   {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
-		"guests by their last names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
-			weak: "value/guests"},
-		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {
-			if q.body["customerReferenceNos"] != nil {
-				q.body = obj{"customerReferenceNos": q.body["customerReferenceNos"]}
-			}
-		}}, weak: "order/booking-time order/cancel-time order/check-in order/check-out order/free-cancel order/status-list order/supplier-references"},
-		"an order that costs more than its offer": {fault: fault{told: func(a *reply) {
-			sets("hotelOrder.netRate.amount", 399)(a)
-			sets("orders.netRate.amount", 399)(a)
-		}}, weak: "book/price book/rooms value/price value/refund"},
-		"an order without optional fields": {fault: fault{op: opBook, told: func(a *reply) {
-			for n := range strings.FieldsSeq("customerReferenceNo rooms hotel nightCount roomCount hotelConfirmNo supplier grossRate") {
-				sets("hotelOrder."+n, nil)(a)
-			}
-		}}, untried: "book/hotel"},
-		"a contract that wants all of a guest": {sandbox: hotelstaystest.Config{
-			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
-		"a guest for each adult": {fault: fault{told: func(a *reply) {
-			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 && a.header.Get("Session-Id") != "" {
-				n, _ := rooms[0].(obj)["adultCount"].(json.Number).Int64()
-				adults[a.header.Get("Session-Id")] = int(n) * len(rooms)
-			}
-			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults[a.asked.header.Get("Session-Id")] != len(guests) {
-				denied(a)
-			}
-		}}},
-		"refusals with HTTP 200 and a code of its own": {fault: fault{op: opBook, told: answers(types.CodeParam, func(a *reply) {
-			if msg, _ := a.body["msg"].(string); !strings.Contains(msg, "callbackUrl") {
-				a.refuse(200, 100009999)
-			}
-		})}},
-		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}, weak: "book/room-index value/guests"},
-		"orders without the optional customerReferenceNo": {fault: fault{op: opQueryOrders, told: sets("orders.customerReferenceNo", nil)}},
-		"a supplierReferenceNo that comes later":          {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
-		"orders in another currency": {fault: fault{op: opQueryOrders,
-			told: sets("orders.netRate", obj{"currency": "USD", "amount": 5})}},
-		"a status before the confirmation": {fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")}),
-			pending: []types.OrderStatus{4}, untried: "voucher/before"},
-		"a status that is later than the voucher": {fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")}),
-			pending: []types.OrderStatus{4}},
-		"a cancellation of a minute, in another status":    {fault: during(opCancel, time.Minute, fault{told: cancelling("4")})},
-		"a cancellation of a minute, in the status before": {fault: during(opCancel, time.Minute, fault{told: cancelling("2")})},
-		"a cancellation whose status is later than the voucher": {change: only("order"),
-			fault: during(opCancel, 90*time.Second, fault{told: status("3", "4")})},
-		"a second Cancel that is a success": {fault: fault{op: opCancel, told: answers(100002001,
-			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}}))}},
-		"an unknown order is HTTP 400": {fault: fault{op: opCancel, told: answers(types.CodeNotFound, denied)}},
-		"another event of a cancellation": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
-			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}},
-		"a redelivery after hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
-			RetryDelays: []time.Duration{4 * time.Hour}}}, weak: "webhook/redelivery"},
-		"a clock that is ten minutes ahead": {fault: event(func(q *question) {
-			body, _ := json.MarshalIndent(q.body, "", " ")
-			q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
-			q.path = "signed"
-		}, ""), change: func(c *Config) {
-			c.HTTPClient.Transport = fault{told: func(a *reply) {
-				a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
-			}}.before(c.HTTPClient.Transport)
-		}, untried: "webhook/signature"},
-		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}},
-		"a host of vouchers that is down": {change: func(c *Config) {
-			service := c.HTTPClient.Transport
-			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
-				if req.Method == http.MethodGet {
-					return nil, errors.New("no route to host")
-				}
-				return service.RoundTrip(req)
-			})
-		}, untried: "voucher/verify voucher/link"},
-	} {
-		if !portion.Next() {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			report, err := bookingRun{sandbox: test.sandbox, fault: test.fault, change: test.change, after: noneIsLeft}.run(t)
-			require.NoError(t, err)
-			untried := []string{}
-			for _, result := range report.Results {
-				assert.NotEqual(t, Broken, result.State, "%s: %s", result.Name, result.Reason)
-				assert.Equal(t, slices.Contains(strings.Fields(test.weak), result.Name), result.State == Weak, "%s: %s", result.Name, result.Reason)
-				if result.State == NotTried && result.Needs != anAnswer {
-					untried = append(untried, result.Name)
-				}
-			}
-			assert.Equal(t, strings.Fields(test.untried), untried)
-			assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
-				Cancelled: []types.OrderStatus{3}}, report.Facts.StatusMeanings)
-		})
-	}
 }
 
 // What comes first after a Cancel may be the event of an earlier change.

@@ -1,4 +1,4 @@
-// The journal: what is booked, on disk before it is sent.
+// The journal: a file that names each booking before it is sent.
 
 package probe
 
@@ -34,12 +34,12 @@ const (
 	EntryAbsent    EntryState = "absent"    // there is no order
 )
 
-// JournalEntry is a line of the journal. Of each reference the last line counts.
+// JournalEntry is a line of the journal. The last line of a reference counts.
 type JournalEntry struct {
 	Time  time.Time  `json:"time"`
 	Made  time.Time  `json:"made"` // when the booking was first sent
 	State EntryState `json:"state"`
-	// Recovery finds the booking again. It has its reference and its session.
+	// Recovery has the booking's reference and session, and finds its order.
 	Recovery  *hotelstays.BookingRecovery `json:"recovery"`
 	RatePkgID string                      `json:"ratePkgId"`
 	Price     types.Money                 `json:"price"`
@@ -50,7 +50,7 @@ type JournalEntry struct {
 	// Reason is why the booking is not cancelled.
 	Reason string `json:"reason,omitempty"`
 
-	turnedUp   bool // it was refused, and this run found an order
+	turnedUp   bool // Book was refused, and this run found an order
 	rolledBack bool // this run had to cancel a cancelled order again
 }
 

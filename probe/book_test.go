@@ -2,12 +2,9 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -117,7 +114,6 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 	assert.NotContains(t, string(text), longestPassport)
 }
 
-// The facts are those of the sandbox, and what they are for works with them.
 func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 	portion := testkit.PortionOf(t, 1, 4) // the last differs from the first in all
 	for variant := range testkit.SomeOf(portion, []hotelstaystest.Variants{
@@ -125,27 +121,16 @@ func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
 			OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 3, Cancelled: 5, Pending: 2}},
 	}) {
-		report, err := bookingRun{sandbox: hotelstaystest.Config{Variants: variant}, after: leaves(3)}.run(t)
+		var numbers hotelstaystest.OrderStatusNumbers
+		sandbox := hotelstaystest.Config{Variants: variant}
+		report, err := bookingRun{sandbox: sandbox, after: func(t *testing.T, srv *hotelstaystest.Server, _ Config) {
+			numbers = srv.Config().Variants.OrderStatusNumbers
+			assert.Equal(t, 3, noneIsOpen(t, srv))
+		}}.run(t)
 		require.NoError(t, err)
 		assert.Empty(t, report.broken())
-		synctest.Test(t, func(t *testing.T) {
-			srv, _ := testkit.NewSandbox(t, hotelstaystest.Config{Variants: variant})
-			client := testkit.NewClient(t, srv, testkit.TicketOf(srv), hotelstays.WithServiceFacts(report.Facts))
-			numbers := srv.Config().Variants.OrderStatusNumbers
-			assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{numbers.Confirmed},
-				Cancelled: []types.OrderStatus{numbers.Cancelled}}, report.Facts.StatusMeanings)
-			offer := testkit.FindOffer(t, srv, client, 0)
-			offer.Book(t, client, "ref-1")
-			order, err := client.AwaitOrder(t.Context(), "ref-1")
-			require.NoError(t, err)
-			assert.Equal(t, hotelstays.OrderStateConfirmed, client.StatusMeanings().StateOf(order.Status))
-			ended, err := client.CancelAndRead(t.Context(), &hotelstays.CancelRequest{SessionID: offer.Session, CustomerReferenceNo: "ref-1",
-				SupplierReferenceNo: order.SupplierReferenceNo})
-			require.NoError(t, err)
-			assert.Equal(t, hotelstays.OrderStateCancelled, ended.State)
-			_, err = client.FindOrder(t.Context(), "none")
-			assert.ErrorIs(t, err, hotelstays.ErrNotFound)
-		})
+		assert.Equal(t, hotelstays.ServiceFacts{NullOrders: variant.NullOrders, StatusMeanings: hotelstays.StatusMeanings{
+			Confirmed: []types.OrderStatus{numbers.Confirmed}, Cancelled: []types.OrderStatus{numbers.Cancelled}}}, report.Facts)
 	}
 }
 
@@ -290,178 +275,6 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 	_, _ = bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract}, change: func(c *Config) {
 		c.Only, c.Progress = []string{"book/form"}, func(Result) { panic("a broken terminal") }
 	}, panics: "a broken terminal\nbookings are left in "}.run(t)
-}
-
-// No service that confirms, cancels, hides or loses in its own way keeps an order open.
-func TestNoOrderIsLeftOpen(t *testing.T) {
-	const both = "book/form book/gender-forms"
-	kept := func(q *question) { // no Cancel is carried out
-		if q.path == opCancel.Path() {
-			q.body["supplierReferenceNo"] = "none"
-		}
-	}
-	unanswered := func(a *reply) { a.status, a.err = 0, errors.New("the connection is lost") }
-	lost := func(books int) fault { // the first ones never arrive
-		n := 0
-		return fault{op: opBook, asked: func(q *question) {
-			if n++; n <= books {
-				q.body["ratePkgId"] = ""
-			}
-		}, told: func(a *reply) {
-			if n <= books {
-				unanswered(a)
-			}
-		}}
-	}
-	rolledBack := func(after time.Duration) fault {
-		return during(opCancel, after, fault{asked: kept, told: func(a *reply) {
-			if sets("orders.status", 4)(a); a.asked.path == opCancel.Path() {
-				a.succeed(obj{"status": 4, "serviceFee": obj{"currency": "EUR", "amount": 0}})
-			}
-		}})
-	}
-	portion, sessions, books := testkit.PortionOf(t, 2, 6), map[string]time.Time{}, 0
-	for name, test := range map[string]struct {
-		only    string
-		orders  int
-		says    string // the run, though it has cancelled what it could
-		again   bool   // another run follows
-		broken  string // in the last run
-		fault   fault
-		sandbox hotelstaystest.Config
-		facts   hotelstays.ServiceFacts
-	}{
-		"facts call the status of a confirmed order cancelled": {only: "voucher/form", orders: 1,
-			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}},
-		"a cancellation is rolled back": {only: "book/form", orders: 1, fault: rolledBack(time.Minute), broken: "cancel/kept"},
-		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(20 * time.Minute), again: true,
-			broken: "cancel/kept"},
-		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
-			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}}}},
-		"Book answers with an order without a name": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})},
-			broken: "book/form"},
-		"an answer is lost": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
-		"an answer is lost, and the order comes late": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered},
-			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}},
-		"an answer is lost, and the order comes for the next run": {only: "book/form", orders: 1, again: true,
-			fault: fault{op: opBook, told: unanswered}, sandbox: hotelstaystest.Config{LateVisibility: time.Hour}},
-		"an answer is lost, and two orders have the reference": {only: "book/form", orders: 1, says: "order PO-TWIN: nothing shows",
-			fault: fault{told: func(a *reply) {
-				if a.asked.path == opBook.Path() {
-					unanswered(a)
-				}
-				if orders, _ := a.data["orders"].([]any); len(orders) == 1 {
-					twin := maps.Clone(orders[0].(obj))
-					twin["platformReferenceNo"], twin["supplierReferenceNo"] = "PO-TWIN", "SUP-TWIN"
-					a.data["orders"] = append(orders, twin)
-				}
-			}}},
-		"a Book is lost before one that arrives": {only: both, orders: 1, fault: lost(1)},
-		"all Books are lost":                     {only: both, fault: lost(3)},
-		"no order is cancelled in its first minutes": {only: "cancel", orders: 2, sandbox: hotelstaystest.Config{ConfirmAfter: 5 * time.Minute},
-			fault: during(opBook, 4*time.Minute, fault{asked: kept})},
-		"a Cancel that succeeds does nothing for minutes": {only: "voucher/form", orders: 1,
-			fault: during(opCancel, 9*time.Minute, fault{asked: kept, told: func(a *reply) {
-				switch a.asked.path {
-				case opCancel.Path():
-					a.succeed(obj{"status": 2, "serviceFee": obj{"currency": "EUR", "amount": 0}})
-				case opOrderVoucher.Path():
-					a.refuse(http.StatusForbidden, 100000403)
-				}
-			}})},
-		"QueryOrders fails, and the answer to the same Book again": {only: "book/form book/again", orders: 1, says: "QueryOrders: not permitted",
-			fault: during(opBook, time.Hour, fault{told: func(a *reply) {
-				on("customerReferenceNos", present, refused(http.StatusForbidden, 100000403))(a)
-				if books += strings.Count(a.asked.path, opBook.Path()); books > 1 && a.asked.path == opBook.Path() {
-					unanswered(a)
-				}
-			}})},
-		"a session ends after eight minutes": {only: "voucher/form", orders: 1, sandbox: hotelstaystest.Config{ConfirmAfter: 9 * time.Minute},
-			fault: fault{asked: func(q *question) {
-				id := q.header.Get("Session-Id")
-				if sessions[id].IsZero() {
-					sessions[id] = time.Now()
-				}
-				if time.Since(sessions[id]) > 8*time.Minute {
-					q.header.Del("Session-Id")
-				}
-			}}},
-		"a Book that is refused with a code of its own is an order minutes later": {only: "book/gender", orders: 2,
-			fault: fault{op: opBook, asked: ofGuest("gender", "PROBE", "OTHER"), told: func(a *reply) {
-				if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
-					a.refuse(200, 100009999)
-				}
-			}}, sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a refused Book is an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
-			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a Book that is said to be a duplicate is an order minutes later": {only: "book/form", orders: 1,
-			fault:   fault{op: opBook, told: refused(400, types.CodeDuplicateBooking)},
-			sandbox: hotelstaystest.Config{LateVisibility: 5 * time.Minute}, broken: "book/refused"},
-		"an order has no supplier's reference": {only: "book/form book/passport-largest", orders: 1,
-			fault: during(opBook, 5*time.Minute, fault{told: func(a *reply) {
-				sets("hotelOrder.supplierReferenceNo", "")(a)
-				sets("orders.supplierReferenceNo", "")(a)
-			}})},
-	} {
-		if !portion.Next() {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			report, err := bookingRun{sandbox: test.sandbox, fault: test.fault, change: func(c *Config) {
-				c.Only, c.Facts = strings.Fields(test.only), &test.facts
-			}, after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
-				if test.again {
-					time.Sleep(time.Hour)
-					cfg.Only = []string{"ticket/jwt"}
-					report, err := Run(t.Context(), cfg)
-					require.NoError(t, err)
-					assert.ElementsMatch(t, strings.Fields(test.broken), report.broken())
-				}
-				assert.Equal(t, test.orders, noneIsOpen(t, srv))
-				for _, c := range srv.Ledger().Cancellations() {
-					assert.True(t, test.only != both || time.Since(c.At) > 9*time.Minute, "it has waited for those that are lost")
-				}
-			}}.run(t)
-			assert.Contains(t, fmt.Sprint(err), cmp.Or(test.says, "<nil>"))
-			if !test.again {
-				assert.ElementsMatch(t, strings.Fields(test.broken), report.broken())
-			}
-			assert.Empty(t, report.Facts.RefusalCodes)
-		})
-	}
-}
-
-// An order without a reference may be anybody's: it is no proof of absence, and not cancelled.
-func TestOrderWithoutAReferenceIsReported(t *testing.T) {
-	f := bookFaults()["a refusal that books"]
-	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
-		f.told(a)
-		sets("orders.customerReferenceNo", nil)(a)
-	}}, change: only("book/gender")}.run(t)
-	assert.ErrorContains(t, err, "has no customerReferenceNo")
-}
-
-// An order that cannot be cancelled is the error of its run, and of each one that follows.
-func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
-	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
-		change: only("book/form"),
-		after: func(t *testing.T, srv *hotelstaystest.Server, cfg Config) {
-			reference := srv.Ledger().Orders()[0].CustomerReferenceNo
-			report, err := Run(t.Context(), cfg)
-			assert.Nil(t, report)
-			assert.ErrorContains(t, err, reference)
-			entries, err := Cleanup(t.Context(), cfg)
-			assert.ErrorContains(t, err, "the contract takes no cancellations")
-			assert.Contains(t, entries[0].Reason, "the contract takes no cancellations")
-			assert.Equal(t, 1, srv.Ledger().Count(hotelstays.OpBook))
-			srv.SetCancelRule(reference, hotelstaystest.CancelAllowed)
-			cfg.Only = []string{"ticket/jwt"}
-			report, err = Run(t.Context(), cfg)
-			require.NoError(t, err)
-			assert.Equal(t, []string{"an earlier run left open bookings in the journal, now cancelled: 1"}, report.Notes)
-			assert.Equal(t, 1, noneIsOpen(t, srv))
-		}}.run(t)
-	assert.ErrorContains(t, err, "bookings are left")
 }
 
 func TestJournal(t *testing.T) {

@@ -1,36 +1,36 @@
-// Package probe tries what the document of the Hotel Stays Distribution API promises, and finds out
-// what it leaves open, against the test environment of an account.
+// Package probe checks a service against the document of the Hotel Stays Distribution API, and finds out what the document
+// leaves open. It runs against the test environment of an account.
 //
 //	report, err := probe.Run(ctx, probe.Config{BaseURL: "https://test.example", Credential: cred})
 //	...
 //	client, err := hotelstays.New(baseURL, cred, hotelstays.WithServiceFacts(report.Facts))
 //
-// A [Rule] is one promise, or one open point. [Run] tries them one after another, and the [Report] has
-// a [Result] for each, with the requests and answers that it judged. [Broken] is what a sentence of the document
-// forbids, [Weak] what it allows though clients suffer from it. [Test] does the same as a test
-// suite with one subtest a rule. The command hotelstays-probe does it from a terminal.
+// A [Rule] is one promise of the document, or one open point. [Run] tries the rules one after another. The [Report] has a
+// [Result] for each rule, with the requests and answers that decided it. A rule is [Broken] if the service contradicts a
+// sentence of the document. It is [Weak] if the document allows what the service does, but clients have trouble with it.
+// [Test] is Run for a test suite, with one subtest per rule. The command hotelstays-probe is Run for a terminal.
 //
 // # What it does to the service
 //
-// Without [Config.Booking] the rules only read. They keep to a tenth of the rate limits, and wait as long as a Retry-After
-// asks. Three things have to be allowed: to exceed one rate limit for a second ([Config.Burst]), to
-// wait for long ([Config.Patience]), and to probe a base URL that does not look like a test environment
-// ([Config.ConfirmHost]). Tickets that rules fetch are dropped; one of them has the longest ttl, a year.
+// Without [Config.Booking] the rules only read. They use a tenth of each rate limit, and wait as long as a Retry-After asks.
+// Three things need permission: to exceed one rate limit for a second ([Config.Burst]), to wait for long
+// ([Config.Patience]), and to probe a base URL that does not look like a test environment ([Config.ConfirmHost]). Rules
+// fetch tickets and do not use them afterwards. One of these tickets is valid for a year, which is the longest ttl.
 //
 // # What it books
 //
-// [Config.Booking] lets rules book, within a limit of money that counts every booking, the cancelled
-// ones too. They book only what the offer says is free to cancel for a day from now, checked again right
-// before each Book, under names of nobody, and cancel them: three in all, one of them with two rooms, and what the service accepts though it
-// should refuse it. A journal on disk names each booking before it is sent. Run ends with cancelling all,
-// also after a panic or the end of ctx, and begins with what an earlier run has left; [Cleanup] does that
-// alone. Nothing more is booked while an order has no supplierReferenceNo, which Cancel needs. An order counts as
-// cancelled when its voucher says so, or when it keeps the status that Cancel announced.
+// [Config.Booking] allows rules to book, up to a limit of money that includes cancelled bookings. Rules book only an offer
+// that can be cancelled free of charge for a day. CheckAvail confirms that right before each Book. The guests have made-up
+// names. A run makes three bookings, one of them with two rooms. There are more if the service accepts a Book that it should
+// refuse. A journal on disk names each booking before it is sent.
+//
+// Run cancels all bookings at its end, also after a panic or the end of ctx. Before its rules it cancels what an earlier run
+// has left in the journal. [Cleanup] does only that. While an order has no supplierReferenceNo, which Cancel needs, nothing
+// more is booked. An order counts as cancelled if its voucher is cancelled, or if it keeps the status that Cancel returned.
 //
 // # What it shows
 //
-// Evidence has neither secrets, tokens nor links to documents, and nothing of holders and guests: they
-// are replaced by "[masked]" before anything is kept. A broken rule has a curl command that repeats its
-// last request, unless that books or cancels, with the token in the shell variable TOKEN, a secret in
-// SECRET, and a User-Ref in USER_REF.
+// The evidence has no secret, token or link to a document, and nothing about holders and guests: "[masked]" replaces them
+// before anything is kept. A broken rule has a curl command that repeats its last request, unless the request books or
+// cancels. The command reads the token from the shell variable TOKEN, a secret from SECRET, and a User-Ref from USER_REF.
 package probe

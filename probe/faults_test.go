@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,95 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/judge"
 	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// asks reports whether a member of a request, of its page, or a header of it (in upper case) has a value. That is a
-// func(any) bool; nil: it is absent.
-func (q *question) asks(name string, want any) bool {
-	value := q.holder(name)[name]
-	if text := q.header.Get(name); text != "" && name[0] <= 'Z' {
-		value = text
-	}
-	if is, ok := want.(func(any) bool); ok {
-		return is(value)
-	}
-	return fmt.Sprint(value) == fmt.Sprint(want)
-}
-
-// holder is the request's page, if there is one with the member, or the request.
-func (q *question) holder(name string) obj {
-	if page, ok := q.body["page"].(obj); ok && page[name] != nil {
-		return page
-	}
-	return q.body
-}
-
-func present(v any) bool { return v != nil }
-
-// sized is a list of so many elements, or a text of so many bytes.
-func sized(least, most int) func(any) bool {
-	return func(v any) bool {
-		n := 0
-		if list := reflect.ValueOf(v); v != nil {
-			n = list.Len()
-		}
-		return n >= least && n <= most
-	}
-}
-
-// takes makes a limit higher, or another default: one value of a request is sent as another; nil: not at all.
-func takes(name string, is, as any) func(*question) {
-	return func(q *question) {
-		if q.asks(name, is) {
-			set(q.holder(name), name, as)
-		}
-	}
-}
-
-// on changes the answers of requests that ask for something.
-func on(name string, want any, change func(*reply)) func(*reply) {
-	return func(a *reply) {
-		if a.asked.asks(name, want) {
-			change(a)
-		}
-	}
-}
-
-// answers changes refusals with a code; 0: with any.
-func answers(code int, change func(*reply)) func(*reply) {
-	return func(a *reply) {
-		got := fmt.Sprint(a.body["code"])
-		if got == strconv.Itoa(code) && code != 0 || got != "0" && code == 0 {
-			change(a)
-		}
-	}
-}
-
-func refused(status, code int) func(*reply) { return func(a *reply) { a.refuse(status, code) } }
-
-func denied(a *reply) { a.refuse(400, types.CodeParam) }
-
-func granted(data obj) func(*reply) { return func(a *reply) { a.succeed(data) } }
-
-// headed sets a header of answers that have it; "": removes it.
-func headed(name, value string) func(*reply) {
-	return func(a *reply) {
-		if a.header.Get(name) != "" {
-			a.header.Set(name, value)
-		}
-		if value == "" {
-			a.header.Del(name)
-		}
-	}
-}
-
-// sets changes a member of the data of successes. The value is a func of the object that has the member, or nil to remove it.
-func sets(path string, value any) func(*reply) {
-	return func(a *reply) {
-		if a.data != nil {
-			set(a.data, path, value)
-		}
-	}
-}
 
 // double is twice an amount.
 func double(money obj) any {
@@ -428,107 +337,6 @@ func TestEveryRuleCanBreak(t *testing.T) {
 		word, _, _ := strings.Cut(rule.Promise, " ")
 		open := slices.Contains([]string{"what", "where", "which", "how", "whether"}, word)
 		assert.True(t, open || slices.Contains(broken, rule.Name), rule.Name)
-	}
-}
-
-// oneRemark moves the price of each check, and says so in the first answer of an offer alone.
-func oneRemark() func(*reply) {
-	seen := map[string]bool{}
-	return func(a *reply) {
-		sets("roomRatePkg.totalRate.netRate.amount", double)(a)
-		sets("roomRatePkg.rate.netRate.amount", double)(a)
-		if offer := a.asked.header.Get("Session-Id") + fmt.Sprint(a.asked.body["ratePkgId"]); a.data != nil && !seen[offer] {
-			seen[offer] = true
-			sets("roomRatePkg.statusRemark", "the price moved")(a)
-		}
-	}
-}
-
-// Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
-func TestSurprisesBreakNoRule(t *testing.T) {
-	portion := testkit.PortionOf(t, 6, 22)
-	n := 0
-	emptyPage := func(list string) func(*reply) {
-		return on("pageNum", 1, func(a *reply) {
-			a.data[list], a.data["hasMore"], a.data["page"] = []any{}, true, obj{"hasMore": true}
-		})
-	}
-	scopes := func(names ...types.Scope) hotelstaystest.Config { return hotelstaystest.Config{TicketScopes: names} }
-	for name, test := range map[string]struct {
-		sandbox hotelstaystest.Config
-		fault   fault
-		only    string // names or sections, by commas; "": all
-		untried string // names, by spaces, or the beginning of names
-		weak    string // likewise
-	}{
-		"a default page of 49 of 50": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
-			if l, _ := a.data["list"].([]any); len(l) == 50 {
-				a.data["list"] = l[:49]
-			}
-		})}, weak: "list/default-size"},
-		"an empty second page of hotels": {fault: fault{op: opHotelList, told: on("pageNum", 2, func(a *reply) {
-			a.data["list"], a.data["hasMore"] = []any{}, true
-		})}, weak: "list/pages"},
-		"an empty second page of the catalogue": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
-			a.data["hotelsMetadata"], a.data["page"] = []any{}, obj{"hasMore": true}
-		})}, weak: "metadata/pages"},
-		"a server cost of all suppliers together": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
-		"a remark in the package, once":           {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
-		"a Ticket that refuses a wrong token":     {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
-		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
-			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
-		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
-		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
-		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) {
-			a.data["list"],
-				a.data["total"] = []any{}, 0
-		})},
-			untried: "list/by-id"},
-		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
-			only:    "metadata,list/form",
-			untried: "metadata/ list/form"},
-		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
-		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
-		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
-			only: "list/dates,list/room-hotel", untried: "list/"},
-		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
-		"an account that may search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
-			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
-		"a body that ends early": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
-		"a network that ends": {fault: fault{told: func(a *reply) {
-			if n++; n > 3 {
-				cutOff(a)
-				a.status = 0
-			}
-		}}, only: "limits", untried: "limits/ oauth/limit list/stay-limits"},
-		"destinations in any order": {fault: fault{op: opDestinations, told: func(a *reply) {
-			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
-				slices.Reverse(places)
-			}
-			n++
-		}}},
-		"parents by region codes": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
-		"empty coordinates":       {fault: fault{told: sets("destinations.coordinates", obj{})}},
-		"an unavailable offer for an unknown session": {fault: fault{op: opCheckAvail,
-			told: on("Session-Id", noSession, granted(obj{"status": 2}))}},
-		"rates for an unknown session": {fault: fault{op: opHotelRates,
-			told: on("Session-Id", noSession, granted(obj{"rooms": []any{}}))}},
-		"another Request-Id": {fault: fault{told: headed("Request-Id", "r-1")}},
-	} {
-		if !portion.Next() {
-			continue
-		}
-		n = 0
-		report, err := probed(t, test.sandbox, test.fault, only(strings.FieldsFunc(test.only, func(c rune) bool { return c == ',' })...))
-		require.NoError(t, err, name)
-		for _, result := range report.Results {
-			assert.NotEqual(t, Broken, result.State, "%s: %s: %s", name, result.Name, result.Reason)
-			untried := slices.ContainsFunc(strings.Fields(test.untried), func(rule string) bool { return strings.HasPrefix(result.Name, rule) })
-			if untried || test.only != "" {
-				assert.Equal(t, untried, result.State == NotTried, "%s: %s: %s", name, result.Name, result.Reason)
-			}
-			assert.Equal(t, slices.Contains(strings.Fields(test.weak), result.Name), result.State == Weak, "%s: %s: %s", name, result.Name, result.Reason)
-		}
 	}
 }
 

@@ -5,8 +5,11 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +112,95 @@ func numbers(text []byte) (o obj) {
 	dec.UseNumber()
 	_ = dec.Decode(&o)
 	return o
+}
+
+// asks reports whether a member of a request, of its page, or a header of it (in upper case) has a value. That is a
+// func(any) bool; nil: it is absent.
+func (q *question) asks(name string, want any) bool {
+	value := q.holder(name)[name]
+	if text := q.header.Get(name); text != "" && name[0] <= 'Z' {
+		value = text
+	}
+	if is, ok := want.(func(any) bool); ok {
+		return is(value)
+	}
+	return fmt.Sprint(value) == fmt.Sprint(want)
+}
+
+// holder is the request's page, if there is one with the member, or the request.
+func (q *question) holder(name string) obj {
+	if page, ok := q.body["page"].(obj); ok && page[name] != nil {
+		return page
+	}
+	return q.body
+}
+
+func present(v any) bool { return v != nil }
+
+// sized is a list of so many elements, or a text of so many bytes.
+func sized(least, most int) func(any) bool {
+	return func(v any) bool {
+		n := 0
+		if list := reflect.ValueOf(v); v != nil {
+			n = list.Len()
+		}
+		return n >= least && n <= most
+	}
+}
+
+// takes makes a limit higher, or another default: one value of a request is sent as another; nil: not at all.
+func takes(name string, is, as any) func(*question) {
+	return func(q *question) {
+		if q.asks(name, is) {
+			set(q.holder(name), name, as)
+		}
+	}
+}
+
+// on changes the answers of requests that ask for something.
+func on(name string, want any, change func(*reply)) func(*reply) {
+	return func(a *reply) {
+		if a.asked.asks(name, want) {
+			change(a)
+		}
+	}
+}
+
+// answers changes refusals with a code; 0: with any.
+func answers(code int, change func(*reply)) func(*reply) {
+	return func(a *reply) {
+		got := fmt.Sprint(a.body["code"])
+		if got == strconv.Itoa(code) && code != 0 || got != "0" && code == 0 {
+			change(a)
+		}
+	}
+}
+
+func refused(status, code int) func(*reply) { return func(a *reply) { a.refuse(status, code) } }
+
+func denied(a *reply) { a.refuse(400, types.CodeParam) }
+
+func granted(data obj) func(*reply) { return func(a *reply) { a.succeed(data) } }
+
+// headed sets a header of answers that have it; "": removes it.
+func headed(name, value string) func(*reply) {
+	return func(a *reply) {
+		if a.header.Get(name) != "" {
+			a.header.Set(name, value)
+		}
+		if value == "" {
+			a.header.Del(name)
+		}
+	}
+}
+
+// sets changes a member of the data of successes. The value is a func of the object that has the member, or nil to remove it.
+func sets(path string, value any) func(*reply) {
+	return func(a *reply) {
+		if a.data != nil {
+			set(a.data, path, value)
+		}
+	}
 }
 
 // sandboxed configures a run of all rules that read against a sandbox with a fault.

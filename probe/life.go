@@ -1,4 +1,5 @@
-// The life of a booking: book, read, confirm, voucher, cancel, read. Settling comes last: see settlingRules.
+// The life of a booking, one step after another: book, read, confirm, voucher, cancel, read. The last step is to settle: see
+// settlingRules.
 
 package probe
 
@@ -61,8 +62,8 @@ func (r *run) order() *booked {
 	})
 }
 
-// spare makes another booking, for what may cancel it: of two rooms, with the longest passport number and all forms of a
-// gender, as far as there is such an offer and the service takes it.
+// spare makes a second booking, for the rules that may cancel it. It has two rooms, the longest passport number and all forms
+// of a gender, unless no such offer exists or the service refuses them.
 func (r *run) spare() *booked {
 	return r.world.spare.get(r, "a second booking", func() *booked {
 		how := sending{rooms: twoRooms, genders: []string{"f", "Other", "UNSPECIFIED", "m"},
@@ -79,7 +80,7 @@ func (r *run) spare() *booked {
 				how.rooms = oneRoom
 				b = r.book(how)
 			}
-			r.order() // else the refusals say nothing about the passport number
+			r.order() // without an accepted booking the refusals say nothing about the passport number
 		}
 		return r.made(b)
 	})
@@ -93,8 +94,8 @@ func (r *run) made(b *booked) *booked {
 	return b
 }
 
-// turnedDown sends a Book that gets what want expects. A refused one leaves no order. It needs a booking: else the refusal
-// says nothing about the difference.
+// turnedDown sends a Book, and judges its answer with want. A refused Book must leave no order. An ordinary booking must have
+// succeeded before: otherwise a refusal says nothing about the change.
 func (r *run) turnedDown(how sending, want expect) (text string) {
 	r.order()
 	b := r.book(how)
@@ -103,10 +104,10 @@ func (r *run) turnedDown(how sending, want expect) (text string) {
 	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
 	codes := r.facts.RefusalCodes[opBook]
 	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
-		return text // the client takes it for a refusal without the fact
+		return text // without the fact, too, the client takes it for a refusal
 	}
 	all := map[operation][]int{}
-	maps.Copy(all, r.facts.RefusalCodes) // which are the caller's
+	maps.Copy(all, r.facts.RefusalCodes) // the caller's map is not changed
 	all[opBook] = append(slices.Clone(codes), int(*b.Code))
 	r.facts.RefusalCodes = all
 	return text
@@ -160,7 +161,7 @@ func (r *run) known(b *booked) *types.Order {
 	return o
 }
 
-// poll looks until something is there, and keeps the evidence of the last look.
+// poll calls there until it returns true, and keeps the evidence of the last call.
 func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Duration, found bool) {
 	began, before := time.Now(), len(r.log)
 	for first := true; ; first = false {
@@ -177,7 +178,7 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to one of the lists of StatusMeanings. A status that was known to be in another list breaks the rule.
+// means adds a status to a list of StatusMeanings. A status that the configured facts have in another list breaks the rule.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)

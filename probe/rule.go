@@ -20,16 +20,16 @@ type Rule struct {
 	Name string `json:"rule"`
 	// Section is the section of the API's document.
 	Section string `json:"section"`
-	// Promise says what must hold, or what is found out.
+	// Promise is what must hold, or what is found out.
 	Promise string `json:"promise"`
-	// Needs is what has to be given, by its name in the program: -book is Config.Booking, -burst Burst, -callback
-	// Booking.Callback, HOTELSTAYS_CLIENT_ID OAuth, -patience Patience. "": reading is enough.
+	// Needs is what the Config must allow, by its name in the program: -book is Config.Booking, -burst is Burst, -callback
+	// is Booking.Callback, HOTELSTAYS_CLIENT_ID is OAuth, -patience is Patience. "": the rule only reads.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run)
 }
 
-// sections are the sections of the API's document, by rule or by group, unless the judge has the rule.
+// sections are the sections of the API's document, by rule or by group. The judge has the sections of its own rules.
 var sections = map[string]string{
 	"ticket": "Ticket", "auth": "Authentication", "oauth": "Authentication", "headers": headersAre, "session": headersAre, "limits": "Limits",
 	"destinations": "Destinations", "metadata": "HotelsMetadata", "list": "HotelList", "rates": "HotelRates", "check": "CheckAvail",
@@ -71,7 +71,7 @@ func rules(needs string, lines []line) (all []Rule) {
 	return all
 }
 
-// given says whether what rules may need is set.
+// given reports whether a Config allows what a rule needs.
 var given = map[string]func(*Config) bool{
 	"":                     func(*Config) bool { return true },
 	"-burst":               func(c *Config) bool { return c.Burst },
@@ -96,7 +96,7 @@ func (r Rule) provokedByReads() bool {
 	return provoked[group].by != nil && r.Needs == ""
 }
 
-// judged are the rules of the judge that no other rule provokes.
+// judged returns the rules of the judge that have no rule of the same name here.
 func judged(own []Rule) (all []Rule) {
 	for _, r := range judge.Rules() {
 		if !slices.ContainsFunc(own, func(o Rule) bool { return o.Name == r.Name }) {
@@ -112,7 +112,7 @@ func judged(own []Rule) (all []Rule) {
 	return all
 }
 
-// provoked says what the rules of a group are about, if nothing else is selected.
+// provoked makes the calls that the judge's rules of a group are about. Without them, a run of these rules alone sends nothing.
 var provoked = map[string]struct {
 	needs string
 	by    func(*run)
@@ -134,7 +134,7 @@ var provoked = map[string]struct {
 	"webhook":      {"-callback", func(r *run) { r.events() }},
 }
 
-// blamed are the rules whose fault it is that what they need cannot be had.
+// blamed are the rules that break if the step before them breaks: no other rule is about that step.
 var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
 // last reports whether a rule comes after the cancellations.
@@ -157,7 +157,7 @@ type State string
 const (
 	Held     State = "held"      // the service does what the document promises
 	Found    State = "found"     // an open point: Result.Found is what the service does
-	Weak     State = "weak"      // the document allows what the service does, and clients suffer from it
+	Weak     State = "weak"      // the document allows what the service does, but clients have trouble with it
 	Broken   State = "broken"    // the service does something else
 	NotTried State = "not tried" // Result.Reason says why
 )
@@ -166,7 +166,7 @@ const (
 type Result struct {
 	Rule
 	State State `json:"state"`
-	// Reason is what was expected and what came instead, what clients suffer from, or why the rule was not tried.
+	// Reason is what was expected and what came instead, what clients have trouble with, or why the rule was not tried.
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
 	Found string `json:"found,omitempty"`
@@ -178,7 +178,7 @@ type Result struct {
 // untried is why a rule could not be judged.
 type untried struct {
 	why   string
-	cause error // what broke before, if another rule is about that
+	cause error // what broke in a step before, if it did
 }
 
 func (u untried) Error() string { return u.why }
@@ -225,10 +225,10 @@ type run struct {
 	weak  string
 }
 
-// find notes what an open point is.
+// find notes what the service does where the document leaves it open.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
-// suffers notes what the document allows, though a client has to suffer from it.
+// suffers notes what the document allows, but clients have trouble with.
 func (r *run) suffers(bad bool, format string, args ...any) {
 	if bad && r.weak == "" {
 		r.weak = fmt.Sprintf(format, args...)

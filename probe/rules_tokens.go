@@ -166,33 +166,42 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 	}},
 }))
 
-// limited makes n calls of Ticket that are refused, every second one malformed, at once, after a pause. It returns the
+// unpaced sends calls at once, without waiting for the limiter.
+func (r *run) unpaced(calls ...call) []*answer {
+	runs, answers := make([]run, len(calls)), make([]*answer, len(calls))
+	var group sync.WaitGroup
+	for i, c := range calls {
+		runs[i] = run{session: r.session, ctx: context.WithValue(r.ctx, burst{}, true)}
+		group.Go(func() { answers[i] = runs[i].do(c) })
+	}
+	group.Wait()
+	for _, each := range runs {
+		r.log = append(r.log, each.log...)
+	}
+	return answers
+}
+
+var once = []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}
+
+// limited sends n calls of Ticket that are refused, every second one malformed, at once, after a pause. It returns the
 // answers with HTTP 429.
 func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	r.wait(pause)
-	ctx := context.WithValue(r.ctx, burst{}, true)
-	runs, answers := make([]*run, n), make([]*answer, n)
-	began := time.Now()
-	var group sync.WaitGroup
-	for i := range n {
-		runs[i] = &run{session: r.session, ctx: ctx}
-		group.Go(func() {
-			body := obj{"appKey": "a-key-of-nobody", "appSecret": wrongSecret}
-			if i%2 == 1 {
-				body = obj{}
-			}
-			answers[i] = runs[i].do(call{op: opTicket, opts: []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}, body: body})
-		})
+	calls := make([]call, n)
+	for i := range calls {
+		calls[i] = call{op: opTicket, opts: once, body: obj{}}
+		if i%2 == 0 {
+			calls[i].body = obj{"appKey": "a-key-of-nobody", "appSecret": wrongSecret}
+		}
 	}
-	group.Wait()
-	took := time.Since(began)
-	for i, a := range answers {
-		r.log = append(r.log, runs[i].log...)
+	began := time.Now()
+	for _, a := range r.unpaced(calls...) {
 		skip(a.err != nil, "%s: %v", a.op, a.err)
 		if a.Status == http.StatusTooManyRequests {
 			refused = append(refused, a)
 		}
 	}
+	took := time.Since(began)
 	skip(took >= time.Second, "%d requests took %s, more than a second", n, took)
 	return refused
 }
@@ -208,10 +217,7 @@ func (r *run) wait(d time.Duration) {
 
 // remaining is X-RateLimit-Remaining of a lawful call that does not wait for the limiter.
 func (r *run) remaining(op operation) int64 {
-	c := r.lawful(op)
-	once := &run{session: r.session, ctx: context.WithValue(r.ctx, burst{}, true)}
-	a := once.do(c)
-	r.log = append(r.log, once.log...)
+	a := r.unpaced(r.lawful(op))[0]
 	a.came()
 	return a.number("X-RateLimit-Remaining")
 }
@@ -277,8 +283,7 @@ var limitRules = append(rules("", []line{
 	}},
 	{"limits/each", "each operation has a limit of its own", func(r *run) {
 		skip(len(r.limited(2*ticketLimit, idle)) == 0, "no request got HTTP 429")
-		r.ctx = context.WithValue(r.ctx, burst{}, true)
-		a := r.do(call{op: opQueryOrders, body: unknownOrder(), opts: []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}})
+		a := r.unpaced(call{op: opQueryOrders, body: unknownOrder(), opts: once})[0]
 		breaks(a.err == nil && a.Status == http.StatusTooManyRequests, "QueryOrders got HTTP 429 because of Ticket")
 		a.ok()
 	}},

@@ -1,4 +1,4 @@
-// Rules as lines of tables: a changed request and what is expected of its answer, and requests with the same answer.
+// Rules as lines of tables: a changed request and its expected answer, and requests that must get the same answer.
 
 package probe
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is a lawful request that is sent with each of its changes.
+// request is a rule: a lawful request is sent once with each change.
 type request struct {
 	name, promise string
 	op            operation
@@ -23,16 +23,16 @@ type request struct {
 	changes       []obj
 }
 
-// expect judges an answer, and returns what the answer shows about an open point.
+// expect judges an answer, and returns what the answer says about an open point, or "".
 type expect func(*run, *answer) string
 
-// What can be requested beside the operations.
+// Requests about the bookings of the run.
 const (
 	ofSpare operation = "Cancel of the second booking"
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
 
-// asks are rules that send changed requests.
+// asks returns a rule for each line.
 func asks(needs string, lines ...request) (all []Rule) {
 	for _, q := range lines {
 		all = append(all, newRule(q.name, q.promise, needs, q.try))
@@ -40,7 +40,7 @@ func asks(needs string, lines ...request) (all []Rule) {
 	return all
 }
 
-// try judges each change. The first that breaks the rule ends it, and one that cannot be tried does not.
+// try sends each change. A change that breaks the rule ends it. A change that cannot be tried leaves the others to be tried.
 func (q request) try(r *run) {
 	var texts []string
 	var missing error
@@ -78,7 +78,7 @@ func (q request) send(r *run, change obj) string {
 	return q.want(r, r.changed(op, change))
 }
 
-// named is a change in a few words.
+// named returns a change in a few words.
 func named(change obj) string {
 	if name, given := change[""].(string); given {
 		return name
@@ -97,7 +97,7 @@ func named(change obj) string {
 	return strings.Join(values, " ")
 }
 
-// accepted expects a success, whose form the judge looks at.
+// accepted expects a success. The judge checks its form.
 func accepted(_ *run, a *answer) string { a.ok(); return "" }
 
 // gets takes any answer.
@@ -121,7 +121,7 @@ func shows(what func(*answer) string) expect {
 	}
 }
 
-// has shows which members the objects at a path have.
+// has lists the members of the objects at a path.
 func has(path string) expect {
 	return shows(func(a *answer) string {
 		all := obj{}
@@ -133,10 +133,10 @@ func has(path string) expect {
 	})
 }
 
-// members are the names of an object's members.
+// members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
-// forms shows the forms of the values at paths.
+// forms lists the values at paths, each digit as 9.
 func forms(paths ...string) expect {
 	return shows(func(a *answer) string {
 		var all []string
@@ -156,7 +156,7 @@ func forms(paths ...string) expect {
 	})
 }
 
-// sent takes any answer to a call without a header, if the calls of the run have that header.
+// sent takes any answer to a call without a header. The rule is not tried if the calls of the run never have the header.
 func sent(name string) expect {
 	return func(r *run, a *answer) string {
 		lawful := r.do(r.lawful(a.op))
@@ -189,7 +189,7 @@ func naming(parameter string) expect {
 	}
 }
 
-// noOffer expects that CheckAvail has no offer, in whatever words.
+// noOffer expects that CheckAvail has no offer: a refusal, or a success that says so.
 func noOffer(_ *run, a *answer) string {
 	a.allowed()
 	breaks(a.succeeded() && read[hotelstays.CheckAvailResponse](a).Available(), "the offer is available")
@@ -203,14 +203,14 @@ func noOrder(_ *run, a *answer) string {
 	return a.String()
 }
 
-// doubted takes any answer, and a success is weak.
+// doubted takes any answer. A success is weak.
 func doubted(r *run, a *answer) string {
 	a.allowed()
 	r.suffers(a.succeeded(), "%s accepts it", a.op)
 	return a.String()
 }
 
-// fills expects that a page is full if another one follows. The document does not say so.
+// fills doubts a page that is not full although another page follows. The document does not forbid it.
 func fills(size int) expect {
 	return func(r *run, a *answer) string {
 		a.ok()
@@ -246,7 +246,7 @@ func (r *run) apply(c *call, change obj) {
 			c.token = text
 		case name[0] <= 'Z':
 			if name == "Authorization" {
-				c.token = nobody // else the client renews the run's
+				c.token = nobody // otherwise the client renews the token of the run
 			}
 			c.edit = func(h http.Header) {
 				if h.Set(name, text); value == nil {
@@ -296,7 +296,7 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// twins are requests that get the same answer.
+// twins is a rule about requests that must get the same answer.
 type twins struct {
 	name, promise string
 	op            operation

@@ -1,0 +1,242 @@
+package probe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/types"
+)
+
+// oneRemark moves the price of each check, and says so in the first answer of an offer alone.
+func oneRemark() func(*reply) {
+	seen := map[string]bool{}
+	return func(a *reply) {
+		sets("roomRatePkg.totalRate.netRate.amount", double)(a)
+		sets("roomRatePkg.rate.netRate.amount", double)(a)
+		if offer := a.asked.header.Get("Session-Id") + fmt.Sprint(a.asked.body["ratePkgId"]); a.data != nil && !seen[offer] {
+			seen[offer] = true
+			sets("roomRatePkg.statusRemark", "the price moved")(a)
+		}
+	}
+}
+
+// Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
+func TestSurprisesBreakNoRule(t *testing.T) {
+	portion := testkit.PortionOf(t, 6, 22)
+	n := 0
+	emptyPage := func(list string) func(*reply) {
+		return on("pageNum", 1, func(a *reply) {
+			a.data[list], a.data["hasMore"], a.data["page"] = []any{}, true, obj{"hasMore": true}
+		})
+	}
+	scopes := func(names ...types.Scope) hotelstaystest.Config { return hotelstaystest.Config{TicketScopes: names} }
+	for name, test := range map[string]struct {
+		sandbox hotelstaystest.Config
+		fault   fault
+		only    string // names or sections, by commas; "": all
+		untried string // names, by spaces, or the beginning of names
+		weak    string // likewise
+	}{
+		"a default page of 49 of 50": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
+			if l, _ := a.data["list"].([]any); len(l) == 50 {
+				a.data["list"] = l[:49]
+			}
+		})}, weak: "list/default-size"},
+		"an empty second page of hotels": {fault: fault{op: opHotelList, told: on("pageNum", 2, func(a *reply) {
+			a.data["list"], a.data["hasMore"] = []any{}, true
+		})}, weak: "list/pages"},
+		"an empty second page of the catalogue": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
+			a.data["hotelsMetadata"], a.data["page"] = []any{}, obj{"hasMore": true}
+		})}, weak: "metadata/pages"},
+		"a server cost of all suppliers together": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
+		"a remark in the package, once":           {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
+		"a Ticket that refuses a wrong token":     {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
+		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
+			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
+		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
+		"a total that is absent":    {fault: fault{op: opHotelList, told: sets("total", nil)}},
+		"a hotel that is sold out": {fault: fault{op: opHotelList, told: on("hotelIds", sized(1, 1), func(a *reply) {
+			a.data["list"], a.data["total"] = []any{}, 0
+		})}, untried: "list/by-id"},
+		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
+			only:    "metadata,list/form",
+			untried: "metadata/ list/form"},
+		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
+		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
+		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
+			only: "list/dates,list/room-hotel", untried: "list/"},
+		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
+		"an account that may search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
+			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
+		"a body that ends early": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
+		"a network that ends": {fault: fault{told: func(a *reply) {
+			if n++; n > 3 {
+				cutOff(a)
+				a.status = 0
+			}
+		}}, only: "limits", untried: "limits/ oauth/limit list/stay-limits"},
+		"destinations in any order": {fault: fault{op: opDestinations, told: func(a *reply) {
+			if places, _ := a.data["destinations"].([]any); len(places) > 1 && n%2 == 0 {
+				slices.Reverse(places)
+			}
+			n++
+		}}},
+		"parents by region codes": {fault: fault{told: sets("destinations.parentDestinationId", "GB-ENG")}},
+		"empty coordinates":       {fault: fault{told: sets("destinations.coordinates", obj{})}},
+		"an unavailable offer for an unknown session": {fault: fault{op: opCheckAvail,
+			told: on("Session-Id", noSession, granted(obj{"status": 2}))}},
+		"rates for an unknown session": {fault: fault{op: opHotelRates,
+			told: on("Session-Id", noSession, granted(obj{"rooms": []any{}}))}},
+		"another Request-Id": {fault: fault{told: headed("Request-Id", "r-1")}},
+	} {
+		if !portion.Next() {
+			continue
+		}
+		n = 0
+		report, err := probed(t, test.sandbox, test.fault, only(strings.FieldsFunc(test.only, func(c rune) bool { return c == ',' })...))
+		require.NoError(t, err, name)
+		for _, result := range report.Results {
+			assert.NotEqual(t, Broken, result.State, "%s: %s: %s", name, result.Name, result.Reason)
+			untried := slices.ContainsFunc(strings.Fields(test.untried), func(rule string) bool { return strings.HasPrefix(result.Name, rule) })
+			if untried || test.only != "" {
+				assert.Equal(t, untried, result.State == NotTried, "%s: %s: %s", name, result.Name, result.Reason)
+			}
+			assert.Equal(t, slices.Contains(strings.Fields(test.weak), result.Name), result.State == Weak, "%s: %s: %s", name, result.Name, result.Reason)
+		}
+	}
+}
+
+// cancelling is a cancellation that goes on: Cancel announces a status, and orders have it.
+func cancelling(as string) func(*reply) {
+	return func(a *reply) {
+		status("3", as)(a)
+		switch a.data["status"] {
+		case json.Number("3"):
+			a.data["status"] = json.Number(as)
+		case "CANCELLED":
+			a.data["status"] = "PENDING"
+		}
+	}
+}
+
+// A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
+// facts are right.
+func TestLawfulServicesBreakNoRule(t *testing.T) {
+	portion, adults := testkit.PortionOf(t, 6, 25), map[string]int{}
+	for name, test := range map[string]struct {
+		sandbox hotelstaystest.Config
+		fault   fault
+		change  func(*Config)
+		pending []types.OrderStatus // a fact
+		untried string              // names, by spaces
+		weak    string              // likewise
+	}{
+		"a byteSize of the base64 text": {fault: fault{op: opOrderVoucher, told: sets("voucher.content.byteSize", 12345)},
+			weak: "value/size"},
+		"another byteSize":             {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
+		"a fee that was not announced": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee value/refund"},
+		"an event without eventTime":   {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
+		"guests by their last names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
+			weak: "value/guests"},
+		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {
+			if q.body["customerReferenceNos"] != nil {
+				q.body = obj{"customerReferenceNos": q.body["customerReferenceNos"]}
+			}
+		}}, weak: "order/booking-time order/cancel-time order/check-in order/check-out order/free-cancel order/status-list order/supplier-references"},
+		"an order that costs more than its offer": {fault: fault{told: func(a *reply) {
+			sets("hotelOrder.netRate.amount", 399)(a)
+			sets("orders.netRate.amount", 399)(a)
+		}}, weak: "book/price book/rooms value/price value/refund"},
+		"an order without optional fields": {fault: fault{op: opBook, told: func(a *reply) {
+			for n := range strings.FieldsSeq("customerReferenceNo rooms hotel nightCount roomCount hotelConfirmNo supplier grossRate") {
+				sets("hotelOrder."+n, nil)(a)
+			}
+		}}, untried: "book/hotel"},
+		"a contract that wants all of a guest": {sandbox: hotelstaystest.Config{
+			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
+		"a guest for each adult": {fault: fault{told: func(a *reply) {
+			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 && a.header.Get("Session-Id") != "" {
+				n, _ := rooms[0].(obj)["adultCount"].(json.Number).Int64()
+				adults[a.header.Get("Session-Id")] = int(n) * len(rooms)
+			}
+			if guests, _ := a.asked.body["guests"].([]any); len(guests) > 0 && adults[a.asked.header.Get("Session-Id")] != len(guests) {
+				denied(a)
+			}
+		}}},
+		"refusals with HTTP 200 and a code of its own": {fault: fault{op: opBook, told: answers(types.CodeParam, func(a *reply) {
+			if msg, _ := a.body["msg"].(string); !strings.Contains(msg, "callbackUrl") {
+				a.refuse(200, 100009999)
+			}
+		})}},
+		"a guest of room 0": {fault: fault{op: opBook, asked: ofGuest("roomIndex", 0, 1)}, weak: "book/room-index value/guests"},
+		"orders without the optional customerReferenceNo": {fault: fault{op: opQueryOrders, told: sets("orders.customerReferenceNo", nil)}},
+		"a supplierReferenceNo that comes later":          {fault: fault{op: opBook, told: sets("hotelOrder.supplierReferenceNo", "")}},
+		"orders in another currency": {fault: fault{op: opQueryOrders,
+			told: sets("orders.netRate", obj{"currency": "USD", "amount": 5})}},
+		"a status before the confirmation": {fault: during(opBook, 2*time.Minute, fault{told: status("1", "4")}),
+			pending: []types.OrderStatus{4}, untried: "voucher/before"},
+		"a status that is later than the voucher": {fault: during(opBook, 4*time.Minute, fault{told: status("2", "4")}),
+			pending: []types.OrderStatus{4}},
+		"a cancellation of a minute, in another status":    {fault: during(opCancel, time.Minute, fault{told: cancelling("4")})},
+		"a cancellation of a minute, in the status before": {fault: during(opCancel, time.Minute, fault{told: cancelling("2")})},
+		"a cancellation whose status is later than the voucher": {change: only("order"),
+			fault: during(opCancel, 90*time.Second, fault{told: status("3", "4")})},
+		"a second Cancel that is a success": {fault: fault{op: opCancel, told: answers(100002001,
+			granted(obj{"status": 3, "serviceFee": obj{"currency": "EUR", "amount": 0}}))}},
+		"an unknown order is HTTP 400": {fault: fault{op: opCancel, told: answers(types.CodeNotFound, denied)}},
+		"another event of a cancellation": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{hotelstaystest.OnCancel: {types.EventOrderModified}}}}},
+		"a redelivery after hours": {sandbox: hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{
+			RetryDelays: []time.Duration{4 * time.Hour}}}, weak: "webhook/redelivery"},
+		"a clock that is ten minutes ahead": {fault: event(func(q *question) {
+			body, _ := json.MarshalIndent(q.body, "", " ")
+			q.header.Set(signHeader, hotelstaystest.SignWebhook("a-webhook-secret", time.Now().Add(10*time.Minute), body))
+			q.path = "signed"
+		}, ""), change: func(c *Config) {
+			c.HTTPClient.Transport = fault{told: func(a *reply) {
+				a.header.Set("Date", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
+			}}.before(c.HTTPClient.Transport)
+		}, untried: "webhook/signature"},
+		"a document of 9 MB": {sandbox: hotelstaystest.Config{VoucherSize: 9 << 20}},
+		"a host of vouchers that is down": {change: func(c *Config) {
+			service := c.HTTPClient.Transport
+			c.HTTPClient.Transport = testkit.Transport(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodGet {
+					return nil, errors.New("no route to host")
+				}
+				return service.RoundTrip(req)
+			})
+		}, untried: "voucher/verify voucher/link"},
+	} {
+		if !portion.Next() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			report, err := bookingRun{sandbox: test.sandbox, fault: test.fault, change: test.change, after: noneIsLeft}.run(t)
+			require.NoError(t, err)
+			untried := []string{}
+			for _, result := range report.Results {
+				assert.NotEqual(t, Broken, result.State, "%s: %s", result.Name, result.Reason)
+				assert.Equal(t, slices.Contains(strings.Fields(test.weak), result.Name), result.State == Weak, "%s: %s", result.Name, result.Reason)
+				if result.State == NotTried && result.Needs != anAnswer {
+					untried = append(untried, result.Name)
+				}
+			}
+			assert.Equal(t, strings.Fields(test.untried), untried)
+			assert.Equal(t, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: test.pending,
+				Cancelled: []types.OrderStatus{3}}, report.Facts.StatusMeanings)
+		})
+	}
+}
