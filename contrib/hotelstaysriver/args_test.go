@@ -158,17 +158,17 @@ func TestOlderProcessStoresDuringAPoll(t *testing.T) {
 	assert.Equal(t, "pending", w.Row("ref-1").State)
 }
 
-// An older process may put a cancellation into the queue of bookings, where a process without OnCancel finds it.
-func TestProcessWithoutOnCancelLeavesACancellation(t *testing.T) {
-	w := newWorld(t, nil)
+// An older process may put a job into the queue of bookings, where a process without its function finds it.
+func TestProcessWithoutAFunctionLeavesItsJobs(t *testing.T) {
+	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
+	w.ConfirmOrder("ref-1")
 	require.NoError(t, w.CancelAlone("ref-1", nil))
-	w.exec(`UPDATE river_job SET queue = $1`, defaultQueue)
-	startWorkers(t, w.another(func(cfg *Options) { cfg.OnCancel = nil }).Bookings, nil)
-	w.Eventually("it sleeps", func() (asleep bool) {
-		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() AND attempt = 0 AND errors IS NULL FROM river_job
-			WHERE kind = $1`,
-			cancelJob{}.Kind()).Scan(&asleep))
+	w.exec(`UPDATE river_job SET queue = $1, state = 'available', scheduled_at = now() WHERE finalized_at IS NULL`, defaultQueue)
+	startWorkers(t, w.another(func(cfg *Options) { cfg.OnCancel, cfg.OnOrder = nil, nil }).Bookings, nil)
+	w.Eventually("both sleep", func() (asleep bool) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT count(*) = 2 FROM river_job
+			WHERE finalized_at IS NULL AND scheduled_at > now() AND attempt = 0 AND errors IS NULL`).Scan(&asleep))
 		return asleep
 	})
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))

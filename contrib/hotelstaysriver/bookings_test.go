@@ -82,7 +82,8 @@ func TestConfigure(t *testing.T) {
 	require.NoError(t, b.Configure(cfg))
 	assert.Equal(t, defaultRescueAfter, cfg.RescueStuckJobsAfter)
 	assert.Equal(t, river.QueueConfig{MaxWorkers: defaultMaxWorkers}, cfg.Queues[defaultQueue])
-	assert.Error(t, b.Configure(cfg), "the queue is there already")
+	taken := &river.Config{Queues: map[string]river.QueueConfig{defaultQueue: {MaxWorkers: 1}}}
+	assert.ErrorContains(t, b.Configure(taken), "set another Options.Queue")
 
 	all := unconnectedConfig(t)
 	all.OnCancel = func(context.Context, pgx.Tx, *durable.Cancellation) error { return nil }
@@ -170,6 +171,11 @@ func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	for _, private := range []string{"P1234567", "Family", "token"} {
 		assert.NotContains(t, string(text)+string(row.Sealed), private)
 	}
+}
+
+func TestUnreadableArgumentsAreReported(t *testing.T) {
+	row := rowOf(durable.KindBooking, &rivertype.JobRow{EncodedArgs: []byte(`{"reference":1}`)})
+	assert.ErrorContains(t, row.Unreadable, "reference")
 }
 
 func TestNextRetry(t *testing.T) {

@@ -236,7 +236,7 @@ func (s *store) takeTurns(ctx context.Context, kind durable.Kind) error {
 			SELECT id, least($2, row_number() OVER (PARTITION BY args ->> 'account' ORDER BY scheduled_at, id)) AS turn
 			FROM `+s.table+` WHERE state = 'available' AND queue = $1 AND scheduled_at <= now()
 		), late AS (
-			SELECT id, turn FROM due JOIN `+s.table+` AS job USING (id) WHERE job.state = 'available' AND priority <> turn
+			SELECT id, turn FROM due JOIN `+s.table+` AS job USING (id) WHERE priority <> turn
 			FOR UPDATE OF job SKIP LOCKED
 		)
 		UPDATE `+s.table+` AS job SET priority = turn FROM late WHERE job.id = late.id`, s.queueOf(kind), lastPriority)

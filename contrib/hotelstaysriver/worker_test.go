@@ -483,13 +483,23 @@ func TestTurnsOfManyJobs(t *testing.T) {
 			now() - $2::interval FROM river_job, generate_series(1, $3) AS n WHERE args ->> 'reference' = 'ref-0'`
 	w.exec(copied, "loud", time.Hour, jobs)
 	w.exec(copied, "quiet", time.Minute, 2)
+	w.exec(copied, "later", -time.Hour, 1)
+	w.exec(copied, "frozen", time.Minute, 1)
 	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // it may be due by now
+	frozen, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = frozen.Rollback(t.Context()) }()
+	_, err = frozen.Exec(t.Context(), `SELECT FROM river_job WHERE args ->> 'account' = 'frozen' FOR UPDATE`)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	start := time.Now()
-	require.NoError(t, w.store.takeTurns(t.Context(), durable.KindBooking))
+	require.NoError(t, w.store.takeTurns(ctx, durable.KindBooking))
 	t.Logf("turns of %d jobs take %s", jobs, time.Since(start).Round(time.Millisecond))
-	rows, err := w.pool.Query(t.Context(), `SELECT args ->> 'account' FROM river_job WHERE priority < 4 ORDER BY priority, scheduled_at, id`)
+	rows, err := w.pool.Query(t.Context(), `SELECT concat(args ->> 'account', ' ', args ->> 'reference') FROM river_job
+		WHERE priority < 4 ORDER BY priority, scheduled_at, id`)
 	require.NoError(t, err)
 	first, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
-	assert.Equal(t, []string{"loud", "quiet", "loud", "quiet", "loud"}, first)
+	assert.Equal(t, []string{"loud ref-1", "quiet ref-1", "loud ref-2", "quiet ref-2", "loud ref-3"}, first)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -192,6 +193,25 @@ func TestHandleTxCommitsNothingIfTheFunctionFails(t *testing.T) {
 		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(4)))
 		assert.EqualValues(t, 1, db.handled(t))
 	})
+}
+
+// The database undoes the transaction of a function, and another process handles the event before the next attempt.
+func TestHandleTxSucceedsIfAnotherProcessHandlesTheEvent(t *testing.T) {
+	db := inDatabase(t)
+	pool, link := db.process(t)
+	begun := 0
+	link.before = func(_ context.Context, text string) error {
+		if text != "BEGIN" {
+			return nil
+		}
+		if begun++; begun == 1 {
+			return nil
+		}
+		return newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), event("id", "body"), insert(1))
+	}
+	undone := func(context.Context, *sql.Tx) error { return &pgconn.PgError{Code: "40001"} }
+	require.NoError(t, newEvents(t, pool, db.dialect).HandleTx(t.Context(), event("id", "body"), undone))
+	assert.EqualValues(t, 1, db.handled(t))
 }
 
 // One table serves several accounts, whose references and event ids may be the same.

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -189,25 +189,34 @@ func TestMovedRowIsReadAgain(t *testing.T) {
 	}
 }
 
-// Two workers may find a row at the same time. One of them gets its lease.
+// Two workers may find a row at the same time. One of them gets its lease, also if the database undoes the first
+// attempt of the other one.
 func TestWorkerLeavesARowThatAnotherHasLeased(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, p *process) {
-		p.fill(1, nil)
-		pool, link := p.db.process(t)
-		var other sync.Once
-		link.use(func(_ context.Context, text string) error {
-			if text == "BEGIN" {
-				other.Do(func() {
-					p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ?`, time.Now().Add(time.Hour).UnixMicro())
-				})
-			}
-			return nil
-		}, nil)
-		stop := p.through(pool, nil).Work()
-		time.Sleep(time.Minute)
-		stop()
-		assert.Zero(t, p.polls())
-	})
+	for name, undone := range map[string]int32{"at once": 0, "after an undone attempt": 1} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, p *process) {
+				p.fillBooked(2, nil)
+				log := make(logLines, 1)
+				pool, link := p.db.process(t)
+				var begun, committed atomic.Int32
+				link.use(func(_ context.Context, text string) error {
+					switch {
+					case text == "BEGIN" && begun.Add(1) == undone+1:
+						p.db.exec(t, `UPDATE hotelstays_journal SET fence = fence + 1, due = ? WHERE reference = ?`,
+							time.Now().Add(time.Hour).UnixMicro(), []byte(many(0)))
+					case text == "COMMIT" && committed.Add(1) <= undone:
+						return &pgconn.PgError{Code: "40001"}
+					}
+					return nil
+				}, nil)
+				stop := p.through(pool, log.receive).Work()
+				time.Sleep(time.Minute)
+				stop()
+				assert.Equal(t, []string{"pending", "found"}, []string{p.Row(many(0)).State, p.Row(many(1)).State})
+				assert.Empty(t, log)
+			})
+		})
+	}
 }
 
 // A transaction of SQLite that has read cannot write if another process has written meanwhile. So CancelTx writes

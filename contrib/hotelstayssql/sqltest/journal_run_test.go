@@ -116,6 +116,19 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	})
 }
 
+func TestRowThatIsDueForLongestComesFirst(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, p *process) {
+		p.fillBooked(3, func(i int, booking *bookingstest.Booking) {
+			booking.Recovery.EndedAt = time.Now().Add(-time.Hour).UTC() // such a booking is polled for alone
+			booking.Due = time.Now().Add(time.Duration(-i) * time.Minute)
+		})
+		p.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Times: -1})
+		p.another(func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 1 }).Work()
+		time.Sleep(3 * time.Second)
+		assert.Equal(t, []string{"pending", "pending", "found"}, []string{p.Row(many(0)).State, p.Row(many(1)).State, p.Row(many(2)).State})
+	})
+}
+
 // hang lets statements hang until their ctx ends, from the nth that begins with a text on. end lets the next
 // ones pass, and returns the longest time that one took.
 func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {

@@ -298,18 +298,24 @@ func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		accounts := bookingstest.Accounts(2)
 		p := newProcess(t, db, nil, hotelstaystest.Config{Accounts: accounts})
-		quiet, err := p.Options.Client.WithCredential(
+		other, err := p.Options.Client.WithCredential(
 			hotelstays.TicketCredential{AppKey: accounts[1].AppKey, AppSecret: types.NewSecret(accounts[1].AppSecret)})
 		require.NoError(t, err)
+		noisy, quiet := p.Options.Client, other
+		if noisy.Account() > quiet.Account() { // the name of the noisy account comes first
+			noisy, quiet = quiet, noisy
+		}
 		p.fill(loud+1, func(i int, booking *bookingstest.Booking) {
 			booking.Due = booking.Due.Add(time.Duration(i) * time.Microsecond)
-			if booking.Recovery.Expect = nil; i == loud {
+			booking.Recovery.Expect, booking.Recovery.Fingerprint = nil, noisy.Account()
+			if i == loud {
 				booking.Recovery.Fingerprint = quiet.Account()
 			}
 		})
+		db.exec(t, `UPDATE hotelstays_journal SET live = 2 WHERE reference = ?`, []byte(many(0))) // it has ended
 		pool, link := db.process(t)
 		o := p.Options
-		known := map[string]*hotelstays.Client{o.Client.Account(): o.Client, quiet.Account(): quiet}
+		known := map[string]*hotelstays.Client{noisy.Account(): noisy, quiet.Account(): quiet}
 		o.Client, o.Clients = nil, func(account string) durable.BookingClient { return known[account] }
 		journal, err := db.journal(pool, o, nil)
 		require.NoError(t, err)
@@ -321,6 +327,7 @@ func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 		})
 		stop()
 		require.NoError(t, <-ran)
+		assert.Zero(t, p.count(`live = 2 AND due > ?`, time.Now().UnixMicro()))
 		isOfQuiet := func(arg driver.NamedValue) bool { return fmt.Sprintf("%s", arg.Value) == quiet.Account() }
 		var looks []statement
 		for _, s := range link.take() {
