@@ -91,14 +91,14 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 		}
 		var seen []byte
 		if job.kind == "order" {
-			order, err := w.Options.Client.FindOrder(t.Context(), job.reference)
+			order, err := w.Clients[0].FindOrder(t.Context(), job.reference)
 			require.NoError(t, err)
 			text, err := json.Marshal(order)
 			require.NoError(t, err)
 			seen, err = keys.Seal("followed order "+w.cfg.Client.Account()+" "+job.reference, text)
 			require.NoError(t, err)
 		}
-		text := strings.NewReplacer("ACCOUNT", w.cfg.Client.Account(), "SESSION", w.Offer.SessionID, "REQUEST", base64.StdEncoding.EncodeToString(request),
+		text := strings.NewReplacer("ACCOUNT", w.cfg.Client.Account(), "SESSION", w.Accounts[0].Session, "REQUEST", base64.StdEncoding.EncodeToString(request),
 			"SEEN", base64.StdEncoding.EncodeToString(seen)).Replace(job.args)
 		w.storeOlder(job.kind, job.state, job.metadata, regexp.MustCompile(`ago\(([^)]*)\)`).ReplaceAllStringFunc(text, func(ago string) string {
 			d, err := time.ParseDuration(strings.Trim(ago, "ago()"))
@@ -106,7 +106,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 			return time.Now().Add(-d).UTC().Format(time.RFC3339Nano)
 		}))
 	}
-	_, err = w.Options.Client.Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: w.Offer.SessionID,
+	_, err = w.Clients[0].Cancel(t.Context(), &hotelstays.CancelRequest{SessionID: w.Accounts[0].Session,
 		CustomerReferenceNo: "cancel sending", SupplierReferenceNo: w.supplierNo("cancel sending"), Reason: "illness"})
 	require.NoError(t, err)
 	w.ConfirmOrder("followed")
@@ -142,7 +142,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 // supplierNo returns the number that Cancel needs.
 func (w *world) supplierNo(reference string) string {
 	w.Helper()
-	order, err := w.Options.Client.FindOrder(w.Context(), reference)
+	order, err := w.Clients[0].FindOrder(w.Context(), reference)
 	require.NoError(w, err)
 	return order.SupplierReferenceNo
 }

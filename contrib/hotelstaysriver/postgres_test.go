@@ -105,20 +105,14 @@ func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 	}
 }
 
-// configOf is the configuration of a process.
-func configOf(o bookingstest.Options[pgx.Tx], pool *pgxpool.Pool, schema string) Options {
-	return Options{Pool: pool, Schema: schema, Options: durable.Options[pgx.Tx]{Client: o.Client, Clients: o.Clients, Keys: o.Keys,
-		OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder, BookTimeout: o.BookTimeout}}
-}
-
 // newFleet starts processes in a database of their own.
 func newFleet(t *testing.T, change func(*Options)) (fleet bookingstest.Fleet[pgx.Tx], pool *pgxpool.Pool) {
 	t.Helper()
 	schema, pool := newSchema(t)
 	return bookingstest.Fleet[pgx.Tx]{
 		Database: caller(pool),
-		Open: func(o bookingstest.Options[pgx.Tx]) durable.Bookings[pgx.Tx] {
-			cfg := configOf(o, pool, schema)
+		Open: func(o durable.Options[pgx.Tx]) durable.Bookings[pgx.Tx] {
+			cfg := Options{Pool: pool, Schema: schema, Options: o}
 			if change != nil {
 				change(&cfg)
 			}
@@ -412,7 +406,7 @@ func engine(plan enginePlan) error {
 	if err != nil {
 		return err
 	}
-	bookings, err := New(configOf(opts, pool, plan.Schema))
+	bookings, err := New(Options{Pool: pool, Schema: plan.Schema, Options: opts})
 	if err != nil {
 		return err
 	}
@@ -442,8 +436,7 @@ func TestProcessesDie(t *testing.T) {
 	config.ConfirmAfter = 3 * time.Minute / chaostest.Speed
 	config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 	w := newLonelyWorld(t, nil, config)
-	w.Lives = true
-	plan := enginePlan{w.cfg.Schema, w.Plan()}
+	plan := enginePlan{w.cfg.Schema, w.Plan}
 	w.Survive(chaostest.Fleet{
 		Bookings: bookings, Processes: 6, Kills: kills, Freezes: 3, Blocks: 1, Lease: lease, Seed: seed,
 		Crashes: slices.Repeat([]func(context.Context) error{crash}, 1+bookings/1000),

@@ -24,9 +24,7 @@ import (
 // jsonb cannot hold the character NUL, but a hotel's text can.
 func TestNULInAnOffer(t *testing.T) {
 	w := newWorld(t, nil)
-	offer := *w.Offer.Expect
-	offer.RateComment = `a\u0000b` + "\x00c"
-	w.Offer.Expect = &offer
+	w.Accounts[0].Offer.RateComment = `a\u0000b` + "\x00c"
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	handedOver := w.job("ref-1").Args.Recovery
 	assert.Equal(t, `a\u0000bc`, handedOver.Expect.RateComment)
@@ -213,9 +211,7 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 // What the order has otherwise than the expected offer stays in the job, whoever finds the order.
 func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	w := newWorld(t, nil)
-	expected := *w.Offer.Expect
-	expected.TotalRate.NetRate.Amount = "0.01"
-	w.Offer.Expect = &expected
+	w.Accounts[0].Offer.TotalRate.NetRate.Amount = "0.01"
 	w.Begin("answered")
 	changes := w.MustSend("answered").Changes
 	assert.NotEmpty(t, changes.Changes)

@@ -5,7 +5,6 @@ package bookingstest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,16 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
-
-// Accounts returns accounts for a sandbox.
-func Accounts(n int) (accounts []hotelstaystest.Account) {
-	for i := range n {
-		accounts = append(accounts, hotelstaystest.Account{AppKey: fmt.Sprint("key-", i), AppSecret: fmt.Sprint("secret-", i)})
-	}
-	return accounts
-}
 
 var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 
@@ -41,10 +31,10 @@ type platform[Tx any] struct {
 func (w *World[Tx]) platform() *platform[Tx] {
 	w.Helper()
 	p := &platform[Tx]{}
-	for _, client := range w.clients {
+	for _, client := range w.Clients {
 		p.known.Store(client.Account(), client)
 	}
-	p.World = w.Another(func(o *Options[Tx]) {
+	p.World = w.Another(func(o *durable.Options[Tx]) {
 		o.Client = nil
 		o.Clients = func(account string) durable.BookingClient {
 			client, known := p.known.Load(account)
@@ -69,14 +59,14 @@ func (w *World[Tx]) platform() *platform[Tx] {
 func rowOf(account, reference string) string { return account[:8] + " " + reference }
 
 // begin commits bookings of an account together with the caller's rows.
-func (p *platform[Tx]) begin(client *hotelstays.Client, references ...string) {
+func (p *platform[Tx]) begin(account int, references ...string) {
 	p.Helper()
-	offer := p.offer(client)
+	name := p.Clients[account].Account()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx Tx) error {
 		for _, reference := range references {
-			err := p.ForAccount(client.Account()).BeginTx(p.Context(), tx, RequestOf(offer, reference))
+			err := p.ForAccount(name).BeginTx(p.Context(), tx, p.Accounts[account].Request(reference))
 			if err == nil {
-				err = p.addRow(p.Context(), tx, rowOf(client.Account(), reference))
+				err = p.addRow(p.Context(), tx, rowOf(name, reference))
 			}
 			if err != nil {
 				return err
@@ -92,25 +82,24 @@ func (p *platform[Tx]) outcomes() []string {
 	return slices.Clone(p.ended)
 }
 
-func (p *platform[Tx]) listed(of durable.Bookings[Tx]) (listed []string) {
-	for b, err := range of.List(p.Context()) {
-		require.NoError(p, err)
+func (p *platform[Tx]) listed(of durable.Bookings[Tx]) (rows []string) {
+	for _, b := range listed(p.World, of.List(p.Context())) {
 		row := rowOf(b.Account(), b.Recovery.CustomerReferenceNo)
-		require.NotContains(p, listed, row, "each booking once")
-		listed = append(listed, row)
+		require.NotContains(p, rows, row, "each booking once")
+		rows = append(rows, row)
 	}
-	return listed
+	return rows
 }
 
 func accountsShareReferences[Tx any](w *World[Tx]) {
 	p := w.platform()
 	var begun []string
-	for _, client := range p.clients {
+	for i, client := range p.Clients {
 		p.Fleet.Pass(p.Options.BookTimeout + durable.ClockMargin) // the first one is due
-		p.begin(client, "ref-1")
+		p.begin(i, "ref-1")
 		begun = append(begun, rowOf(client.Account(), "ref-1"))
 	}
-	first, second := p.ForAccount(p.clients[0].Account()), p.ForAccount(p.clients[1].Account())
+	first, second := p.ForAccount(p.Clients[0].Account()), p.ForAccount(p.Clients[1].Account())
 	assert.ElementsMatch(p, begun, p.listed(p))
 	assert.Equal(p, begun[:1], p.listed(first))
 	assert.Equal(p, begun[1:], p.listed(second))
@@ -127,12 +116,12 @@ func accountsShareReferences[Tx any](w *World[Tx]) {
 
 func unknownAccountWaits[Tx any](w *World[Tx]) {
 	p := w.platform()
-	p.begin(p.clients[0], "ref-1")
-	p.begin(p.clients[1], "ref-1")
-	unknown := p.clients[0]
+	p.begin(0, "ref-1")
+	p.begin(1, "ref-1")
+	unknown := p.Clients[0]
 	p.known.Delete(unknown.Account())
 	p.Work()
-	p.HasState(rowOf(p.clients[1].Account(), "ref-1"), durable.EndingFound, time.Minute)
+	p.HasState(rowOf(p.Clients[1].Account(), "ref-1"), durable.EndingFound, time.Minute)
 	assert.Equal(p, []string{rowOf(unknown.Account(), "ref-1")}, p.listed(p))
 	require.ErrorIs(p, p.ForAccount(unknown.Account()).CancelTx(p.Context(), *new(Tx), durable.CancelOrder{}), durable.ErrUnknownAccount)
 	p.known.Store(unknown.Account(), unknown)
@@ -153,7 +142,7 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 	const many = 400
 	w.Options.BookTimeout = 2 * Patience // what hangs does not end before the test
 	p := w.platform()
-	loud, quiet := p.clients[0], p.clients[1]
+	loud, quiet := p.Clients[0], p.Clients[1]
 	for _, hangs := range []bool{false, true} {
 		if hangs {
 			p.known.Store(loud.Account(), stuck{loud})
@@ -162,8 +151,8 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 		for i := range many {
 			references = append(references, fmt.Sprintf("ref-%t-%d", hangs, i))
 		}
-		p.begin(loud, references...)
-		p.begin(quiet, references[0])
+		p.begin(0, references...)
+		p.begin(1, references[0])
 		if !hangs {
 			assert.Len(p, p.listed(p), many+1)
 		}
@@ -178,37 +167,5 @@ func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 			p.Eventually("the loud one goes on", func() bool { return len(p.outcomes()) > before+many/4 })
 		}
 		stop()
-	}
-}
-
-// number returns the number of a reference of Survive.
-func number(reference string) (i int) {
-	_, _ = fmt.Sscanf(reference, "ref-%d", &i)
-	return i
-}
-
-// OfReference returns the Bookings of the account that books a reference of Survive.
-func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
-	return w.ForAccount(w.clients[number(reference)%len(w.clients)].Account())
-}
-
-// checkAccounts checks that no account was left behind: when a tenth of the bookings was left, each had at most half
-// of its own before it. outcomes are the oldest first.
-func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
-	last := map[string]int{}
-	for i, o := range outcomes {
-		last[o.Reference] = i
-	}
-	inOrder := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a] - last[b] })
-	left, of := make([]int, len(w.clients)), make([]int, len(w.clients))
-	for i, reference := range inOrder {
-		account := number(reference) % len(w.clients)
-		if of[account]++; i >= len(inOrder)*9/10 {
-			left[account]++
-		}
-	}
-	w.Logf("%d accounts; when a tenth of the bookings was left, they had %v of %v", len(of), left, of)
-	for i := range of {
-		assert.LessOrEqual(w, 2*left[i], of[i]+1, "account %d", i)
 	}
 }

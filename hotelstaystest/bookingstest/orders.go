@@ -5,9 +5,7 @@ package bookingstest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,56 +16,16 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
-
-// Faults of Cancel. The requests are executed, or not.
-var (
-	CancelMade = hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Commit: true}
-	CancelLost = hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut}
-)
-
-// CancelAlone commits a cancellation whose row is there.
-func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelOrder), opts ...hotelstays.CallOption) error {
-	req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: w.Offer.SessionID}
-	if change != nil {
-		change(&req)
-	}
-	return w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.CancelTx(w.Context(), tx, req, opts...) })
-}
-
-// Booked makes orders.
-func (w *World[Tx]) Booked(references ...string) {
-	w.Helper()
-	for _, reference := range references {
-		w.Begin(reference)
-		w.MustSend(reference)
-	}
-}
-
-func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel) }
-
-// CancelEnds waits until the caller's row has how the latest of as many cancellations ended, and lets
-// time pass in steps.
-func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
-	w.Helper()
-	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
-		var ending string
-		var n int
-		w.scan(reference, "cancel, cancels", &ending, &n)
-		assert.LessOrEqual(w, n, times)
-		return n == times && ending == string(want)
-	})
-}
 
 func cancelledOnce[Tx any](w *World[Tx]) {
 	w.Booked("ref-1")
 	failure := errors.New("rolled back")
 	require.ErrorIs(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
-		require.NoError(w, w.CancelTx(w.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: w.Offer.SessionID}))
+		require.NoError(w, w.CancelTx(w.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: w.Accounts[0].Session}))
 		return failure
 	}), failure)
-	cost, err := w.Offer.Expect.CancelFeeAt(time.Now())
+	cost, err := w.Accounts[0].Offer.CancelFeeAt(time.Now())
 	require.NoError(w, err)
 	var begun atomic.Int32
 	var wg sync.WaitGroup
@@ -106,29 +64,17 @@ func cancelRefused[Tx any](w *World[Tx]) {
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-	err := w.cancelErr("ref-1")
-	require.ErrorIs(w, err, hotelstays.ErrCancelRefused)
-	assert.ErrorContains(w, err, "a reason is required")
 	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.Reason = "illness" }))
 	w.CancelEnds("ref-1", durable.CancelDone, 2, 0)
 	assert.Equal(w, 2, w.cancels())
 	assert.Equal(w, "illness", w.Ledger().Cancellations()[0].Reason)
 }
 
-func cancelTooDear[Tx any](w *World[Tx]) {
-	w.Booked("ref-1")
-	require.NoError(w, w.CancelAlone("ref-1", func(r *durable.CancelOrder) { r.MaxFee = &types.Money{Currency: "USD", Amount: "1"} }))
-	w.Work()
-	w.CancelEnds("ref-1", durable.CancelRefused, 1, 0)
-	require.ErrorIs(w, w.cancelErr("ref-1"), durable.ErrCancelCost)
-	assert.Zero(w, w.cancels())
-}
-
 func cancelAnswersLost[Tx any](w *World[Tx]) {
 	w.Booked("made", "lost")
-	for reference, fault := range map[string]hotelstaystest.Fault{"made": CancelMade, "lost": CancelLost} {
-		fault.Reference = reference
-		w.Inject(fault)
+	for _, reference := range []string{"made", "lost"} {
+		w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Reference: reference,
+			Commit: reference == "made"})
 		require.NoError(w, w.CancelAlone(reference, nil))
 	}
 	w.Work()
@@ -141,32 +87,21 @@ func cancelAnswersLost[Tx any](w *World[Tx]) {
 	assert.Equal(w, 3, w.cancels())
 }
 
-func cancelNotExecuted[Tx any](w *World[Tx]) {
-	w.Booked("ref-1")
-	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultStatus, Status: 429, Code: types.CodeRateLimited})
-	require.NoError(w, w.CancelAlone("ref-1", nil, hotelstays.WithMaxAttempts(1)))
-	w.Work()
-	w.Eventually("it waits again", func() bool {
-		return w.cancels() > 1 || w.cancels() == 1 && w.Fleet.Cancellation("ref-1").SendBy.IsZero()
-	})
-	w.Fleet.Pass(time.Minute)
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-	assert.Equal(w, 2, w.cancels())
-}
-
 func cancelWaits[Tx any](w *World[Tx]) {
 	w.Begin("ref-1")
 	require.NoError(w, w.CancelAlone("ref-1", nil))
 	w.Work()
 	time.Sleep(100 * time.Millisecond)
 	assert.Zero(w, w.cancels())
+	assert.Len(w, listed(w, w.Cancellations(w.Context())), 1)
 	w.MustSend("ref-1")
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	assert.Equal(w, 1, w.cancels())
+	assert.Empty(w, listed(w, w.Cancellations(w.Context())))
 }
 
-// A booking without an order of its own has nothing to cancel: at once if that is known, and when it ends.
+// Nothing is sent: at once if it is known that there is no order, and when the booking ends.
 func nothingToCancel[Tx any](w *World[Tx]) {
 	require.ErrorIs(w, w.CancelAlone("not booked", nil), durable.ErrNothingToCancel)
 	w.SendUnknown("absent", BookLost)
@@ -179,38 +114,9 @@ func nothingToCancel[Tx any](w *World[Tx]) {
 	w.HasState("absent", durable.EndingAbsent, time.Minute)
 	for _, reference := range []string{"absent", "failed"} {
 		w.CancelEnds(reference, durable.CancelRefused, 1, 10*time.Second)
-		require.ErrorIs(w, w.cancelErr(reference), durable.ErrNothingToCancel)
 		require.ErrorContains(w, w.CancelAlone(reference, nil), "has ended as "+reference)
 	}
-	w.otherStay("reused")
-	w.Begin("reused")
-	require.NoError(w, w.CancelAlone("reused", nil))
-	require.Equal(w, durable.EndingReused, durable.EndingOf(w.MustSend("reused")))
-	w.CancelEnds("reused", durable.CancelRefused, 1, 10*time.Second)
-	require.ErrorIs(w, w.CancelAlone("reused", nil), durable.ErrNothingToCancel)
 	assert.Zero(w, w.cancels())
-
-	other := w.Ledger().Orders()[0].PlatformReferenceNo
-	require.NoError(w, w.CancelAlone("reused", func(r *durable.CancelOrder) { r.PlatformReferenceNo = other }))
-	w.CancelEnds("reused", durable.CancelDone, 2, 10*time.Second)
-	assert.Equal(w, 1, w.cancels())
-}
-
-// otherStay books another stay, of other guests, under a reference.
-func (w *World[Tx]) otherStay(reference string) {
-	w.Helper()
-	list, err := w.Options.Client.HotelList(w.Context(), &hotelstays.HotelListRequest{
-		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
-		CheckIn: types.DateOf(time.Now().AddDate(0, 4, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 4, 3)),
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
-	require.NoError(w, err)
-	hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
-	rate := list.List[hotel].Rooms[0].Rates[0]
-	req := RequestOf(hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}, "other")
-	req.CustomerReferenceNo = reference
-	_, err = w.Options.Client.Book(w.Context(), req)
-	require.NoError(w, err)
 }
 
 // A cancellation is of one round: the order of the next one stays.
@@ -224,7 +130,6 @@ func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
 	w.Work()
 	w.CancelEnds("ref-1", durable.CancelRefused, 1, 10*time.Second)
-	assert.ErrorIs(w, w.cancelErr("ref-1"), durable.ErrNothingToCancel)
 	w.Fleet.Pass(time.Hour)
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	time.Sleep(100 * time.Millisecond)
@@ -269,22 +174,6 @@ func stoppedInCancel[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
-// A booking may be open for longer than an order needs to show.
-func cancelWaitsForOpenBooking[Tx any](w *World[Tx]) {
-	slow := w.Another(func(o *Options[Tx]) { o.BookTimeout = time.Hour })
-	slow.Begin("ref-1")
-	require.NoError(w, slow.CancelAlone("ref-1", nil))
-	w.Fleet.Pass(20 * time.Minute)
-	slow.Work()
-	time.Sleep(100 * time.Millisecond)
-	assert.Empty(w, w.Fleet.Cancellation("ref-1").Ending)
-	assert.Len(w, listed(slow, slow.Cancellations(w.Context())), 1)
-	slow.MustSend("ref-1")
-	require.NoError(w, slow.Wake(w.Context(), "ref-1"))
-	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
-	assert.Empty(w, listed(slow, slow.Cancellations(w.Context())))
-}
-
 // listed returns the items of a list that has no error.
 func listed[T, Tx any](w *World[Tx], list iter.Seq2[T, error]) (items []T) {
 	for item, err := range list {
@@ -313,25 +202,19 @@ func onCancelFails[Tx any](w *World[Tx]) {
 
 // following opens another process, which follows the orders that it books.
 func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderChange) error) *World[Tx] {
-	return w.Another(func(o *Options[Tx]) { o.OnOrder = onOrder })
+	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
 // hasMirror waits until the caller's mirror is as the service's order, after as many changes.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
-	order, err := w.Options.Client.FindOrder(w.Context(), reference)
+	order, err := w.Clients[0].FindOrder(w.Context(), reference)
 	require.NoError(w, err)
 	w.PassUntil("the mirror of "+reference+" is true", step, func() bool {
 		mirror, n := w.mirror(reference)
 		assert.LessOrEqual(w, n, changes)
 		return mirror == mirrorOf(order) && n == changes
 	})
-}
-
-// mirror returns the caller's mirror of an order, and how often it has changed.
-func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
-	w.scan(reference, "mirror, changes", &mirror, &changes)
-	return mirror, changes
 }
 
 func followed[Tx any](w *World[Tx]) {

@@ -79,9 +79,8 @@ func inTx[Tx any](w *World[Tx]) {
 	require.NoError(w, w.InTx(w.Context(), begin))
 	assert.Equal(w, len(failures), calls)
 	require.Equal(w, durable.EndingFound, durable.EndingOf(w.MustSend("ref-1")))
-	session := w.Offer.SessionID
 	require.NoError(w, w.InTx(w.Context(), func(ctx context.Context, tx Tx) error {
-		return w.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: session})
+		return w.CancelTx(ctx, tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: w.Accounts[0].Session})
 	}))
 	canceled, cancel := context.WithCancel(w.Context())
 	cancel()

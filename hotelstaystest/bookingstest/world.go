@@ -1,7 +1,7 @@
-// Package bookingstest tests what a durable.Bookings promises, with a sandbox as the service: a
-// booking is sent once, its outcome is found whatever is lost, and OnOutcome stores it once.
+// Package bookingstest tests what a durable.Bookings promises, with a sandbox as the service: that it commits,
+// locks, finds again and delivers, whatever is lost.
 //
-// [Test] has a case for each promise. [Survive] kills processes while they book, and [New] is for
+// [Test] has a case for each promise. [World.Survive] kills processes while they book, and [New] is for
 // further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run them, each in its database.
 //
 // A recovery takes ten minutes. Its times are stored, so a test lets time pass by moving them back.
@@ -11,8 +11,6 @@ package bookingstest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
@@ -31,60 +30,17 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Table creates the table that the caller of an implementation has.
-const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state varchar(16) NOT NULL,
-	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0,
-	mirror varchar(64) NOT NULL DEFAULT '', changes integer NOT NULL DEFAULT 0)`
-
 // Patience bounds what a test waits for.
 const Patience = 30 * time.Second
 
 // Key encrypts requests.
 var Key = types.NewSecret("0123456789abcdef0123456789abcdef")
 
-// Options configure the Bookings of a process.
-type Options[Tx any] struct {
-	Client      *hotelstays.Client
-	Clients     func(account string) durable.BookingClient // instead of Client
-	OnOutcome   func(context.Context, Tx, *hotelstays.BookingOutcome) error
-	OnCancel    func(context.Context, Tx, *durable.Cancellation) error
-	OnOrder     func(context.Context, Tx, *durable.OrderChange) error
-	Keys        []types.Secret
-	BookTimeout time.Duration
-}
-
-// Database is where an implementation and its caller store. Statements have ? for parameters.
-type Database[Tx any] struct {
-	// InTx calls a function in a transaction, and commits if it returns nil.
-	InTx func(context.Context, func(Tx) error) error
-	// Exec executes a statement, and returns how many rows it has changed.
-	Exec func(ctx context.Context, tx Tx, statement string, args ...any) (int64, error)
-	// QueryRow returns the only row of a query.
-	QueryRow func(ctx context.Context, query string, args ...any) interface{ Scan(...any) error }
-	// Query returns all rows of a query, which are then read to their end.
-	Query func(ctx context.Context, query string, args ...any) (Rows, error)
-}
-
-// Numbered returns a statement with $1, $2 and so on for parameters, as PostgreSQL has them.
-func Numbered(statement string) string {
-	for i := 1; strings.Contains(statement, "?"); i++ {
-		statement = strings.Replace(statement, "?", fmt.Sprint("$", i), 1)
-	}
-	return statement
-}
-
-// Rows are the rows of a query.
-type Rows interface {
-	Next() bool
-	Scan(...any) error
-	Err() error
-}
-
 // Fleet starts processes that share a database of one test.
 type Fleet[Tx any] struct {
 	Database[Tx]
 	// Open opens the Bookings of one more process.
-	Open func(Options[Tx]) durable.Bookings[Tx]
+	Open func(durable.Options[Tx]) durable.Bookings[Tx]
 	// Work lets a process work on the bookings, until stop is called or the test ends.
 	Work func(durable.Bookings[Tx]) (stop func())
 	// Pass lets time pass for open bookings that no worker has.
@@ -106,27 +62,97 @@ type Booking struct {
 
 // Cancellation is what the tests have to know of the stored state of a cancellation.
 type Cancellation struct {
-	PlatformReferenceNo, SupplierReferenceNo string
-	SendBy                                   time.Time
-	Accepted                                 bool
-	Ending                                   durable.CancelEnding
-	Cost, ServiceFee                         *types.Money
+	SendBy           time.Time
+	Ending           durable.CancelEnding
+	Cost, ServiceFee *types.Money
 }
 
-// World is a sandbox, and a process of a fleet that books there.
+// Plan is a sandbox, and what its accounts book there.
+type Plan struct {
+	BaseURL  string
+	Accounts []Account
+}
+
+// Account is an account of a sandbox, with an offer.
+type Account struct {
+	hotelstaystest.Account
+	Session string
+	Offer   types.RoomRatePkg
+}
+
+// Request books the offer under a reference. Each reference has its own guests.
+func (a Account) Request(reference string) *hotelstays.BookRequest {
+	name := strings.ToUpper(reference)
+	return &hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: a.Session, RatePkgID: a.Offer.RatePkgID, Expect: &a.Offer,
+		Holder: types.Holder{FirstName: "Guest", LastName: name},
+		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name, PassportNumber: types.NewSecret("P1234567")}}}
+}
+
+// Accounts returns accounts for a sandbox.
+func Accounts(n int) (accounts []hotelstaystest.Account) {
+	for i := range n {
+		accounts = append(accounts, hotelstaystest.Account{AppKey: fmt.Sprint("key-", i), AppSecret: fmt.Sprint("secret-", i)})
+	}
+	return accounts
+}
+
+// NewPlan returns a plan for accounts of a sandbox, or else for the only one.
+func NewPlan(t testing.TB, srv *hotelstaystest.Server, accounts []hotelstaystest.Account) Plan {
+	t.Helper()
+	if accounts == nil {
+		accounts = []hotelstaystest.Account{{AppKey: srv.AppKey, AppSecret: srv.AppSecret}}
+	}
+	p := Plan{BaseURL: srv.URL}
+	for _, account := range accounts {
+		p.Accounts = append(p.Accounts, Account{Account: account})
+	}
+	clients, err := p.Connect(srv.Client().Transport)
+	require.NoError(t, err)
+	for i := range p.Accounts {
+		list, err := clients[i].HotelList(t.Context(), &hotelstays.HotelListRequest{
+			DestinationName: srv.CityName(0), MaxRatesPerHotel: 1, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
+			CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
+		})
+		require.NoError(t, err)
+		hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
+		require.NotEqual(t, -1, hotel, "the sandbox has no offer")
+		p.Accounts[i].Session, p.Accounts[i].Offer = list.Basic.SessionID, list.List[hotel].Rooms[0].Rates[0]
+	}
+	return p
+}
+
+// Connect returns a client for each account. They share rate limits, and send through a transport.
+func (p Plan) Connect(transport http.RoundTripper, opts ...hotelstays.Option) (clients []*hotelstays.Client, err error) {
+	opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
+		StatusMeanings: hotelstays.StatusMeanings{ // of the sandbox
+			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}))
+	for i, account := range p.Accounts {
+		var client *hotelstays.Client
+		credential := hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)}
+		if i == 0 {
+			client, err = hotelstays.New(p.BaseURL, credential, opts...)
+		} else {
+			client, err = clients[0].WithCredential(credential)
+		}
+		if err != nil {
+			return nil, err
+		}
+		clients = append(clients, client)
+	}
+	return clients, nil
+}
+
+// World is a sandbox, and a process of a fleet that books there with the first account.
 type World[Tx any] struct {
 	testing.TB
 	*hotelstaystest.Server
 	durable.Bookings[Tx]
+	Plan
 	Fleet   Fleet[Tx]
-	Options Options[Tx]
-	Offer   hotelstays.BookRequest // without reference and guests
-	Lives   bool                   // of Plan
+	Options durable.Options[Tx]
+	Clients []*hotelstays.Client // of the accounts
 
-	accounts []hotelstaystest.Account
-	clients  []*hotelstays.Client // of the accounts
-	opts     []hotelstays.Option  // of its clients
-	ended    *sync.Map            // of the *durable.Cancellation that OnCancel has received last, by reference
+	opts []hotelstays.Option // of the clients
 }
 
 // Faults of the sandbox.
@@ -139,76 +165,37 @@ var (
 		Code: 100009999, Times: -1}
 )
 
-// facts are the facts of the sandbox.
-var facts = hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
-	Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}
-
 // New starts a sandbox, without rate limits unless the configuration has some, and a process.
 func New[Tx any](t testing.TB, fleet Fleet[Tx], config ...hotelstaystest.Config) *World[Tx] {
 	t.Helper()
 	c := append(config, hotelstaystest.Config{})[0]
 	c.NoRateLimits = c.RateLimits == nil
-	w := &World[Tx]{TB: t, Fleet: fleet, ended: new(sync.Map)}
+	w := &World[Tx]{TB: t, Fleet: fleet}
 	if c.NoRateLimits {
 		w.opts = []hotelstays.Option{hotelstays.WithRateLimiter(testkit.NoRateLimits{})}
 	}
 	c.Webhooks.CallbackHandler = http.HandlerFunc(w.receive)
 	w.Server = hotelstaystest.NewServer(&c)
 	t.Cleanup(w.Close)
-	w.Options = Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: w.storeCancel, Keys: []types.Secret{Key}, BookTimeout: 10 * time.Second}
+	w.Plan = NewPlan(t, w.Server, c.Accounts)
+	w.Options = durable.Options[Tx]{OnOutcome: fleet.StoreRow, OnCancel: fleet.StoreCancel, Keys: []types.Secret{Key},
+		BookTimeout: 10 * time.Second}
 	w.SendThrough(w.Server.Client().Transport)
-	if w.accounts = c.Accounts; w.accounts == nil {
-		w.accounts = []hotelstaystest.Account{{AppKey: w.AppKey, AppSecret: w.AppSecret}}
-	}
-	for _, account := range w.accounts {
-		client, err := w.Options.Client.WithCredential(
-			hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
-		require.NoError(t, err)
-		w.clients = append(w.clients, client)
-	}
-	w.Offer = w.offer(w.Options.Client)
 	return w
 }
 
-// offer returns an offer of the sandbox for the account of a client.
-func (w *World[Tx]) offer(client *hotelstays.Client) hotelstays.BookRequest {
-	w.Helper()
-	list, err := client.HotelList(w.Context(), &hotelstays.HotelListRequest{
-		DestinationName: w.CityName(0), MaxRatesPerHotel: 1,
-		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
-		RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-	})
-	require.NoError(w, err)
-	hotel := slices.IndexFunc(list.List, func(h types.Hotel) bool { return len(h.Rooms) > 0 && len(h.Rooms[0].Rates) > 0 })
-	require.NotEqual(w, -1, hotel, "the sandbox has no offer")
-	rate := list.List[hotel].Rooms[0].Rates[0]
-	return hotelstays.BookRequest{SessionID: list.Basic.SessionID, RatePkgID: rate.RatePkgID, Expect: &rate}
-}
-
-func (w *World[Tx]) storeCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
-	w.ended.Store(c.CustomerReferenceNo, c)
-	return w.Fleet.StoreCancel(ctx, tx, c)
-}
-
-// cancelErr is the Err of the cancellation of a reference that has ended last.
-func (w *World[Tx]) cancelErr(reference string) error {
-	w.Helper()
-	c, ended := w.ended.Load(reference)
-	require.True(w, ended, "no cancellation of %s has ended", reference)
-	return c.(*durable.Cancellation).Err
-}
-
-// SendThrough opens the process anew, with a client that sends through a transport.
+// SendThrough opens the process anew, with clients that send through a transport.
 func (w *World[Tx]) SendThrough(transport http.RoundTripper) {
 	w.Helper()
 	var err error
-	w.Options.Client, err = Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret}.Client(transport, w.opts...)
+	w.Clients, err = w.Connect(transport, w.opts...)
 	require.NoError(w, err)
+	w.Options.Client = w.Clients[0]
 	w.Bookings = w.Fleet.Open(w.Options)
 }
 
 // Another opens another process, with changed options.
-func (w *World[Tx]) Another(change func(*Options[Tx])) *World[Tx] {
+func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 	other := *w
 	if change != nil {
 		change(&other.Options)
@@ -220,37 +207,16 @@ func (w *World[Tx]) Another(change func(*Options[Tx])) *World[Tx] {
 // Work lets the process work.
 func (w *World[Tx]) Work() (stop func()) { return w.Fleet.Work(w.Bookings) }
 
-// RequestOf books an offer under a reference. Each reference has its own guests.
-func RequestOf(offer hotelstays.BookRequest, reference string) *hotelstays.BookRequest {
-	offer.CustomerReferenceNo = reference
-	name := strings.ToUpper(reference)
-	offer.Holder = types.Holder{FirstName: "Guest", LastName: name}
-	offer.Guests = []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: name, PassportNumber: types.NewSecret("P1234567")}}
-	return &offer
-}
-
-// Request books the world's offer.
+// Request books the offer of the first account.
 func (w *World[Tx]) Request(reference string) *hotelstays.BookRequest {
-	return RequestOf(w.Offer, reference)
+	return w.Accounts[0].Request(reference)
 }
 
 // BookElsewhere books an order that the process does not know of.
 func (w *World[Tx]) BookElsewhere(reference string) {
 	w.Helper()
-	_, err := w.Options.Client.Book(w.Context(), w.Request(reference))
+	_, err := w.Clients[0].Book(w.Context(), w.Request(reference))
 	require.NoError(w, err)
-}
-
-// addRow inserts the caller's row.
-func (w *World[Tx]) addRow(ctx context.Context, tx Tx, reference string) error {
-	_, err := w.Fleet.Exec(ctx, tx, `INSERT INTO bookings (reference, state, order_no, ended) VALUES (?, 'pending', '', 0)`, reference)
-	return err
-}
-
-// AddRow commits the caller's row.
-func (w *World[Tx]) AddRow(reference string) {
-	w.Helper()
-	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.addRow(w.Context(), tx, reference) }))
 }
 
 // Begin commits a booking together with the caller's row.
@@ -279,6 +245,15 @@ func (w *World[Tx]) MustSend(reference string, opts ...hotelstays.CallOption) *h
 	return outcome
 }
 
+// Booked makes orders.
+func (w *World[Tx]) Booked(references ...string) {
+	w.Helper()
+	for _, reference := range references {
+		w.Begin(reference)
+		w.MustSend(reference)
+	}
+}
+
 // SendUnknown begins and sends a booking whose outcome stays unknown: no answer comes, and the
 // polls fail.
 func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
@@ -304,8 +279,18 @@ func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	require.Equal(w, Row{State: "pending"}, w.Row(reference))
 }
 
-func (w *World[Tx]) polls() int { return w.Ledger().Count(hotelstays.OpQueryOrders) }
-func (w *World[Tx]) books() int { return w.Ledger().Count(hotelstays.OpBook) }
+// CancelAlone commits a cancellation whose row is there.
+func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelOrder), opts ...hotelstays.CallOption) error {
+	req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: w.Accounts[0].Session}
+	if change != nil {
+		change(&req)
+	}
+	return w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.CancelTx(w.Context(), tx, req, opts...) })
+}
+
+func (w *World[Tx]) polls() int   { return w.Ledger().Count(hotelstays.OpQueryOrders) }
+func (w *World[Tx]) books() int   { return w.Ledger().Count(hotelstays.OpBook) }
+func (w *World[Tx]) cancels() int { return w.Ledger().Count(hotelstays.OpCancel) }
 
 // OrdersMade returns how many orders the service has under each reference.
 func (w *World[Tx]) OrdersMade() map[string]int {
@@ -314,61 +299,6 @@ func (w *World[Tx]) OrdersMade() map[string]int {
 		made[o.CustomerReferenceNo]++
 	}
 	return made
-}
-
-// Row is a row of the caller's table.
-type Row struct {
-	State, Order string
-	Ended        int
-}
-
-// Row returns the row of a reference.
-func (w *World[Tx]) Row(reference string) (r Row) {
-	w.Helper()
-	w.scan(reference, "state, order_no, ended", &r.State, &r.Order, &r.Ended)
-	return r
-}
-
-// scan reads columns of the row of a reference.
-func (w *World[Tx]) scan(reference, columns string, into ...any) {
-	w.Helper()
-	require.NoError(w, w.Fleet.QueryRow(w.Context(), `SELECT `+columns+` FROM bookings WHERE reference = ?`, reference).Scan(into...))
-}
-
-// StoreRow is the caller's OnOutcome.
-func (d Database[Tx]) StoreRow(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
-	order := ""
-	if outcome.Order != nil {
-		order = outcome.Order.PlatformReferenceNo
-	}
-	return d.update(ctx, tx, `state = ?, order_no = ?, ended = ended + 1 WHERE reference = ?`,
-		string(durable.EndingOf(outcome)), order, outcome.Recovery.CustomerReferenceNo)
-}
-
-// StoreCancel is the caller's OnCancel.
-func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
-	return d.update(ctx, tx, `cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
-}
-
-// StoreOrder is the caller's OnOrder. It refuses a change of another order than the one it has.
-func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
-	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
-		mirrorOf(change.After), mirrorOf(change.Before), change.After.CustomerReferenceNo)
-}
-
-// update changes the row of the reference that is the last of args.
-func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any) error {
-	n, err := d.Exec(ctx, tx, `UPDATE bookings SET `+set, args...)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows of reference %s", n, args[len(args)-1])
-	}
-	return err
-}
-
-// mirrorOf is the status, and a digest of the whole order.
-func mirrorOf(o *types.Order) string {
-	text, _ := json.Marshal(o)
-	return fmt.Sprintf("%d %x", o.Status, sha256.Sum256(text))[:40]
 }
 
 // Eventually waits until a condition holds.
@@ -398,6 +328,19 @@ func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() 
 func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
+}
+
+// CancelEnds waits until the caller's row has how the latest of as many cancellations ended, and lets
+// time pass in steps.
+func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
+	w.Helper()
+	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
+		var ending string
+		var n int
+		w.scan(reference, "cancel, cancels", &ending, &n)
+		assert.LessOrEqual(w, n, times)
+		return n == times && ending == string(want)
+	})
 }
 
 // Held is an answer that is held back.

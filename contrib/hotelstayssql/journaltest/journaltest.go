@@ -9,10 +9,13 @@
 package journaltest
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,80 +32,68 @@ import (
 // Leave out bookings whose Book may be under way, with [PollsOnly]: Run takes over a booking when
 // its time to book has passed.
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
-	return errors.Join(
-		passTime(ctx, db, dialect, "hotelstays_journal", "booking", d, func(text []byte, f fields) bool {
-			var booking durable.Booking
-			var recovery fields
-			if json.Unmarshal(text, &booking) != nil || json.Unmarshal(f["recovery"], &recovery) != nil || which != nil && !which(booking) {
-				return false
+	var problems []error
+	for _, t := range []table{
+		{"hotelstays_journal", "booking", func(state []byte) bool {
+			var b durable.Booking
+			return json.Unmarshal(state, &b) == nil && (which == nil || which(b))
+		}},
+		{"hotelstays_orders", "state", func([]byte) bool { return true }},
+		{"hotelstays_cancels", "state", func(state []byte) bool {
+			var c struct {
+				SendBy time.Time
+				Ending durable.CancelEnding
 			}
-			f.back(d, "bookBy", "earlier")
-			recovery.back(d, "endedAt", "nextPoll")
-			f["recovery"], _ = json.Marshal(recovery)
-			return true
-		}),
-		passTime(ctx, db, dialect, "hotelstays_orders", "state", d, func(_ []byte, f fields) bool {
-			f.back(d, "since", "missingSince")
-			return true
-		}),
-		passTime(ctx, db, dialect, "hotelstays_cancels", "state", d, func(_ []byte, c fields) bool {
-			if _, ended := c["ending"]; which != nil && !ended && time.Now().Before(c.time("sendBy")) {
-				return false
-			}
-			c.back(d, "begun", "bound", "sendBy")
-			return true
-		}))
-}
-
-// fields are the fields of a state. Only the times matter here.
-type fields map[string]json.RawMessage
-
-func (f fields) time(name string) (at time.Time) {
-	_ = json.Unmarshal(f[name], &at)
-	return at
-}
-
-// back moves the times back that are set.
-func (f fields) back(d time.Duration, names ...string) {
-	for _, name := range names {
-		if at := f.time(name); !at.IsZero() {
-			f[name], _ = json.Marshal(at.Add(-d))
-		}
+			return json.Unmarshal(state, &c) == nil && (which == nil || c.Ending != "" || !time.Now().Before(c.SendBy))
+		}},
+	} {
+		problems = append(problems, t.passTime(ctx, db, dialect, d))
 	}
+	return errors.Join(problems...)
 }
 
-// passTime moves the times of a table whose rows have a state in a column.
-func passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string, d time.Duration,
-	move func(text []byte, f fields) bool) error {
-	rows, err := open(ctx, db, dialect, table, column)
-	if err != nil {
-		return err
-	}
+// table is a table whose rows have a state in a column.
+type table struct {
+	name, column string
+	moves        func(state []byte) bool
+}
+
+// times are the times in a state by which workers act.
+var times = regexp.MustCompile(`"(bookBy|earlier|endedAt|nextPoll|begun|bound|sendBy|since|missingSince)":"[^"]*"`)
+
+func (t table) passTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration) error {
+	rows, err := t.open(ctx, db, dialect)
 	for _, r := range rows {
-		var state fields
-		if json.Unmarshal(r.state, &state) != nil || !move(r.state, state) {
+		if err != nil {
+			break
+		}
+		if !t.moves(r.state) {
 			continue
 		}
-		if r.state, err = json.Marshal(state); err != nil {
-			return err
-		}
 		r.due -= d.Microseconds()
-		if err := r.store(ctx, db, dialect, table, column); err != nil {
-			return err
-		}
+		r.state = times.ReplaceAllFunc(r.state, func(field []byte) []byte {
+			name, value, _ := bytes.Cut(field, []byte(":"))
+			var at time.Time
+			if json.Unmarshal(value, &at) != nil || at.IsZero() {
+				return field
+			}
+			value, _ = json.Marshal(at.Add(-d))
+			return slices.Concat(name, []byte(":"), value)
+		})
+		err = t.store(ctx, db, dialect, r)
 	}
-	return nil
+	return err
 }
 
 // store skips locked rows: a frozen process may hold the lock. SQLite has no row locks.
-func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) error {
+func (t table) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, r row) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
 	if dialect != hotelstayssql.SQLite {
-		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM `+table+` WHERE account = ? AND reference = ?
+		err := tx.QueryRowContext(ctx, translate(dialect, `SELECT fence FROM `+t.name+` WHERE account = ? AND reference = ?
 			FOR UPDATE SKIP LOCKED`), r.account, r.reference).Scan(new(int64))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -111,7 +102,7 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 		}
 	}
 	if _, err := tx.ExecContext(ctx, translate(dialect,
-		`UPDATE `+table+` SET due = ?, `+column+` = ? WHERE account = ? AND reference = ? AND fence = ?`),
+		`UPDATE `+t.name+` SET due = ?, `+t.column+` = ? WHERE account = ? AND reference = ? AND fence = ?`),
 		r.due, r.state, r.account, r.reference, r.fence); err != nil {
 		return err
 	}
@@ -122,14 +113,14 @@ func (r *row) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 // time to book has passed.
 func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
 
-// row is an open booking or cancellation. Its fence changes with every write.
+// row is an open row. Its fence changes with every write.
 type row struct {
 	account, reference, state []byte
 	fence, due                int64
 }
 
-func open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, table, column string) (all []row, err error) {
-	rows, err := db.QueryContext(ctx, translate(dialect, `SELECT account, reference, `+column+`, fence, due FROM `+table+` WHERE live = 1`))
+func (t table) open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect) (all []row, err error) {
+	rows, err := db.QueryContext(ctx, translate(dialect, `SELECT account, reference, `+t.column+`, fence, due FROM `+t.name+` WHERE live = 1`))
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 			"Retry":   {unknown, func(reference string) error { return p.Retry(ctx, reference) }},
 			"Abandon": {unknown, func(reference string) error { return p.Abandon(ctx, reference) }},
 			"CancelTx": {booked, func(reference string) error {
-				req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: p.Offer.SessionID}
+				req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: p.Accounts[0].Session}
 				return inTx(ctx, func(tx *sql.Tx) error { return p.CancelTx(ctx, tx, req) })
 			}},
 			"Wake, with a cancellation and an order": {func(reference string) {

@@ -45,11 +45,9 @@ type way struct {
 }
 
 // round lets all bookers book at once.
-func (w *way) round(b *testing.B, offer hotelstays.BookRequest) {
+func (w *way) round(b *testing.B, account bookingstest.Account) {
 	start := time.Now()
-	if err := w.bookAll(b.Context(), func(reference string) *hotelstays.BookRequest {
-		return bookingstest.RequestOf(offer, reference)
-	}); err != nil {
+	if err := w.bookAll(b.Context(), account.Request); err != nil {
 		b.Error(err)
 	}
 	w.times = append(w.times, time.Since(start))
@@ -103,19 +101,19 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	db.exec(b, bookingstest.Table)
 	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
 	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: answer, Times: -1})
-	client, err := unlimited(s.Plan())
+	clients, err := unlimited(s.Plan)
 	require.NoError(b, err)
-	b.Cleanup(client.CloseIdleConnections)
-	ways, err := waysOf(client, db)
+	b.Cleanup(clients[0].CloseIdleConnections)
+	ways, err := waysOf(clients[0], db)
 	require.NoError(b, err)
 	plain := ways[0]
 	for _, w := range ways {
-		w.round(b, s.Offer) // the token, the connections, the first look at the tables
+		w.round(b, s.Accounts[0]) // the token, the connections, the first look at the tables
 		w.times = nil
 	}
 	for n := 0; b.Loop(); n++ { // each is first, second and third as often
 		for i := range ways {
-			ways[(n+i)%len(ways)].round(b, s.Offer)
+			ways[(n+i)%len(ways)].round(b, s.Accounts[0])
 		}
 	}
 	for _, w := range ways[1:] {
@@ -124,11 +122,11 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 }
 
-// unlimited returns a client without rate limits, which keeps a connection for each booker.
-func unlimited(p bookingstest.Plan) (*hotelstays.Client, error) {
+// unlimited returns clients without rate limits, which keep a connection for each booker.
+func unlimited(p bookingstest.Plan) ([]*hotelstays.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = bookers
-	return p.Client(transport, hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
+	return p.Connect(transport, hotelstays.WithRateLimiter(testkit.NoRateLimits{}))
 }
 
 // waysOf returns the ways to book: without and with a journal.
@@ -162,16 +160,12 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 	db.createTables(b)
 	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil),
 		hotelstaystest.Config{LedgerLimit: 1, Accounts: bookingstest.Accounts(50)})
-	plan := s.Plan()
-	client, err := unlimited(plan)
+	clients, err := unlimited(s.Plan)
 	require.NoError(b, err)
-	b.Cleanup(client.CloseIdleConnections)
-	var clients []*hotelstays.Client
+	b.Cleanup(clients[0].CloseIdleConnections)
 	known := map[string]*hotelstays.Client{}
-	for _, account := range plan.Accounts {
-		of, err := client.WithCredential(hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)})
-		require.NoError(b, err)
-		clients, known[of.Account()] = append(clients, of), of
+	for _, client := range clients {
+		known[client.Account()] = client
 	}
 	journal, err := hotelstayssql.NewJournal(db.DB, dialect, hotelstayssql.JournalOptions{
 		Clients:   func(account string) durable.BookingClient { return known[account] },
@@ -189,18 +183,18 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 		return &way{name: fmt.Sprint("accounts-", accounts), book: func(ctx context.Context, req *hotelstays.BookRequest,
 			opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 			i := int(next.Add(1)) % accounts
-			req = plan.Accounts[i].Request(req.CustomerReferenceNo)
+			req = s.Accounts[i].Request(req.CustomerReferenceNo)
 			return journal.ForAccount(clients[i].Account()).Book(ctx, req, opts...)
 		}}
 	}
 	ways := []*way{of(1), of(len(clients))}
 	for _, w := range ways { // the tokens
-		w.round(b, s.Offer)
+		w.round(b, s.Accounts[0])
 		w.times = nil
 	}
 	for n := 0; b.Loop(); n++ {
 		for i := range ways {
-			ways[(n+i)%len(ways)].round(b, s.Offer)
+			ways[(n+i)%len(ways)].round(b, s.Accounts[0])
 		}
 	}
 	b.ReportMetric(ways[1].ratio(ways[0]), "time-of-50/of-1")
@@ -226,7 +220,7 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 	s := bookingstest.New(b, db.fleet(b, func() *sql.DB { return db.open(b) }, nil), hotelstaystest.Config{LedgerLimit: 1})
 	s.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultDelay, Delay: 100 * time.Millisecond, Times: -1})
 	part := db.part()
-	part.Plan, part.Rounds = s.Plan(), true
+	part.Plan, part.Rounds = s.Plan, true
 	started := make([]*chaostest.Process, processes)
 	for i := range started {
 		var err error
@@ -268,14 +262,14 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 // rounds books as the lines of standard input say.
 func rounds(p part, db *database) error {
 	db.SetMaxOpenConns(bookers)
-	client, err := unlimited(p.Plan)
+	clients, err := unlimited(p.Plan)
 	if err != nil {
 		return err
 	}
-	ways, err := waysOf(client, db)
+	ways, err := waysOf(clients[0], db)
 	for in := bufio.NewScanner(os.Stdin); err == nil && in.Scan(); {
 		i := slices.IndexFunc(ways, func(w *way) bool { return w.name == in.Text() })
-		if err = ways[i].bookAll(context.Background(), p.Request); err == nil {
+		if err = ways[i].bookAll(context.Background(), p.Accounts[0].Request); err == nil {
 			_, err = os.Stdout.WriteString("done\n")
 		}
 	}
@@ -299,13 +293,13 @@ func benchmarkFollowedOrders(b *testing.B, dialect hotelstayssql.Dialect, users 
 	p := newProcess(b, db, nil)
 	p = p.another(db.followBookings)
 	p.Booked("template")
-	found, err := p.Options.Client.FindOrder(b.Context(), "template")
+	found, err := p.Clients[0].FindOrder(b.Context(), "template")
 	require.NoError(b, err)
 	template, err := json.Marshal(found)
 	require.NoError(b, err)
 	ring, err := keyring.New([]types.Secret{bookingstest.Key})
 	require.NoError(b, err)
-	account := p.Options.Client.Account()
+	account := p.Clients[0].Account()
 	of := func(reference string) string { return strings.ReplaceAll(string(template), "template", reference) }
 	require.NoError(b, p.Fleet.InTx(b.Context(), func(tx *sql.Tx) error {
 		for i := range orders {

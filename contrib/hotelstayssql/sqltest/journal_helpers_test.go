@@ -3,6 +3,7 @@
 package sqltest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -54,10 +55,8 @@ func (d *database) caller() bookingstest.Database[*sql.Tx] {
 }
 
 // journal opens the journal of a process.
-func (d *database) journal(pool *sql.DB, o bookingstest.Options[*sql.Tx], change journalOptions) (*hotelstayssql.Journal, error) {
-	opts := hotelstayssql.JournalOptions{Client: o.Client, Clients: o.Clients, OnOutcome: o.OnOutcome, OnCancel: o.OnCancel, OnOrder: o.OnOrder,
-		Keys: o.Keys, BookTimeout: o.BookTimeout, PollInterval: 20 * time.Millisecond}
-	if change != nil {
+func (d *database) journal(pool *sql.DB, opts hotelstayssql.JournalOptions, change journalOptions) (*hotelstayssql.Journal, error) {
+	if opts.PollInterval = cmp.Or(opts.PollInterval, 20*time.Millisecond); change != nil {
 		change(&opts)
 	}
 	return hotelstayssql.NewJournal(pool, d.dialect, opts)
@@ -67,7 +66,7 @@ func (d *database) journal(pool *sql.DB, o bookingstest.Options[*sql.Tx], change
 func (d *database) fleet(t testing.TB, open func() *sql.DB, change journalOptions) bookingstest.Fleet[*sql.Tx] {
 	return bookingstest.Fleet[*sql.Tx]{
 		Database: d.caller(),
-		Open: func(o bookingstest.Options[*sql.Tx]) durable.Bookings[*sql.Tx] {
+		Open: func(o hotelstayssql.JournalOptions) durable.Bookings[*sql.Tx] {
 			journal, err := d.journal(open(), o, change)
 			require.NoError(t, err)
 			return journal
@@ -166,7 +165,7 @@ func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking))
 	p.Helper()
 	require.NoError(p, p.Fleet.InTx(p.Context(), func(tx *sql.Tx) error {
 		for i := range n {
-			recovery := *p.Options.Client.NewBookingRecovery(p.Request(many(i)))
+			recovery := *p.Clients[0].NewBookingRecovery(p.Request(many(i)))
 			recovery.EndedAt = time.Now().Add(-3 * time.Minute).UTC()
 			recovery.NextPoll = recovery.EndedAt
 			booking := bookingstest.Booking{Booking: durable.Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}

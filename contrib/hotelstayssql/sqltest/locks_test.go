@@ -292,7 +292,7 @@ func TestCancelTxBehindASnapshot(t *testing.T) {
 		var n int
 		require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM hotelstays_cancels`).Scan(&n))
 		require.NoError(t, p.CancelAlone("ref-1", nil))
-		err = p.CancelTx(t.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: p.Offer.SessionID})
+		err = p.CancelTx(t.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: p.Accounts[0].Session})
 		assert.ErrorIs(t, err, durable.ErrAlreadyCancelling)
 	})
 }

@@ -46,7 +46,7 @@ func (p part) play() error {
 		return rounds(p, db)
 	}
 	ctx := chaostest.UntilClosed()
-	if p.URL != "" {
+	if len(p.Accounts) > 0 {
 		return engine(ctx, p, db)
 	}
 	_, _ = os.Stdout.WriteString("ready\n")
@@ -132,10 +132,9 @@ func TestProcessesDie(t *testing.T) {
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
 		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 		p := newProcess(t, db, nil, config)
-		p.Lives = true
 		fleet := fleet
 		part := db.part()
-		part.Plan = p.Plan()
+		part.Plan = p.Plan
 		part.DSN += idleTransactions[db.dialect]
 		fleet.Start = func(int) (*chaostest.Process, error) { return chaostest.Start(part) }
 		fleet.Hurry = func(ctx context.Context, d time.Duration) {

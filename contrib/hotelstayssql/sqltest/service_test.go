@@ -125,7 +125,7 @@ func cancel(ctx context.Context, journal *hotelstayssql.Journal, reference, sess
 
 // config is the configuration of the service.
 type config struct {
-	bookingstest.Plan
+	bookingstest.Account
 	BaseURL, File, WebhookSecret string
 	BookTimeout                  time.Duration
 }
@@ -170,21 +170,6 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 	_ = http.Serve(listener, nil)
 }
 
-// planOf returns a plan for the first offer of a sandbox.
-func planOf(t *testing.T, srv *hotelstaystest.Server) bookingstest.Plan {
-	t.Helper()
-	plan := bookingstest.Plan{URL: srv.URL, AppKey: srv.AppKey, AppSecret: srv.AppSecret}
-	client, err := plan.Client(srv.Client().Transport)
-	require.NoError(t, err)
-	list, err := client.HotelList(t.Context(), &hotelstays.HotelListRequest{
-		DestinationName: srv.CityName(0), MaxRatesPerHotel: 1, RoomOccupancies: []types.GuestPerRoom{{AdultCount: 1}},
-		CheckIn: types.DateOf(time.Now().AddDate(0, 2, 0)), CheckOut: types.DateOf(time.Now().AddDate(0, 2, 2)),
-	})
-	require.NoError(t, err)
-	plan.Session, plan.Offer = list.Basic.SessionID, list.List[0].Rooms[0].Rates[0]
-	return plan
-}
-
 // The service of the README loses nothing and books nothing twice when it is killed, and no cancellation stays
 // open. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
 func TestServiceOfTheReadmeIsKilled(t *testing.T) {
@@ -209,7 +194,7 @@ func TestServiceOfTheReadmeIsKilled(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpCancel, Kind: hotelstaystest.FaultCut, Commit: made, Probability: 0.1, Times: -1})
 	}
 
-	cfg := config{planOf(t, srv), srv.URL, filepath.Join(t.TempDir(), "service.db"), srv.WebhookSecret, 2 * time.Second}
+	cfg := config{bookingstest.NewPlan(t, srv, nil).Accounts[0], srv.URL, filepath.Join(t.TempDir(), "service.db"), srv.WebhookSecret, 2 * time.Second}
 	db, err := hotelstayssql.Open(t.Context(), "sqlite", cfg.File, hotelstayssql.SQLite, &hotelstayssql.OpenOptions{Migrate: true})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()

@@ -272,7 +272,7 @@ func TestIdleStatementsOfManyAccounts(t *testing.T) {
 				VALUES `+strings.Repeat(`, (?, 'ref-1', 1, 1, ?, '{}')`, len(args)/2)[2:], args...)
 			pool, link := db.process(t)
 			o := p.Options
-			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Options.Client }
+			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Clients[0] }
 			journal, err := db.journal(pool, o, func(o *hotelstayssql.JournalOptions) {
 				o.PollInterval = pause
 				db.followBookings(o)
@@ -296,12 +296,8 @@ func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 		loud = 1000
 	}
 	onEachAlone(t, func(t *testing.T, db *database) {
-		accounts := bookingstest.Accounts(2)
-		p := newProcess(t, db, nil, hotelstaystest.Config{Accounts: accounts})
-		other, err := p.Options.Client.WithCredential(
-			hotelstays.TicketCredential{AppKey: accounts[1].AppKey, AppSecret: types.NewSecret(accounts[1].AppSecret)})
-		require.NoError(t, err)
-		noisy, quiet := p.Options.Client, other
+		p := newProcess(t, db, nil, hotelstaystest.Config{Accounts: bookingstest.Accounts(2)})
+		noisy, quiet := p.Clients[0], p.Clients[1]
 		if noisy.Account() > quiet.Account() { // the name of the noisy account comes first
 			noisy, quiet = quiet, noisy
 		}

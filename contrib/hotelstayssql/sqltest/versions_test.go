@@ -42,7 +42,7 @@ func (p *process) asBefore() {
 				}
 			}
 			if table == "hotelstays_orders" {
-				order, err := p.Options.Client.FindOrder(p.Context(), reference)
+				order, err := p.Clients[0].FindOrder(p.Context(), reference)
 				require.NoError(p, err)
 				plain, err := json.Marshal(order)
 				require.NoError(p, err)

@@ -70,12 +70,12 @@ func TestWebhookHandler(t *testing.T) {
 
 		p.Fleet.Pass(-time.Minute)
 		many := p.another(func(o *hotelstayssql.JournalOptions) {
-			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Options.Client }
+			o.Client, o.Clients = nil, func(string) durable.BookingClient { return p.Clients[0] }
 		})
 		ofAccount := signed
 		_, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
 		assert.ErrorContains(t, err, "Account is empty")
-		ofAccount.Account = p.Options.Client.Account()
+		ofAccount.Account = p.Clients[0].Account()
 		h, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, deliver(h, "ref-2"))

@@ -75,7 +75,7 @@ func (v *visit) book(w int) {
 // lostBook returns the recovery of a Book whose answer is lost now.
 func (v *visit) lostBook() int32 {
 	if v.lost == 0 {
-		outcome, _ := v.service.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
+		outcome, _ := v.client.booked(context.Background(), reply{code: lost}, request(v.Foreign), nil)
 		v.lost = v.numberOfRecovery(outcome.Recovery, time.Now())
 	}
 	return v.lost
@@ -90,9 +90,9 @@ func (v *visit) recover(w int) {
 		return
 	}
 	v.read(w, "polls for its Book", func(s *state, r reply) {
-		ctx, cancel := v.service.answer(context.Background(), r)
+		ctx, cancel := v.client.answer(context.Background(), r)
 		defer cancel()
-		outcome, err := v.service.StepRecovery(ctx, v.recovery(me.recovery, time.Now()))
+		outcome, err := v.client.Client.StepRecovery(ctx, v.recovery(me.recovery, time.Now()))
 		if err == nil && outcome.State == hotelstays.BookingOpen {
 			s.workers[w].recovery = v.numberOfRecovery(outcome.Recovery, time.Now())
 			return

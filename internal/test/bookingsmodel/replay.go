@@ -81,7 +81,6 @@ const (
 	postpones
 	reads // the booking
 	queries
-	queriesAnother
 	steps // a recovery
 	books
 	sendsCancel
@@ -305,7 +304,7 @@ func (m *model) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, e
 // another is a row that is always due, and that nobody looks at.
 func (m *model) another(kind int, at time.Time) durable.Row {
 	ended := at.Add(-time.Minute - 40*second)
-	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.service.Account(),
+	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: another, Fingerprint: m.account,
 		EndedAt: ended, Polls: 3, NextPoll: at}
 	var state any = bookingFacts{Booking: durable.Booking{Recovery: recovery, BookBy: ended}, Round: 1}
 	if kind == followed {
@@ -315,18 +314,18 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 		if err != nil {
 			panic(err)
 		}
-		seen, err := m.ring.Seal("followed order "+m.service.Account()+" "+another, text)
+		seen, err := m.ring.Seal("followed order "+m.account+" "+another, text)
 		if err != nil {
 			panic(err)
 		}
 		state = map[string]any{"customerReferenceNo": another, "platformReferenceNo": o.PlatformReferenceNo,
-			"fingerprint": m.service.Account(), "checkOut": o.CheckOut, "since": ended, "seen": seen}
+			"fingerprint": m.account, "checkOut": o.CheckOut, "since": ended, "seen": seen}
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
 		panic(err)
 	}
-	return durable.Row{ID: durable.ID{Account: m.service.Account(), Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
+	return durable.Row{ID: durable.ID{Account: m.account, Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
 // Postpone makes rows due, unless they have changed. The rows of a claim have not.

@@ -1,15 +1,13 @@
-// A client whose service answers as the model says.
+// The service: its orders, and its answers.
 
 package bookingsmodel
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
@@ -54,16 +52,12 @@ func orderOf(slot int, l look) types.Order {
 }
 
 // looks returns the slot and the look of an order.
-func looks(o *types.Order) (slot int, l look) {
-	type name struct {
-		number, confirmed string
-		status            types.OrderStatus
-	}
-	nameOf := func(o *types.Order) name { return name{o.PlatformReferenceNo, o.HotelConfirmNo, o.Status} }
+func looks(o *types.Order) (slot int8, l look) {
 	for slot := range slots {
 		for l := look(1); l < 20; l++ {
-			if is := orderOf(slot, l); nameOf(o) == nameOf(&is) {
-				return slot, l
+			is := orderOf(slot, l)
+			if is.PlatformReferenceNo == o.PlatformReferenceNo && is.HotelConfirmNo == o.HotelConfirmNo && is.Status == o.Status {
+				return int8(slot), l
 			}
 		}
 	}
@@ -95,33 +89,6 @@ const (
 	gaveUp // Book has polled by itself, without an outcome
 )
 
-// service is a client, and the service that answers it.
-type service struct {
-	*hotelstays.Client
-
-	code  code
-	view  view
-	end   context.CancelFunc
-	known map[bookReply]booked // results of BookAndRecover
-}
-
-type bookReply struct {
-	code code
-	view view
-}
-
-type booked struct {
-	at      time.Time
-	outcome *hotelstays.BookingOutcome
-	err     error
-}
-
-func newService() *service {
-	s := &service{known: map[bookReply]booked{}}
-	s.Client = Client(s)
-	return s
-}
-
 // Client returns a client whose service knows the states of the model's orders.
 func Client(transport http.RoundTripper) *hotelstays.Client {
 	client, err := hotelstays.New("https://service.example.com",
@@ -134,74 +101,34 @@ func Client(transport http.RoundTripper) *hotelstays.Client {
 	return client
 }
 
-// RoundTrip answers a request. If the answer is lost, the ctx of the call ends.
-func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
-	if s.code == lost {
-		s.end()
-	}
-	return reply{code: s.code, view: s.view}.roundTrip(r)
-}
-
-func (s reply) roundTrip(r *http.Request) (*http.Response, error) {
-	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, s.view.orders()...)})
-	cancels := strings.HasSuffix(r.URL.Path, "/cancel")
+// roundTrip answers a request.
+func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
+	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, r.view.orders()...)})
+	cancels := strings.HasSuffix(req.URL.Path, "/cancel")
 	switch {
-	case strings.Contains(r.URL.Path, "ticket"):
+	case strings.Contains(req.URL.Path, "ticket"):
 		data = map[string]any{"ticket": "ticket", "ttl": 31536000}
-	case s.code == fails:
+	case r.code == fails:
 		return testkit.Reply(status, `{"code": 100009999, "msg": "failed", "data": null}`), nil
-	case s.code == spoils:
+	case r.code == spoils:
 		return testkit.Reply(http.StatusBadRequest, `{"code": 100000400, "msg": "a bad reference", "data": null}`), nil
-	case s.code == made && cancels:
+	case r.code == made && cancels:
 		data = map[string]any{"status": 9}
-	case s.code == accepted:
+	case r.code == accepted:
 		data = map[string]any{"status": 2}
-	case s.code == made:
-		data = map[string]any{"hotelOrder": s.view.orders()[0]}
-	case s.code == refused && cancels:
+	case r.code == made:
+		data = map[string]any{"hotelOrder": r.view.orders()[0]}
+	case r.code == refused && cancels:
 		return testkit.Reply(http.StatusBadRequest, `{"code": 100000400, "msg": "the cutoff has passed", "data": null}`), nil
-	case s.code == refused:
+	case r.code == refused:
 		return testkit.Reply(status, `{"code": 100001111, "msg": "the rate has moved", "data": null}`), nil
-	case s.code == lost:
+	case r.code == lost:
 		return nil, errors.New("the connection is lost")
-	case s.code == unsent:
+	case r.code == unsent:
 		return nil, hotelstays.ErrNotSent
 	}
 	text, err := json.Marshal(map[string]any{"code": 0, "data": data})
 	return testkit.Reply(status, string(text)), err
-}
-
-// answer sets the answer to a call with the returned ctx, also if that ctx has ended.
-func (s *service) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
-	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if s.code, s.view = r.code, r.view; r.code == unsent {
-		s.end()
-	}
-	return ctx, s.end
-}
-
-// booked is BookAndRecover, whose results differ only in time.
-func (s *service) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
-	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
-	is, known := s.known[bookReply{r.code, r.view}]
-	if !known {
-		ctx, cancel := s.answer(ctx, r)
-		defer cancel()
-		is.outcome, is.err = s.Client.BookAndRecover(ctx, req, opts...)
-		is.at = time.Now()
-		s.known[bookReply{r.code, r.view}] = is
-	}
-	if is.outcome == nil {
-		return nil, is.err
-	}
-	outcome, recovery := *is.outcome, *is.outcome.Recovery
-	for _, t := range []*time.Time{&recovery.EndedAt, &recovery.NextPoll} {
-		if !t.IsZero() {
-			*t = t.Add(time.Since(is.at))
-		}
-	}
-	outcome.Recovery = &recovery
-	return &outcome, is.err
 }
 
 // Request is what each Book asks for.

@@ -184,7 +184,7 @@ type model struct {
 
 	engine    *durable.Engine[*memstore.Tx]
 	ring      *keyring.Ring
-	service   *service
+	client    *client
 	script    *script
 	nodes     []node
 	results   []*result
@@ -196,11 +196,13 @@ type model struct {
 }
 
 func (w World) model() *model {
-	service := newService()
-	m := &model{World: w, table: newTable(service.Account()), service: service, histories: map[node]int32{}, stales: map[stale]int32{},
+	c := &client{known: map[bookReply]booked{}}
+	c.Client = Client(c)
+	m := &model{World: w, table: newTable(c.Account()), client: c, histories: map[node]int32{}, stales: map[stale]int32{},
 		looks: map[place][kinds]bool{}, nodes: make([]node, 1), results: []*result{{}}} // history 0 is none
+	c.m = m
 	keys := []types.Secret{types.NewSecret("a key of thirty-two random bytes")}
-	opts := durable.Options[*memstore.Tx]{Client: client{m.service, m}, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
+	opts := durable.Options[*memstore.Tx]{Client: c, Keys: keys, BookTimeout: w.BookTimeout, MaxWorkers: 1,
 		PollInterval: 1e6 * time.Hour}
 	m.handlers(&opts)
 	var err error

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -31,40 +32,6 @@ const (
 	maxRounds = 3
 )
 
-// Plan is how a process reaches the sandbox, and what it books.
-type Plan struct {
-	URL, AppKey, AppSecret, Session string
-	Offer                           types.RoomRatePkg
-	// Lives: orders are mirrored, and a third of them cancelled.
-	Lives bool
-	// Accounts make the bookings in turn, if there are several in the sandbox.
-	Accounts []Plan
-}
-
-// Plan returns the plan for processes of a test.
-func (w *World[Tx]) Plan() Plan {
-	plan := Plan{URL: w.URL, AppKey: w.AppKey, AppSecret: w.AppSecret, Session: w.Offer.SessionID, Offer: *w.Offer.Expect, Lives: w.Lives}
-	for i, client := range w.clients {
-		offer := w.offer(client)
-		account := Plan{URL: w.URL, AppKey: w.accounts[i].AppKey, AppSecret: w.accounts[i].AppSecret,
-			Session: offer.SessionID, Offer: *offer.Expect}
-		plan.Accounts = append(plan.Accounts, account)
-	}
-	return plan
-}
-
-// Client returns a client that sends through a transport.
-func (p Plan) Client(transport http.RoundTripper, opts ...hotelstays.Option) (*hotelstays.Client, error) {
-	return hotelstays.New(p.URL, hotelstays.TicketCredential{AppKey: p.AppKey, AppSecret: types.NewSecret(p.AppSecret)},
-		append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(facts))...)
-}
-
-// Request books the offer under a reference.
-func (p Plan) Request(reference string) *hotelstays.BookRequest {
-	return RequestOf(hotelstays.BookRequest{SessionID: p.Session, RatePkgID: p.Offer.RatePkgID, Expect: &p.Offer,
-		CallbackURL: "https://caller.example/events"}, reference)
-}
-
 // Engine is a process that books.
 type Engine[Tx any] struct {
 	Plan
@@ -76,33 +43,21 @@ type Engine[Tx any] struct {
 
 // Options returns the options of the engine's Bookings. Each engine has an address of its own, and so
 // the rate limits of one.
-func (e *Engine[Tx]) Options() (opts Options[Tx], err error) {
+func (e *Engine[Tx]) Options() (opts durable.Options[Tx], err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	address := net.IPv4(127, byte(1+rand.IntN(250)), byte(rand.IntN(256)), byte(1+rand.IntN(250)))
 	transport.DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: address}}).DialContext
-	client, err := e.Client(transport)
-	if err != nil {
-		return opts, err
-	}
+	e.clients, err = e.Connect(transport)
 	known := map[string]*hotelstays.Client{}
-	for _, account := range e.Accounts {
-		credential := hotelstays.TicketCredential{AppKey: account.AppKey, AppSecret: types.NewSecret(account.AppSecret)}
-		client, err := client.WithCredential(credential)
-		if err != nil {
-			return opts, err
-		}
-		e.clients, known[client.Account()] = append(e.clients, client), client
+	for _, client := range e.clients {
+		known[client.Account()] = client
 	}
-	opts = Options[Tx]{Clients: func(account string) durable.BookingClient { return known[account] }, OnOutcome: e.onOutcome,
-		Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}
-	if e.Lives {
-		opts.OnCancel, opts.OnOrder = e.onCancel, e.onOrder
-	}
-	return opts, nil
+	return durable.Options[Tx]{Clients: func(account string) durable.BookingClient { return known[account] }, OnOutcome: e.onOutcome,
+		OnCancel: e.onCancel, OnOrder: e.onOrder, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
 }
 
 // of returns what the account of a reference books with.
-func (e *Engine[Tx]) of(reference string) (Plan, *hotelstays.Client, durable.Bookings[Tx]) {
+func (e *Engine[Tx]) of(reference string) (Account, *hotelstays.Client, durable.Bookings[Tx]) {
 	i := number(reference) % len(e.Accounts)
 	return e.Accounts[i], e.clients[i], e.Bookings.ForAccount(e.clients[i].Account())
 }
@@ -112,9 +67,7 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 	for range bookers {
 		go e.book(ctx)
 	}
-	if e.Lives {
-		go e.cancel(ctx)
-	}
+	go e.cancel(ctx)
 	<-ctx.Done()
 }
 
@@ -189,18 +142,17 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 // bookings of the implementation.
 func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
 	chaostest.Inject(w.Server)
-	w.createTables(fleet.Bookings)
-	over := `1 = 1`
-	if w.Lives {
-		w.wantLives()
-		over = lifeOver
+	for _, f := range lifeFaults {
+		f.Times = -1
+		w.Inject(f)
 	}
+	w.createTables(fleet.Bookings)
 	fleet.Logf = w.Logf
 	fleet.Ended = func(ctx context.Context) (n int, err error) {
 		left, err := open(ctx)
 		if err == nil {
 			err = w.Fleet.QueryRow(ctx, `SELECT COUNT(*) FROM bookings
-				WHERE (state IN ('found', 'reused') OR state IN ('absent', 'failed') AND rounds >= ?) AND `+over, maxRounds).Scan(&n)
+				WHERE (state IN ('found', 'reused') OR state IN ('absent', 'failed') AND rounds >= ?) AND `+lifeOver, maxRounds).Scan(&n)
 		}
 		return min(n, fleet.Bookings-left), err
 	}
@@ -208,9 +160,7 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 	require.NoError(w, fleet.Survive(w.Context()))
 	w.Logf("%s, %d requests of Book, %d of QueryOrders", time.Since(start).Round(time.Second), w.books(), w.polls())
 	w.checkOutcomes()
-	if w.Lives {
-		w.checkLives(time.Since(start))
-	}
+	w.checkLives(time.Since(start))
 	if n := w.count(`surprises`); fleet.Freezes > 0 {
 		w.Log(n, " Sends of processes that were frozen found an order of a later round")
 	} else {
@@ -218,9 +168,11 @@ func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (i
 	}
 }
 
+// createTables creates the tables of the engines, with the bookings to make. A third of them are to be cancelled.
 func (w *World[Tx]) createTables(bookings int) {
 	statements := []string{
 		`ALTER TABLE bookings ADD COLUMN rounds integer NOT NULL DEFAULT 0`,
+		`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // cancellations
 		`CREATE TABLE endings (reference varchar(64) NOT NULL, round integer NOT NULL, state varchar(16) NOT NULL,
 			order_no varchar(64) NOT NULL, at bigint NOT NULL)`,
 		`CREATE TABLE surprises (what varchar(1000) NOT NULL)`,
@@ -229,11 +181,7 @@ func (w *World[Tx]) createTables(bookings int) {
 		statements = append(statements,
 			fmt.Sprintf(`INSERT INTO bookings (reference, state, order_no, ended) VALUES ('ref-%d', 'new', '', 0)`, i))
 	}
-	w.execute(statements...)
-}
-
-// execute executes statements in one transaction.
-func (w *World[Tx]) execute(statements ...string) {
+	statements = append(statements, `UPDATE bookings SET cancel = 'wanted' WHERE reference LIKE '%2' OR reference LIKE '%5' OR reference LIKE '%8'`)
 	require.NoError(w, w.Fleet.InTx(w.Context(), func(tx Tx) error {
 		for _, statement := range statements {
 			if _, err := w.Fleet.Exec(w.Context(), tx, statement); err != nil {
@@ -253,29 +201,30 @@ func (w *World[Tx]) count(of string) (n int) {
 	return n
 }
 
+// each reads each row of a query into variables.
+func (w *World[Tx]) each(query string, into []any, do func()) {
+	rows, err := w.Fleet.Query(w.Context(), query)
+	require.NoError(w, err)
+	for rows.Next() {
+		require.NoError(w, rows.Scan(into...))
+		do()
+	}
+	require.NoError(w, rows.Err())
+}
+
 // checkOutcomes compares the caller's tables with the ledger.
 func (w *World[Tx]) checkOutcomes() {
-	rows, err := w.Fleet.Query(w.Context(), `SELECT reference, round, order_no, at FROM endings ORDER BY at`)
-	require.NoError(w, err)
 	var outcomes []chaostest.Outcome
-	for rows.Next() {
-		var o chaostest.Outcome
-		var at int64
-		require.NoError(w, rows.Scan(&o.Reference, &o.Round, &o.OrderNo, &at))
+	var o chaostest.Outcome
+	var at int64
+	w.each(`SELECT reference, round, order_no, at FROM endings ORDER BY at`, []any{&o.Reference, &o.Round, &o.OrderNo, &at}, func() {
 		o.At = time.UnixMicro(at)
 		outcomes = append(outcomes, o)
-	}
-	require.NoError(w, rows.Err())
+	})
 	begun := map[string]int{}
-	rows, err = w.Fleet.Query(w.Context(), `SELECT reference, rounds FROM bookings`)
-	require.NoError(w, err)
-	for rows.Next() {
-		var reference string
-		var n int
-		require.NoError(w, rows.Scan(&reference, &n))
-		begun[reference] = n
-	}
-	require.NoError(w, rows.Err())
+	var reference string
+	var rounds int
+	w.each(`SELECT reference, rounds FROM bookings`, []any{&reference, &rounds}, func() { begun[reference] = rounds })
 	assert.NoError(w, chaostest.Check(w.Ledger(), begun, outcomes))
 	w.checkAccounts(outcomes)
 	assert.Zero(w, w.count(`endings WHERE state NOT IN ('found', 'absent', 'failed') OR (state = 'found') <> (order_no <> '')`),
@@ -319,16 +268,6 @@ func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 // lifeOver is which rows need nothing more: each order is as its caller wants it, and the mirror says so.
 const lifeOver = `(state <> 'found' AND cancel <> 'begun' OR
 	state = 'found' AND (cancel = 'cancelled' AND mirror LIKE '3 %' OR cancel = '' AND mirror LIKE '2 %'))`
-
-// wantLives gives the world the faults, and a third of the bookings a wish to be cancelled.
-func (w *World[Tx]) wantLives() {
-	for _, f := range lifeFaults {
-		f.Times = -1
-		w.Inject(f)
-	}
-	w.execute(`ALTER TABLE bookings ADD COLUMN begun integer NOT NULL DEFAULT 0`, // cancellations
-		`UPDATE bookings SET cancel = 'wanted' WHERE reference LIKE '%2' OR reference LIKE '%5' OR reference LIKE '%8'`)
-}
 
 // byChance fails sometimes.
 func byChance(err error) error {
@@ -379,24 +318,21 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 func (w *World[Tx]) checkLives(lasted time.Duration) {
 	polls := w.polls()
 	w.ClearFaults()
-	rows, err := w.Fleet.Query(w.Context(), `SELECT reference, cancel, begun, cancels, mirror FROM bookings WHERE state = 'found'`)
-	require.NoError(w, err)
 	mirrors := map[string]string{}
 	var references []string
 	begun, cancelled := 0, map[string]int{}
 	for _, c := range w.Ledger().Cancellations() {
 		cancelled[c.CustomerReferenceNo]++
 	}
-	for rows.Next() {
-		var reference, cancel, mirror string
-		var n, ended int
-		require.NoError(w, rows.Scan(&reference, &cancel, &n, &ended, &mirror))
-		assert.Equal(w, n, ended, "endings of the cancellations of %s", reference)
-		assert.Equal(w, map[string]int{"cancelled": 1}[cancel], cancelled[reference], reference)
-		begun += n
-		references, mirrors[reference] = append(references, reference), mirror
-	}
-	require.NoError(w, rows.Err())
+	var reference, cancel, mirror string
+	var n, ended int
+	w.each(`SELECT reference, cancel, begun, cancels, mirror FROM bookings WHERE state = 'found'`,
+		[]any{&reference, &cancel, &n, &ended, &mirror}, func() {
+			assert.Equal(w, n, ended, "endings of the cancellations of %s", reference)
+			assert.Equal(w, map[string]int{"cancelled": 1}[cancel], cancelled[reference], reference)
+			begun += n
+			references, mirrors[reference] = append(references, reference), mirror
+		})
 	sent := 0
 	for _, r := range w.Ledger().Requests(cancelOp) {
 		if r.Status != http.StatusTooManyRequests {
@@ -405,7 +341,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 	}
 	assert.LessOrEqual(w, sent, begun, "Cancels")
 	for some := range slices.Chunk(references, 100) {
-		for _, client := range w.clients { // each is shown its own
+		for _, client := range w.Clients { // each is shown its own
 			resp, err := client.QueryOrders(w.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: some})
 			require.NoError(w, err)
 			for _, order := range resp.Orders {
@@ -421,4 +357,36 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 		len(references),
 		len(w.Ledger().Cancellations()), sent, begun, len(w.Ledger().Webhooks()), float64(polls)/float64(len(references)),
 		float64(polls)/float64(len(references))/days)
+}
+
+// number returns the number of a reference of Survive.
+func number(reference string) (i int) {
+	_, _ = fmt.Sscanf(reference, "ref-%d", &i)
+	return i
+}
+
+// OfReference returns the Bookings of the account that books a reference of Survive.
+func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
+	return w.ForAccount(w.Clients[number(reference)%len(w.Clients)].Account())
+}
+
+// checkAccounts checks that no account was left behind: when a tenth of the bookings was left, each had at most half
+// of its own before it. outcomes are the oldest first.
+func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
+	last := map[string]int{}
+	for i, o := range outcomes {
+		last[o.Reference] = i
+	}
+	inOrder := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return last[a] - last[b] })
+	left, of := make([]int, len(w.Clients)), make([]int, len(w.Clients))
+	for i, reference := range inOrder {
+		account := number(reference) % len(w.Clients)
+		if of[account]++; i >= len(inOrder)*9/10 {
+			left[account]++
+		}
+	}
+	w.Logf("%d accounts; when a tenth of the bookings was left, they had %v of %v", len(of), left, of)
+	for i := range of {
+		assert.LessOrEqual(w, 2*left[i], of[i]+1, "account %d", i)
+	}
 }
