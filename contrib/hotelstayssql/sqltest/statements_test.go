@@ -19,7 +19,6 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
-	"github.com/hotelstays/hotelstays-go/types"
 )
 
 // fill inserts done keys that expire at a time of 1970.
