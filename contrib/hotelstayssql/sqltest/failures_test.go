@@ -234,7 +234,7 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 		return nil
 	}, nil)
 	require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
-		return p.CancelTx(t.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: p.Offer.SessionID})
+		return p.CancelTx(t.Context(), tx, durable.CancelOrder{CustomerReferenceNo: "ref-1", SessionID: p.Accounts[0].Session})
 	}))
 }
 
