@@ -17,7 +17,8 @@
 // To judge a large page takes about as much CPU as to decode it. In a busy staging environment set Options.Sample.
 //
 // It sees only what your calls provoke, and only bodies that are read to their end and have at most 16 MiB. It forgets what
-// is older than Options.MemoryAge. It does not judge OAuthToken and HotelIDList.
+// is older than Options.MemoryAge. It does not judge OAuthToken, HotelIDList and bodies that arrive compressed: let
+// [http.Transport] decompress them.
 //
 // A Finding names a rule, a place and a JSON type. It has no value of an answer, and so no secret, no name and no price.
 package judge

@@ -71,6 +71,8 @@ func (x *exam) same(s *sameness, v value) {
 func (x *exam) source(name string) (wanted []string) {
 	from, name, _ := strings.Cut(name, ".")
 	switch member := x.asked.get(name); {
+	case x.op == "Book" && from != "asked" && recall[order](x.memory, "reference", x.asked.get("customerReferenceNo").str()) != nil:
+		return nil // the answer is the order of an earlier Book
 	case from == "header":
 		wanted = x.Request.Values(name)
 	case from == "told":

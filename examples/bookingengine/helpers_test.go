@@ -26,6 +26,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
+	"github.com/hotelstays/hotelstays-go/judge"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -76,7 +77,7 @@ func inBubble(t *testing.T, test func(s *testSite), config ...hotelstaystest.Con
 		defer s.srv.Close()
 		svc := sandboxService(s.srv, "http://127.0.0.1")
 		svc.pause = looks
-		svc.options = append(svc.options, hotelstays.WithHTTPClient(s.srv.Client()))
+		svc.options = append(svc.options, hotelstays.WithHTTPClient(&http.Client{Transport: judge.Test(t).Transport(s.srv.Client().Transport)}))
 		s.start(svc)
 		defer func() { s.engine.close() }()
 		test(s)
@@ -109,6 +110,13 @@ func (s *testSite) restart(killed bool, after time.Duration) {
 	s.engine.close()
 	time.Sleep(after)
 	s.start(s.engine.service)
+}
+
+// withoutJudge restarts the engine with a client whose answers are not judged, for faults that break the document's rules.
+func (s *testSite) withoutJudge() {
+	s.t.Helper()
+	s.engine.service.options = append(s.engine.service.options, hotelstays.WithHTTPClient(s.srv.Client()))
+	s.restart(false, 0)
 }
 
 // webhooksAreLost drops all webhooks.
