@@ -19,6 +19,7 @@ func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(200, 500, 500, 200)
 		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, RateLimits: map[Operation]int{opBook: 1}})
+		u = u.plain()
 		began := time.Now()
 		u.bookWithCallback("ref", hook)
 		synctest.Wait()
@@ -55,7 +56,7 @@ func TestLimitsFaultsAndSignaturesStayInRealTime(t *testing.T) {
 		s := start(t, Config{
 			Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: Never, RateLimits: map[Operation]int{"Destinations": 1},
 		})
-		u := login(t, s)
+		u := login(t, s).plain()
 		began := time.Now()
 
 		u.must(destinationsPath, "{}")

@@ -78,7 +78,7 @@ type Config struct {
 	// Cancel takes them; other calls fail with [types.CodeParam]. The default is Never.
 	SessionLifetime time.Duration `json:"sessionLifetime,omitzero"`
 
-	// NoRateLimits turns rate limits off.
+	// NoRateLimits turns rate limits off. Answers keep their X-RateLimit headers.
 	NoRateLimits bool `json:"noRateLimits,omitzero"`
 	// RateLimits is how many calls of an operation one client address may make in a second,
 	// 1 to 1,000,000. Absent operations have the documented limits.

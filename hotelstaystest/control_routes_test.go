@@ -138,7 +138,7 @@ func TestControlMovesTheClock(t *testing.T) {
 func TestControlCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{RateLimits: map[Operation]int{"Destinations": 2}})
-		u := login(t, s)
+		u := login(t, s).plain()
 		in, order := u.book("ref", 0)
 		in.must(cancelPath, cancellation("ref", order))
 		for range 5 {

@@ -61,7 +61,7 @@ func TestEachKindOfFaultActs(t *testing.T) {
 
 func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) {
 	s := start(t, config)
-	u := login(t, s)
+	u := login(t, s).plain()
 	in, ids := u.find(nil)
 	f.Operation = opBook
 	s.Inject(f)
@@ -100,7 +100,7 @@ func TestFaultDetails(t *testing.T) {
 	failIf(t, r.header.Get("Retry-After") != "7" || r.header.Get("X-Extra") != "1" || r.header.Get("Request-Id") == "", "%v", r.header)
 	failIf(t, s.Ledger().RateLimited("") != 0 || s.Ledger().Requests(opTicket)[0].Code != types.CodeRateLimited,
 		"an injected 429 counts as a real one")
-	u = login(t, s)
+	u = login(t, s).plain()
 	s.Inject(Fault{Operation: opQueryOrders, Kind: FaultStatus, Status: 200, Code: 100000999, Msg: "strange"})
 	u.refused(queryPath, "{}", 200, 100000999, "strange")
 	for status, code := range map[int]int{
@@ -226,7 +226,7 @@ func TestWrongType(t *testing.T) {
 
 func TestFaultsSpoilVouchers(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce, VoucherSize: 100_000})
-	u := login(t, s)
+	u := login(t, s).plain()
 	u.book("ref", 0)
 	honest := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	link, size := honest.str("voucher", "downloadUrl"), honest.str("voucher", "byteSize")

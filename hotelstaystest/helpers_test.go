@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/hotelstays/hotelstays-go/judge"
 )
 
 const (
@@ -112,7 +114,7 @@ type user struct {
 // login makes a user with a ticket of the first account.
 func login(t testing.TB, s *Server) *user {
 	t.Helper()
-	u := &user{t: t, s: s, http: s.Client(), headers: map[string]string{}}
+	u := &user{t: t, s: s, http: &http.Client{Transport: judge.Test(t).Transport(s.Client().Transport)}, headers: map[string]string{}}
 	u.token = u.ticket(s.AppKey, s.AppSecret)
 	return u
 }
@@ -121,6 +123,13 @@ func (u *user) ticket(key, secret string) string {
 	u.t.Helper()
 	r := u.with("").must(ticketPath, object{"appKey": key, "appSecret": secret})
 	return r.str("ticket")
+}
+
+// plain returns the user without a judge, for answers that are not as documented: spoiled, of a revoked token, of other rate limits.
+func (u *user) plain() *user {
+	c := *u
+	c.http = u.s.Client()
+	return &c
 }
 
 // with returns the user with another token.

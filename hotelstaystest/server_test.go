@@ -100,7 +100,7 @@ func TestResetDropsAllButSessions(t *testing.T) {
 				l.RateLimited(""), l.TicketsIssued(), l.TokensIssued(), l.BookingsReused(), l.DuplicatesRefused(), s.Now().Equal(time.Now()))
 		}
 		want := fresh()
-		u := login(t, s)
+		u := login(t, s).plain()
 		first := u.header("Request-Id", "once")
 		first.must(destinationsPath, "{}")
 		u.refused(destinationsPath, "{}", 429, types.CodeRateLimited, "")
@@ -122,7 +122,7 @@ func TestResetDropsAllButSessions(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 		u.refused(queryPath, "{}", 401, types.CodeUnauthorized, "unknown")
-		u = login(t, s)
+		u = login(t, s).plain()
 		u.header("Request-Id", "once").must(destinationsPath, "{}")
 		time.Sleep(time.Hour)
 		same(t, len(rc.all()), 2)
@@ -143,7 +143,7 @@ func TestResetDuringCalls(t *testing.T) {
 		release := make(chan struct{})
 		rc := &receiver{answer: func(int, *http.Request) int { <-release; return 500 }}
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}})
-		u := login(t, s)
+		u := login(t, s).plain()
 		u.bookWithCallback("ref", hook)
 		s.Inject(Fault{Kind: FaultDelay, Delay: time.Minute})
 		var wg sync.WaitGroup

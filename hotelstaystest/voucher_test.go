@@ -39,7 +39,7 @@ func issued(t *testing.T, config Config) *user {
 }
 
 func TestLargeVoucherIsNotInline(t *testing.T) {
-	u := issued(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true})
+	u := issued(t, Config{VoucherSize: maxInline + 1, UnsignedVouchers: true}).plain()
 	u.refused(voucherPath, object{"customerReferenceNo": "ref", "includeDocument": true}, 400, types.CodeVoucherTooLarge, "downloadUrl")
 	r := u.must(voucherPath, object{"customerReferenceNo": "ref"})
 	status, doc := u.download(r.str("voucher", "downloadUrl"))
