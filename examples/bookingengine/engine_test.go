@@ -54,10 +54,13 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			s.webhooksAreLost()
 			address, reference := s.toOrder()
 			time.Sleep(time.Second) // Book is under way
+			s.status(hotelstays.OpQueryOrders, 503, -1)
 			s.restart(killed, time.Minute)
 			if killed { // it may still be under way
 				s.shows(address, "We are finding out whether your room is booked")
 			}
+			s.srv.ClearFaults()
+			s.webhooksAreLost()
 			assert.Equal(s.t, address, s.post(checkoutOf(address)+"/book", guests()), "booking again leads back to the order")
 
 			time.Sleep(30 * time.Minute)
