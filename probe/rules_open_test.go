@@ -32,7 +32,8 @@ func TestOpenPointsAreFound(t *testing.T) {
 			"session/life":        "at least 1h0m0s",
 			"oauth/guards": "search:read: HotelList HotelRates CheckAvail; content:read: Destinations HotelsMetadata; " +
 				"booking:read: QueryOrders OrderVoucher",
-			"orders/windows": `accepted: {"end":"2001-01-01","start":"2001-01-01"}, {"end":"2001-01-01T00:00:00Z","start":"2001-01-01T00:00:00Z"}; ` +
+			"orders/windows": `accepted: {"end":"2001-01-01","start":"2001-01-01"}, ` +
+				`{"end":"2001-01-01T00:00:00Z","start":"2001-01-01T00:00:00Z"}; ` +
 				`HTTP 400 with code 100000400: {"end":"2001-01-01 00:00:00","start":"2001-01-01 00:00:00"}, ` +
 				`{"end":"978307200","start":"978307200"}, {"end":"978307200000","start":"978307200000"}`,
 			"orders/status-list":   `accepted: [1]; HTTP 400 with code 100000400: ["1"], ["CONFIRMED"]`,
@@ -68,7 +69,8 @@ func TestOpenPointsAreFound(t *testing.T) {
 		}},
 		"null orders": {sandbox: variants(hotelstaystest.Variants{NullOrders: true}),
 			found: map[string]string{"orders/empty": "orders: null"}},
-		"2 for available":    {sandbox: variants(hotelstaystest.Variants{Available: 2}), found: map[string]string{"check/form": "2 is AVAILABLE"}},
+		"2 for available": {sandbox: variants(hotelstaystest.Variants{Available: 2}),
+			found: map[string]string{"check/form": "2 is AVAILABLE"}},
 		"compressed answers": {sandbox: hotelstaystest.Config{Compression: true}, found: map[string]string{"headers/gzip": "it is: true"}},
 		"no totals": {sandbox: variants(hotelstaystest.Variants{NoTotals: true}),
 			found: map[string]string{"list/pages": "totals: false; the pages share a session: true",

@@ -336,8 +336,8 @@ func TestExitStatuses(t *testing.T) {
 // A run that ends early writes what it knows, and says so once, not for each rule.
 func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
-	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret", "-run", "webhook",
-		"-patience", "5m", "-timeout", "1s", "-json", report)
+	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret",
+		"-run", "webhook", "-patience", "5m", "-timeout", "1s", "-json", report)
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, out, "waiting for session/life, until ")
 	assert.NotContains(t, out, "deadline exceeded")
