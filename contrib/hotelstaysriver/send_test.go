@@ -288,24 +288,3 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 	assert.Equal(t, 1, w.Row("ref-1").Ended)
 }
-
-// OnOutcome may begin the reference again.
-func TestOnOutcomeBeginsAgain(t *testing.T) {
-	var w *world
-	w = newWorld(t, func(cfg *Options) {
-		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			if durable.EndingOf(o) != durable.EndingFailed {
-				return caller(cfg.Pool).StoreRow(ctx, tx, o)
-			}
-			return w.Engine.BeginTx(ctx, tx, w.Request(o.Recovery.CustomerReferenceNo))
-		}
-	})
-	w.Begin("ref-1")
-	w.Inject(bookingstest.BookRefused)
-	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
-		outcome, err := w.Engine.Send(t.Context(), "ref-1")
-		require.NoError(t, err)
-		assert.Equal(t, want, durable.EndingOf(outcome))
-	}
-	assert.Equal(t, 1, w.Row("ref-1").Ended)
-}

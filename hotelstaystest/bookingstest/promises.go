@@ -39,6 +39,7 @@ func promises[Tx any]() []promise[Tx] {
 		{says: "a Book that thaws in the next round, and gets no answer, delays the proof of absence",
 			test: thawsInTheNextRound[Tx], config: lateOrders},
 		{says: "OnOutcome is called until it succeeds", test: onOutcomeFails[Tx], database: true},
+		{says: "OnOutcome may begin the reference again", test: onOutcomeBeginsAgain[Tx], database: true},
 
 		{says: "an order is cancelled once", test: cancelledOnce[Tx], database: true},
 		{says: "a refused cancellation says why, and another one begins", test: cancelRefused[Tx], database: true},

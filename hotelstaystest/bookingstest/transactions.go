@@ -86,3 +86,19 @@ func inTx[Tx any](w *World[Tx]) {
 	cancel()
 	require.ErrorIs(w, w.InTx(canceled, func(context.Context, Tx) error { return nil }), context.Canceled)
 }
+
+func onOutcomeBeginsAgain[Tx any](w *World[Tx]) {
+	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
+		if durable.EndingOf(outcome) != durable.EndingFailed {
+			return w.Fleet.StoreRow(ctx, tx, outcome)
+		}
+		return w.BeginTx(ctx, tx, w.Request(outcome.Recovery.CustomerReferenceNo))
+	}
+	w = w.Another(nil)
+	w.Begin("ref-1")
+	w.Inject(BookRefused)
+	for _, want := range []durable.Ending{durable.EndingFailed, durable.EndingFound} {
+		assert.Equal(w, want, durable.EndingOf(w.MustSend("ref-1")))
+	}
+	assert.Equal(w, 1, w.Row("ref-1").Ended)
+}
