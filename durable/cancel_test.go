@@ -331,6 +331,8 @@ func TestCancellationsAreOfARound(t *testing.T) {
 	}{
 		"nothing was booked":              {none, none, toCancel, false, "", false, ""},
 		"nothing was booked, and named":   {none, none, named, true, "", false, "order-9"},
+		"reused, and named":               {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
+		"open, and another one is named":  {&open, &open, named, true, "", false, "order-9"},
 		"absent":                          {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
 		"refused":                         {in(1, EndingFailed), none, toCancel, false, "", false, ""},
 		"reused":                          {in(1, EndingReused), none, toCancel, false, "", false, ""},

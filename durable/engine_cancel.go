@@ -281,12 +281,12 @@ func (e *Engine[Tx]) endedOr(ctx context.Context, row *Row, stored cancellation,
 func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	id, done := e.id(KindCancel, reference), false
+	id := e.id(KindCancel, reference)
 	err := change(ctx, e, id, true, func(_ *Row, c *cancellation) (delivery[Tx], error) {
 		if c.Ending == "" || c.Delivered {
 			return nil, errKeep
 		}
-		c.Delivered, done = true, c.Ending == CancelDone
+		c.Delivered = true
 		result := c.result()
 		return func(ctx context.Context, tx Tx) error {
 			return e.handle(ctx, id, "OnCancel", func() error { return e.opts.OnCancel(ctx, tx, &result) })
@@ -296,7 +296,7 @@ func (e *Engine[Tx]) deliverCancel(ctx context.Context, reference string) error 
 		return err
 	}
 	e.changed(reference)
-	if done && e.opts.OnOrder != nil {
+	if e.opts.OnOrder != nil {
 		if err := wake(ctx, e, KindOrder, reference, followed.wake); err != nil {
 			e.log.WarnContext(ctx, "cannot wake an order after its cancellation; it is read later",
 				slog.String("reference", reference), slog.String("error", err.Error()))

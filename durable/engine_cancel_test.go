@@ -230,6 +230,7 @@ func TestFailedReadOfACancellation(t *testing.T) {
 		due, err := e.Work(t.Context(), e.row(durable.KindCancel, "ref-1"), 10)
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute, time.Until(due))
+		assert.Equal(t, due, e.row(durable.KindCancel, "ref-1").Due)
 	})
 }
 

@@ -53,9 +53,12 @@ func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
 					tc.meanwhile(e)
 					return read(of)
 				}
+				page, stop := e.Watch("ref-1")
+				defer stop()
 				_, err := e.work(durable.KindOrder)
 				require.ErrorIs(t, err, tc.want)
 				assert.Len(t, e.changes, tc.told)
+				assert.Equal(t, tc.want == nil, len(page) == 1)
 				assert.Equal(t, tc.life, e.row(durable.KindOrder, "ref-1").Life)
 			})
 		})

@@ -349,6 +349,28 @@ func TestUnreadableRowIsReported(t *testing.T) {
 	}
 }
 
+// Run postpones rows that nobody can read, also those of cancellations and orders.
+func TestRunPostponesUnreadableRows(t *testing.T) {
+	for _, kind := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
+		inBubble(t, func(t *testing.T, e *engine) {
+			e.book = found
+			e.begin("ref-1")
+			e.send()
+			require.NoError(t, e.cancel(toCancel))
+			for _, other := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
+				if other != kind {
+					e.store.Delete(e.id(other, "ref-1"))
+				}
+			}
+			e.edit(kind, "{", "")
+			time.Sleep(2 * time.Minute)
+			e.runFor(time.Minute)
+			assert.Equal(t, 1, strings.Count(e.log.String(), "a row cannot be worked on"))
+			assert.NotContains(t, e.log.String(), "continues later")
+		})
+	}
+}
+
 // A request names guests. It is erased when it is sent or given up.
 func TestRequestIsErased(t *testing.T) {
 	for name, end := range map[string]func(e *engine){

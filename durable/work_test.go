@@ -106,11 +106,23 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		e.stepOf(durable.KindCancel)
 		assert.False(t, e.row(durable.KindBooking, "ref-1").Due.After(time.Now()))
 		assert.Empty(t, e.asked, "the order is read when the booking has ended")
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			booking := e.row(durable.KindBooking, "ref-1")
+			require.NoError(t, e.cancel(toCancel))
+			e.stepOf(durable.KindCancel)
+			assert.Equal(t, booking, e.row(durable.KindBooking, "ref-1"), "its Book may be under way")
+			return lostAnswer()
+		}
+		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
+		e.store.Delete(e.id(durable.KindCancel, "ref-1"))
+		e.begin("ref-1")
+		_, err := e.Send(t.Context(), "ref-1")
+		require.Error(t, err)
 		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 			e.stepOf(durable.KindCancel) // also while a worker polls for the booking
 			return polled(hotelstays.BookingOpen, nil)(r)
 		}
-		_, err := e.work(durable.KindBooking)
+		_, err = e.work(durable.KindBooking)
 		assert.ErrorIs(t, err, durable.ErrMoved)
 	})
 }
