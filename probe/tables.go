@@ -129,7 +129,7 @@ func has(path string) expect {
 			o, _ := v.(obj)
 			maps.Copy(all, o)
 		}
-		return members(all)
+		return cmp.Or(members(all), "none")
 	})
 }
 
