@@ -101,6 +101,11 @@ func basic(x *exam, o value) {
 func hotelList(x *exam, o value) {
 	hotels := o.get("list")
 	x.paged("list", hotels, x.asked, o, 50)
+	rule := "" // the document: a search returns a session for later calls; an empty list has none to follow
+	if hotels.len() == 0 {
+		rule = "value/members"
+	}
+	x.is(rule, o.get("basic", "sessionId").there(), o.get("basic", "sessionId"), "a session")
 	x.is("value/empty", hotels.len() == 0 || !o.get("basic", "emptyReason").there(), o.get("basic", "emptyReason"), "none beside hotels")
 	if ids := x.source("asked.hotelIds"); ids != nil {
 		x.byID(ids, hotels)

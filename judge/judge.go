@@ -261,8 +261,8 @@ func (x *exam) answer() {
 		x.is("envelope/failure", msg.kind() == text, msg, "a msg")
 		x.is("envelope/failure", data.kind() <= null || data.len() == 0 && data.kind() != number, data, "no data")
 		x.failure(code)
-		x.has("ticket/kept", known == nil || x.Status != http.StatusUnauthorized || x.Time.Sub(known.from) > known.ttl-2*time.Second,
-			"HTTP status", "a success: the ticket has not ended")
+		x.has("ticket/kept", known == nil || x.op == "Ticket" || x.Status != http.StatusUnauthorized ||
+			x.Time.Sub(known.from) > known.ttl-2*time.Second, "HTTP status", "a success: the ticket has not ended")
 		return
 	}
 	media, _, _ := strings.Cut(x.Header.Get("Content-Type"), ";")

@@ -44,7 +44,7 @@ Place id uuid type 0|1|2|3|4|5|6|7|8|9|10|11|12 name I18N nameFull I18N countryC
  destinationName I18N parentDestinationName I18N parentDestinationId string
 Supplier supplierCode string reason string
 Reason code! NO_SUPPLIER_ENABLED|NO_SUPPLIER_PERMITTED|ALL_SUPPLIERS_EXCLUDED|NO_SUPPLIER_ANSWERED suppliers []Supplier
-Basic destination Place sessionId! name statusRemark string notices []string emptyReason Reason
+Basic destination Place sessionId name statusRemark string notices []string emptyReason Reason
 Snapshot date string usd object
 OrderHotel hotelId string destinationId string name I18N rating rating address I18N latlngCoordinator Point logoURL string
 OrderRoom roomTypeId string roomTypeName I18N hotelId string rates []Pkg ratePkgId! name refundableMode full|partial|no

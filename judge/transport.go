@@ -112,7 +112,10 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = body.Close()
 	}
 	resp, err := t.next.RoundTrip(req)
-	if err != nil || resp.Header.Get("Content-Encoding") != "" || !t.sampled(op, cmp.Or(ex.Request.Get("Session-Id"), resp.Header.Get("Session-Id")), string(ex.RequestBody)) {
+	if err != nil || resp.Header.Get("Content-Encoding") != "" {
+		return resp, err
+	}
+	if !t.sampled(op, cmp.Or(ex.Request.Get("Session-Id"), resp.Header.Get("Session-Id")), string(ex.RequestBody)) {
 		return resp, err
 	}
 	ex.Status, ex.Header = resp.StatusCode, resp.Header.Clone()
