@@ -104,7 +104,7 @@ func load(dir string, public map[string]*types.Package) error {
 	return nil
 }
 
-var exceptions = regexp.MustCompile("(?s)except in `.*?`;")
+var exceptions = regexp.MustCompile("(?s)except in `.*?`\\.")
 
 // listOutside compares the list of a page with outside, or writes it.
 func listOutside(page string, write bool) error {
@@ -113,7 +113,7 @@ func listOutside(page string, write bool) error {
 		return err
 	}
 	last := len(outside) - 1
-	list := "except in `" + strings.Join(outside[:last], "`, `") + "` and\n`" + outside[last] + "`;"
+	list := "except in `" + strings.Join(outside[:last], "`, `") + "` and\n`" + outside[last] + "`."
 	switch found := exceptions.FindString(string(text)); {
 	case found == list:
 		return nil

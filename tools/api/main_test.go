@@ -105,7 +105,7 @@ func TestSameTypeNamesAreRefused(t *testing.T) {
 
 func TestPageListsThePackagesOutside(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const before = "Nothing changes, except in `a`,\n`b` and `c`; the rest `stays`;\n"
+	const before = "Nothing changes, except in `a`,\n`b` and `c`. The rest `stays`;\n"
 	if err := os.WriteFile("page", []byte(before), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestPageListsThePackagesOutside(t *testing.T) {
 	if err := errors.Join(listOutside("page", true), listOutside("page", false)); err != nil {
 		t.Error(err)
 	}
-	if text, _ := os.ReadFile("page"); !strings.HasSuffix(string(text), "journaltest`; the rest `stays`;\n") {
+	if text, _ := os.ReadFile("page"); !strings.HasSuffix(string(text), "journaltest`. The rest `stays`;\n") {
 		t.Errorf("%s", text)
 	}
 }
