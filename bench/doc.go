@@ -1,5 +1,5 @@
-// Package bench compares the SDK with other code, in a separate module, so that the SDK does
-// not depend on it. See README.md.
+// Package bench compares the SDK with other clients. It is a separate module, so that the SDK does not
+// depend on these clients. See README.md.
 package bench
 
 //go:generate go tool ogen --config ogen.yaml --target internal/ogenclient --package ogenclient --clean --loglevel warn openapi.yaml

@@ -31,7 +31,7 @@ type platform struct {
 	hangs sync.Map      // accounts whose calls last until the end of their ctx
 	takes time.Duration // how long a Book takes
 	hang  chan struct{} // if set, OnOutcome lasts until it is closed
-	known sync.Map      // accounts
+	known sync.Map      // accounts that have a client
 	mu    sync.Mutex
 	ended []string // account and reference, in the order of OnOutcome
 	asked []string // account and references, of QueryOrders
@@ -88,7 +88,7 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 			if _, is := p.known.Load(account); is {
 				return tenant{client, p, account}
 			}
-			return (*hotelstays.Client)(nil) // as of a map of clients
+			return (*hotelstays.Client)(nil) // what a map of clients returns for an unknown account
 		},
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			if p.hang != nil {
@@ -105,7 +105,7 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 	return p
 }
 
-// begin commits a booking that nobody sends. A worker does, two minutes later.
+// begin commits a booking. Nobody calls Send, so a worker sends the booking two minutes later.
 func (p *platform) begin(account, reference string) {
 	of := p.ForAccount(account)
 	require.NoError(p.t, p.store.InTx(p.t.Context(), false, func(ctx context.Context, tx *memstore.Tx) error {
@@ -135,7 +135,7 @@ func (p *platform) listed() (listed []string) {
 	return listed
 }
 
-func TestTwoAccountsUnderOneReference(t *testing.T) {
+func TestTwoAccountsMayUseOneReference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")
 		defer p.run()()
@@ -226,8 +226,7 @@ func TestAccountThatIsForgottenMeanwhile(t *testing.T) {
 	})
 }
 
-// All methods of one booking need its account.
-func TestManyAccountsNeedAName(t *testing.T) {
+func TestMethodsForOneBookingNeedItsAccount(t *testing.T) {
 	p := newPlatform(t, "a")
 	_, sendErr := p.Send(t.Context(), "ref-1")
 	_, bookErr := p.Book(t.Context(), requestOf("ref-1"))
@@ -275,9 +274,9 @@ func TestNoisyAndStuckAccountsDelayNoOther(t *testing.T) {
 	}
 }
 
-// A scheduler of the database's own asks for a step. Of its workers an account gets at most half of those that are
-// free, and a row of an unknown account waits.
-func TestStepsOfASchedulerAreShared(t *testing.T) {
+// The scheduler of a database calls Work. An account gets at most half of its free workers. Rows of an unknown
+// account wait.
+func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 5
 		p := newPlatform(t, "a", "b")
@@ -332,7 +331,6 @@ func TestRequestsAreOfOneAccount(t *testing.T) {
 	})
 }
 
-// A call that hangs is listed, and logged, with its account.
 func TestHangingCallNamesItsAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})

@@ -14,8 +14,8 @@ const (
 	// ClockMargin is the tolerated difference between the clocks of two machines.
 	ClockMargin = 5 * time.Second
 
-	// A poll without an order proves absence absenceAfter the end of Book, by the clock of the
-	// machine that booked, and provenAfter the end of Book by any machine's clock.
+	// A poll without an order proves absence only some time after the end of Book: absenceAfter by the
+	// clock of the machine that booked, and provenAfter by the clock of any machine.
 	absenceAfter = 10 * time.Minute
 	provenAfter  = absenceAfter + ClockMargin
 	// firstPause is the pause after the first poll. The next ones double.
@@ -110,7 +110,7 @@ func handedOver(recovery hotelstays.BookingRecovery) booking {
 	return booking{Booking: Booking{Recovery: recovery, BookBy: recovery.EndedAt, Due: recovery.NextPoll}, Round: 1}
 }
 
-// after returns a new booking as the next round under the reference of an earlier one. The error is
+// after returns a new booking as the next round under the reference of an earlier booking. The error is
 // ErrAlreadyBegun if the earlier booking has not ended, and ErrAlreadyBooked if it has ended with
 // an order.
 func (b booking) after(before booking) (booking, error) {
@@ -154,9 +154,8 @@ func (b booking) Phase(now time.Time) Phase {
 	return b.Booking.Phase(now)
 }
 
-// start marks a booking as being sent by a Book that ends by a time. Commit the result before
-// Book is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking
-// has ended.
+// start marks a booking: Book is about to be sent, and ends by bookBy. Commit the result before Book
+// is sent. The error is ErrAlreadyStarted, or ErrAlreadyBooked or ErrNotBegun if the booking has ended.
 //
 // opts are options for Book besides the stored ones. Workers poll without them, so WithHeader, and a
 // WithMarket or WithUserRef that differs from the stored one, are a *hotelstays.ValidationError.
@@ -182,8 +181,8 @@ func (b booking) options() []hotelstays.CallOption {
 	return storedOptions{Market: b.Recovery.Market, UserRef: b.Recovery.UserRef}.append(nil)
 }
 
-// lastBook returns the time for Earlier of the next round under the reference of a booking that
-// has ended without an order. Where Book was refused, or its absence proven, no order can appear.
+// lastBook returns Earlier of the next round, after a booking that has ended without an order. It is
+// zero if Book was refused or absence is proven: then no order can appear.
 func (b booking) lastBook() time.Time {
 	switch {
 	case b.Ending != EndingAbandoned || b.BookBy.IsZero():
@@ -194,9 +193,9 @@ func (b booking) lastBook() time.Time {
 	return b.Recovery.EndedAt
 }
 
-// earlierEnded returns an open booking after the Book of an earlier round, whose process was
-// frozen for long, has ended at a time with an unknown outcome. ok is false, and nothing
-// changes, if the booking has ended: see handOver.
+// earlierEnded returns an open booking after the Book of an earlier round has ended with an unknown
+// outcome. The process of that Book was frozen until then. ok is false, and nothing changes, if the
+// booking has ended: see handOver.
 func (b booking) earlierEnded(at time.Time) (next booking, ok bool) {
 	if b.Ending != "" {
 		return b, false
@@ -219,9 +218,9 @@ func (b booking) wake(now time.Time) (next booking, ok bool) {
 	return b, true
 }
 
-// booked returns the outcome that ends the booking, from the results of BookAndRecover at a
-// time, or nil if the outcome is unknown, as with a State that is not set. Two results end nothing while an
-// earlier round's order may still appear: a refusal, and a Book that was never sent.
+// booked returns the outcome that ends the booking, from the results of BookAndRecover. It is nil if
+// the outcome is unknown or its State is not set. Two results end nothing while an earlier round's
+// order may still appear: a refusal, and a Book that was never sent.
 func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err error) *hotelstays.BookingOutcome {
 	final := b.known(outcome, err)
 	if final == nil && outcome == nil && err != nil && !isUnknown(err) { // Book was refused, or not sent
@@ -231,7 +230,7 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 		return final
 	}
 	if _, answered := errors.AsType[*hotelstays.APIError](err); at.Before(b.Earlier.Add(provenAfter)) || err != nil && !answered {
-		return nil // a Book that was not sent says nothing about an earlier one
+		return nil // the earlier Book may still make an order
 	}
 	return final
 }
@@ -239,9 +238,9 @@ func (b booking) booked(at time.Time, outcome *hotelstays.BookingOutcome, err er
 // polled returns the booking after a poll that began at a time, and the outcome that ends it,
 // if that is known. Pass a copy of Recovery to StepRecovery, and its results to polled.
 //
-// A State that is not set counts as BookingOpen. A poll in PhaseBooking changes nothing but Due, because the times of a recovery count from
-// the end of Book. Absence is proven ClockMargin later than for StepRecovery, because Book may
-// have ended by another machine's clock.
+// A State that is not set counts as BookingOpen. A poll in PhaseBooking changes only Due, because the
+// times of a recovery count from the end of Book. Absence is proven ClockMargin later than for
+// StepRecovery, because EndedAt may come from another machine's clock.
 func (b booking) polled(at time.Time, outcome *hotelstays.BookingOutcome, err error) (next booking, final *hotelstays.BookingOutcome) {
 	final = b.known(outcome, err)
 	early := final != nil && final.State == hotelstays.BookingAbsent && at.Before(final.Recovery.EndedAt.Add(provenAfter))
@@ -283,10 +282,10 @@ func (b booking) missed(at time.Time) booking {
 // handOver returns the booking after a Book with an unknown outcome, with the recovery of
 // that Book. Workers continue with its next poll.
 //
-// A booking that has ended without an order opens again: the calling process was frozen for
-// long, and its Book may have made an order since. ok is false, and nothing changes, if the
-// order was found, or if this Book ended before what proves the absence: the process was frozen
-// after it. Where another round is open, store earlierEnded instead.
+// A booking that has ended without an order opens again: the calling process was frozen, and its Book
+// may have made an order since. ok is false, and nothing changes, in two cases: the order was found, or
+// Book ended before the poll that proved the absence. If another round is open, store earlierEnded
+// instead.
 func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok bool) {
 	proven := b.Ending == EndingAbsent && !recovery.EndedAt.After(later(b.BookBy, b.Recovery.EndedAt))
 	if b.Ending.hasOrder() || proven {
@@ -300,7 +299,7 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 // sent is a Book that has ended.
 type sent struct {
 	marked  booking   // as start has returned it
-	at      time.Time // of the end
+	at      time.Time // when it ended
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover
 }
@@ -329,7 +328,7 @@ func (s sent) settle(stored booking) (next booking, is settled) {
 	case !again:
 		next, is.store, is.err = stored.end(is.outcome)
 		is.deliver = is.store
-	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the later round shows the same, or more
+	case stored.Ending.hasOrder() || !EndingOf(is.outcome).hasOrder(): // the outcomes do not contradict each other
 	default:
 		is.err = fmt.Errorf("%w, and the booking has begun again; check it by hand", ErrConflictingOutcome)
 		next, is.store = stored.earlierEnded(s.at)
@@ -347,9 +346,8 @@ func (b booking) abandon(now time.Time) (booking, error) {
 	return b, nil
 }
 
-// retry makes a booking due now, because a person asks for it. An abandoned booking opens
-// again. It is refused before the booking has started. The error is ErrNotBegun after it has an
-// outcome.
+// retry makes a booking due now, because a person asks for it. An abandoned booking opens again. retry
+// is refused before the booking has started. The error is ErrNotBegun if the booking has an outcome.
 func (b booking) retry(now time.Time) (booking, error) {
 	if b.Ending == EndingAbandoned {
 		b.Ending = ""

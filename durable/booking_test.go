@@ -61,7 +61,7 @@ const proven = 10*time.Minute + ClockMargin
 // bookedBy is when the Book of started has certainly ended.
 const bookedBy = time.Minute + ClockMargin
 
-func TestPhaseAndDue(t *testing.T) {
+func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after time.Duration
 		want  Phase
@@ -82,8 +82,8 @@ func TestPhaseAndDue(t *testing.T) {
 	assert.Equal(t, after(time.Minute-proven), bookings["taken over"].Recovery.EndedAt, "it is never sent: the next poll proves its absence")
 }
 
-// A process that was frozen after its Book, not in it, makes no proven absence open again.
-func TestHandOverAfterTheProof(t *testing.T) {
+// The process was frozen after its Book, not during Book.
+func TestLateHandOverReopensNoProvenAbsence(t *testing.T) {
 	absent := started() // its Book may run until bookedBy
 	absent.Recovery.EndedAt, absent.Ending = after(2*time.Minute), EndingAbsent
 	for ended, opens := range map[time.Duration]bool{0: false, 2 * time.Minute: false, 2*time.Minute + 1: true} {
@@ -95,8 +95,7 @@ func TestHandOverAfterTheProof(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Each transition accepts some phases only, and otherwise changes nothing.
-func TestTransitions(t *testing.T) {
+func TestTransitionStartsOnlyFromItsPhases(t *testing.T) {
 	recovery := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(time.Second), Polls: 2, NextPoll: after(time.Minute)}
 	soon, late := after(time.Second), after(time.Hour)
 	for name, tc := range map[string]struct {
@@ -155,8 +154,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// The first ending counts.
-func TestBookingEndsInOneWay(t *testing.T) {
+func TestFirstEndingOfABookingStays(t *testing.T) {
 	outcomes := map[Ending]*hotelstays.BookingOutcome{
 		EndingFound:  {State: hotelstays.BookingFound, Order: order, Changes: dearer},
 		EndingReused: {State: hotelstays.BookingFound, Order: order, Err: reused},
@@ -187,13 +185,13 @@ func TestBookingEndsInOneWay(t *testing.T) {
 	}
 }
 
-// A Book that leaves otherwise than workers poll would be looked for in vain.
-func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
+// Workers poll with the stored options. They would not find an order that was booked with others.
+func TestSendRefusesOptionsThatPollsWouldLack(t *testing.T) {
 	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
 	_, err := b.start(start, append(b.options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
 	require.NoError(t, err)
 	_, err = b.start(start, hotelstays.WithTimeout(time.Minute))
-	require.NoError(t, err, "the stored ones need not be given again")
+	require.NoError(t, err, "Send need not repeat the stored options")
 	next, err := b.start(start, hotelstays.WithMarket("FR"), hotelstays.WithUserRef("u2"), hotelstays.WithHeader("X-Gateway", "key"))
 	var invalid *hotelstays.ValidationError
 	require.ErrorAs(t, err, &invalid)
@@ -208,7 +206,7 @@ func TestStartTakesOptionsThatThePollsShare(t *testing.T) {
 	assert.ErrorAs(t, err, &invalid)
 }
 
-// Else another round could begin beside an order that is not seen yet.
+// Otherwise another round could begin although the order of this one may still appear.
 func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
@@ -222,7 +220,7 @@ func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	}
 }
 
-func TestPolled(t *testing.T) {
+func TestPollWithoutAnOrderSetsTheNextDueTime(t *testing.T) {
 	open := hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", EndedAt: after(0), Polls: 2, NextPoll: after(90 * time.Second)}
 	unverifiedTwice := polling
 	unverifiedTwice.Unverified = 2
@@ -235,11 +233,11 @@ func TestPolled(t *testing.T) {
 		err     error
 		want    booking
 	}{
-		"open":                              {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
-		"unverified, with the first pause":  {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
-		"unverified, with the third pause":  {unverifiedTwice, hotelstays.BookingUnverified, nil, becomes(3, 630*time.Second)},
+		"no order yet":                      {polling, hotelstays.BookingOpen, nil, becomes(0, 90*time.Second)},
+		"unverified for the first time":     {polling, hotelstays.BookingUnverified, nil, becomes(1, 180*time.Second)},
+		"unverified for the third time":     {unverifiedTwice, hotelstays.BookingUnverified, nil, becomes(3, 630*time.Second)},
 		"absent by another machine's clock": {polling, hotelstays.BookingAbsent, nil, becomes(0, 90*time.Second)},
-		"interrupted":                       {polling, hotelstays.BookingOpen, unknown, polling},
+		"the poll was interrupted":          {polling, hotelstays.BookingOpen, unknown, polling},
 	} {
 		next, final := tc.booking.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: tc.state, Recovery: &open}, tc.err)
 		assert.Nil(t, final, name)
@@ -248,15 +246,13 @@ func TestPolled(t *testing.T) {
 	later := open
 	later.NextPoll = after(7 * time.Minute)
 	next, _ := polling.polled(after(30*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingUnverified, Recovery: &later}, nil)
-	assert.Equal(t, after(7*time.Minute), next.Due, "the schedule polls after the pause")
+	assert.Equal(t, after(7*time.Minute), next.Due, "the next poll of the schedule is later than the pause")
 	next, final := polling.polled(after(30*time.Second), nil, &hotelstays.ValidationError{})
-	assert.Nil(t, final, "a recovery of others")
+	assert.Nil(t, final, "a ValidationError: the recovery belongs to another account")
 	assert.Equal(t, polling, next)
 }
 
-// Polls for many references follow the schedule of a recovery, up to the one that proves
-// absence.
-func TestMissed(t *testing.T) {
+func TestPollsForManyReferencesFollowTheSchedule(t *testing.T) {
 	b, at := polling, after(0)
 	var times []string
 	for len(times) < 9 && b.pollTogether(at) {
@@ -270,12 +266,11 @@ func TestMissed(t *testing.T) {
 	for name, b := range bookings {
 		assert.Equal(t, name == "polling", b.pollTogether(after(2*time.Minute)), name)
 	}
-	assert.False(t, polling.pollTogether(after(-time.Second)), "the clock of another machine")
+	assert.False(t, polling.pollTogether(after(-time.Second)), "the clock of another machine is slow")
 	assert.False(t, started().pollTogether(after(time.Hour)), "the schedule has not begun")
 }
 
-// The last scheduled poll comes when it proves absence by any machine's clock.
-func TestPolledProvesAbsenceByAnyClock(t *testing.T) {
+func TestLastScheduledPollProvesAbsenceByAnyClock(t *testing.T) {
 	last := hotelstays.BookingRecovery{EndedAt: after(0), Polls: 5, NextPoll: after(10 * time.Minute)}
 	b, final := polling.polled(after(450*time.Second), &hotelstays.BookingOutcome{Recovery: &last}, nil)
 	assert.Nil(t, final)
@@ -291,9 +286,9 @@ func TestPolledProvesAbsenceByAnyClock(t *testing.T) {
 	assert.Equal(t, EndingAbsent, EndingOf(final))
 }
 
-// A round that was given up, or whose Book ends late, may still have an order: the next round is
-// without one only ten minutes later.
-func TestNextRound(t *testing.T) {
+// An abandoned round, or a Book that ended late, may still make an order. The next round proves
+// absence only ten minutes later.
+func TestNextRoundWaitsForTheOrderOfAnEarlierBook(t *testing.T) {
 	given, _ := started().abandon(after(bookedBy))
 	givenAgain := waiting
 	givenAgain.Ending, givenAgain.Earlier = EndingAbandoned, after(time.Second)
@@ -301,12 +296,12 @@ func TestNextRound(t *testing.T) {
 		round booking
 		want  time.Time
 	}{
-		"absent":                     {ended(EndingAbsent), time.Time{}},
-		"refused":                    {ended(EndingFailed), time.Time{}},
-		"abandoned":                  {ended(EndingAbandoned), after(0)},
-		"abandoned before any poll":  {given, after(bookedBy)},
-		"abandoned, and never sent":  {givenAgain, after(time.Second)},
-		"abandoned, the first round": {booking{Ending: EndingAbandoned}, time.Time{}},
+		"absent":                                {ended(EndingAbsent), time.Time{}},
+		"refused":                               {ended(EndingFailed), time.Time{}},
+		"abandoned":                             {ended(EndingAbandoned), after(0)},
+		"abandoned before any poll":             {given, after(bookedBy)},
+		"a second round, abandoned before Send": {givenAgain, after(time.Second)},
+		"a first round, abandoned before Send":  {booking{Ending: EndingAbandoned}, time.Time{}},
 	} {
 		assert.Equal(t, tc.want, tc.round.lastBook(), name)
 	}
@@ -319,7 +314,7 @@ func TestNextRound(t *testing.T) {
 	assert.Nil(t, sent.booked(after(proven-1), nil, refused))
 	assert.Equal(t, EndingFailed, EndingOf(sent.booked(after(proven), nil, refused)))
 	unsent := errors.New("nothing was sent")
-	assert.Nil(t, sent.booked(after(time.Hour), nil, unsent), "it says nothing about the earlier Book")
+	assert.Nil(t, sent.booked(after(time.Hour), nil, unsent), "the earlier Book may have made an order")
 	assert.Equal(t, EndingFailed, EndingOf(started().booked(after(0), nil, unsent)))
 	assert.Nil(t, sent.booked(after(proven-1), &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil))
 	assert.NotNil(t, sent.booked(after(0), &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: order}, nil))
@@ -327,13 +322,13 @@ func TestNextRound(t *testing.T) {
 	late, _ := sent.earlierEnded(after(time.Hour))
 	handedOver, ok := late.handOver(handed)
 	require.True(t, ok)
-	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "the later Book counts")
+	assert.Equal(t, after(time.Hour), handedOver.Recovery.EndedAt, "absence counts from the Book that ended last")
 	again, _ := late.earlierEnded(after(time.Minute))
 	assert.Equal(t, late, again)
 }
 
-// A poll while Book may still run is off the record: the recovery starts when Book has ended.
-func TestPolledWhileBookMayRun(t *testing.T) {
+// The recovery starts when Book has ended. So an earlier poll without an order is not stored.
+func TestPollDuringBookStoresOnlyAnOrder(t *testing.T) {
 	woken, ok := started().wake(after(10 * time.Second))
 	require.True(t, ok)
 	next, final := woken.polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingOpen, Recovery: &handed}, nil)
@@ -343,11 +338,10 @@ func TestPolledWhileBookMayRun(t *testing.T) {
 	assert.Equal(t, after(bookedBy), next.Due)
 	_, final = woken.polled(after(10*time.Second), &hotelstays.BookingOutcome{State: hotelstays.BookingFound,
 		Order: order, Recovery: &handed}, nil)
-	assert.Equal(t, order, final.Order, "an order that is there counts at once")
+	assert.Equal(t, order, final.Order)
 }
 
-// The pauses after unverified polls double up to an hour.
-func TestPausesAfterUnverifiedPolls(t *testing.T) {
+func TestPausesAfterUnverifiedPollsDoubleUpToAnHour(t *testing.T) {
 	b, at := polling, after(10*time.Minute)
 	var pauses []string
 	for range 7 {
@@ -363,7 +357,7 @@ func TestPausesAfterUnverifiedPolls(t *testing.T) {
 	assert.Equal(t, time.Hour, b.Due.Sub(at), "no overflow")
 }
 
-// A Booking is stored as JSON, and its store keeps Due.
+// The store keeps Due outside the JSON.
 func TestStoredBookingIsReadBack(t *testing.T) {
 	for name, b := range bookings {
 		text, err := json.Marshal(b)
@@ -378,8 +372,8 @@ func TestStoredBookingIsReadBack(t *testing.T) {
 		"bookBy":"2026-06-01T12:01:05Z"}`, string(text))
 }
 
-// Times with a monotonic reading do not compare equal to those that were stored.
-func TestTimesAreWallClockTimes(t *testing.T) {
+// A time with a monotonic reading never equals the same time after it was stored.
+func TestStoredTimesHaveNoMonotonicReading(t *testing.T) {
 	now := time.Now()
 	b := newBooking(hotelstays.BookingRecovery{}, now)
 	started, err := b.start(now)
@@ -403,7 +397,7 @@ var (
 	unknown = &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, CustomerReferenceNo: "ref-1", Err: refused}
 )
 
-func TestOutcomes(t *testing.T) {
+func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
 	stored := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1"}, start)
 	polled := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Polls: 1}
 	in := func(s hotelstays.BookingState) *hotelstays.BookingOutcome {
@@ -427,14 +421,14 @@ func TestOutcomes(t *testing.T) {
 		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},
 		"refused":                 {nil, refused, failed(refused), nil, EndingFailed},
 		"bad input":               {nil, invalid, failed(invalid), nil, EndingFailed},
-		"another order":           {found, reused, another, another, EndingReused},
-		"another, no outcome":     {nil, reused, alone, alone, EndingReused},
+		"reused":                  {found, reused, another, another, EndingReused},
+		"reused, no outcome":      {nil, reused, alone, alone, EndingReused},
 		"unknown":                 {in(hotelstays.BookingOpen), unknown, nil, nil, ""},
 		"unknown, no outcome":     {nil, unknown, nil, nil, ""},
 		"unknown, wrapped":        {nil, fmt.Errorf("wrapped: %w", unknown), nil, nil, ""},
 		"unknown, with an order":  {found, unknown, nil, nil, ""},
 		"open":                    {in(hotelstays.BookingOpen), nil, nil, nil, ""},
-		"an unknown word":         {in("lost"), nil, nil, nil, ""},
+		"an unknown state":        {in("lost"), nil, nil, nil, ""},
 		"unverified":              {in(hotelstays.BookingUnverified), nil, nil, nil, ""},
 		"open, and an error":      {in(hotelstays.BookingOpen), broken, nil, nil, ""},
 		"absent, and an error":    {in(hotelstays.BookingAbsent), broken, nil, nil, ""},
@@ -463,11 +457,11 @@ func TestUnknownOutcomeWrapsItsCause(t *testing.T) {
 		err     error
 		wraps   error
 	}{
-		"of Book":      {nil, unknown, refused},
-		"of a poll":    {open, nil, broken},
-		"both":         {open, refused, refused},
-		"without any":  {nil, nil, nil},
-		"no last poll": {&hotelstays.BookingOutcome{}, nil, nil},
+		"Book failed":             {nil, unknown, refused},
+		"the last poll failed":    {open, nil, broken},
+		"Book and a poll failed":  {open, refused, refused},
+		"no outcome and no error": {nil, nil, nil},
+		"an outcome without Err":  {&hotelstays.BookingOutcome{}, nil, nil},
 	} {
 		err, ok := errors.AsType[*hotelstays.OutcomeUnknownError](b.unknown(tc.outcome, tc.err))
 		if assert.True(t, ok, name) {
@@ -480,7 +474,6 @@ func TestUnknownOutcomeWrapsItsCause(t *testing.T) {
 	}
 }
 
-// A booking begins again where the round before has no order, and waits for its last Book.
 func TestOnlyABookingWithoutAnOrderBeginsAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  booking

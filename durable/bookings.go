@@ -37,11 +37,11 @@ type Bookings[Tx any] interface {
 	//	*hotelstays.OutcomeUnknownError    a worker continues, and will store the outcome. Its Err may be
 	//	                                   a refusal, while an order of an earlier round may appear
 	//	ErrNotBegun                        nothing was sent: call BeginTx and commit first
-	//	ErrAlreadyBooked                   nothing was sent by this call: an earlier one has made
+	//	ErrAlreadyBooked                   nothing was sent by this call: an earlier Book has made
 	//	                                   the order
-	//	ErrAlreadyStarted                  nothing was sent by this call: another one, or a worker,
-	//	                                   has sent it
-	//	ErrConflictingOutcome, an outcome  the outcome is true, but another one was stored before
+	//	ErrAlreadyStarted                  nothing was sent by this call: another call of Send, or a
+	//	                                   worker, has sent the booking
+	//	ErrConflictingOutcome, an outcome  the outcome is true, but another outcome was stored before
 	//	*hotelstays.ValidationError        nothing was sent, because of opts: the booking still waits
 	//	any other, with an outcome         the outcome is true, but was perhaps not stored: a worker
 	//	                                   finds it again and stores it

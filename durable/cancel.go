@@ -69,10 +69,10 @@ const (
 var whyNothing = map[string]string{
 	whyNotBooked:         "no booking was begun here under this reference; name the order by PlatformReferenceNo",
 	whyNeverSent:         "the booking was abandoned before it was sent; name another order by PlatformReferenceNo",
-	whyBegunAgain:        "the booking has begun again since, and this cancellation was of the earlier round",
+	whyBegunAgain:        "the booking has begun again since, and this cancellation belonged to the earlier round",
 	string(EndingAbsent): "the booking has ended as absent: it made no order",
 	string(EndingFailed): "the booking has ended as failed: Book was refused, or not sent",
-	string(EndingReused): "the booking has ended as reused: the order under this reference is of another stay; name it by PlatformReferenceNo",
+	string(EndingReused): "the booking has ended as reused: its order belongs to another stay; name it by PlatformReferenceNo",
 }
 
 func nothingToCancel(why string) error {
@@ -141,9 +141,9 @@ type cancellation struct {
 }
 
 // newCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
-// the reference, or nil. Options that are no data, and an incomplete request, are a
-// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name its order,
-// and the booking has no order of its own.
+// the reference, or nil. An option that is not data, or an incomplete request, is a
+// *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and
+// the booking has no order of its own.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
 	opts ...hotelstays.CallOption) (cancellation, error) {
 	options, err := optionsOf("CancelTx", opts)
@@ -165,15 +165,15 @@ func (c cancellation) ofAnother(was cancellation) bool {
 	return c.PlatformReferenceNo != "" && was.PlatformReferenceNo != "" && c.PlatformReferenceNo != was.PlatformReferenceNo
 }
 
-// same reports whether a stored cancellation is the one that a worker has read. Another cancellation may have
-// begun since, with a coarse clock even at the same time.
+// same reports whether a stored cancellation is still the one that a worker has read. Another cancellation may
+// have begun since. With a coarse clock, its Begun may be equal.
 func (c cancellation) same(read cancellation) bool {
 	unbound := c.Round == 0 && c.PlatformReferenceNo == "" // an older version has stored it
 	return c.Begun.Equal(read.Begun) && (unbound || c.Round == read.Round)
 }
 
-// bind applies the latest booking under its reference to a waiting cancellation. If that booking has no
-// order of its own, the cancellation ends. waits is true while the booking has not ended.
+// bind gives a waiting cancellation the order of the latest booking under its reference. If that booking
+// has no order of its own, the cancellation ends. waits is true while the booking has not ended.
 func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, waits bool) {
 	switch {
 	case c.Round == 0 && c.PlatformReferenceNo != "": // the request names the order
@@ -206,8 +206,8 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 }
 
 // bookingBegins returns a cancellation when a booking begins again under its reference. The error is
-// ErrAlreadyCancelling if a Cancel may be under way: the service could return its order for the new
-// round.
+// ErrAlreadyCancelling if a Cancel may be under way: the service could answer the new Book with the order
+// that this Cancel cancels.
 func (c cancellation) bookingBegins(now time.Time) (cancellation, error) {
 	switch {
 	case c.Ending != "":
@@ -258,21 +258,22 @@ func (c cancellation) again() error {
 	return ErrAlreadyCancelling
 }
 
-// readOptions returns the options of the reads of the order. The deadline of a fee may be near.
+// readOptions returns the options of the reads of the order. They are interactive, because the deadline of a fee
+// may be near.
 func (c cancellation) readOptions() []hotelstays.CallOption {
 	return storedOptions{Market: c.Options.Market, UserRef: c.Options.UserRef, Priority: hotelstays.PriorityInteractive}.append(nil)
 }
 
-// send returns what to call Cancel with.
+// send returns the request and the options of Cancel.
 func (c cancellation) send() (*hotelstays.CancelRequest, []hotelstays.CallOption) {
 	return &hotelstays.CancelRequest{SessionID: c.SessionID, CustomerReferenceNo: c.CustomerReferenceNo,
 		SupplierReferenceNo: c.SupplierReferenceNo, Reason: c.Reason}, c.Options.append(nil)
 }
 
-// start returns a waiting cancellation after its order was read at a time, to be sent by a Cancel
-// that ends by sendBy. order is nil if a complete answer lacked it. Commit the result, and look at
-// its phase: only in phaseSending the caller, and nobody else, sends Cancel. Otherwise it waits for
-// its order, or has ended: the order is cancelled, or MaxFee refuses. The error is
+// start returns the next state of a waiting cancellation, after its order was read. order is nil if a
+// complete answer lacked it. Commit the result. If its phase is phaseSending, the caller then sends
+// Cancel, which must end by sendBy. Nobody else sends it. Otherwise the cancellation waits for its order,
+// or has ended: the order is cancelled already, or its fee exceeds MaxFee. The error is
 // ErrAlreadyStarted after the first mark.
 func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hotelstays.StatusMeanings) (cancellation, error) {
 	switch {
@@ -327,7 +328,7 @@ func (c cancellation) start(at, sendBy time.Time, order *types.Order, states hot
 	return c, nil
 }
 
-// inVain returns a waiting cancellation after an attempt in vain. The pauses double up to bookingPause.
+// inVain returns a waiting cancellation after a failed attempt. The pauses double up to bookingPause.
 func (c cancellation) inVain(at time.Time) cancellation {
 	c.Due = wallClock(at.Add(min(cancelPause<<min(c.Attempts, 3), bookingPause)))
 	c.Attempts++
@@ -424,7 +425,7 @@ func (c cancellation) readFailed(at time.Time) cancellation {
 	return next
 }
 
-// dayOver reports whether a day, such as that of the check-out, is certainly over in all time zones.
+// dayOver reports whether a day is certainly over in all time zones.
 func dayOver(day types.Date, at time.Time) bool {
 	start, err := day.Time()
 	return err == nil && at.After(start.AddDate(0, 0, 2))
@@ -440,7 +441,7 @@ func (c cancellation) wake(now time.Time) (next cancellation, ok bool) {
 	return c, true
 }
 
-// result returns what callers know of a cancellation.
+// result returns the public form of a cancellation.
 func (c cancellation) result() Cancellation {
 	return Cancellation{c.CancelOrder, c.Fingerprint, c.Begun, c.SendBy, c.Accepted, c.Due, c.Ending, c.Cost, c.ServiceFee, c.err()}
 }
@@ -459,7 +460,7 @@ func (c cancellation) err() error {
 	case c.Ending == CancelStanding:
 		return errors.New("the service did not answer Cancel, and ten minutes later the order was not cancelled")
 	case c.Ending == CancelUnknown:
-		return errors.New("the service did not answer Cancel, and until the end of the stay the service did not show whether the order is cancelled")
+		return errors.New("the service did not answer Cancel, and did not show until the end of the stay whether the order is cancelled")
 	case c.SupplierReferenceNo == "" && c.Problem == "":
 		return &hotelstays.OrderNotFoundError{CustomerReferenceNo: c.CustomerReferenceNo, Waited: orderShows}
 	case c.SendBy.IsZero() && c.SupplierReferenceNo != "":

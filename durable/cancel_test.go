@@ -19,21 +19,21 @@ var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancel
 
 var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session", Reason: "illness"}
 
-// in is a booking of a round that has ended.
+// in is a booking that has ended in a round.
 func in(round int, ending Ending) *booking {
 	b := ended(ending)
 	b.Round = round
 	return &b
 }
 
-// foundIn is a booking of a round that was found as order-1.
+// foundIn is a booking that has ended in a round with order-1.
 func foundIn(round int) *booking {
 	b := in(round, EndingFound)
 	b.OrderNo = "order-1"
 	return b
 }
 
-// waitingCancel begins a cancellation at the start, at a price of at most maxFee, if it is given.
+// waitingCancel returns a cancellation that begins at start. maxFee is its MaxFee, or empty for none.
 func waitingCancel(t *testing.T, maxFee string) cancellation {
 	req := toCancel
 	if maxFee != "" {
@@ -44,7 +44,7 @@ func waitingCancel(t *testing.T, maxFee string) cancellation {
 	return c
 }
 
-// orderIn is an order whose rooms cost nothing to cancel for a minute, then 10, and 50 after an hour.
+// orderIn is an order. Cancelling one of its rooms is free for a minute, costs 10 for an hour, and 50 later.
 func orderIn(status types.OrderStatus, rooms int) *types.Order {
 	step := func(until time.Time, fee string) types.CancelFee {
 		return types.CancelFee{Until: types.Timestamp(until.Format(time.RFC3339)), Fee: types.Money{Currency: "EUR", Amount: json.Number(fee)}}
@@ -58,7 +58,7 @@ func orderIn(status types.OrderStatus, rooms int) *types.Order {
 	return o
 }
 
-// sendingCancel marks a cancellation at the start, for a Cancel of two minutes.
+// sendingCancel returns a cancellation that is marked at start. Its Cancel may last two minutes.
 func sendingCancel(t *testing.T) cancellation {
 	c, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(2, 1), states)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func sendingCancel(t *testing.T) cancellation {
 
 var cancelBy = 2*time.Minute + ClockMargin
 
-func TestStartOfACancellation(t *testing.T) {
+func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
 	noSupplier := orderIn(2, 1)
 	noSupplier.SupplierReferenceNo = ""
 	inDinars := orderIn(2, 1)
@@ -84,21 +84,21 @@ func TestStartOfACancellation(t *testing.T) {
 		due    time.Duration // after at
 		err    error
 	}{
-		"no limit":                               {"", 0, orderIn(2, 1), send, cancelBy, nil},
-		"within the limit":                       {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
-		"in another currency than the limit":     {"100", 2 * time.Minute, inDinars, "", 0, ErrCancelCost},
-		"above the limit":                        {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, ErrCancelCost},
-		"above the limit before Cancel ends":     {"0", 0, orderIn(2, 1), "", 0, ErrCancelCost},
-		"rooms within the limit, one by one":     {"10", 2 * time.Minute, orderIn(2, 2), "", 0, ErrCancelCost},
-		"a limit, and no fees":                   {"100", 0, orderIn(2, 0), "", 0, ErrCancelCost},
-		"no limit, and no fees":                  {"", 0, orderIn(2, 0), send, cancelBy, nil},
-		"a limit, and fees that end":             {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
-		"no order":                               {"", time.Second, nil, wait, 5 * time.Second, nil},
-		"no order for long":                      {"", 15*time.Minute - 2*time.Second, nil, wait, 2 * time.Second, nil},
-		"no order for too long":                  {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
-		"no supplier's number for too long":      {"", 15 * time.Minute, noSupplier, "", 0, errors.ErrUnsupported},
-		"an order without its supplier's number": {"", 0, noSupplier, wait, 5 * time.Second, nil},
-		"a cancelled order":                      {"0", 0, orderIn(3, 1), "", 0, nil},
+		"no MaxFee":         {"", 0, orderIn(2, 1), send, cancelBy, nil},
+		"the fee is MaxFee": {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
+		"the fee has another currency than MaxFee":   {"100", 2 * time.Minute, inDinars, "", 0, ErrCancelCost},
+		"the fee exceeds MaxFee":                     {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, ErrCancelCost},
+		"the fee may exceed MaxFee during Cancel":    {"0", 0, orderIn(2, 1), "", 0, ErrCancelCost},
+		"the fees of two rooms together exceed it":   {"10", 2 * time.Minute, orderIn(2, 2), "", 0, ErrCancelCost},
+		"the fee is unknown":                         {"100", 0, orderIn(2, 0), "", 0, ErrCancelCost},
+		"the fee is unknown, and there is no MaxFee": {"", 0, orderIn(2, 0), send, cancelBy, nil},
+		"the fee is unknown from the next minute on": {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
+		"no order":                                     {"", time.Second, nil, wait, 5 * time.Second, nil},
+		"no order for almost 15 minutes":               {"", 15*time.Minute - 2*time.Second, nil, wait, 2 * time.Second, nil},
+		"no order for 15 minutes":                      {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
+		"no SupplierReferenceNo for 15 minutes":        {"", 15 * time.Minute, noSupplier, "", 0, errors.ErrUnsupported},
+		"an order that has no SupplierReferenceNo yet": {"", 0, noSupplier, wait, 5 * time.Second, nil},
+		"a cancelled order":                            {"0", 0, orderIn(3, 1), "", 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := after(tc.at)
@@ -123,21 +123,21 @@ func TestStartOfACancellation(t *testing.T) {
 	}
 }
 
-func TestCostOfACancellation(t *testing.T) {
+func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 	dearer := orderIn(2, 1)
 	dearer.CheckIn, dearer.NetRate = "2026-06-30", types.Money{Currency: "EUR", Amount: "2"}
 	given := waitingCancel(t, "")
-	given.PlatformReferenceNo = "" // as of a booking that was given up
+	given.PlatformReferenceNo = "" // as after an abandoned booking
 	given.expect = &types.RoomRatePkg{CheckIn: "2026-06-30", CheckOut: "2026-07-01",
 		TotalRate: types.Rate{NetRate: types.Money{Currency: "EUR", Amount: "1"}}}
 	c, err := given.start(start, after(time.Minute), dearer, states)
 	require.NoError(t, err)
-	assert.Equal(t, phaseSending, c.phase(start), "the price of a stay makes it no other stay")
+	assert.Equal(t, phaseSending, c.phase(start), "an order with another price is the same stay")
 	for _, dates := range [][2]types.Date{{"2026-06-29", "2026-07-01"}, {"2026-06-30", "2026-07-02"}} {
 		given.expect = &types.RoomRatePkg{CheckIn: dates[0], CheckOut: dates[1]}
 		c, err = given.start(start, after(time.Minute), dearer, states)
 		require.NoError(t, err)
-		assert.ErrorIs(t, c.err(), ErrNothingToCancel, "other dates do")
+		assert.ErrorIs(t, c.err(), ErrNothingToCancel, "an order with other dates is another stay")
 	}
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
 		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)
@@ -146,7 +146,6 @@ func TestCostOfACancellation(t *testing.T) {
 	}
 }
 
-// Only a waiting cancellation is sent.
 func TestCancelStartsOnce(t *testing.T) {
 	sending := sendingCancel(t)
 	ended := sending
@@ -164,7 +163,7 @@ func TestCancelStartsOnce(t *testing.T) {
 	assert.Empty(t, opts)
 }
 
-func TestAnswersToCancel(t *testing.T) {
+func TestAnswerToCancelDecidesWhatFollows(t *testing.T) {
 	answer := func(op hotelstays.Operation, status, code int) *hotelstays.APIError {
 		return &hotelstays.APIError{Operation: op, HTTPStatus: status, Code: code, Msg: "why", RequestID: "request", TraceID: "trace"}
 	}
@@ -220,7 +219,7 @@ func TestAnswersToCancel(t *testing.T) {
 					c = c.inVain(at)
 				}
 				assert.Equal(t, at.Add(30*time.Second), c.Due, "the pauses double")
-				assert.Nil(t, c.Cost, "it is asked for again")
+				assert.Nil(t, c.Cost, "the next attempt calculates it again")
 			}
 			stored := roundTrip(t, c)
 			assert.Equal(t, hotelstays.KindOf(c.err()), hotelstays.KindOf(stored.err()))
@@ -230,7 +229,7 @@ func TestAnswersToCancel(t *testing.T) {
 	assert.Equal(t, poll, sendingCancel(t).answered(at, status(2), nil, confirmed).phase(at))
 	assert.Equal(t, CancelDone, sendingCancel(t).answered(at, status(5), nil, confirmed).Ending)
 	for _, c := range []cancellation{waitingCancel(t, ""), sendingCancel(t).answered(at, status(3), nil, states)} {
-		assert.Equal(t, c, c.answered(at, nil, lost, states), "another has ended it, or proven that nothing was sent")
+		assert.Equal(t, c, c.answered(at, nil, lost, states), "a cancellation that has ended, or was not sent, does not change")
 	}
 }
 
@@ -244,27 +243,27 @@ func roundTrip(t *testing.T, c cancellation) (stored cancellation) {
 	return stored
 }
 
-func TestReadsAfterCancel(t *testing.T) {
+func TestUnansweredCancelIsReadForTenMinutes(t *testing.T) {
 	const standing, done, unknown = CancelStanding, CancelDone, CancelUnknown
 	over := time.Date(2026, 7, 3, 0, 0, 1, 0, time.UTC).Sub(after(cancelBy))
 	for name, tc := range map[string]struct {
-		since  time.Duration // since Cancel has ended
+		since  time.Duration // after the end of Cancel
 		order  *types.Order
 		ending CancelEnding
-		due    time.Duration // since Cancel has ended
+		due    time.Duration // after the end of Cancel
 	}{
-		"cancelled":                             {0, orderIn(3, 1), done, 0},
-		"not cancelled yet":                     {0, orderIn(2, 1), "", 30 * time.Second},
-		"not cancelled, half a minute later":    {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
-		"not cancelled, shortly before":         {proven - 1, orderIn(2, 1), "", proven},
-		"not cancelled, long enough":            {proven, orderIn(2, 1), standing, 0},
-		"open, long enough":                     {proven, orderIn(1, 1), standing, 0},
-		"in an unknown state, long enough":      {proven, orderIn(5, 1), "", 2 * proven},
-		"in an unknown state for days":          {48 * time.Hour, orderIn(5, 1), "", 49 * time.Hour},
-		"not read, long enough":                 {proven, nil, "", 2 * proven},
-		"in an unknown state, the stay is over": {over, orderIn(5, 1), unknown, 0},
-		"not read, the stay is over":            {over, nil, unknown, 0},
-		"cancelled, the stay is over":           {over, orderIn(3, 1), done, 0},
+		"cancelled":                               {0, orderIn(3, 1), done, 0},
+		"not cancelled at once":                   {0, orderIn(2, 1), "", 30 * time.Second},
+		"not cancelled after half a minute":       {30 * time.Second, orderIn(2, 1), "", 90 * time.Second},
+		"not cancelled after almost ten minutes":  {proven - 1, orderIn(2, 1), "", proven},
+		"not cancelled after ten minutes":         {proven, orderIn(2, 1), standing, 0},
+		"open after ten minutes":                  {proven, orderIn(1, 1), standing, 0},
+		"in an unknown state after ten minutes":   {proven, orderIn(5, 1), "", 2 * proven},
+		"in an unknown state for days":            {48 * time.Hour, orderIn(5, 1), "", 49 * time.Hour},
+		"missing in the answer after ten minutes": {proven, nil, "", 2 * proven},
+		"in an unknown state, the stay is over":   {over, orderIn(5, 1), unknown, 0},
+		"missing in the answer, the stay is over": {over, nil, unknown, 0},
+		"cancelled, the stay is over":             {over, orderIn(3, 1), done, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ended := after(cancelBy)
@@ -278,7 +277,7 @@ func TestReadsAfterCancel(t *testing.T) {
 	}
 	sameUnknown, err := waitingCancel(t, "").start(start, after(2*time.Minute), orderIn(5, 1), states)
 	require.NoError(t, err)
-	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "it has the status of before")
+	assert.Equal(t, standing, sameUnknown.polled(after(cancelBy+proven), orderIn(5, 1), states).Ending, "its status has not changed")
 	c := sendingCancel(t)
 	assert.Equal(t, c, c.polled(after(time.Minute), orderIn(3, 1), states), "Cancel may be under way")
 	for since, due := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Hour: time.Hour + 5*time.Minute} {
@@ -286,8 +285,8 @@ func TestReadsAfterCancel(t *testing.T) {
 	}
 }
 
-// The service has accepted Cancel, and the order says for a day that it is not cancelled.
-func TestReadsAfterAnAcceptedCancel(t *testing.T) {
+// The service has accepted Cancel, but the status of the order is not cancelled.
+func TestAcceptedCancelIsReadForADay(t *testing.T) {
 	open := types.OrderStatus(2)
 	at := after(time.Minute)
 	c := sendingCancel(t).answered(at, &hotelstays.CancelResponse{Status: &open}, nil, states)
@@ -296,12 +295,12 @@ func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 		order  *types.Order
 		ending CancelEnding
 	}{
-		"at once":                         {0, orderIn(2, 1), ""},
-		"when a lost one would stand":     {proven, orderIn(2, 1), ""},
-		"cancelled":                       {proven, orderIn(3, 1), CancelDone},
-		"a moment before a day is over":   {24*time.Hour - 1, orderIn(2, 1), ""},
-		"a day later":                     {24 * time.Hour, orderIn(2, 1), CancelAccepted},
-		"a day later, and it is not read": {24 * time.Hour, nil, ""},
+		"at once":                           {0, orderIn(2, 1), ""},
+		"after ten minutes":                 {proven, orderIn(2, 1), ""},
+		"cancelled":                         {proven, orderIn(3, 1), CancelDone},
+		"a moment before a day is over":     {24*time.Hour - 1, orderIn(2, 1), ""},
+		"a day later":                       {24 * time.Hour, orderIn(2, 1), CancelAccepted},
+		"missing in the answer a day later": {24 * time.Hour, nil, ""},
 	} {
 		next := c.polled(at.Add(tc.since), tc.order, states)
 		assert.Equal(t, tc.ending, next.Ending, name)
@@ -312,10 +311,9 @@ func TestReadsAfterAnAcceptedCancel(t *testing.T) {
 	}
 }
 
-// A cancellation is of a round, and of an order.
-func TestCancellationsAreOfARound(t *testing.T) {
+func TestCancellationBelongsToARound(t *testing.T) {
 	open, none := polling, (*booking)(nil)
-	older, unsent := *foundIn(0), waiting // of an older version; of a round whose earlier Book may have made an order
+	older, unsent := *foundIn(0), waiting // stored by an older version; never sent, but an earlier Book may have made an order
 	unsent.Ending, unsent.Earlier = EndingAbandoned, start
 	named := toCancel
 	named.PlatformReferenceNo = "order-9"
@@ -329,28 +327,28 @@ func TestCancellationsAreOfARound(t *testing.T) {
 		waits   bool
 		order   string
 	}{
-		"nothing was booked":              {none, none, toCancel, false, "", false, ""},
-		"nothing was booked, and named":   {none, none, named, true, "", false, "order-9"},
-		"reused, and named":               {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
-		"open, and another one is named":  {&open, &open, named, true, "", false, "order-9"},
-		"absent":                          {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
-		"refused":                         {in(1, EndingFailed), none, toCancel, false, "", false, ""},
-		"reused":                          {in(1, EndingReused), none, toCancel, false, "", false, ""},
-		"found":                           {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
-		"abandoned, there may be one":     {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
-		"found, and its row is deleted":   {foundIn(1), none, toCancel, true, "", false, "order-1"},
-		"open, and its row is deleted":    {&open, none, toCancel, true, refused, false, ""},
-		"found by an older version":       {&older, foundIn(1), toCancel, true, "", false, "order-1"},
-		"stored by an older version then": {foundIn(1), &older, toCancel, true, "", false, "order-1"},
-		"of an older version, and again":  {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
-		"abandoned, an earlier was sent":  {&unsent, &unsent, toCancel, true, "", false, ""},
-		"open":                            {&open, &open, toCancel, true, "", true, ""},
-		"open, found then":                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
-		"open, absent then":               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
-		"open, refused then":              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
-		"open, reused then":               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
-		"abandoned, begun again and open": {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
-		"open, begun again and found":     {&open, foundIn(2), toCancel, true, refused, false, ""},
+		"nothing was booked":                     {none, none, toCancel, false, "", false, ""},
+		"not booked here, order is named":        {none, none, named, true, "", false, "order-9"},
+		"reused, and named":                      {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
+		"open, and another one is named":         {&open, &open, named, true, "", false, "order-9"},
+		"absent":                                 {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
+		"refused":                                {in(1, EndingFailed), none, toCancel, false, "", false, ""},
+		"reused":                                 {in(1, EndingReused), none, toCancel, false, "", false, ""},
+		"found":                                  {foundIn(1), foundIn(1), toCancel, true, "", false, "order-1"},
+		"abandoned":                              {in(1, EndingAbandoned), in(1, EndingAbandoned), toCancel, true, "", false, ""},
+		"found, and its row is deleted":          {foundIn(1), none, toCancel, true, "", false, "order-1"},
+		"open, and its row is deleted":           {&open, none, toCancel, true, refused, false, ""},
+		"found by an older version":              {&older, foundIn(1), toCancel, true, "", false, "order-1"},
+		"found, then stored by an older version": {foundIn(1), &older, toCancel, true, "", false, "order-1"},
+		"abandoned by an older version, then begun again": {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
+		"abandoned, an earlier round was sent":            {&unsent, &unsent, toCancel, true, "", false, ""},
+		"open":                                            {&open, &open, toCancel, true, "", true, ""},
+		"open, found then":                                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
+		"open, absent then":                               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
+		"open, refused then":                              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
+		"open, reused then":                               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
+		"abandoned, begun again and open":                 {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
+		"open, begun again and found":                     {&open, foundIn(2), toCancel, true, refused, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := newCancellation(tc.req, tc.booking, "account", start)
@@ -366,7 +364,7 @@ func TestCancellationsAreOfARound(t *testing.T) {
 			if waits {
 				assert.Equal(t, at.Add(5*time.Second), bound.Due)
 				late, _ := c.bind(after(time.Hour), tc.later)
-				assert.Equal(t, after(time.Hour+30*time.Second), late.Due, "a booking that ends is not noticed otherwise")
+				assert.Equal(t, after(time.Hour+30*time.Second), late.Due, "nothing else wakes it when the booking ends")
 			}
 		})
 	}
@@ -376,8 +374,7 @@ func TestCancellationsAreOfARound(t *testing.T) {
 	assert.Equal(t, []any{3, "order-1"}, []any{bound.Round, bound.PlatformReferenceNo}, "an older version has stored it")
 }
 
-// A booking that begins again ends a cancellation of the earlier round, and waits for its Cancel.
-func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
+func TestNextRoundEndsAnUnsentCancellation(t *testing.T) {
 	named := waitingCancel(t, "")
 	named.Round, named.PlatformReferenceNo = 0, "order-9"
 	hasEnded, lost, sentNamed := waitingCancel(t, ""), sendingCancel(t), sendingCancel(t)
@@ -389,12 +386,12 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 		ends bool
 		err  error
 	}{
-		"waiting":                   {waitingCancel(t, ""), true, nil},
-		"sending":                   {sendingCancel(t), false, ErrAlreadyCancelling},
-		"its answer is lost":        {lost, false, ErrAlreadyCancelling},
-		"ended":                     {hasEnded, false, nil},
-		"of a named order":          {named, true, nil},
-		"of a named order, sending": {sentNamed, false, ErrAlreadyCancelling},
+		"waiting":                      {waitingCancel(t, ""), true, nil},
+		"sending":                      {sendingCancel(t), false, ErrAlreadyCancelling},
+		"the answer to Cancel is lost": {lost, false, ErrAlreadyCancelling},
+		"ended":                        {hasEnded, false, nil},
+		"of a named order":             {named, true, nil},
+		"of a named order, sending":    {sentNamed, false, ErrAlreadyCancelling},
 	} {
 		next, err := tc.c.bookingBegins(at)
 		assert.Equal(t, tc.err, err, name)
@@ -407,8 +404,7 @@ func TestCancellationsWhenABookingBeginsAgain(t *testing.T) {
 	}
 }
 
-// A worker that was frozen stores nothing over a cancellation that began later, even if the clock is coarse.
-func TestAnotherCancellationIsRecognized(t *testing.T) {
+func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
 	first := waitingCancel(t, "")
 	later, older, second := first, first, first
 	later.Begun, older.Round, older.PlatformReferenceNo, second.Round = after(1), 0, "", 2
@@ -420,12 +416,11 @@ func TestAnotherCancellationIsRecognized(t *testing.T) {
 	another.PlatformReferenceNo = "order-2"
 	assert.True(t, another.ofAnother(first))
 	assert.False(t, first.ofAnother(first))
-	assert.False(t, another.ofAnother(older), "nobody knows which order that was")
+	assert.False(t, another.ofAnother(older), "the order of the older cancellation is unknown")
 	assert.False(t, older.ofAnother(another))
 }
 
-// Which cancellations may be followed by another one, and can be woken.
-func TestAgainAndWakeOfCancellations(t *testing.T) {
+func TestOnlyAnOpenCancellationIsWoken(t *testing.T) {
 	for ending, again := range map[CancelEnding]error{"": ErrAlreadyCancelling,
 		CancelUnknown: ErrAlreadyCancelling,
 		CancelDone:    ErrAlreadyCancelled, CancelRefused: nil, CancelStanding: nil} {

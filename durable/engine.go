@@ -127,7 +127,7 @@ type core[Tx any] struct {
 	keys     *keyring.Ring
 	watchers hotelstays.WakeHub
 	working  sync.Map // of ID: a worker of this process has the row
-	unknown  sync.Map // of an account without a client: when it is logged again
+	unknown  sync.Map // of an account without a client: when it may be logged again
 	// scheduled has the *shares of a Kind in Work.
 	scheduled sync.Map
 	calls     sync.Map      // of *handlerCall: functions of the caller that hang
@@ -176,10 +176,10 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 // id identifies a row of the account.
 func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, kind, reference} }
 
-// watched is the key of those who watch a reference of an account, or of all accounts.
+// watched is the key of the watchers of a reference. Without an account they watch it in all accounts.
 func watched(account, reference string) string { return account + " " + reference }
 
-// changed wakes those who watch a reference.
+// changed wakes the watchers of a reference.
 func (e *Engine[Tx]) changed(reference string) {
 	e.watchers.Wake(watched(e.account, reference))
 	e.watchers.Wake(watched("", reference))
@@ -200,8 +200,9 @@ func read[S any, P pointer[S]](row *Row) (s S, err error) {
 	return s, err
 }
 
-// change locks a row, stores what next makes of its state, and calls then in the same transaction. If
-// next returns errKeep, the row stays as it is. The error is ErrNotBegun if there is no row.
+// change locks a row, lets next change its state, and stores it. The delivery that next returns runs in
+// the same transaction. If next returns errKeep, the row stays as it is. The error is ErrNotBegun if there
+// is no row.
 func change[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id ID, guarded bool,
 	next func(row *Row, s *S) (then delivery[Tx], err error)) error {
 	if id.Account == "" {
@@ -291,7 +292,7 @@ func command[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], id
 	}
 }
 
-// wake makes a row due now, if there is one and next says so.
+// wake makes a row due now, if there is one and next agrees.
 func wake[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], kind Kind, reference string,
 	next func(S, time.Time) (S, bool)) error {
 	err := command[S, P](ctx, e, e.id(kind, reference), func(s *S) error {
@@ -321,8 +322,8 @@ func (e *Engine[Tx]) Watch(customerReferenceNo string) (changed <-chan struct{},
 
 // Wake makes a worker act now on everything under a reference: it polls for the order of a booking, and
 // reads the order of a cancellation and a followed order. Call it from a webhook handler with the event's
-// reference, but after the event's transaction has ended: Wake writes in transactions of its own. Unknown
-// and ended bookings, and those that wait for Send, stay as they are, without an error.
+// reference, but after the event's transaction has ended: Wake writes in separate transactions. Bookings
+// that are unknown, have ended or wait for Send stay as they are, without an error.
 func (e *Engine[Tx]) Wake(ctx context.Context, customerReferenceNo string) error {
 	defer e.wakeRun()
 	err := wake(ctx, e, KindBooking, customerReferenceNo, booking.wake)
@@ -419,7 +420,7 @@ func (e *Engine[Tx]) keepFromOthers(ctx context.Context, c *handlerCall, returne
 	}
 }
 
-// hold makes an open row due later.
+// hold extends the lease of an open row.
 func (e *Engine[Tx]) hold(ctx context.Context, id ID) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

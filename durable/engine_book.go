@@ -57,7 +57,7 @@ func (e *Engine[Tx]) BeginTx(ctx context.Context, tx Tx, req *hotelstays.BookReq
 		_, err = e.begin(ctx, tx, booking, sealed)
 	}
 	if err != nil {
-		return e.failed(fmt.Errorf("%w; roll back", err), "BeginTx: reference %q", req.CustomerReferenceNo)
+		return e.failed(fmt.Errorf("%w; roll back (InTx does it for you)", err), "BeginTx: reference %q", req.CustomerReferenceNo)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (e *Engine[Tx]) checkBook(req *hotelstays.BookRequest, opts []hotelstays.Ca
 	return e.client.ValidateBook(req, opts...)
 }
 
-// begin stores a new booking, or the next round after one that has ended without an order.
+// begin stores a new booking, or the next round of a booking that has ended without an order.
 func (e *Engine[Tx]) begin(ctx context.Context, tx Tx, b booking, sealed []byte) (booking, error) {
 	b.Begun = wallClock(time.Now())
 	row := &Row{ID: e.id(KindBooking, b.Recovery.CustomerReferenceNo), Sealed: sealed}
@@ -137,8 +137,8 @@ func (e *Engine[Tx]) Book(ctx context.Context, req *hotelstays.BookRequest,
 	return e.book(ctx, marked, req, opts)
 }
 
-// mark commits that Book is about to be sent, and erases its request. It returns the request and its
-// options, with opts behind.
+// mark commits that Book is about to be sent, and erases its request. It returns the request, and the
+// stored options followed by opts.
 func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Time, opts []hotelstays.CallOption) (marked booking,
 	req *hotelstays.BookRequest, all []hotelstays.CallOption, err error) {
 	if err := e.checkClient(); err != nil {
@@ -162,7 +162,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 	return marked, req, all, err
 }
 
-// book sends a booking that is marked, until ctx ends, and stores what happens, also after that.
+// book sends a marked booking within ctx. It stores the result even if ctx has ended.
 func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	outcome, bookErr := e.client.BookAndRecover(ctx, req, opts...)
@@ -170,7 +170,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	id, ended := e.id(KindBooking, marked.Recovery.CustomerReferenceNo), sent{marked, time.Now(), outcome, bookErr}
-	_, is := ended.settle(marked) // unless the row says more
+	_, is := ended.settle(marked) // the answer to the caller if the row cannot be read
 	err := change(ctx, e, id, true, func(_ *Row, b *booking) (then delivery[Tx], err error) {
 		*b, is = ended.settle(*b)
 		switch {
@@ -184,7 +184,7 @@ func (e *Engine[Tx]) book(ctx context.Context, marked booking, req *hotelstays.B
 	switch {
 	case is.outcome == nil:
 		if err != nil {
-			e.log.WarnContext(ctx, "cannot hand a booking over; its polls start later",
+			e.log.WarnContext(ctx, "cannot store that the outcome of a Book is unknown; workers poll from the end of its BookTimeout",
 				slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		}
 		e.wakeRun()
@@ -234,6 +234,10 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		return due, e.storeFinal(ctx, row, b, final)
 	case err != nil:
 		return due, err
+	case b.Recovery.EndedAt.IsZero() && !next.Recovery.EndedAt.IsZero(): // nobody else can report it
+		e.log.WarnContext(ctx, "the process of a booking ended during Book, so the outcome is unknown; workers poll for the order",
+			slog.String("reference", row.Reference), slog.Time("begun", next.Begun),
+			slog.Time("absenceProvenAt", next.Recovery.EndedAt.Add(provenAfter)))
 	case next.Unverified > b.Unverified:
 		e.log.WarnContext(ctx, "a booking is still unverified; its polls continue",
 			slog.String("reference", row.Reference), slog.Int("polls", next.Unverified), slog.String("error", fmt.Sprint(outcome.Err)))
@@ -247,8 +251,8 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 	})
 }
 
-// storeFinal ends a booking with the outcome of a poll. A worker that has lost the booking meanwhile
-// stores only an order.
+// storeFinal ends a booking with the outcome of a poll. If the row has changed meanwhile, only an order is
+// stored.
 func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, final *hotelstays.BookingOutcome) error {
 	id, delivered := e.id(KindBooking, row.Reference), false
 	err := change(ctx, e, id, true, func(locked *Row, b *booking) (delivery[Tx], error) {

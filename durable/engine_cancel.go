@@ -59,7 +59,7 @@ type Cancellation struct {
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)
 	if err != nil {
-		err = fmt.Errorf("%w; roll back", err)
+		err = fmt.Errorf("%w; roll back (InTx does it for you)", err)
 	}
 	return e.failed(err, "CancelTx: reference %q", req.CustomerReferenceNo)
 }
@@ -101,7 +101,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 	})
 }
 
-// workCancel does the next step of a cancellation, and returns when the one after that is due.
+// workCancel does the next step of a cancellation, and returns when the following step is due.
 func (e *Engine[Tx]) workCancel(ctx context.Context, row *Row) (due time.Time, err error) {
 	c, err := read[cancellation](row)
 	if err != nil || c.Delivered {
@@ -232,7 +232,7 @@ func (e *Engine[Tx]) sendCancel(ctx context.Context, row *Row, bound cancellatio
 	defer cancel()
 	var next cancellation
 	err = change(ctx, e, id, false, func(_ *Row, c *cancellation) (delivery[Tx], error) {
-		if !c.same(marked) || c.Ending != "" { // another has ended it, while this process was frozen
+		if !c.same(marked) || c.Ending != "" { // another worker ended it while this process was frozen
 			return nil, errors.New("the Cancel ended after its time limit, so its result is not stored; check the order by hand")
 		}
 		*c = e.delivering(c.answered(at, resp, sendErr, e.client.StatusMeanings()))

@@ -28,8 +28,8 @@ func twoOrders([]string) ([]types.Order, error) {
 
 var errFailed = errors.New("failed")
 
-// twoProcesses returns two engines on one store, with a cancellation of ref-1: its booking was given up, and
-// has made order-1.
+// twoProcesses returns two engines on one store, with a cancellation of ref-1. Its booking was abandoned, and has
+// made order-1.
 func twoProcesses(t *testing.T) (slow, other *engine) {
 	slow = newEngine(t)
 	other = newEngineOn(t, slow.store)
@@ -59,9 +59,9 @@ func (e *engine) endByHand(kind durable.Kind) {
 	e.store.Put(*row)
 }
 
-// A worker has read a cancellation or its order, and another process is faster. The slow worker stores nothing,
-// sends nothing, and calls no function.
-func TestSlowWorkerOfACancellation(t *testing.T) {
+// While a worker reads a cancellation or its order, another process changes the row. Then the slow worker stores
+// nothing, sends nothing, and does not call OnCancel.
+func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 	const refused = durable.CancelRefused
 	begins := func(e *engine) { e.begin("ref-1") }
 	delivers := func(e *engine) { e.stepOf(durable.KindCancel) }
@@ -72,21 +72,21 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 		require.NoError(e.t, e.cancel(toCancel))
 	}
 	for name, tc := range map[string]struct {
-		before    func(e *engine) // the worker reads the cancellation
+		before    func(e *engine) // before the worker reads the cancellation
 		meanwhile func(e *engine)
-		reading   bool // the order, meanwhile
+		reading   bool // whether meanwhile runs while the worker reads the order
 		told      int
 		ending    durable.CancelEnding // that is stored
-		round     int                  // of that
+		round     int                  // that is stored
 		want      error
 	}{
-		"it is sent":                           {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
-		"its booking begins again":             {nil, begins, true, 0, refused, 1, durable.ErrMoved},
-		"it is refused, and delivered":         {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
-		"it was refused, and is delivered":     {begins, delivers, false, 1, refused, 1, nil},
-		"another one begins":                   {nil, replaces, false, 1, "", 2, durable.ErrMoved},
-		"another one begins, at the same time": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
-		"it is refused, and its booking begins again": {nil, func(e *engine) {
+		"it is sent":                                {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
+		"its booking begins again":                  {nil, begins, true, 0, refused, 1, durable.ErrMoved},
+		"it is refused, and OnCancel receives it":   {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
+		"OnCancel receives its earlier refusal":     {begins, delivers, false, 1, refused, 1, nil},
+		"a new cancellation begins":                 {nil, replaces, false, 1, "", 2, durable.ErrMoved},
+		"a new cancellation begins during the read": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
+		"OnCancel fails, and its booking begins again": {nil, func(e *engine) {
 			e.reopen(func(o *options) {
 				o.OnCancel = func(context.Context, *memstore.Tx, *durable.Cancellation) error { return errFailed }
 			})
@@ -134,11 +134,12 @@ func TestSlowWorkerOfACancellation(t *testing.T) {
 	}
 }
 
-// A process is frozen in its Cancel until another one has ended the cancellation. A person must look at the order.
-func TestCancelEndsAfterItsTime(t *testing.T) {
+// A process is frozen during Cancel until another process has ended the cancellation. A person must look at the
+// order.
+func TestLateResultOfCancelIsAnError(t *testing.T) {
 	for name, meanwhile := range map[string]func(e *engine){
-		"it has ended":        func(*engine) {},
-		"another one is sent": func(e *engine) { require.NoError(e.t, e.cancel(toCancel)); e.loseCancel() },
+		"the cancellation has ended":     func(*engine) {},
+		"another cancellation was begun": func(e *engine) { require.NoError(e.t, e.cancel(toCancel)); e.loseCancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -160,8 +161,7 @@ func TestCancelEndsAfterItsTime(t *testing.T) {
 	}
 }
 
-// A booking begins again beside its cancellation.
-func TestBookingBeginsBesideACancellation(t *testing.T) {
+func TestNextRoundWaitsForASentCancel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
 		want      error
@@ -188,12 +188,11 @@ func TestBookingBeginsBesideACancellation(t *testing.T) {
 	}
 }
 
-// A cancellation of an order that was not booked here names the order.
-func TestCancelOfANamedOrder(t *testing.T) {
+func TestCancellationCanNameAnOrderThatWasNotBookedHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.orders = func(of []string) ([]types.Order, error) {
-			assert.Len(t, of, 1, "nobody waits for the read of another cancellation")
+			assert.Len(t, of, 1, "each cancellation has a request of its own")
 			return []types.Order{orderUnder(of[0], "order-1"), orderUnder(of[0], "order-2")}, nil
 		}
 		named := toCancel
@@ -213,8 +212,8 @@ func TestCancelOfANamedOrder(t *testing.T) {
 	})
 }
 
-// A read of a cancellation that fails is repeated soon, also hours after the answer to its Cancel was lost.
-func TestFailedReadOfACancellation(t *testing.T) {
+// The answer to Cancel was lost hours ago, so successful reads would have long pauses.
+func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.begin("ref-1")
@@ -234,7 +233,7 @@ func TestFailedReadOfACancellation(t *testing.T) {
 	})
 }
 
-// abandoned begins ref-1, loses the answer of its Book, and gives the booking up.
+// abandoned begins ref-1, loses the answer to its Book, and abandons the booking.
 func (e *engine) abandoned(req *hotelstays.BookRequest) {
 	e.book = lostAnswer
 	require.NoError(e.t, e.beginTx(req))
@@ -243,8 +242,7 @@ func (e *engine) abandoned(req *hotelstays.BookRequest) {
 	require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1"))
 }
 
-// A cancellation of a booking that was abandoned never meets an order of somebody else, nor of the next round.
-func TestCancellationOfAnAbandonedBooking(t *testing.T) {
+func TestCancellationOfAnAbandonedBookingCancelsNoOtherOrder(t *testing.T) {
 	refused := []durable.CancelEnding{durable.CancelRefused}
 	for name, tc := range map[string]struct {
 		ends    []durable.CancelEnding
@@ -260,7 +258,7 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 			require.NoError(t, e.cancel(toCancel))
 			e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		}},
-		"the booking's row makes no sense": {nil, func(t *testing.T, e *engine) {
+		"the booking's row is unreadable": {nil, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			require.NoError(t, e.cancel(toCancel))
 			e.edit(durable.KindBooking, "{", "")
@@ -271,7 +269,7 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 			e.abandoned(req)
 			require.NoError(t, e.cancel(toCancel))
 		}},
-		"it names an order, which the next round has made": {refused, func(t *testing.T, e *engine) {
+		"the named order was made by the next round": {refused, func(t *testing.T, e *engine) {
 			e.abandoned(requestOf("ref-1"))
 			named := toCancel
 			named.PlatformReferenceNo = "order-1"
@@ -294,8 +292,9 @@ func TestCancellationOfAnAbandonedBooking(t *testing.T) {
 	}
 }
 
-// No process works for hours. Then an order has its time to show, and the next attempt comes soon.
-func TestCancellationAfterAnOutage(t *testing.T) {
+// No process works for hours. Afterwards a new order may take some minutes to appear, and the attempts have short
+// pauses again.
+func TestCancellationIsSentSoonAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.begin("ref-1")
@@ -329,8 +328,9 @@ func (r reader) QueryOrders(ctx context.Context, req *hotelstays.QueryOrdersRequ
 	return r.Client.QueryOrders(ctx, req, opts...)
 }
 
-// An empty list that announces further orders, and an order that vanishes after a 429, end nothing wrongly.
-func TestOrderOfACancellationIsNotShown(t *testing.T) {
+// An empty list that announces further orders ends nothing. An order that disappears after Cancel was over the rate
+// limit ends the cancellation as not found.
+func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.Client = testkit.ClientThrough(t, testkit.Saying(`{"code": 0, "data": {"orders": [], "hasMore": true}}`))
@@ -384,7 +384,7 @@ func (q lockedRows) Postpone(ctx context.Context, rows []durable.Row, due func(d
 	return q.Store.Postpone(ctx, free, due)
 }
 
-func TestLockedPageHoldsUpNoOtherRow(t *testing.T) {
+func TestLockedRowsDelayNoOtherRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		q := lockedRows{e.store, map[string]bool{}, time.Now().Add(3 * time.Minute)}

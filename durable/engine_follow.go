@@ -100,7 +100,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 	order, others := identify(of.orders, f.PlatformReferenceNo)
 	if other := strings.Join(others, ", "); other != f.Other {
 		if f.Other = other; other != "" {
-			log(slog.LevelError, "another order is under the reference of a followed one; it is not delivered, look at it",
+			log(slog.LevelError, "another order is under the reference of a followed order; OnOrder is not called for it, look at it",
 				slog.String("other", other))
 		}
 	}

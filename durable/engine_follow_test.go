@@ -15,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A worker reads a followed order, and something else happens meanwhile.
-func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
+// While a worker reads a followed order, something else happens.
+func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
 	for name, tc := range map[string]struct {
 		changed   bool
@@ -25,15 +25,15 @@ func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
 		life      durable.Life
 		want      error
 	}{
-		"a webhook wakes it":                 {false, wake, 0, durable.Open, durable.ErrMoved},
-		"a webhook wakes it, and it changes": {true, wake, 1, durable.Open, nil},
+		"a webhook wakes it":                            {false, wake, 0, durable.Open, durable.ErrMoved},
+		"a webhook wakes it, and the order has changed": {true, wake, 1, durable.Open, nil},
 		"another worker delivers the change": {true, func(e *engine) {
 			other := newEngineOn(e.t, e.store)
 			other.orders = e.orders
 			other.stepOf(durable.KindOrder)
 			e.changes = append(e.changes, other.changes...)
 		}, 1, durable.Open, durable.ErrMoved},
-		"the caller ends it": {true, func(e *engine) { require.NoError(e.t, e.Unfollow(e.t.Context(), "ref-1")) }, 0,
+		"the caller calls Unfollow": {true, func(e *engine) { require.NoError(e.t, e.Unfollow(e.t.Context(), "ref-1")) }, 0,
 			durable.Over, durable.ErrMoved},
 		"a person has ended its row": {true, func(e *engine) { e.endByHand(durable.KindOrder) }, 0, durable.Over, durable.ErrMoved},
 	} {
@@ -65,7 +65,6 @@ func TestSlowWorkerOfAFollowedOrder(t *testing.T) {
 	}
 }
 
-// The order of somebody else under the reference is not followed.
 func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
@@ -79,12 +78,12 @@ func TestOrderOfAnotherStayIsNotFollowed(t *testing.T) {
 		e.book = found
 		e.begin("ref-1")
 		e.send()
-		assert.Nil(t, e.row(durable.KindOrder, "ref-1"), "nobody would read it")
+		assert.Nil(t, e.row(durable.KindOrder, "ref-1"), "without OnOrder no order is followed")
 	})
 }
 
 // A person has deleted the row of a booking, and the reference is used again.
-func TestOrderOfABookingBegunAnew(t *testing.T) {
+func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 	for _, followed := range []bool{true, false} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			e.book = found
@@ -134,8 +133,9 @@ func TestOrderThatIsNoJSON(t *testing.T) {
 	})
 }
 
-// An older version has stored the order without its number. Another order under the reference is no change of it.
-func TestOrderOfAnOlderVersionHasItsIdentity(t *testing.T) {
+// An older version has stored the order without its number. Another order under the reference is not a change of
+// that order.
+func TestOrderStoredByAnOlderVersionKeepsItsIdentity(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -148,8 +148,8 @@ func TestOrderOfAnOlderVersionHasItsIdentity(t *testing.T) {
 	})
 }
 
-// A read that fails is repeated soon, also of an order that has not changed for long.
-func TestFailedReadOfAFollowedOrder(t *testing.T) {
+// The order has not changed for days, so successful reads have long pauses.
+func TestFailedReadOfAFollowedOrderIsRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		e.begin("ref-1")
@@ -165,14 +165,13 @@ func TestFailedReadOfAFollowedOrder(t *testing.T) {
 		e.orders = func([]string) ([]types.Order, error) {
 			return nil, &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: 400, Code: 7}
 		}
-		e.runFor(time.Minute) // with Run
+		e.runFor(time.Minute)
 		assert.Contains(t, e.log.String(), "orders cannot be read")
-		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "it began a minute ago")
+		assert.Equal(t, 4*time.Minute, time.Until(e.row(durable.KindOrder, "ref-1").Due).Round(time.Minute), "the read failed a minute ago")
 	})
 }
 
-// An order that has disappeared is read for a while. A person must look at it.
-func TestFollowedOrderIsNotShown(t *testing.T) {
+func TestMissingFollowedOrderIsLoggedAndEndsAfterAWhile(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -189,16 +188,15 @@ func TestFollowedOrderIsNotShown(t *testing.T) {
 	})
 }
 
-// What Run stores of an order that has not changed since.
-func TestRunReadsAFollowedOrder(t *testing.T) {
+func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 	for name, tc := range map[string]struct {
-		missing bool // before
+		missing bool // whether the answer before lacked the order
 		after   time.Duration
 		life    durable.Life
 	}{
-		"it is shown again":                {true, time.Hour, durable.Open},
-		"it is shown again after its stay": {true, 20 * 24 * time.Hour, durable.Over},
-		"its stay is over":                 {false, 20 * 24 * time.Hour, durable.Over},
+		"a missing order is back":                     {true, time.Hour, durable.Open},
+		"a missing order is back after its check-out": {true, 20 * 24 * time.Hour, durable.Over},
+		"the check-out is over":                       {false, 20 * 24 * time.Hour, durable.Over},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -227,8 +225,8 @@ func TestRunReadsAFollowedOrder(t *testing.T) {
 	}
 }
 
-// The ctx of a worker ends in its read, and a page hears of the next one.
-func TestReadThatEndsWithItsCtx(t *testing.T) {
+// The ctx of a worker ends while it reads. Then nothing is stored. A watching page notices the next change.
+func TestInterruptedReadStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")

@@ -34,7 +34,7 @@ type engine struct {
 	store     *memstore.Store
 	options   durable.Options[*memstore.Tx]
 	book      func() (*hotelstays.BookingOutcome, error)
-	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // of a poll; nil: the client's own
+	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // replaces StepRecovery, unless nil
 	orders    func(references []string) ([]types.Order, error)
 	answer    func()                  // is called before Cancel returns
 	lost      error                   // what Cancel returns
@@ -47,7 +47,7 @@ type engine struct {
 	cancelled []durable.CancelEnding
 	changes   []string // HotelConfirmNos
 	log       logText
-	mu        sync.Mutex // of what is noted by workers
+	mu        sync.Mutex // guards what workers note
 }
 
 // logText is a log that several workers write.
@@ -247,8 +247,8 @@ func lostAnswer() (*hotelstays.BookingOutcome, error) {
 	return &hotelstays.BookingOutcome{State: hotelstays.BookingOpen}, unknown
 }
 
-// A process is frozen in its Book, and the booking begins again meanwhile.
-func TestBookEndsInALaterRound(t *testing.T) {
+// A process is frozen during Book. Meanwhile other processes work on the booking, and it may begin again.
+func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	absent := func() (*hotelstays.BookingOutcome, error) {
 		return &hotelstays.BookingOutcome{State: hotelstays.BookingAbsent}, nil
 	}
@@ -257,28 +257,28 @@ func TestBookEndsInALaterRound(t *testing.T) {
 	conflict := durable.ErrConflictingOutcome
 	for name, tc := range map[string]struct {
 		book    func() (*hotelstays.BookingOutcome, error)
-		round   int            // that is stored then
-		ending  durable.Ending // of that
-		stored  durable.Ending // in the end
-		told    int            // outcomes
+		round   int            // that is stored when Book ends
+		ending  durable.Ending // that is stored when Book ends
+		stored  durable.Ending // afterwards
+		told    int            // how many outcomes OnOutcome receives
 		earlier bool           // the round waits for the order of the first Book
 		err     error
 	}{
-		"the same round, unknown":            {lostAnswer, 1, "", "", 0, false, unknown},
-		"the same round, and nothing else":   {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
-		"the same round, found":              {found, 1, "", durable.EndingFound, 1, false, nil},
-		"the same round, refused":            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
-		"the same round, and found by Run":   {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
-		"the same round, absent by Run":      {found, 1, durable.EndingAbsent, durable.EndingAbsent, 0, false, conflict},
-		"a later round, unknown":             {lostAnswer, 2, "", "", 0, true, unknown},
-		"a later round, found":               {found, 2, "", "", 0, true, conflict},
-		"a later round, refused":             {refusal, 2, "", "", 0, false, nil},
-		"a later round, absent":              {absent, 2, "", "", 0, false, nil},
-		"a later round that is found":        {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
-		"a later round that was refused":     {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
-		"a later one was refused too early":  {late, 2, durable.EndingFailed, "", 0, false, unknown},
-		"a later round that was given up":    {lostAnswer, 2, durable.EndingAbandoned, "", 0, false, unknown},
-		"a later round, and another outcome": {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
+		"the same round, unknown":                               {lostAnswer, 1, "", "", 0, false, unknown},
+		"the same round, and nothing else":                      {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
+		"found, in the same round":                              {found, 1, "", durable.EndingFound, 1, false, nil},
+		"refused, in the same round":                            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
+		"found, after a poll has found it":                      {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
+		"found, after absence was proven":                       {found, 1, durable.EndingAbsent, durable.EndingAbsent, 0, false, conflict},
+		"unknown, in an open later round":                       {lostAnswer, 2, "", "", 0, true, unknown},
+		"found, in an open later round":                         {found, 2, "", "", 0, true, conflict},
+		"refused, in an open later round":                       {refusal, 2, "", "", 0, false, nil},
+		"absent, in an open later round":                        {absent, 2, "", "", 0, false, nil},
+		"found, after a later round was found":                  {found, 2, durable.EndingFound, durable.EndingFound, 0, false, nil},
+		"unknown, after a later round was refused":              {lostAnswer, 2, durable.EndingFailed, durable.EndingFailed, 0, false, unknown},
+		"unknown after BookBy, after a later round was refused": {late, 2, durable.EndingFailed, "", 0, false, unknown},
+		"unknown, after a later round was abandoned":            {lostAnswer, 2, durable.EndingAbandoned, "", 0, false, unknown},
+		"found, after a later round was refused":                {found, 2, durable.EndingFailed, durable.EndingFailed, 0, false, conflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestBookEndsInALaterRound(t *testing.T) {
 	}
 }
 
-// A row that makes no sense is an error, and loses no booking: without a life, it would read as ended.
+// An unreadable row is an error, and does not count as ended, so no booking is lost.
 func TestUnreadableRowIsReported(t *testing.T) {
 	replace := func(old, with string) func(row *durable.Row) {
 		return func(row *durable.Row) { row.State = []byte(strings.Replace(string(row.State), old, with, 1)) }
@@ -324,7 +324,7 @@ func TestUnreadableRowIsReported(t *testing.T) {
 	for why, change := range map[string]func(row *durable.Row){
 		"its life is 0": func(row *durable.Row) { row.Life = 0 },
 		`its state belongs to the reference "ref-2"`: replace("ref-1", "ref-2"),
-		"or to another account":                      replace(`"fingerprint":"`, `"fingerprint":"other`),
+		"to another account":                         replace(`"fingerprint":"`, `"fingerprint":"other`),
 		`its ending is "found"`:                      replace(`"round":1`, `"round":1,"ending":"found"`),
 		"a column is NULL":                           func(row *durable.Row) { row.Unreadable = errors.New("a column is NULL") },
 	} {
@@ -343,7 +343,7 @@ func TestUnreadableRowIsReported(t *testing.T) {
 				time.Sleep(3 * time.Minute)
 				e.runFor(6 * time.Minute)
 				assert.Equal(t, 2, strings.Count(e.log.String(), "level=ERROR msg=\"a row cannot be worked on\""), "each five minutes")
-				assert.NotContains(t, e.log.String(), "continues later")
+				assert.NotContains(t, e.log.String(), "a step failed")
 			}
 		})
 	}
@@ -366,16 +366,16 @@ func TestRunPostponesUnreadableRows(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			e.runFor(time.Minute)
 			assert.Equal(t, 1, strings.Count(e.log.String(), "a row cannot be worked on"))
-			assert.NotContains(t, e.log.String(), "continues later")
+			assert.NotContains(t, e.log.String(), "a step failed")
 		})
 	}
 }
 
-// A request names guests. It is erased when it is sent or given up.
-func TestRequestIsErased(t *testing.T) {
+// The stored request names guests.
+func TestRequestIsErasedAfterBookAndAbandon(t *testing.T) {
 	for name, end := range map[string]func(e *engine){
-		"sent":     (*engine).lose,
-		"given up": func(e *engine) { e.begin("ref-1"); require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) },
+		"sent":      (*engine).lose,
+		"abandoned": func(e *engine) { e.begin("ref-1"); require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) },
 	} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			end(e)
@@ -402,7 +402,7 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 		e.edit(durable.KindBooking, `{`, `{"newer":1,`)
 		require.NoError(t, e.Abandon(t.Context(), "ref-1"))
 		require.NoError(t, e.Retry(t.Context(), "ref-1"))
-		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "ending", "what this version removes is gone")
+		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "ending", "a known field can be removed")
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -412,11 +412,11 @@ func TestRowsKeepUnknownFields(t *testing.T) {
 		}
 		_, err := e.Send(t.Context(), "ref-1")
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "newer", "the object is gone")
+		assert.NotContains(t, string(e.row(durable.KindBooking, "ref-1").State), "newer", "its object was removed")
 	})
 }
 
-// A booking, its order, its changes, and its cancellation. Somebody else has an order under the reference.
+// Somebody else has an order under the same reference.
 func TestRunFromBookToCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
@@ -453,8 +453,8 @@ func TestRunFromBookToCancel(t *testing.T) {
 	})
 }
 
-// One request asks for bookings that are due together. One of them spoils the answer.
-func TestPollsForManyBookings(t *testing.T) {
+// Bookings that are due at the same time share a request. The service refuses every request with ref-3 and others.
+func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t)
 		references := []string{"ref-1", "ref-2", "ref-3", "ref-4"}
@@ -476,18 +476,17 @@ func TestPollsForManyBookings(t *testing.T) {
 		time.Sleep(time.Second)
 		e.runFor(time.Second / 2)
 		assert.Equal(t, hotelstays.PriorityInteractive, e.priority)
-		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 is of another user
+		alone := [][]string{{"ref-1", "ref-2"}, {"ref-3", "ref-4"}, {"ref-3"}, {"ref-4"}} // ref-5 has another user
 		assert.ElementsMatch(t, append(alone, references), e.asked)
 		for _, reference := range references {
 			due := e.row(durable.KindBooking, reference).Due
-			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll of its own")
+			assert.Equal(t, 31*time.Second, time.Until(due).Round(time.Second), "as after a poll for this booking alone")
 		}
 	})
 }
 
-// Rows of one user are asked for together. While Run has workers, it looks for more at once, and each order that
-// is found has a worker.
-func TestRequestsForManyRows(t *testing.T) {
+// While workers are free, Run looks for more due rows at once. Each order that is found has a worker.
+func TestRowsOfOneUserShareARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
 		e.book = lostAnswer
@@ -529,7 +528,7 @@ func TestRequestsForManyRows(t *testing.T) {
 	})
 }
 
-// The text of a panic may quote a request.
+// The text of a panic may quote a request with personal data.
 func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) {

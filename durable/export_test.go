@@ -1,6 +1,6 @@
 package durable
 
-// What the tests of both packages use.
+// The tests of package durable_test use these as well.
 var (
 	Refused  = refused
 	Reused   = reused

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// firstFollow is the pause before the first read of an order, and lastFollow the longest one.
+	// firstFollow is the pause before the first read of an order, and lastFollow is the longest pause.
 	// Between these limits, the pause is a quarter of the time since the last change. Reads are
 	// needed because webhooks can be lost.
 	firstFollow = time.Minute
@@ -32,7 +32,7 @@ const (
 type followed struct {
 	CustomerReferenceNo string `json:"customerReferenceNo"`
 	// PlatformReferenceNo identifies the order. Another order under the same reference is reported,
-	// and never taken for this one.
+	// and never mistaken for this order.
 	PlatformReferenceNo string `json:"platformReferenceNo,omitempty"`
 	// Fingerprint identifies the environment and the account, as in BookingRecovery.
 	Fingerprint string     `json:"fingerprint"`
@@ -122,8 +122,8 @@ func (f followed) failed(at time.Time) followed {
 	return f
 }
 
-// lost returns an order after a complete answer, at a time, that did not have it. It is settled two days
-// past its check-out, and after 30 days in which no answer had it.
+// lost returns an order after a complete answer that lacked it. The order is settled two days past its
+// check-out, or if all answers of 30 days lacked it.
 func (f followed) lost(at time.Time) followed {
 	if f.MissingSince.IsZero() {
 		f.MissingSince = wallClock(at)
@@ -188,8 +188,8 @@ func identify(orders []types.Order, number string) (order *types.Order, others [
 	return order, others
 }
 
-// differs compares an order with the one that was stored, field by field, as far as both the version
-// that stored it and this one know a field.
+// differs compares an order with the stored order, field by field. It skips fields that only one of two
+// versions of this package knows: the version that stored the order, or this version.
 func differs(plain []byte, before, order *types.Order) bool {
 	var stored, now any
 	text, err := json.Marshal(fieldsOf(order))

@@ -19,14 +19,14 @@ func newRing(t *testing.T, key string) *keyring.Ring {
 	return ring
 }
 
-// stayOf is an order from 2 to 4 July in a state.
+// stayOf is an order of a stay from 2 to 4 July.
 func stayOf(status types.OrderStatus) *types.Order {
 	return &types.Order{Status: status, CustomerReferenceNo: "ref-1", PlatformReferenceNo: "order-1",
 		CheckIn: "2026-07-02", CheckOut: "2026-07-04",
 		Holder: types.Holder{FirstName: "Ada", LastName: "Smith"}}
 }
 
-// sameOrder compares orders as JSON, because a stored one has empty lists where another one has none.
+// sameOrder compares orders as JSON, because a stored order has empty lists instead of nil.
 func sameOrder(t *testing.T, want, got *types.Order) {
 	t.Helper()
 	a, err := json.Marshal(want)
@@ -75,7 +75,7 @@ func TestFollowedOrderIsReadLessAndLess(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestChangesOfAFollowedOrder(t *testing.T) {
+func TestOnOrderReceivesOnlyChanges(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	at := after(time.Hour)
 	confirmed := stayOf(1)
@@ -103,13 +103,13 @@ func TestChangesOfAFollowedOrder(t *testing.T) {
 		} else {
 			assert.Equal(t, at.Add(15*time.Minute), next.Due)
 			next.Due = f.Due
-			assert.Equal(t, f, next, "nothing but the next read is to be stored")
+			assert.Equal(t, f, next, "only the time of the next read is stored")
 		}
 	}
 }
 
-// A version that knows fewer fields, or more, has stored the order: what only one of them knows is no change.
-func TestChangesAcrossVersions(t *testing.T) {
+// Another version of this package, which knows other fields, has stored the order.
+func TestUnknownFieldsOfAnotherVersionAreNoChange(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	edited := func(edit func(order map[string]any)) func([]byte) []byte {
 		return func(text []byte) []byte {
@@ -136,12 +136,12 @@ func TestChangesAcrossVersions(t *testing.T) {
 		order   *types.Order
 		changed bool
 	}{
-		"a field that this version does not know":   {edited(func(o map[string]any) { o["newField"] = "new" }), stayOf(1), false},
-		"one that the other version did not know":   {without("hotelConfirmNo", "rooms"), priced, false},
-		"within an object":                          {without("lastName"), stayOf(1), false},
-		"one that both know":                        {edited(func(o map[string]any) { o["hotelConfirmNo"] = "H-0" }), stayOf(1), true},
-		"an older version, which left out the rest": {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, stayOf(1), false},
-		"an older version, and a confirmation":      {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, priced, true},
+		"a field that this version does not know":     {edited(func(o map[string]any) { o["newField"] = "new" }), stayOf(1), false},
+		"a field that the other version did not know": {without("hotelConfirmNo", "rooms"), priced, false},
+		"an unknown field of a nested object":         {without("lastName"), stayOf(1), false},
+		"a field that both versions know":             {edited(func(o map[string]any) { o["hotelConfirmNo"] = "H-0" }), stayOf(1), true},
+		"empty fields of an older version":            {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, stayOf(1), false},
+		"a field that an older version left empty":    {func([]byte) []byte { text, _ := json.Marshal(stayOf(1)); return text }, priced, true},
 	} {
 		f, err := reseal(following(t, ring), ring, tc.stored)
 		require.NoError(t, err)
@@ -155,8 +155,7 @@ func TestChangesAcrossVersions(t *testing.T) {
 	}
 }
 
-// An order that a complete answer lacks is missing, and is settled when its stay is over. A read that failed
-// says nothing, and is repeated soon.
+// An order is missing if a complete answer lacks it. A failed read proves nothing, and is repeated soon.
 func TestMissingOrderIsReadFor30Days(t *testing.T) {
 	ring := newRing(t, "a key of thirty-two random bytes")
 	f := following(t, ring)
@@ -231,7 +230,7 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 	}
 }
 
-// The stored order names guests. Without its key the next read is a change from nothing.
+// The stored order names guests. Without its key, OnOrder receives the next read as a change without a Before.
 func TestFollowedOrderIsEncrypted(t *testing.T) {
 	ring, other := newRing(t, "a key of thirty-two random bytes"), newRing(t, "another key of 32 random bytes..")
 	f := following(t, ring)

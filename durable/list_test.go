@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// List goes on behind more unreadable rows than a page has.
+// There are more unreadable rows than a page of the list has.
 func TestListContinuesAfterUnreadableRows(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		for i := range 350 {
@@ -41,8 +41,7 @@ func TestListContinuesAfterUnreadableRows(t *testing.T) {
 	})
 }
 
-// A cancellation is listed until OnCancel has received it.
-func TestListOfCancellations(t *testing.T) {
+func TestCancellationIsListedUntilOnCancelHasReceivedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := twoProcesses(t)
 		begun := time.Now()
@@ -59,7 +58,7 @@ func TestListOfCancellations(t *testing.T) {
 	})
 }
 
-// What people on call see of ref-1 while it is unverified, then of its order, and then of the cancellation.
+// ref-1 is unverified first, then its order is followed, and then it is cancelled.
 func TestListsShowTheStateOfOpenRows(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		begun := time.Now().UTC()

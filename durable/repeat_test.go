@@ -24,9 +24,9 @@ func (e *mysqlError) Error() string { return fmt.Sprint("Error ", e.Number) }
 
 func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	undone := fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213}))
-	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // a text proves nothing
+	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // only a text, which proves nothing
 	for name, c := range map[string]struct {
-		errs  []error // of the calls; the last one repeats
+		errs  []error // the results of the calls; the last error repeats
 		calls int
 	}{
 		"committed":  {[]error{nil}, 1},

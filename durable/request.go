@@ -31,7 +31,7 @@ type storedGuest struct {
 	PassportNumber string `json:"passportNumber,omitempty"`
 }
 
-// place is where the request of a booking decrypts.
+// place names a booking. A request that was encrypted with this name decrypts only with the same name.
 func (b booking) place() string {
 	return "booking request " + b.Recovery.Fingerprint + " " + b.Recovery.CustomerReferenceNo
 }
@@ -55,7 +55,7 @@ type storedOptions struct {
 	Priority               hotelstays.Priority                                      `json:"priority,omitempty"`
 	ServiceFacts           *hotelstays.ServiceFacts                                 `json:"-"`
 	RawData                bool                                                     `json:"-"`
-	Parallelism            int                                                      `json:"-"` // this and what follows is of other methods
+	Parallelism            int                                                      `json:"-"` // from here on: options of other methods
 	BatchSize              int                                                      `json:"-"`
 	Wakeup                 <-chan struct{}                                          `json:"-"`
 	SaveRecovery           func(context.Context, *hotelstays.BookingRecovery) error `json:"-"`
@@ -83,7 +83,7 @@ func refuse(method string, options ...unfit) error {
 	return refused
 }
 
-const ofEveryPoll = "is not stored, so that workers would poll without it; give it to hotelstays.New"
+const ofEveryPoll = "is not stored, so workers would poll without it; give it to hotelstays.New"
 
 // checkOptions refuses options of Book that would also matter to polls, because workers poll without
 // them.
@@ -92,15 +92,15 @@ func (b booking) checkOptions(opts []hotelstays.CallOption) error {
 	if err != nil {
 		return err
 	}
-	const other = "is not the one that the booking was stored with, and that workers poll with; give it when you store the booking"
+	const other = "differs from the stored option, with which workers poll; give it to BeginTx"
 	return refuse("Send",
 		unfit{"WithMarket", asked.Market != "" && asked.Market != b.Recovery.Market, other},
 		unfit{"WithUserRef", asked.UserRef != "" && asked.UserRef != b.Recovery.UserRef, other},
 		unfit{"WithHeader", asked.Header != nil, ofEveryPoll})
 }
 
-// optionsOf returns the options to store. Those that are no data, such as functions, and those that
-// polls need as well as Book, are a *hotelstays.ValidationError.
+// optionsOf returns the options to store. Two sorts of options are a *hotelstays.ValidationError: options
+// that are not data, such as functions, and options that polls need, too.
 func optionsOf(method string, opts []hotelstays.CallOption) (storedOptions, error) {
 	asked, err := hotelstays.CallOptionsOf(opts...)
 	if err != nil {
@@ -144,8 +144,7 @@ func withGiven[V comparable, O hotelstays.CallOption](opts []hotelstays.CallOpti
 
 // sealRequest encrypts the request and the options of a waiting booking, to be stored beside it.
 // They hold names and passport numbers: erase them with the commit of start, and when the booking
-// ends. Options that are no data, and WithHeader and WithServiceFacts, which polls need, too, are a
-// *hotelstays.ValidationError.
+// ends. For options that cannot be stored, see optionsOf.
 func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, opts ...hotelstays.CallOption) ([]byte, error) {
 	options, err := optionsOf("BeginTx", opts)
 	if err != nil {
@@ -165,7 +164,7 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 // booking.
 func (b booking) openRequest(ring *keyring.Ring, sealed []byte) (*hotelstays.BookRequest, []hotelstays.CallOption, error) {
 	if sealed == nil {
-		return nil, nil, errors.New("its request is gone; somebody has changed what was stored by hand")
+		return nil, nil, errors.New("its stored request is gone: the row was changed by hand")
 	}
 	plain, err := ring.Open(b.place(), sealed)
 	if err != nil {

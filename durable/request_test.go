@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
+func TestSealedRequestOpensCompleteAndOnlyForItsBooking(t *testing.T) {
 	ring, err := keyring.New([]types.Secret{types.NewSecret("a key of thirty-two random bytes")})
 	require.NoError(t, err)
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: "ref-1", CallbackURL: "https://example.com/",
@@ -36,7 +36,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	asked, err := hotelstays.CallOptionsOf(gotOpts...)
 	require.NoError(t, err)
 	assert.Equal(t, want, asked)
-	for field, value := range reflect.ValueOf(want).Fields() { // none is lost
+	for field, value := range reflect.ValueOf(want).Fields() { // every option of Book is stored or refused
 		assert.True(t, !value.IsZero() || refusedOptions["With"+field.Name] != nil || slices.Contains(ofOtherMethods, field.Name),
 			"a Book may have the option %s: store or refuse it", field.Name)
 	}
@@ -45,7 +45,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	assert.Equal(t, req, got)
 
 	_, _, err = b.openRequest(ring, nil)
-	assert.ErrorContains(t, err, "its request is gone")
+	assert.ErrorContains(t, err, "its stored request is gone")
 	text, err := ring.Seal("booking request  ref-1", []byte("text"))
 	require.NoError(t, err)
 	_, _, err = b.openRequest(ring, text)
@@ -55,7 +55,7 @@ func TestSealRequestKeepsAllForOneBooking(t *testing.T) {
 	assert.ErrorContains(t, err, "sealed for another place")
 }
 
-// refusedOptions are those that a booking cannot be stored with. ofOtherMethods no Book takes.
+// refusedOptions cannot be stored with a booking. ofOtherMethods are options that Book does not take.
 var (
 	refusedOptions = map[string]hotelstays.CallOption{
 		"WithRequestID":              hotelstays.WithRequestID(func(context.Context) string { return "id" }),

@@ -22,9 +22,10 @@ const (
 	stepWithin = lease - 5*time.Second
 	// unreadablePause is the pause before an unreadable row is logged again.
 	unreadablePause = 5 * time.Minute
-	// lockedPause is how long Run leaves out a row that another process has locked, or leased just before.
+	// lockedPause is how long Run skips a row that another process has locked, or has just leased.
 	lockedPause = 5 * time.Second
-	// sharePause and unknownPause leave a row alone whose account has its share of the workers, or is unknown.
+	// A row waits for sharePause if its account has its share of the workers, and for unknownPause if its
+	// account is unknown.
 	sharePause   = time.Second
 	unknownPause = time.Minute
 	// claimTimeout bounds the statements that look for work.
@@ -32,7 +33,7 @@ const (
 	// stopWithin is how long Run waits at its end: longer than it takes to store a result or end a
 	// lease.
 	stopWithin = storeTimeout + 5*time.Second
-	// together is how many references one request asks for at most.
+	// together is the maximum number of references in one request.
 	together = 100
 )
 
@@ -67,7 +68,7 @@ func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
 		return
 	}
 	e.unknown.Store(row.Account, now.Add(unreadablePause))
-	e.log.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients knows it",
+	e.log.ErrorContext(ctx, "rows of an account without a client are due; they wait until Clients returns its client",
 		slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference))
 }
 
@@ -134,9 +135,9 @@ func (e *Engine[Tx]) kinds() []Kind {
 
 // run is a call of Run.
 type run[Tx any] struct {
-	*Engine[Tx] // for a job, that of its account
+	*Engine[Tx] // in a job, the Engine of its account
 	queue       Queue
-	locked      map[ID]time.Time // rows that others have locked, as a frozen process does; left out until then
+	locked      map[ID]time.Time // rows that other processes have locked; Run skips them until this time
 	last        map[Kind]string  // the last account that has got a worker
 	workers     *shares
 	ended       *sync.WaitGroup
@@ -144,7 +145,7 @@ type run[Tx any] struct {
 
 // Run works on the due rows of a Queue, until ctx ends. It sends bookings for which nobody called Send,
 // polls for the orders of bookings with an unknown outcome, sends cancellations, and reads followed
-// orders. Call it in every process. One is enough; with two, work goes on when one of them ends.
+// orders. Call it in every process. One process is enough; with two, work goes on when one of them ends.
 //
 // When ctx ends, Run finishes what is under way and returns nil. A Book is interrupted, so that its
 // outcome is unknown; a poll is due again at once. If a function of the caller has not returned 15
@@ -219,7 +220,7 @@ func (r *run[Tx]) pause(ctx context.Context) {
 func (e *Engine[Tx]) wakeRun() {
 	select {
 	case e.woken <- struct{}{}:
-	default: // Run has not noticed the last one yet
+	default: // Run has not noticed the last wake-up yet
 	}
 }
 
@@ -278,7 +279,7 @@ func (r *run[Tx]) claim(ctx context.Context, kind Kind, n int) (jobs [][]Row, er
 	return slices.DeleteFunc(jobs, func(job []Row) bool { return len(job) == 0 }), err
 }
 
-// ofKnown leaves out the rows of accounts without a client, and logs those once in a while.
+// ofKnown leaves out the rows of accounts without a client, and logs such accounts once in a while.
 func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	known := map[string]bool{}
 	return slices.DeleteFunc(due, func(row Row) bool {
@@ -297,7 +298,7 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 	})
 }
 
-// unreadable reports whether nobody can work on a row.
+// unreadable reports whether a row cannot be read, and logs why.
 func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	var err error
 	switch row.Kind {
@@ -314,7 +315,7 @@ func (r *run[Tx]) unreadable(ctx context.Context, row *Row) bool {
 	return err != nil
 }
 
-// shared is what rows have in common that one request asks for.
+// shared is what all rows of one request have in common.
 type shared struct{ account, market, userRef string }
 
 // sharing returns what the request for a row needs. alone reports that the row needs its own
@@ -361,7 +362,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 	return jobs
 }
 
-// work does what was claimed.
+// work does the next step of each claimed row.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	at := time.Now()
 	if r.client == nil { // it was known when the rows were claimed
@@ -425,10 +426,10 @@ func (r *run[Tx]) each(ctx context.Context, kind Kind, rows []Row, step func(con
 	work()
 }
 
-// step does a step within the lease of a row. After a failure any worker continues later.
+// step does a step within the lease of a row. After a failure any worker may try again later.
 func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context, *Row) (time.Time, error)) {
 	stepCtx, cancel := context.WithCancel(ctx)
-	if r.Timeout(row) == stepWithin { // else Book or Cancel has its own time
+	if r.Timeout(row) == stepWithin { // otherwise Book or Cancel has a time limit of its own
 		stepCtx, cancel = context.WithTimeout(ctx, time.Until(row.Due)-(lease-stepWithin))
 	}
 	defer cancel()
@@ -439,16 +440,16 @@ func (r *run[Tx]) step(ctx context.Context, row *Row, step func(context.Context,
 	case ctx.Err() != nil:
 		r.giveBack(ctx, row, now)
 	default:
-		r.log.ErrorContext(ctx, fmt.Sprintf("a %s continues later", row.Kind),
-			slog.String("reference", row.Reference), slog.String("error", err.Error()))
-		if isOfHandler(err) || stepCtx.Err() == nil { // else its time ended while others kept it waiting
+		r.log.ErrorContext(ctx, "a step failed; it is tried again later",
+			slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference), slog.String("error", err.Error()))
+		if isOfHandler(err) || stepCtx.Err() == nil { // otherwise it had too little time, because other steps were slow
 			now = now.Add(lease)
 		}
 		r.giveBack(ctx, row, now)
 	}
 }
 
-// giveBack ends the lease of a row, which is due at a time then.
+// giveBack ends the lease of a row, and sets when the row is due.
 func (r *run[Tx]) giveBack(ctx context.Context, row *Row, due time.Time) {
 	r.postpone(ctx, []Row{*row}, func(Row) time.Time { return due })
 }

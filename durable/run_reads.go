@@ -94,8 +94,8 @@ func (r *run[Tx]) readOptions(row *Row) []hotelstays.CallOption {
 	return append(b.options(), hotelstays.WithPriority(hotelstays.PriorityInteractive)) // as in a recovery
 }
 
-// isOfContent reports whether an error is about what a request asks for, so that another request
-// may be answered: a refusal, or an order that is unreadable.
+// isOfContent reports whether an error is caused by what a request asks for: a refusal, or an
+// unreadable order. A request for fewer orders may then succeed.
 func isOfContent(err error) bool {
 	if _, ok := errors.AsType[*hotelstays.DecodeError](err); ok {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Fewer orders are asked for at once after an error of the request, but not in an outage.
+// After such an error Run asks for fewer orders at once. In an outage it does not.
 func TestRefusedContentIsRecognized(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}

@@ -23,16 +23,16 @@ func newShares(total int, kinds []Kind, many bool) *shares {
 	return s
 }
 
-// mayHave reports whether an account may have one more worker: while it has fewer than are free. So the more
-// accounts keep workers for long, the fewer each keeps, and one is left to others. jobs are about to begin, and
-// own of them belong to the account.
+// mayHave reports whether an account may have one more worker. An account without a worker may have one. Otherwise
+// it must have fewer workers than are free, so that accounts with slow calls leave workers to others. jobs is
+// the number of jobs that are about to begin; own of them belong to the account.
 func (s *shares) mayHave(account string, own, jobs int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hasRoom(account, own, jobs)
 }
 
-// hasRoom is mayHave under the lock.
+// hasRoom is mayHave for callers who hold the lock.
 func (s *shares) hasRoom(account string, own, jobs int) bool {
 	if s.accounts == nil {
 		return true
@@ -63,7 +63,7 @@ func (s *shares) free(kind Kind) int {
 	return max(free-kept, 0)
 }
 
-// takeShare is take, if mayHave allows it.
+// takeShare takes a worker if mayHave allows it.
 func (s *shares) takeShare(kind Kind, account string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRe
 	}
 }
 
-func TestOptionsOfAnEngine(t *testing.T) {
+func TestInvalidOptionIsNamed(t *testing.T) {
 	for name, change := range map[string]func(o *options){
 		"the client is nil":             func(o *options) { o.Client = (*hotelstays.Client)(nil) },
 		"Client and Clients are set":    func(o *options) { o.Clients = func(string) durable.BookingClient { return nil } },
@@ -83,8 +83,7 @@ func TestOptionsOfAnEngine(t *testing.T) {
 	assert.NotContains(t, e.log.String(), warning)
 }
 
-// Without options a booking waits two minutes for Send, Run looks each second, and has ten workers.
-func TestDefaultsOfAnEngine(t *testing.T) {
+func TestDefaultsAreTwoMinutesOneSecondAndTenWorkers(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.Logger = nil })
 		working, most := 0, 0
@@ -137,16 +136,15 @@ func TestRunLooksForDueRows(t *testing.T) {
 	}
 }
 
-// What ends the pause of Run, and which rows it makes due.
-func TestWhatMakesRowsDue(t *testing.T) {
+func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind    durable.Kind
 		prepare func(e *engine)
 		wake    func(e *engine) error
 	}{
-		"a webhook, of a booking": {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
-		"a person":                {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
-		"a webhook, of a cancellation": {durable.KindCancel, func(e *engine) {
+		"Wake of a booking":  {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
+		"Retry of a booking": {durable.KindBooking, (*engine).lose, func(e *engine) error { return e.Retry(e.t.Context(), "ref-1") }},
+		"Wake of a cancellation": {durable.KindCancel, func(e *engine) {
 			e.begin("ref-1")
 			e.book = found
 			e.send()
@@ -155,7 +153,7 @@ func TestWhatMakesRowsDue(t *testing.T) {
 			_, err := e.work(durable.KindCancel)
 			require.NoError(e.t, err)
 		}, func(e *engine) error { return e.Wake(e.t.Context(), "ref-1") }},
-		"a webhook, of an order": {durable.KindOrder, func(e *engine) {
+		"Wake of a followed order": {durable.KindOrder, func(e *engine) {
 			e.begin("ref-1")
 			e.book = found
 			e.send()
@@ -207,7 +205,7 @@ func TestWhatMakesRowsDue(t *testing.T) {
 		e.store.Put(*followed)
 		_, err := e.work(durable.KindCancel)
 		require.NoError(t, err)
-		assert.False(t, e.row(durable.KindOrder, "ref-1").Due.After(time.Now()), "a Cancel that is done makes its order due")
+		assert.False(t, e.row(durable.KindOrder, "ref-1").Due.After(time.Now()), "Cancel makes its followed order due")
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		assert.NoError(t, e.Wake(t.Context(), "unknown"))
@@ -220,8 +218,8 @@ func TestWhatMakesRowsDue(t *testing.T) {
 	})
 }
 
-// An error of a function of the caller may match any error. The row is tried again a minute later.
-func TestErrorsOfHandlers(t *testing.T) {
+// An error of OnOutcome may match any error of this package. It must not be mistaken for that error.
+func TestFailedOnOutcomeIsCalledAgainWhateverItsError(t *testing.T) {
 	for _, matches := range []error{errors.New("failed"), durable.ErrMoved, durable.ErrNotBegun, durable.ErrAlreadyBooked,
 		durable.ErrAlreadyStarted, durable.ErrConflictingOutcome, unknown, refused} {
 		for name, prepare := range map[string]func(e *engine){
@@ -243,7 +241,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 					time.Sleep(3 * time.Minute)
 					e.runFor(30 * time.Second)
 					assert.Equal(t, 1, calls)
-					assert.Contains(t, e.log.String(), "a booking continues later")
+					assert.Contains(t, e.log.String(), "a step failed; it is tried again later")
 					assert.Empty(t, e.Hanging())
 					e.step = polled(hotelstays.BookingFound, nil)
 					e.runFor(3 * time.Minute)
@@ -254,8 +252,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 	}
 }
 
-// Book and Cancel have BookTimeout, and the options of Send come after the stored ones.
-func TestCallsOfBookAndCancel(t *testing.T) {
+func TestBookAndCancelHaveBookTimeoutAndTheStoredOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		require.NoError(t, e.beginTx(requestOf("ref-1"), hotelstays.WithLanguage("de"), hotelstays.WithCurrency("EUR")))
@@ -263,7 +260,7 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 		var invalid *hotelstays.ValidationError
 		require.ErrorAs(t, err, &invalid, "workers would poll without it")
 		_, err = e.Send(t.Context(), "ref-1", hotelstays.WithBatchSize(2))
-		require.ErrorAs(t, err, &invalid, "it is no option of Book")
+		require.ErrorAs(t, err, &invalid, "Book does not take it")
 		require.Equal(t, durable.PhaseWaiting, e.booking().Phase(time.Now()))
 		page, stop := e.Watch("ref-1")
 		defer stop()
@@ -309,7 +306,7 @@ func TestCallsOfBookAndCancel(t *testing.T) {
 	})
 }
 
-// The caller's ctx ends while Book is under way. Its outcome is stored.
+// The ctx ends during Book or Cancel.
 func TestOutcomeOutlivesItsCtx(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -328,8 +325,8 @@ func TestOutcomeOutlivesItsCtx(t *testing.T) {
 	})
 }
 
-// What a step of a booking's worker stores and returns.
-func TestStepsOfABooking(t *testing.T) {
+// While a worker polls for a booking, something else may change the row.
+func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 	const found, absent = hotelstays.BookingFound, hotelstays.BookingAbsent
 	const unverified, open = hotelstays.BookingUnverified, hotelstays.BookingOpen
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
@@ -345,7 +342,7 @@ func TestStepsOfABooking(t *testing.T) {
 		ends(durable.EndingAbsent)(e)
 		e.begin("ref-1")
 	}
-	anew := func(e *engine) { // a person has deleted the row
+	anew := func(e *engine) { // after a person has deleted the row
 		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.begin("ref-1")
 	}
@@ -358,18 +355,18 @@ func TestStepsOfABooking(t *testing.T) {
 		moved     bool
 		log       string
 	}{
-		"found":                            {found, 0, nil, durable.EndingFound, 1, false, ""},
-		"found, and woken":                 {found, 0, wake, durable.EndingFound, 1, false, ""},
-		"found, and found before":          {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
-		"found, and absent before":         {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
-		"found, in an earlier round":       {found, 0, begins, "", 0, true, ""},
-		"found, and begun anew":            {found, 0, anew, "", 0, true, ""},
-		"absent":                           {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
-		"absent, and woken":                {absent, time.Hour, wake, "", 0, true, ""},
-		"absent, in an earlier round":      {absent, time.Hour, begins, "", 0, true, ""},
-		"absent, though it began too soon": {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
-		"open, and woken":                  {open, 0, wake, "", 0, true, ""},
-		"unverified":                       {unverified, time.Hour, nil, "", 0, false, "still unverified"},
+		"found":                               {found, 0, nil, durable.EndingFound, 1, false, ""},
+		"found, while a webhook wakes it":     {found, 0, wake, durable.EndingFound, 1, false, ""},
+		"found, after another found it":       {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
+		"found, after another proved absence": {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
+		"found, but the next round began":     {found, 0, begins, "", 0, true, ""},
+		"found, but the row was deleted":      {found, 0, anew, "", 0, true, ""},
+		"absent":                              {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
+		"absent, while a webhook wakes it":    {absent, time.Hour, wake, "", 0, true, ""},
+		"absent, but the next round began":    {absent, time.Hour, begins, "", 0, true, ""},
+		"absent, but too early":               {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
+		"open, while a webhook wakes it":      {open, 0, wake, "", 0, true, ""},
+		"unverified":                          {unverified, time.Hour, nil, "", 0, false, "still unverified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -404,13 +401,13 @@ func TestStepsOfABooking(t *testing.T) {
 	}
 }
 
-// A booking that was being sent when its process ended is found at the start of the next one, if that is the
-// only one, and else at the end of BookTimeout.
-func TestSingleProcess(t *testing.T) {
+// The process of a booking died during Book. The next process polls at its start with SingleProcess, and otherwise
+// at the end of BookTimeout.
+func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
 		t.Run(fmt.Sprint(single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
-				require.NoError(t, e.beginTx(requestOf("ref-2"))) // its poll is due later
+				require.NoError(t, e.beginTx(requestOf("ref-2"))) // SingleProcess does not change it
 				e.book = lostAnswer
 				_, err := e.Send(t.Context(), "ref-2")
 				require.Error(t, err)
@@ -443,16 +440,31 @@ func TestSingleProcess(t *testing.T) {
 	}
 }
 
-// A worker is slower than the caller's Send, or its Book has no answer.
+// Nobody else can report such a booking.
+func TestUnknownOutcomeOfADeadProcessIsLoggedOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.begin("ref-1")
+		row, b := e.row(durable.KindBooking, "ref-1"), e.booking()
+		b.BookBy = time.Now().Add(time.Minute)
+		row.State, row.Due, row.Sealed = textOf(t, b), b.BookBy, nil
+		e.store.Put(*row)
+		e.runFor(5 * time.Minute)
+		assert.Equal(t, 1, strings.Count(e.log.String(), "ended during Book, so the outcome is unknown"))
+		assert.Contains(t, e.log.String(),
+			"reference=ref-1 begun=2000-01-01T00:00:00.000Z absenceProvenAt=2000-01-01T00:11:05.000Z")
+	})
+}
+
+// The caller's Send is faster than a worker, or the worker's Book has no answer.
 func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(e *engine)
 		want      error
 	}{
-		"no answer":       {nil, durable.ErrMoved},
-		"it is under way": {func(e *engine) { e.book = lostAnswer; _, _ = e.Send(e.t.Context(), "ref-1") }, durable.ErrMoved},
-		"it is found":     {func(e *engine) { e.book = found; e.send() }, nil},
-		"it was given up": {func(e *engine) { require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) }, nil},
+		"the worker's Book has no answer": {nil, durable.ErrMoved},
+		"Send has no answer":              {func(e *engine) { e.book = lostAnswer; _, _ = e.Send(e.t.Context(), "ref-1") }, durable.ErrMoved},
+		"Send found the order":            {func(e *engine) { e.book = found; e.send() }, nil},
+		"it was abandoned":                {func(e *engine) { require.NoError(e.t, e.Abandon(e.t.Context(), "ref-1")) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -464,14 +476,14 @@ func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 				e.book = lostAnswer
 				_, err := e.Work(t.Context(), row, 10)
 				assert.ErrorIs(t, err, tc.want)
-				assert.NotContains(t, e.log.String(), "continues later")
+				assert.NotContains(t, e.log.String(), "a step failed")
 			})
 		})
 	}
 }
 
-// How many bookings and cancellations are worked on at once, and that a worker that is free takes the next one.
-func TestWorkersOfEachKind(t *testing.T) {
+// want has how many bookings and cancellations are worked on at once. A free worker takes the next row.
+func TestEachKindFindsAWorker(t *testing.T) {
 	for workers, want := range map[int][]int{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 5: {3, 1}} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -510,7 +522,7 @@ func TestWorkersOfEachKind(t *testing.T) {
 	}
 }
 
-// A booking whose outcome is unknown is polled for at once, and one that cannot be handed over later.
+// After a Book with an unknown outcome workers poll at once, unless the unknown outcome cannot be stored.
 func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -522,7 +534,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 		}
 		_, err := e.Send(t.Context(), "ref-1")
 		require.ErrorAs(t, err, new(*hotelstays.OutcomeUnknownError))
-		assert.Contains(t, e.log.String(), "cannot hand a booking over; its polls start later")
+		assert.Contains(t, e.log.String(), "cannot store that the outcome of a Book is unknown")
 	})
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
@@ -530,7 +542,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 		time.AfterFunc(time.Minute, e.lose)
 		e.runFor(2 * time.Minute)
 		assert.Equal(t, durable.EndingFound, e.booking().Ending)
-		assert.Equal(t, 55*time.Second, e.limit, "of the poll, so that its result is stored within the lease")
+		assert.Equal(t, 55*time.Second, e.limit, "a poll leaves time to store its result within the lease")
 	})
 }
 
@@ -599,8 +611,8 @@ func TestOrdersOfManyUsers(t *testing.T) {
 	})
 }
 
-// A poll that fails is repeated a lease later, and at once by another process if its own ends.
-func TestPollThatFails(t *testing.T) {
+// After the lease the poll is repeated. If the process of the poll ends, another process repeats it at once.
+func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 	for name, ends := range map[string]bool{"it fails": false, "its process ends": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -623,7 +635,7 @@ func TestPollThatFails(t *testing.T) {
 					wait = 0
 				}
 				assert.Equal(t, []any{1, wait}, []any{polls, e.row(durable.KindBooking, "ref-1").Due.Sub(failed)})
-				assert.Equal(t, !ends, strings.Contains(e.log.String(), "level=ERROR msg=\"a booking continues later\""))
+				assert.Equal(t, !ends, strings.Contains(e.log.String(), "level=ERROR msg=\"a step failed; it is tried again later\" kind=booking"))
 				_, err := e.work(durable.KindBooking)
 				assert.ErrorIs(t, err, errFailed)
 			})

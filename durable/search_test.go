@@ -16,7 +16,7 @@ import (
 // limit is how many states a search may have.
 const limit = 30_000_000
 
-var more = flag.Int("more", 0, "how many more faults each whole world has")
+var more = flag.Int("more", 0, "how many more faults may happen in each world")
 
 // worlds are what may happen, and how often.
 func worlds() map[string]model.World {
@@ -29,7 +29,7 @@ func worlds() map[string]model.World {
 	cancels.Cancels, cancels.Idempotent, cancels.Wakes, cancels.Rounds, cancels.Found = 1, true, 0, 1, true
 	cancelClocks := cancels
 	cancelClocks.Faults, cancelClocks.Wakes, cancelClocks.Skew = 1, 1, durable.ClockMargin
-	rounds := cancels // which begin at any time
+	rounds := cancels // rounds may begin at any time
 	rounds.Found, rounds.Rounds, rounds.Faults, rounds.Acts, rounds.Alone = false, 2, 1, 1, true
 	together := rounds
 	together.Alone, together.Faults, together.Cancels = false, 0, 2
@@ -39,7 +39,7 @@ func worlds() map[string]model.World {
 	follows := plain
 	follows.Follows, follows.Found, follows.Idempotent, follows.Foreign = true, true, true, true
 	follows.Faults, follows.Rounds, follows.Changes, follows.Acts = 1, 1, 1, 1
-	follows.ShowsWithin = 2 * time.Minute // and changes
+	follows.ShowsWithin = 2 * time.Minute // the limit for changes as well
 	many := plain
 	many.Faults, many.Wakes, many.Rounds, many.Many = 1, 0, 1, true
 	followsMany := follows
@@ -50,18 +50,18 @@ func worlds() map[string]model.World {
 		"an order of somebody else": foreign, "a followed order": follows, "polls for many": many, "reads of many orders": followsMany}
 }
 
-// search searches a world, and prints the shortest path to what is violated.
+// search searches a world, and prints the shortest path to a broken promise.
 func search(t *testing.T, w model.World) (r model.Result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { r = w.Search(limit) })
-	t.Logf("%d durable.States, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
+	t.Logf("%d states, depth %d, %d replays. %s", r.States, r.Depth, r.Replays, r.Violated)
 	for _, step := range r.Path {
 		t.Log(step)
 	}
 	return r
 }
 
-// sized returns the whole of a world, or the part of it that HOTELSTAYS_LONG is not needed for.
+// sized returns the whole world with HOTELSTAYS_LONG, and otherwise a smaller part.
 func sized(w model.World) model.World {
 	switch {
 	case testkit.Long() || *more > 0:
@@ -92,7 +92,7 @@ func sized(w model.World) model.World {
 	return w
 }
 
-// small returns a world without webhooks and a second round, which cost time. Most faults show without.
+// small returns a world without webhooks and without a second round. Most faults are found there, in less time.
 func small(w model.World) model.World {
 	w.Wakes, w.Rounds = 0, 1
 	return w
@@ -107,7 +107,7 @@ func TestEveryOrderOfEventsKeepsThePromises(t *testing.T) {
 	}
 }
 
-// A search that finds nothing in broken code would prove nothing. Each path is the shortest one.
+// A search that finds nothing in broken code would prove nothing.
 func TestSearchFindsEachPlantedFault(t *testing.T) {
 	const one, cancels = "one clock", "a cancellation"
 	for name, planted := range map[string]struct {
@@ -118,14 +118,14 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 		"a commit is undone before Book":            {model.TwoOrders, one, model.Breaks{CommitLost: true}},
 		"a lock does not lock":                      {model.TwoOrders, one, model.Breaks{NoLock: true}},
 		"versions do not differ":                    {model.FalseAbsent, "one clock", model.Breaks{SameVersion: true}},
-		"Book leaves after its time":                {model.FalseAbsent, one, model.Breaks{LateClient: true}},
+		"Book is sent after its time limit":         {model.FalseAbsent, one, model.Breaks{LateClient: true}},
 		"OnOutcome does not use its transaction":    {model.Twice, one, model.Breaks{DeliverApart: true}},
 		"an ending is not saved":                    {model.Twice, one, model.Breaks{EndingLost: true}},
 		"a lease has no end":                        {model.NeverEnds, one, model.Breaks{LeaseStays: true}},
-		"Run leaves what waits":                     {model.NeverEnds, one, model.Breaks{NobodySends: true}},
+		"Run does not send waiting bookings":        {model.NeverEnds, one, model.Breaks{NobodySends: true}},
 		"a lock does not lock before Cancel":        {model.TwoCancels, cancels, model.Breaks{NoLock: true}},
 		"a commit is undone before Cancel":          {model.TwoCancels, cancels, model.Breaks{CommitLost: true}},
-		"Cancel leaves after its time":              {model.FalseEnding, cancels, model.Breaks{LateClient: true}},
+		"Cancel is sent after its time limit":       {model.FalseEnding, cancels, model.Breaks{LateClient: true}},
 		"OnCancel does not use its transaction":     {model.Twice, cancels, model.Breaks{DeliverApart: true}},
 		"the ending of a cancellation is not saved": {model.Twice, cancels, model.Breaks{EndingLost: true}},
 		"a lock does not lock before OnOrder":       {model.WrongChange, "a followed order", model.Breaks{NoLock: true}},
@@ -135,7 +135,7 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 			t.Parallel()
 			w := small(worlds()[planted.world])
 			switch {
-			case planted.breaks.SameVersion: // of a row of the next round
+			case planted.breaks.SameVersion: // needs a second round
 				w.Faults, w.Wakes, w.Rounds = 1, 1, 2
 			case planted.breaks.NoLock:
 				w.Faults, w.Acts, w.Foreign = 1, 0, false
@@ -146,11 +146,11 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 	}
 }
 
-// The promises rest on these assumptions.
-func TestSearchFindsWhatNoAssumptionCovers(t *testing.T) {
+// The promises hold only under two assumptions, which are broken here.
+func TestSearchFindsFalseAbsenceIfAnAssumptionIsBroken(t *testing.T) {
 	late := small(worlds()["one clock"])
 	late.ShowsWithin += time.Minute
-	assert.Equal(t, model.FalseAbsent, search(t, late).Violated, "an order shows later than ten minutes after its Book")
+	assert.Equal(t, model.FalseAbsent, search(t, late).Violated, "an order appears later than ten minutes after its Book")
 	apart := small(worlds()["two clocks"])
 	apart.Skew = 4 * durable.ClockMargin
 	assert.Equal(t, model.FalseAbsent, search(t, apart).Violated, "clocks differ by more than ClockMargin")

@@ -21,8 +21,8 @@ const (
 	KindOrder   Kind = "order" // an order that is followed
 )
 
-// Life says whether workers still have to act on a row. The zero value is not set: an Engine stores no such
-// row, and calls one that it reads unreadable.
+// Life says whether workers still have to act on a row. The zero value is not set: an Engine never stores it,
+// and reports a row with it as unreadable.
 type Life int
 
 // The lives of a row. Their numbers may be stored.

@@ -96,9 +96,8 @@ func (s *failingStore) Postpone(ctx context.Context, rows []durable.Row, due fun
 	return s.Store.Postpone(ctx, rows, due)
 }
 
-// A failure of the store is the error of the call, or is logged. It never looks like success, or like a row
-// that does not exist.
-func TestFailuresOfTheStore(t *testing.T) {
+// A failure of the store is returned or logged. It never looks like success or like a missing row.
+func TestFailureOfTheStoreIsReported(t *testing.T) {
 	booked := func(e *engine) { e.book = found; e.begin("ref-1"); e.send() }
 	cancels := func(e *engine) { booked(e); e.orders = orderOne; require.NoError(e.t, e.cancel(toCancel)) }
 	again := func(e *engine) {

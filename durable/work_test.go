@@ -18,8 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A read of the order before or after Cancel that fails decides nothing, also if it fails for long.
-func TestOrderOfACancellationCannotBeRead(t *testing.T) {
+func TestFailedReadNeverEndsACancellation(t *testing.T) {
 	foreign := func([]string) ([]types.Order, error) { return []types.Order{orderUnder("ref-9", "order-9")}, nil }
 	failed := func([]string) ([]types.Order, error) { return nil, errFailed }
 	for name, tc := range map[string]struct {
@@ -27,9 +26,9 @@ func TestOrderOfACancellationCannotBeRead(t *testing.T) {
 		read  func([]string) ([]types.Order, error)
 		after time.Duration // the next attempt
 	}{
-		"before Cancel":                  {false, failed, time.Minute},
-		"after Cancel":                   {true, failed, 5 * time.Minute},
-		"an order that nobody asked for": {false, foreign, time.Minute},
+		"before Cancel": {false, failed, time.Minute},
+		"after Cancel":  {true, failed, 5 * time.Minute},
+		"the answer has only an order that was not requested": {false, foreign, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -57,8 +56,8 @@ func TestOrderOfACancellationCannotBeRead(t *testing.T) {
 	}
 }
 
-// Nobody knows which of two orders a booking that was given up has made.
-func TestCancelOfOneOfTwoOrders(t *testing.T) {
+// Nobody knows which of the two orders the abandoned booking has made.
+func TestCancellationWithTwoPossibleOrdersIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, e := twoProcesses(t)
 		e.orders = twoOrders
@@ -69,7 +68,7 @@ func TestCancelOfOneOfTwoOrders(t *testing.T) {
 	})
 }
 
-// OnCancel fails. Its row is tried again at the end of a lease, and a page hears of it then.
+// A watching page notices only the successful call.
 func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other, e := twoProcesses(t)
@@ -95,7 +94,6 @@ func TestOnCancelIsCalledAgainAfterAnError(t *testing.T) {
 	})
 }
 
-// A cancellation that waits for its booking makes a worker poll for it.
 func TestCancellationWakesItsBooking(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()
@@ -105,7 +103,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		require.NoError(t, e.cancel(toCancel))
 		e.stepOf(durable.KindCancel)
 		assert.False(t, e.row(durable.KindBooking, "ref-1").Due.After(time.Now()))
-		assert.Empty(t, e.asked, "the order is read when the booking has ended")
+		assert.Empty(t, e.asked, "the order is read only after the booking has ended")
 		e.book = func() (*hotelstays.BookingOutcome, error) {
 			booking := e.row(durable.KindBooking, "ref-1")
 			require.NoError(t, e.cancel(toCancel))
@@ -182,8 +180,8 @@ func TestTimeoutOfAStep(t *testing.T) {
 	})
 }
 
-// A person has ended the rows of ref-1 in the database. A scheduler that brings them all the same has nothing to do.
-func TestWorkOnRowsThatHaveEnded(t *testing.T) {
+// A person has ended the rows in the database, but the scheduler calls Work with them.
+func TestRowsThatWereEndedByHandAreLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found
 		e.begin("ref-1")
@@ -206,8 +204,7 @@ func TestWorkOnRowsThatHaveEnded(t *testing.T) {
 	})
 }
 
-// After a person has ended the row of a cancellation, another one may begin if nothing was sent.
-func TestCancelAfterARowThatWasEndedByHand(t *testing.T) {
+func TestUnsentCancellationEndedByHandMayBeginAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(e *engine)
 		want   error

@@ -30,10 +30,10 @@ type appointment struct {
 
 // agenda is guarded by Server.lock.
 type agenda struct {
-	ahead    []appointment // the next first; of those at the same time, the one made first
+	ahead    []appointment // the next one first; appointments at the same time in the order in which they were made
 	wake     chan struct{} // has a value when the first appointment or the clock changed
 	inFlight int           // delivery attempts that wait for their answers
-	changed  *sync.Cond    // inFlight became smaller, or Advance ended
+	changed  *sync.Cond    // signals that inFlight became smaller, or that Advance ended
 
 	advancing bool
 }
@@ -52,7 +52,7 @@ func (g *agenda) add(a appointment) {
 	}
 }
 
-// land ends a delivery attempt.
+// land notes the end of a delivery attempt.
 func (g *agenda) land() {
 	g.inFlight--
 	g.changed.Broadcast()
@@ -81,7 +81,7 @@ func (s *Server) lock() time.Time {
 
 func (s *Server) unlock() { s.orders.mu.Unlock() }
 
-// doNext does what is next on the agenda. The caller holds the lock.
+// doNext does the next appointment. The caller holds the lock.
 func (s *Server) doNext() {
 	a := s.agenda.ahead[0]
 	s.agenda.ahead[0] = appointment{} // for the garbage collector
@@ -116,14 +116,14 @@ func (s *Server) keepAgenda() {
 // Now returns the time of the sandbox's clock: real time, plus what [Server.Advance] added.
 func (s *Server) Now() time.Time { return s.clock.now() }
 
-// Advance moves the sandbox's clock on by d. It does what becomes due on the way, each at
-// its time. After a delivery attempt it waits for the answer, because the next attempt depends
-// on it; a callback handler must not call it.
+// Advance moves the sandbox's clock on by d. It does everything that becomes due on the way, each
+// thing at its time. After a delivery attempt it waits for the answer, because the next attempt
+// depends on the answer. So a callback handler must not call Advance.
 //
-// On this clock are the lives of tokens, sessions and links, confirmations, late visibility,
-// the pauses between delivery attempts, and the ledger's times. Rate limits, delays of
-// faults, time-outs and signatures stay in real time. A client waits by its own clock:
-// Advance shortens none of its pauses.
+// The lifetimes of tokens, sessions and links, confirmations, late visibility, the pauses between
+// delivery attempts, and the ledger's times follow this clock. Rate limits, delays of faults,
+// time-outs and signatures stay in real time. A client waits by its own clock, so Advance does not
+// shorten its pauses.
 //
 // Advance panics when d is negative, or takes the clock more than ten years from real time.
 func (s *Server) Advance(d time.Duration) { panicOn("Advance", s.advance(d)) }

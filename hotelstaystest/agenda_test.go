@@ -1,4 +1,4 @@
-// The movable clock, and what it does and does not move.
+// The movable clock, and what stays in real time.
 
 package hotelstaystest
 
@@ -44,7 +44,7 @@ func TestAdvanceDoesWhatIsDueInOrder(t *testing.T) {
 		s.Advance(3*time.Minute - 1)
 		synctest.Wait()
 		early := len(rc.all())
-		time.Sleep(time.Nanosecond) // the agenda's goroutine follows the clock that was moved
+		time.Sleep(time.Nanosecond) // until the agenda's goroutine has noticed the new time
 		synctest.Wait()
 		failIf(t, early != 6 || len(rc.all()) != 8, "%d deliveries, then %d: %s", early, len(rc.all()), rc.events())
 	})
@@ -77,7 +77,7 @@ func TestLimitsFaultsAndSignaturesStayInRealTime(t *testing.T) {
 	})
 }
 
-// A receiver that does not answer costs real time, up to the timeout, so that the retry is seen.
+// Advance waits in real time for a receiver that does not answer, at most until the timeout.
 func TestAdvanceWaitsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{answer: func(n int, r *http.Request) int {
@@ -105,7 +105,7 @@ func TestCloseEndsAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done()                         // also if nobody has read the body
+			<-r.Context().Done()                         // ends even if nobody has read the body
 			w.WriteHeader(http.StatusServiceUnavailable) // it may still arrive
 			ended = true
 		})}})
@@ -123,8 +123,8 @@ func TestCloseEndsAdvance(t *testing.T) {
 	})
 }
 
-// Orders and events that wait cost no goroutine each.
-func TestOneGoroutineWaits(t *testing.T) {
+// Waiting orders and events need no goroutine of their own.
+func TestWaitingOrdersNeedNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500)
 		s, u := open(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc, RetryDelays: []time.Duration{time.Hour}}})
@@ -136,7 +136,7 @@ func TestOneGoroutineWaits(t *testing.T) {
 		}
 		synctest.Wait()
 		after := runtime.NumGoroutine()
-		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have begun some
+		failIf(t, after >= before+30, "%d goroutines became %d", before, after) // the runtime may have started some
 		s.Advance(2 * time.Hour)
 		same(t, len(rc.all()), 31*3*2)
 		confirmed := slices.DeleteFunc(s.Ledger().Entries(0), func(e Entry) bool { return e.Order == nil }) // at the same time

@@ -21,13 +21,13 @@ const (
 	maxTTL     = 31_536_000 // seconds
 )
 
-// token is a ticket or an access token. Its text contains all of it and its own proof, so that
-// tokens cost no memory.
+// token is a ticket or an access token. Its text contains all its fields and a proof, so that the
+// server need not store tokens.
 type token struct {
 	Account string        `json:"sub"`
 	Issued  int64         `json:"iat"`
 	Expires int64         `json:"exp"`
-	Until   time.Time     `json:"until"` // Expires, exactly
+	Until   time.Time     `json:"until"` // Expires, without rounding
 	Number  int64         `json:"jti"`
 	Scopes  []types.Scope `json:"scope"`
 	OAuth   bool          `json:"oauth,omitempty"`
@@ -56,7 +56,7 @@ func (s *Server) findToken(text string) (tok token, ok bool) {
 	if len(parts) != 3 || !sameText(parts[2], s.tokenProof(parts[0]+"."+parts[1])) {
 		return tok, false
 	}
-	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // the proof is of them
+	claims, _ := base64.RawURLEncoding.DecodeString(parts[1]) // the proof covers them
 	_ = json.Unmarshal(claims, &tok)
 	return tok, tok.Number > s.revoked.Load()
 }
@@ -211,27 +211,27 @@ func (s *Server) checkUser(c *call) error {
 	return nil
 }
 
-// newSession makes a session id. It contains its start and its own proof, so that sessions
-// cost no memory.
+// newSession makes a session id. It contains its start and a proof, so that the server need not
+// store sessions.
 func (s *Server) newSession(account string) string {
 	text := base36(s.sessions.Add(1)) + "-" + base36(s.clock.now().UnixNano())
 	return "ses-" + text + "-" + s.sessionProof(text, account)
 }
 
-// sessionNumber is the part of a session's id that no other session of this server has.
+// sessionNumber returns the part of a session id that is unique in this server.
 func sessionNumber(id string) string {
 	number, _, _ := strings.Cut(strings.TrimPrefix(id, "ses-"), "-")
 	return number
 }
 
-// findSession returns whether a session of the account is known, which means that this server
-// made its id, and whether it has expired.
+// findSession reports whether this server made the session id for the account, and whether the
+// session has expired.
 func (s *Server) findSession(id, account string) (known, expired bool) {
 	fields := strings.Split(id, "-")
 	if len(fields) != 4 || fields[0] != "ses" || !sameText(fields[3], s.sessionProof(fields[1]+"-"+fields[2], account)) {
 		return false, false
 	}
-	number, _ := strconv.ParseInt(fields[1], 36, 64) // the proof is of both
+	number, _ := strconv.ParseInt(fields[1], 36, 64) // the proof covers both fields
 	nanos, _ := strconv.ParseInt(fields[2], 36, 64)
 	end := time.Unix(0, nanos).Add(s.cfg.SessionLifetime)
 	return true, number <= s.expired.Load() || !s.clock.now().Before(end)

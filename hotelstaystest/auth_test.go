@@ -84,9 +84,9 @@ func TestTokenHasNoOtherScopesThanItsClient(t *testing.T) {
 	})
 }
 
-func TestMarketsAndUsers(t *testing.T) {
+func TestMarketAndUserAreRequiredAndChecked(t *testing.T) {
 	s := start(t, Config{Markets: []string{"AE", "SA"}, UserRefs: map[string][]types.Scope{"reader": {types.ScopeContentRead}, "nobody": nil}})
-	u := login(t, s) // neither applies to Ticket
+	u := login(t, s) // Ticket takes neither header
 	u.refused(destinationsPath, "{}", 403, codeForbidden, "Market header is required")
 	u.header("Market", "FR").refused(destinationsPath, "{}", 403, codeForbidden, "market FR")
 	u = u.header("Market", "SA")
@@ -97,7 +97,7 @@ func TestMarketsAndUsers(t *testing.T) {
 	u.header("User-Ref", "reader").refused(queryPath, "{}", 403, codeForbidden, string(types.ScopeBookingRead))
 }
 
-func TestTopLevelTokenHasOAuthsErrors(t *testing.T) {
+func TestTopLevelTokenHasTheErrorsOfOAuth(t *testing.T) {
 	s := start(t, Config{Variants: Variants{OAuthTopLevel: true}})
 	u := &user{t: t, s: s, http: s.Client()}
 	body := object{"grant_type": "client_credentials", "client_id": s.ClientID, "client_secret": s.ClientSecret}

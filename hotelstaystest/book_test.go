@@ -1,4 +1,4 @@
-// What CheckAvail, Book and Cancel refuse, how many orders Book makes, and what Cancel costs.
+// Tests of CheckAvail, Book and Cancel.
 
 package hotelstaystest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Two bookings have the same content if hotel, stay, rooms and guests are the same, in any order of the guests.
+// Bookings with the same hotel, dates, rooms and guests are the same stay. The order of the guests does not matter.
 func TestOneStayIsBookedOnce(t *testing.T) {
 	_, u := open(t)
 	rooms := func(adults ...int) (list []object) {
@@ -55,13 +55,13 @@ func TestOneStayIsBookedOnce(t *testing.T) {
 	}
 }
 
-func TestBooksAtOnceMakeOneOrder(t *testing.T) {
+func TestConcurrentBooksMakeOneOrder(t *testing.T) {
 	s, u := open(t)
 	in, ids := u.find(nil)
 	var wg sync.WaitGroup
 	for i := range 60 {
 		ref, of := "same", guests("Test", "Guest")
-		if i >= 40 { // one content under many references
+		if i >= 40 { // the same stay under many references
 			ref, of = fmt.Sprint("other", i), guests("Another", "Guest")
 		}
 		wg.Go(func() {
@@ -121,7 +121,7 @@ func TestCallbackMustBePublicOrLoopback(t *testing.T) {
 	in.refused(bookPath, booking("b", ids[1], object{"callbackUrl": "https://hooks.example.com/"}), 400, types.CodeParam, "OAuth")
 }
 
-func TestMovedOfferIsBookedAfterACheck(t *testing.T) {
+func TestChangedOfferIsBookedOnlyAfterCheckAvail(t *testing.T) {
 	s, u := open(t)
 	in, ids := u.header("Currency", "AED").find(nil)
 	check := func(id, status string, remark bool) (price string) {
@@ -228,14 +228,14 @@ func TestCancelCostsWhatTheOfferSaid(t *testing.T) {
 		}
 		same(t, len(s.Ledger().Cancellations()), 6)
 		same(t, s.Ledger().Cancellations()[0].PlatformReferenceNo, s.Ledger().Orders()[0].PlatformReferenceNo)
-		for _, o := range s.Ledger().Orders() { // the first three were to be confirmed later
+		for _, o := range s.Ledger().Orders() { // the first three orders had not been confirmed yet
 			same(t, o.Status, 3, o.CustomerReferenceNo)
 		}
 	})
 }
 
-// What neither the probe nor openapi.json notices.
-func TestRefusalsHaveTheirReason(t *testing.T) {
+// Neither the probe nor openapi.json checks these messages.
+func TestRefusalNamesItsReason(t *testing.T) {
 	s, u := open(t, Config{ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	in, _ := u.book("ref", 0)
 	other, ids := u.find(nil)

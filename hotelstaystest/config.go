@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// AtOnce and Never are values for the durations of a [Config], in which zero stands for the
-// default: no time at all, and without end. Their JSON is "0s" and "never".
+// AtOnce and Never are values for the durations of a [Config]: no time at all, and for ever. They
+// are needed because zero stands for the default. Their JSON is "0s" and "never".
 const (
 	AtOnce time.Duration = -1
 	Never  time.Duration = math.MaxInt64
@@ -34,8 +34,8 @@ type Config struct {
 	// is a free port of 127.0.0.1.
 	Addr string `json:"addr,omitzero"`
 	// AllowRemote lets Addr be an address that other machines reach, such as "0.0.0.0:8080"
-	// in a container. They reach all of the API then, whose credentials are well known.
-	// Webhooks no longer go to loopback addresses, unless Webhooks.CallbackHosts has them.
+	// in a container. These machines then reach the whole API, whose credentials are well known.
+	// Webhooks no longer go to loopback addresses, unless Webhooks.CallbackHosts lists them.
 	AllowRemote bool `json:"allowRemote,omitzero"`
 	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
 	// localhost. [Server.Client] trusts it.
@@ -45,8 +45,8 @@ type Config struct {
 	// HTTP1Only turns HTTP/2 off. It needs TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
 	// InMemory serves in-memory connections instead of sockets. Only the transports of
-	// [Server.Client] and [Server.ClientFrom] reach the server, which are of type
-	// [http.Transport], and their clones.
+	// [Server.Client] and [Server.ClientFrom], and clones of them, reach the server. Their type is
+	// [http.Transport].
 	InMemory bool `json:"inMemory,omitzero"`
 	// Compression compresses bodies of a kilobyte or more for clients that accept gzip.
 	Compression bool `json:"compression,omitzero"`
@@ -80,8 +80,8 @@ type Config struct {
 
 	// NoRateLimits turns rate limits off. Answers keep their X-RateLimit headers.
 	NoRateLimits bool `json:"noRateLimits,omitzero"`
-	// RateLimits is how many calls of an operation one client address may make in a second,
-	// 1 to 1,000,000. Absent operations have the documented limits.
+	// RateLimits is how many calls of an operation one client IP address may make in a second,
+	// 1 to 1,000,000. Operations that are not listed have the documented limits.
 	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
 	// VisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
 	// instead of 1,000.
@@ -122,9 +122,9 @@ type Config struct {
 	Variants Variants      `json:"variants,omitzero"`
 	Control  ControlConfig `json:"control,omitzero"`
 
-	// LedgerLimit is how many requests, webhooks and changed orders the ledger keeps. The
-	// oldest go first, also when the memory of all exceeds 1 MiB and 4 KiB times the limit.
-	// The default is 50,000.
+	// LedgerLimit is how many requests, webhooks and changed orders the ledger keeps. It drops the
+	// oldest first. It also drops the oldest if all of them need more memory than 1 MiB plus 4 KiB
+	// times the limit. The default is 50,000.
 	LedgerLimit int `json:"ledgerLimit,omitzero"`
 }
 
@@ -143,8 +143,8 @@ type OAuthClient struct {
 
 // WebhookConfig is the part of [Config] about webhooks.
 type WebhookConfig struct {
-	// Secret is [Server.WebhookSecret], which signs deliveries of all accounts. By default
-	// there is one.
+	// Secret is [Server.WebhookSecret], which signs deliveries of all accounts. The default is
+	// "sandbox-webhook-secret".
 	Secret string `json:"secret,omitzero"`
 	// Unsigned sends deliveries without a signature, as to a credential without a webhook
 	// signing secret.
@@ -153,16 +153,16 @@ type WebhookConfig struct {
 	// they are accepted, http too, because tests listen there. Deliveries to other URLs need
 	// CallbackHosts or CallbackHandler.
 	StrictCallbacks bool `json:"strictCallbacks,omitzero"`
-	// CallbackHosts are as good as loopback for callback URLs: Book accepts them, http too,
-	// and deliveries go there. A name is looked up for each attempt.
+	// CallbackHosts are further hosts of callback URLs: Book accepts them as it accepts loopback,
+	// also with http, and deliveries go there. A name is looked up for each attempt.
 	CallbackHosts []string `json:"callbackHosts,omitzero"`
 	// RetryDelays are the delays before each retry of a delivery. The default is 1, 2, 4, 8
 	// and 16 seconds. An empty list that is not nil means no retry.
 	RetryDelays []time.Duration `json:"retryDelays,omitzero"`
 	// Timeout is the timeout of an attempt. The default is ten seconds.
 	Timeout time.Duration `json:"timeout,omitzero"`
-	// Events are the kinds of event that a trigger sends, in order. They may be none, and
-	// undocumented. Absent triggers have their defaults.
+	// Events are the kinds of event that a trigger sends, in order. A list may be empty, and may
+	// contain undocumented kinds. Triggers that are not listed have their defaults.
 	Events map[WebhookTrigger][]types.EventKind `json:"events,omitzero"`
 
 	// CallbackHandler, if set, receives all deliveries over in-memory connections, whatever
@@ -180,9 +180,9 @@ type ControlConfig struct {
 	// Token, if set, is required of every control request, as "Authorization: Bearer <token>".
 	// With AllowRemote it has at least 16 characters.
 	Token string `json:"token,omitzero"`
-	// Hosts are the names that requests may be sent to, without ports, beside localhost,
-	// loopback addresses and TLSNames. With AllowRemote control requests may be sent to any
-	// address too, and others to any host.
+	// Hosts are further host names to which requests may be sent, without ports. Allowed are always
+	// localhost, loopback addresses and TLSNames. With AllowRemote, control requests may also be
+	// sent to any IP address, and other requests to any host.
 	Hosts []string `json:"hosts,omitzero"`
 
 	// Page, if set, makes the handler of /_sandbox/ and of the paths below /_sandbox/page/.
@@ -197,7 +197,7 @@ type Variants struct {
 	// hotels. hasMore stays correct.
 	NoTotals bool `json:"noTotals,omitzero"`
 	// Available is CheckAvail's status of an available offer: 1, the default, or 2. An
-	// unavailable one has the other number.
+	// unavailable offer has the other number.
 	Available int `json:"available,omitzero"`
 	// BusinessFailureStatus is the HTTP status, 200 to 499, of Book's answer to a moved
 	// rate or a duplicate booking. The default is 200.
@@ -216,7 +216,7 @@ type OrderStatusNumbers struct {
 	Pending   types.OrderStatus `json:"pending,omitzero"`   // default 4; only reached by [Server.SetOrderStatus]
 }
 
-// Name returns the word for a status, such as "confirmed", or the number of one without a name.
+// Name returns the word for a status, such as "confirmed". For a status without a name it returns the number.
 func (n OrderStatusNumbers) Name(status types.OrderStatus) string {
 	switch status {
 	case types.OrderUnknown:
@@ -340,5 +340,5 @@ func cloneLists[K comparable, V any](lists map[K][]V) map[K][]V {
 	return lists
 }
 
-// length is the length of a duration of a [Config], of which AtOnce has none.
+// length returns a duration of a [Config] for use in code: AtOnce is 0.
 func length(d time.Duration) time.Duration { return max(d, 0) }

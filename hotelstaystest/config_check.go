@@ -71,7 +71,7 @@ func checkHost(f *configFaults, field, name string) {
 
 var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$`)
 
-// minControlToken is the least length of a token that other machines can try to guess.
+// minControlToken is the minimum length of a token that other machines can try to guess.
 const minControlToken = 16
 
 // checkControl refuses to offer the control API to other machines without a token.

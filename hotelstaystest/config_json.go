@@ -1,4 +1,4 @@
-// The JSON of a Config. encoding/json has durations as numbers, and people write them as text.
+// The JSON of a Config. encoding/json writes durations as numbers, but people write them as text.
 
 package hotelstaystest
 
@@ -89,10 +89,10 @@ func durationText(d time.Duration) string {
 	return d.String()
 }
 
-// configDuration is a duration of a [Config] in its JSON.
+// configDuration is a duration in the JSON of a [Config].
 type configDuration time.Duration
 
-// UnmarshalText reads text that a person writes.
+// UnmarshalText reads the text of a duration.
 func (d *configDuration) UnmarshalText(text []byte) error {
 	parsed, err := parseDuration(string(text))
 	*d = configDuration(parsed)

@@ -1,4 +1,4 @@
-// Configurations: what their fields do, which are refused, and their JSON.
+// Configurations: their defaults, their faults, and their JSON.
 
 package hotelstaystest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The server's own copy has the defaults, and shares nothing with the caller's or with what it returns.
+// The server's copy shares nothing with the caller's Config or with the result of Server.Config.
 func TestConfigIsACopyWithDefaults(t *testing.T) {
 	text := func(c Config) string { return string(must(json.Marshal(c))) }
 	given := Config{
@@ -42,8 +42,7 @@ func TestConfigIsACopyWithDefaults(t *testing.T) {
 	same(t, text(s.Config()), whole)
 }
 
-// Every error names the field, by its path in JSON.
-func TestFaultsOfAConfigNameTheirFields(t *testing.T) {
+func TestErrorOfAConfigNamesTheField(t *testing.T) {
 	catalog := func(c Catalog) *Config { return &Config{Catalog: c} }
 	webhooks := func(w WebhookConfig) *Config { return &Config{Webhooks: w} }
 	variants := func(v Variants) *Config { return &Config{Variants: v} }
@@ -105,8 +104,8 @@ func TestFaultsOfAConfigNameTheirFields(t *testing.T) {
 	panics(t, faults, func() { NewServer(all) })
 }
 
-// Each field keeps its value in JSON, and a zero one leaves no trace.
-func TestConfigIsItsJSON(t *testing.T) {
+// Each field keeps its value in JSON. Zero fields are omitted.
+func TestConfigSurvivesJSON(t *testing.T) {
 	config := Config{
 		Addr: "0.0.0.0:80", AllowRemote: true, TLS: true, TLSNames: []string{"sandbox", "192.0.2.1"}, HTTP1Only: true, InMemory: true,
 		Compression: true, Seed: 1<<64 - 1, Catalog: Catalog{Countries: 1, EmptyEvery: -1}, Accounts: []Account{{"key", "secret"}},
@@ -149,8 +148,7 @@ func TestConfigIsItsJSON(t *testing.T) {
 	}
 }
 
-// Every error names the field.
-func TestConfigRefusesJSON(t *testing.T) {
+func TestErrorOfJSONNamesTheField(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Seed":1}`:                                 "unknown field Seed",
 		`{"webhooks":{"-":1}}`:                       "unknown field webhooks.-",

@@ -1,4 +1,4 @@
-// The catalogue of any size, equal for equal seeds, and the answers of the content operations.
+// The generated catalogue, and the content operations.
 
 package hotelstaystest
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestDestinations(t *testing.T) {
+func TestDestinationsFollowTheFilters(t *testing.T) {
 	s, u := open(t, Config{Catalog: Catalog{CitiesPerProvince: 10, HotelsPerCity: 8}})
 	get := func(body object) []any { t.Helper(); return u.must(destinationsPath, body).list("destinations") }
 	top := get(object{})
@@ -24,13 +24,13 @@ func TestDestinations(t *testing.T) {
 		want int
 	}{
 		{object{"countryCode": "CN"}, 2},
-		{object{"countryCode": "GB"}, 0},                                           // it is not in this catalogue
-		{object{"countryCode": "AE", "parentDestinationId": s.CityID(1)}, 2},       // the country counts
+		{object{"countryCode": "GB"}, 0},                                           // not in this catalogue
+		{object{"countryCode": "AE", "parentDestinationId": s.CityID(1)}, 2},       // the country takes precedence
 		{object{"parentDestinationId": s.CityID(0)}, 0},                            // a city
-		{object{"parentDestinationId": "0f8fad5b-d9cb-469f-a165-70867728950e"}, 0}, // of another platform
+		{object{"parentDestinationId": "0f8fad5b-d9cb-469f-a165-70867728950e"}, 0}, // an unknown id
 		{object{"parentDestinationId": province}, 8},                               // two of ten are empty
-		{object{"parentDestinationId": province, "filterEmptyCities": false}, 8},   // they have less than one hotel
-		{object{"parentDestinationId": province, "minHotelCount": 0}, 8},           // they are empty
+		{object{"parentDestinationId": province, "filterEmptyCities": false}, 8},   // the default of minHotelCount is 1
+		{object{"parentDestinationId": province, "minHotelCount": 0}, 8},           // the default filters empty cities
 		{object{"parentDestinationId": province, "filterEmptyCities": false, "minHotelCount": 0}, 10},
 		{object{"parentDestinationId": province, "minHotelCount": 3}, 6}, // two of ten are small
 		{object{"parentDestinationId": province, "minHotelCount": 8}, 6},
@@ -49,7 +49,7 @@ func TestDestinations(t *testing.T) {
 	u.refused(destinationsPath, object{"minHotelCount": -1}, 400, types.CodeParam, "minHotelCount")
 }
 
-func TestHotelStaticDetailAndIDList(t *testing.T) {
+func TestHotelStaticDetailAndHotelIDListFindHotels(t *testing.T) {
 	s, u := open(t)
 	id := s.HotelIDs(1)[0]
 	r := u.must(detailPath, object{"hotelId": id})
@@ -73,7 +73,7 @@ func TestHotelStaticDetailAndIDList(t *testing.T) {
 	u.refused(idListPath, object{}, 400, types.CodeParam, "regionCode")
 }
 
-func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
+func TestPlacesAreFoundByIDAndNamesAreUnique(t *testing.T) {
 	cfg, _ := Config{Catalog: Catalog{CitiesPerProvince: 60}}.complete()
 	w := newWorld(7, cfg.Catalog)
 	for _, kind := range []placeKind{country, province, city} {
@@ -97,7 +97,7 @@ func TestPlacesResolveAndNamesAreUnique(t *testing.T) {
 	}
 }
 
-func TestMillionHotelsCostNoMemory(t *testing.T) {
+func TestMillionHotelsNeedLittleMemory(t *testing.T) {
 	before := liveHeap()
 	size := Catalog{Countries: 20, ProvincesPerCountry: 100, CitiesPerProvince: 10, HotelsPerCity: 50, EmptyEvery: -1}
 	s := start(t, Config{NoRateLimits: true, Catalog: size})
@@ -111,7 +111,7 @@ func TestMillionHotelsCostNoMemory(t *testing.T) {
 	failIf(t, grown > 4<<20, "the heap grew by %d bytes", grown)
 }
 
-func TestSeed(t *testing.T) {
+func TestEqualSeedsMakeEqualWorlds(t *testing.T) {
 	view := func(seed uint64) string {
 		s, u := open(t, Config{Seed: seed})
 		r := u.must(metadataPath, object{"destinationId": s.CityID(0)})
@@ -132,7 +132,7 @@ func TestSeed(t *testing.T) {
 	failIf(t, first == other, "two seeds give one world")
 }
 
-func TestHotelIDsAndCities(t *testing.T) {
+func TestHotelIDsAreLimitedAndUnknownCitiesPanic(t *testing.T) {
 	s := start(t)
 	all := s.HotelIDs(s.HotelCount())
 	for n, want := range map[int]int{-1: 0, 0: 0, 3: 3, math.MaxInt: len(all)} {

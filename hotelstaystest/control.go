@@ -85,15 +85,15 @@ func isControl(path string) bool {
 	return path == healthPath || path+"/" == controlPath || strings.HasPrefix(path, controlPath)
 }
 
-// serveControl answers a control request. Nothing of it is in the ledger.
+// serveControl answers a control request. The ledger does not record it.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	controlHandler(s.control).ServeHTTP(w, r)
 }
 
-// controlHandler answers with what the function returns. A result that is an http.Handler answers
-// itself, nil is an answer without content. Every error is an inputError.
+// controlHandler answers with the result of the function. A result that is an http.Handler answers
+// by itself, and nil is an answer without content. Every error is an inputError.
 type controlHandler func(w http.ResponseWriter, r *http.Request) (any, error)
 
 func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +113,7 @@ func (h controlHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// control runs the guards, and returns who answers.
+// control runs the guards, and returns the handler that answers.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.URL.Path == healthPath {
 		return s.routes, nil
@@ -175,14 +175,14 @@ func (s *Server) guard(r *http.Request) error {
 	return nil
 }
 
-// ownHost reports whether the Host of a request is this server's. A page of another site could
-// reach it under a name of its own.
+// ownHost reports whether the Host of a request names this server. A page of another site could
+// reach this server under another name (DNS rebinding).
 func (s *Server) ownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
-	_, notIP := netip.ParseAddr(host) // no name can be rebound to look like an address
+	_, notIP := netip.ParseAddr(host) // an IP address cannot be rebound
 	own := func(name string) bool { return strings.EqualFold(name, host) }
 	return loopbackHost(host) || s.cfg.AllowRemote && notIP == nil || slices.ContainsFunc(s.cfg.Control.Hosts, own) ||
 		slices.ContainsFunc(s.cfg.TLSNames, own)
@@ -211,8 +211,9 @@ func (s *Server) checkControlToken(w http.ResponseWriter, r *http.Request) error
 		"the control API needs the header Authorization: Bearer <control token>; a browser opens %s?token=<control token> first", controlPath)
 }
 
-// cookieValue is not the token, because browsers send cookies to all ports of a host: a server
-// there does not learn the token, though it could use the cookie until this server ends.
+// cookieValue returns the value of the cookie, which is not the token. Browsers send cookies to all
+// ports of a host, so another server there could use the cookie until this server ends. But it does
+// not learn the token.
 func (s *Server) cookieValue() string {
 	return hex.EncodeToString(s.mac("control", s.cfg.Control.Token))
 }

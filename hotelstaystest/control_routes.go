@@ -78,7 +78,7 @@ func getLedger(c *controlCall) (any, error) {
 	}, nil
 }
 
-// getRequests returns the first requests after a number, or else the last.
+// getRequests returns the first requests after a number. Without a number it returns the last requests.
 func getRequests(c *controlCall) (any, error) {
 	after, limit := int64(c.numbers["after"]), c.numbers["limit"]
 	found := slices.DeleteFunc(c.s.ledger.kept(), func(r *Request) bool { return r.Seq <= after || !c.wants(r) })

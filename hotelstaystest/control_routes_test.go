@@ -1,4 +1,4 @@
-// What each route of the control API does, and what openapi.json lists.
+// The routes of the control API, and openapi.json.
 
 package hotelstaystest
 
@@ -65,7 +65,7 @@ func TestControlInjectsFaults(t *testing.T) {
 	})
 }
 
-// A redelivery is the same event with all retries, and does not undo a delivery.
+// A redelivery has all retries. If it fails, a delivered event still counts as delivered.
 func TestRedeliveryIsTheSameEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := answering(500, 500, 200, 500, 500, 200)
@@ -108,7 +108,7 @@ func TestRedeliveryIsTheSameEvent(t *testing.T) {
 		c.refused("POST", "/_sandbox/webhooks/evt_none/redeliver", nil, 404, "eventId", "no event")
 		panics(t, "no event", func() { s.RedeliverWebhook("evt_none") })
 		s.Close()
-		s.RedeliverWebhook(id) // no effect after Close
+		s.RedeliverWebhook(id) // has no effect after Close
 	})
 }
 
@@ -135,7 +135,7 @@ func TestControlMovesTheClock(t *testing.T) {
 	})
 }
 
-func TestControlCounts(t *testing.T) {
+func TestLedgerRouteHasTheCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t, Config{RateLimits: map[Operation]int{"Destinations": 2}})
 		u := login(t, s).plain()

@@ -1,4 +1,4 @@
-// The guards of the control API, and how it reads and writes.
+// The guards of the control API, and its JSON.
 
 package hotelstaystest
 
@@ -28,7 +28,7 @@ func controlled(t testing.TB, config ...Config) (*Server, *controller) {
 type controller struct {
 	t      testing.TB
 	s      *Server
-	change func(*http.Request) // before it is sent
+	change func(*http.Request) // is called before a request is sent
 }
 
 // call sends a request. A body is JSON text, or a value to encode.
@@ -57,7 +57,7 @@ func (c *controller) must(method, path string, body, out any) {
 	}
 }
 
-// refused sends, and checks that the answer is this error.
+// refused sends a request, and checks that the answer is this error.
 func (c *controller) refused(method, path string, body any, status int, field, text string) *reply {
 	c.t.Helper()
 	a := c.call(method, path, body)
@@ -70,7 +70,7 @@ func (c *controller) refused(method, path string, body any, status int, field, t
 	return a
 }
 
-// Without control there are no routes, and no bodies are kept.
+// Without control no bodies are kept either.
 func TestControlIsOffByDefault(t *testing.T) {
 	s := start(t)
 	c := &controller{t: t, s: s}
@@ -127,7 +127,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 		failIf(t, a.status != want, "%s: HTTP %d %s, want %d", host, a.status, a.body, want)
 	}
 	c.with(header("Host", "attacker.example")).refused("POST", "/_sandbox/reset", nil, 403, "Host", "attacker.example")
-	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // which answers nothing else
+	c.with(header("Host", "attacker.example")).must("GET", healthPath, nil, nil) // the only path with an answer
 
 	_, remote := controlled(t, Config{AllowRemote: true})
 	for host, want := range map[string]int{"192.0.2.1:8080": 200, "[2001:db8::1]:80": 200, "attacker.example": 403, "2130706433": 403} {
@@ -136,7 +136,7 @@ func TestControlRefusesOtherHosts(t *testing.T) {
 	}
 }
 
-// What a page of another site can send to a sandbox on its reader's machine.
+// A page of another site, in the browser of a user, can send such requests to a sandbox on the user's machine.
 func TestControlRefusesOtherSites(t *testing.T) {
 	s, c := controlled(t)
 	s.Inject(Fault{Kind: FaultStatus})
@@ -221,7 +221,7 @@ func TestRemoteControlNeedsAToken(t *testing.T) {
 	}
 }
 
-// Paths are taken as they are: none leads to a route or to a redirect by another spelling.
+// Paths are compared as they are. Another spelling leads neither to a route nor to a redirect.
 func TestControlRefusesOddPaths(t *testing.T) {
 	_, c := controlled(t)
 	for _, path := range []string{
@@ -234,7 +234,7 @@ func TestControlRefusesOddPaths(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			a := c.with(func(r *http.Request) {
-				r.URL.Opaque = path // as it is
+				r.URL.Opaque = path // so that net/http does not clean it
 			}).call(method, "/", nil)
 			failIf(t, a.status != 404, "%s %s: HTTP %d %s", method, path, a.status, a.body)
 		}
@@ -250,7 +250,7 @@ func TestControlRefusesOddPaths(t *testing.T) {
 	}
 }
 
-func TestControlRefusesBadBodies(t *testing.T) {
+func TestControlNamesTheFaultyField(t *testing.T) {
 	s, c := controlled(t)
 	for body, want := range map[string]struct{ field, text string }{
 		`{`:                                 {"", "not valid JSON"},
@@ -273,9 +273,9 @@ func TestControlRefusesBadBodies(t *testing.T) {
 	failIf(t, len(s.faults.all()) != 0, "a malformed body injected a fault")
 }
 
-// Many clients drive the server at once, while others book, are cut off, and listen. Nothing
-// fails, no stream goes back, and nothing is left behind.
-func TestManyControlClients(t *testing.T) {
+// Many clients use the control API at the same time, while other clients book, are cut off, and read the stream of
+// events. No call fails, sequence numbers only grow, and no goroutine is left.
+func TestManyControlClientsDisturbNobody(t *testing.T) {
 	const clients, users, listeners, calls = 50, 10, 5, 4
 	s := NewServer(&Config{
 		InMemory:     true,
@@ -340,7 +340,7 @@ func TestManyControlClients(t *testing.T) {
 			for range calls {
 				step := steps[pick.IntN(len(steps))]
 				a := c.call(step[0], step[1], step[2])
-				if a.status >= 400 && a.status != 404 && a.status != 409 { // after a reset there is no order
+				if a.status >= 400 && a.status != 404 && a.status != 409 { // these two come after a reset, when the order is gone
 					t.Errorf("%s: HTTP %d %s", step, a.status, a.body)
 				}
 			}
@@ -355,7 +355,7 @@ func TestManyControlClients(t *testing.T) {
 	login(t, s).book("last", 0)
 }
 
-// follow reads the stream until it ends. Its entries go up.
+// follow reads the stream until it ends, and checks that sequence numbers grow.
 func (l *listening) follow(t *testing.T) {
 	for last := 0; ; {
 		e := l.next()

@@ -14,7 +14,7 @@ type journalRequest struct {
 	Answer string      `json:"answer"`
 }
 
-// orderDetails is an order with what its ledger record does not have.
+// orderDetails is an order with details that its ledger record lacks.
 type orderDetails struct {
 	LedgerOrder
 	HotelConfirmNo string     `json:"hotelConfirmNo"`
@@ -30,7 +30,7 @@ func (s *Server) orderDetails(o *order, now time.Time) orderDetails {
 type controlFault struct {
 	Fault
 	Delay duration `json:"delay,omitzero"`
-	Body  *string  `json:"body,omitempty"` // "" is a body, too
+	Body  *string  `json:"body,omitempty"` // nil: no body; "" is an empty body
 }
 
 func (f *controlFault) fault() Fault {
@@ -50,7 +50,7 @@ func newControlFault(f Fault) controlFault {
 	return out
 }
 
-// waitingFault is a fault with its number. Skip and Times are what is left of them.
+// waitingFault is a fault with its number. Skip and Times are the remaining numbers.
 type waitingFault struct {
 	ID int `json:"id"`
 	controlFault
@@ -61,7 +61,7 @@ type controlClock struct {
 	Offset duration  `json:"offset"` // from real time
 }
 
-// duration is a time.Duration that JSON has as text, such as "3m0s".
+// duration is a time.Duration whose JSON is text, such as "3m0s".
 type duration time.Duration
 
 // MarshalText returns the text of [time.Duration.String].

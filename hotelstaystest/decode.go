@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// decoded is an operation's function, as a runner.
+// decoded makes a runner of an operation's function.
 type decoded[Req, Resp any] func(*Server, *call, *Req) (*Resp, error)
 
 func runs[Req, Resp any](fn decoded[Req, Resp]) runner { return fn }
@@ -28,7 +28,7 @@ func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
 	return fn(s, c, req)
 }
 
-// inputError is a refusal that names the field at fault. The field is empty for the whole body.
+// inputError is a refusal that names the invalid field. The field is empty for the whole body.
 type inputError struct {
 	status int // HTTP status
 	field  string
@@ -130,7 +130,7 @@ func checkObject(value json.RawMessage, path string, t reflect.Type) error {
 	return nil
 }
 
-// fieldType finds the field of t with exactly this JSON name. A map has all.
+// fieldType finds the field of t with exactly this JSON name. A map has every name.
 func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	if t.Kind() == reflect.Map {
 		return t.Elem(), true

@@ -17,8 +17,8 @@
 //
 // # Answers
 //
-// Answers are envelopes. A QueryOrders that finds nothing, HTTP 200, and one that is refused,
-// HTTP 400:
+// Answers are envelopes. These are the answers to a QueryOrders that finds nothing (HTTP 200), and to a
+// refused QueryOrders (HTTP 400):
 //
 //	{"code":0,"msg":"success","data":{"orders":[]}}
 //	{"code":100000400,"msg":"ERR.PARAM: statusList[0] must be between 0 and 5, not 6"}
@@ -30,23 +30,24 @@
 // [Ledger.Webhooks] lists every event and attempt. Faults on [OpWebhook] spoil
 // deliveries, and [SignWebhook] signs your own.
 //
-// Deliveries go to loopback addresses and to [WebhookConfig.CallbackHosts] only, with
-// [Config.AllowRemote] to the latter alone. Any other address is refused without a DNS lookup
-// and recorded as [WebhookRefused]. [WebhookConfig.CallbackHandler] receives all deliveries in
-// memory instead, whatever their address.
+// Deliveries go only to loopback addresses and to [WebhookConfig.CallbackHosts]. With
+// [Config.AllowRemote] they go only to CallbackHosts. Any other address is refused without a DNS
+// lookup and recorded as [WebhookRefused]. If [WebhookConfig.CallbackHandler] is set, it receives all
+// deliveries in memory, whatever their address.
 //
 // # Configuration
 //
 // A [Config] has all settings, in Go and as JSON; a zero field has its default.
-// [Server.Config] shows what is in force. [Server.Reset] takes a server back to its start.
+// [Server.Config] returns all settings with their defaults. [Server.Reset] returns a server to its
+// initial state.
 //
 //	srv := hotelstaystest.NewServer(&hotelstaystest.Config{ConfirmAfter: 5 * time.Second, VoucherDelay: hotelstaystest.AtOnce})
 //
 // # The clock
 //
-// [Server.Advance] moves the sandbox's clock: orders are confirmed, webhooks retried, tokens
-// expire, all in order and at once. It is for scripts and tests that choose when to poll. A
-// client that waits by its own clock still waits.
+// [Server.Advance] moves the sandbox's clock. Orders are then confirmed, webhooks retried and
+// tokens expired, in their order and without waiting. It is for scripts and tests that choose when
+// to poll. A client that waits by its own clock still waits.
 //
 // # The control API
 //
@@ -57,13 +58,14 @@
 //   - Errors are {"error":{"field","message"}}, with the path of the field.
 //   - /_sandbox/events sends the ledger's log as Server-Sent Events.
 //     A slow reader misses entries that were replaced or dropped meanwhile.
-//   - /_sandbox/requests is the journal: each request with its bodies, to 16 KiB each. Only a
-//     server with control keeps bodies. What is masked in them: [Request.Bodies].
+//   - /_sandbox/requests is the journal: each request with its bodies, cut off after 16 KiB each.
+//     Only a server with control keeps bodies. [Request.Bodies] lists what is masked in them.
 //
 // Control requests are not in the ledger, and meet no rate limits and no faults. They must be
-// sent to localhost, a loopback address or one of [ControlConfig].Hosts, and a page of another
-// site cannot make changes. With a Token each needs "Authorization: Bearer <token>". A browser
-// opens /_sandbox/?token=<token>, which sets a cookie for /_sandbox/ and leaves the URL.
+// sent to localhost, a loopback address or one of [ControlConfig].Hosts. A page of another site
+// cannot make changes. With a Token each request needs "Authorization: Bearer <token>". A browser
+// opens /_sandbox/?token=<token> once: the answer sets a cookie for /_sandbox/ and removes the token
+// from the URL.
 //
 // Orders stay until [Server.Reset], and take about 3 KB each.
 //
@@ -82,9 +84,9 @@
 // Answers:
 //
 //   - A token that is expired, revoked or unknown gets [types.CodeUnauthorized]. Every other
-//     bad request gets [types.CodeParam]: a missing selector, a malformed or repeated header, an unknown gender, a ttl out of
-//     range, an unknown session or offer, a callbackUrl with an OAuth token. Cancel of
-//     an unknown order gets [types.CodeNotFound].
+//     bad request gets [types.CodeParam]: a missing selector, a malformed or repeated header, an
+//     unknown gender, a ttl out of range, an unknown session or offer, a callbackUrl with an OAuth
+//     token. Cancel of an unknown order gets [types.CodeNotFound].
 //   - 100000403 (forbidden), 100000405 (no such operation), 100002001 (cancellation
 //     refused) and 100000500 (an injected failure) are the sandbox's own codes.
 //   - HTTP status 200 for a moved price and a duplicate booking
@@ -96,10 +98,10 @@
 //
 // Authentication:
 //
-//   - OAuthToken answers token_type, expires_in and scope beside the token, in the
+//   - The answer to OAuthToken has token_type, expires_in and scope besides the token, in the
 //     envelope. [Variants.OAuthTopLevel] puts them at the top level, with errors as
 //     {"error", "error_description"}. A token lives for an hour ([Config.TokenLifetime]).
-//     Without scope it gets all scopes of the client, with an empty scope none.
+//     Without scope a token gets all scopes of the client, with an empty scope no scope.
 //   - Scopes: content:read for content, search:read for HotelList, HotelRates and
 //     CheckAvail, booking:write for Book, booking:read for QueryOrders and
 //     OrderVoucher, booking:cancel for Cancel.
@@ -109,7 +111,7 @@
 //   - Destinations without a country or a parent lists the countries. Its standard
 //     level omits coordinates, extra, destinationName and parentDestinationName. Empty
 //     cities need both filterEmptyCities false and minHotelCount 0.
-//   - HotelStaticDetail of an unknown hotel has no hotel.
+//   - The answer to HotelStaticDetail for an unknown hotel has no hotel.
 //   - HotelIDList requires one of its fields. Its integers are 10000000 plus the
 //     hotel's index, and a regionCode is the city's index plus 1. A regionName is part of a
 //     city's name, as a destinationName is.
@@ -121,17 +123,17 @@
 //   - checkIn and checkOut are required and may be in the past. Limits: 365 nights, 50
 //     rooms, 1 to 20 adults a room, children up to 17 years. pageSize is at least 1.
 //     Guests' nationalityCode and HotelsMetadata's countryCode are ISO 3166-1 alpha-2.
-//   - HotelList without Session-Id starts a session, with one it continues it. Sessions
-//     do not expire, unless [Config.SessionLifetime] ends them; their offers end with them.
-//     Cancel takes any session of the account, also an expired one.
+//   - HotelList without Session-Id starts a session; with Session-Id it continues that session.
+//     Sessions do not expire, unless [Config.SessionLifetime] ends them; their offers end with them.
+//     Cancel accepts any session of the account, even an expired session.
 //   - HotelList with hotelIds and a destination returns hotels that match both.
 //     destinationId takes precedence over destinationName. A destination expands to
 //     2,000 hotels at most, with a notice. Cursors are ignored, and an unknown sortBy
 //     keeps the default order.
-//   - HotelRates of an unknown hotel has no rooms.
+//   - The answer to HotelRates for an unknown hotel has no rooms.
 //   - Every room of a stay costs the same: the price of the room with most guests.
-//   - Without a Currency header a search prices in USD, CheckAvail and Book in the
-//     currency of the search. A currency without prices empties a search with
+//   - Without a Currency header a search has prices in USD, and CheckAvail and Book use the
+//     currency of the search. A search in a currency without prices is empty, with the reason
 //     ALL_SUPPLIERS_EXCLUDED.
 //   - Times in offers are RFC 3339 in UTC, the date of exchange rates is a day, and
 //     polygon coordinates nest as in GeoJSON.
@@ -140,9 +142,9 @@
 //
 //   - CheckAvail's status is 1 for available and 2 for unavailable
 //     ([Variants.Available]). Its statusRemark is a field of data.
-//   - Book without CheckAvail expects the price of the search. Two rate plans of one
-//     room type are the same content. Case and the order of guests do not matter to
-//     that comparison.
+//   - Book without CheckAvail expects the price of the search. Bookings of two rate plans of
+//     one room type count as the same stay. The case of names and the order of guests do not
+//     matter.
 //   - A guest's roomIndex above the number of rooms is a bad request. Book of an offer that is
 //     closed gets [types.CodeRateChanged], as after a moved price.
 //   - Order statuses: 2 confirmed, 3 cancelled, 4 pending ([Variants.OrderStatusNumbers]).
@@ -151,8 +153,8 @@
 //   - QueryOrders: windows include both ends. A bound is a date, which stands for the
 //     whole UTC day, or an RFC 3339 time. An order without the time in question is
 //     outside every window, even one without bounds. statusList holds integers. All
-//     matching orders come at once, oldest first. Without any the list is empty, or null
-//     ([Variants.NullOrders]).
+//     matching orders are in one answer, oldest first. If no order matches, the list is empty, or
+//     null ([Variants.NullOrders]).
 //   - Cancel refuses a cancelled order. Check-in passes at midnight UTC of the check-in
 //     day; the cut-off is 24 hours earlier ([Config.CancelCutoff]).
 //   - The 8 MB limit of inline voucher documents is 8 x 1024 x 1024 bytes.
@@ -160,11 +162,11 @@
 // Webhooks:
 //
 //   - Book sends order_created. The confirmation sends order_paid, then order_modified
-//     with the hotel's confirmation number. [Server.AmendOrder] sends order_modified, a
-//     cancellation order_cancelled, any other status order_modified
+//     with the hotel's confirmation number. [Server.AmendOrder] sends order_modified. A
+//     cancellation sends order_cancelled, and any other status sends order_modified
 //     ([WebhookConfig.Events]). A regenerated voucher sends nothing. The first event may
 //     arrive before Book's answer.
-//   - hotelConfirmNo is empty until there is one. Event ids are opaque.
+//   - hotelConfirmNo is empty until the order is confirmed. Event ids are opaque.
 //   - First attempts of an order's events go out one after another. Retries follow
 //     after 1, 2, 4, 8 and 16 seconds ([WebhookConfig.RetryDelays]), each with a new
 //     signature. An attempt takes ten seconds at most ([WebhookConfig.Timeout]).

@@ -31,7 +31,7 @@ type failure struct {
 	status int
 	code   int
 	msg    string
-	oauth  string // the error of Variants.OAuthTopLevel's form
+	oauth  string // the value of "error" with Variants.OAuthTopLevel
 }
 
 func (f *failure) Error() string { return fmt.Sprintf("%d (HTTP %d): %s", f.code, f.status, f.msg) }
@@ -85,8 +85,8 @@ func failureAnswer(err error) *answer {
 	return a
 }
 
-// success wraps data in the envelope, unless it is OAuth's own form. An *answer (a document) passes
-// unchanged.
+// success wraps data in the envelope, except with Variants.OAuthTopLevel. An *answer, which is a
+// document, is returned unchanged.
 func (c *call) success(data any) *answer {
 	if document, ok := data.(*answer); ok {
 		return document

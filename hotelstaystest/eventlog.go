@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Entry is the state of a request, an order or a webhook after a change, or a change of
-// something else, by its Kind. A later entry about the same one replaces it in the ledger.
+// Entry is the state of a request, an order or a webhook after a change, or another change, by its
+// Kind. A later entry about the same request, order or webhook replaces it in the ledger.
 type Entry struct {
 	Seq     int64        `json:"seq"` // counted from 1
 	At      time.Time    `json:"at"`
@@ -78,7 +78,7 @@ func (e Entry) clone() Entry {
 	return e
 }
 
-// record is a request, an order or a webhook. The log has its last entry only.
+// record is a request, an order or a webhook. The log has only its last entry.
 type record struct {
 	first int64 // Seq of its first entry
 	era   int   // eventLog.era of its first entry
@@ -89,12 +89,12 @@ type record struct {
 
 const (
 	minLogBytes   = 1 << 20
-	bytesPerLimit = 4 << 10 // a typical record needs less
+	bytesPerLimit = 4 << 10 // more than a typical record needs
 )
 
 // eventLog is guarded by Ledger.mu. What its entries point to never changes.
 type eventLog struct {
-	limit, maxBytes int // of records; of all
+	limit, maxBytes int // the maximum number of records, and of their bytes together
 	seq             int64
 	bytes           int
 	dropped         int
@@ -109,8 +109,8 @@ func newEventLog(limit int) eventLog {
 		math.MaxInt/bytesPerLimit)*bytesPerLimit)}
 }
 
-// put adds an entry, which replaces the record's last one, and drops the oldest ones above
-// the limits. It ignores a record from before the last reset.
+// put adds an entry, which replaces the record's last entry, and drops the oldest records above the
+// limits. It ignores a record from before the last reset.
 func (l *eventLog) put(r *record, e Entry) {
 	if r.first == 0 {
 		r.first, r.era = l.seq+1, l.era
@@ -140,12 +140,12 @@ func (l *eventLog) put(r *record, e Entry) {
 	}
 }
 
-// reset drops everything. Sequence numbers go on, so that readers can.
+// reset drops everything. Sequence numbers continue, so that readers can continue.
 func (l *eventLog) reset() {
 	*l = eventLog{limit: l.limit, maxBytes: l.maxBytes, seq: l.seq, era: l.era + 1, changes: map[EntryKind]*record{}, news: l.news}
 }
 
-// note adds an entry about nothing but its kind.
+// note adds an entry that has only a kind.
 func (l *eventLog) note(kind EntryKind, at time.Time) {
 	if l.changes[kind] == nil {
 		l.changes[kind] = new(record)

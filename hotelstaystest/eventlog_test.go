@@ -58,7 +58,7 @@ func TestLedgerReturnsCopies(t *testing.T) {
 	})
 }
 
-// liveHeap returns the heap in use, in bytes. What a pool has it keeps for one collection.
+// liveHeap returns the heap in use, in bytes. It collects twice, because a sync.Pool survives one collection.
 func liveHeap() int {
 	runtime.GC()
 	runtime.GC()
@@ -106,8 +106,8 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A request that the log dropped while it was under way comes back with its answer.
-func TestDroppedRequestEnds(t *testing.T) {
+// The log dropped the request while it was under way. Its answer adds it again.
+func TestDroppedRequestReturnsWithItsAnswer(t *testing.T) {
 	l := newLedger(2, new(clock), nil)
 	arrive := func() *record {
 		return l.arrive(opBook, &http.Request{URL: must(url.Parse("/")), Header: http.Header{}}, "")
@@ -135,9 +135,8 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 		"%d entries, the first %+v", len(entries), entries[0])
 }
 
-// A day of bookings, with webhooks, a journal and a reader: only the orders stay, all else is
-// within the ledger's limit. HOTELSTAYS_LONG=1 takes the day.
-func TestMemoryOfADay(t *testing.T) {
+// A day of bookings, with webhooks, a journal and a reader of events. HOTELSTAYS_LONG=1 tests a whole day.
+func TestMemoryOfADayIsBounded(t *testing.T) {
 	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
 	books := 150
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
@@ -176,7 +175,7 @@ func TestMemoryOfADay(t *testing.T) {
 		if grown := used() - before; grown > books*perOrder+pools {
 			t.Errorf("%d orders took %d bytes", books, grown)
 		} else {
-			t.Logf("%d bytes an order", grown/books)
+			t.Logf("%d bytes per order", grown/books)
 		}
 		var ledger struct{ Orders, Dropped int }
 		c.must("GET", "/_sandbox/ledger", nil, &ledger)

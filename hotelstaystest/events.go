@@ -13,12 +13,12 @@ import (
 const (
 	heartbeat     = 15 * time.Second
 	eventsAtOnce  = 200
-	slowestReader = 30 * time.Second // that a reader may take for eventsAtOnce
+	slowestReader = 30 * time.Second // the time that a reader may take for eventsAtOnce
 )
 
-// stream sends the entries after a sequence number, until its connection ends. It reads them from
-// the ledger, so that a slow reader costs no memory: it misses entries that were replaced or
-// dropped meanwhile.
+// stream sends the entries after a sequence number, until its connection ends. It reads them from the
+// ledger, so a slow reader needs no memory. Such a reader misses entries that were replaced or dropped
+// meanwhile.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {

@@ -1,4 +1,4 @@
-// The stream of entries: order, resumption, slow readers, its end.
+// The stream of entries.
 
 package hotelstaystest
 
@@ -41,7 +41,7 @@ func (c *controller) listen(query, lastEventID string) *listening {
 	return l
 }
 
-// next returns the next event, or none at the end of the stream.
+// next returns the next event. At the end of the stream it returns an empty event.
 func (l *listening) next() (e streamed) {
 	for l.lines.Scan() {
 		line := l.lines.Text()
@@ -63,7 +63,7 @@ func (l *listening) next() (e streamed) {
 	return streamed{}
 }
 
-// until returns the events to the first of this kind.
+// until returns the events up to the first event of this kind.
 func (l *listening) until(kind string) (events []streamed) {
 	for {
 		e := l.next()
@@ -124,13 +124,13 @@ func TestStreamContinuesAfterAnEntry(t *testing.T) {
 			s.Inject(Fault{Kind: FaultCut})
 			s.Advance(time.Second)
 		}
-		s.Reset() // entry 7
+		s.Reset() // this is entry 7
 		first := func(query, lastEventID string) string {
 			l := c.listen(query, lastEventID)
 			defer l.body.Close()
 			l.next()
 			synctest.Wait()
-			s.Inject(Fault{Kind: FaultCut}) // entry 8, 9, ...: each replaces the one before
+			s.Inject(Fault{Kind: FaultCut}) // entries 8, 9 and so on: each replaces the previous entry
 			return l.next().id
 		}
 		for _, tc := range []struct{ query, last, want string }{
@@ -143,7 +143,7 @@ func TestStreamContinuesAfterAnEntry(t *testing.T) {
 	})
 }
 
-// Readers in different states end with the server.
+// The streams of readers end when the server closes, whatever the readers do.
 func TestEventsEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := controlled(t)
@@ -162,8 +162,8 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	})
 }
 
-// A reader that never reads is disconnected, and costs what one page of entries does.
-func TestSlowReaderLeaves(t *testing.T) {
+// A reader that never reads is disconnected. Until then it needs the memory of one page of entries.
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(&Config{InMemory: true, Control: ControlConfig{Enabled: true}})
 		defer s.Close()
@@ -194,8 +194,8 @@ func (w *stuckWriter) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Readers that follow the ledger get each entry once, also when records change in between.
-func TestEntriesAreReadInPages(t *testing.T) {
+// Records change while readers read the ledger in pages.
+func TestPagesHaveEachEntryOnce(t *testing.T) {
 	l := newLedger(200, new(clock), nil)
 	var recs []*record
 	for i := range 50 {

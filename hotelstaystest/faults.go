@@ -14,8 +14,8 @@ import (
 // FaultKind is the effect of a [Fault].
 type FaultKind string
 
-// The kinds of fault. Those that spoil the true answer always execute the operation. The
-// others execute it only with [Fault.Commit].
+// The kinds of fault. Faults that change the true answer always execute the operation. The other
+// faults execute it only with [Fault.Commit].
 const (
 	// FaultDelay waits for Delay, then executes the operation. With Commit it executes
 	// first.
@@ -25,8 +25,8 @@ const (
 	FaultStatus FaultKind = "status"
 	// FaultCutBeforeRead closes the connection without reading the body.
 	FaultCutBeforeRead FaultKind = "cut-before-read"
-	// FaultCut reads the request and closes the connection, over HTTP/2 with all its
-	// other streams.
+	// FaultCut reads the request and closes the connection. Over HTTP/2 this also ends all other
+	// streams of the connection.
 	FaultCut FaultKind = "cut"
 	// FaultCutMidResponse closes the connection after half of the true answer.
 	FaultCutMidResponse FaultKind = "cut-mid-response"
@@ -49,9 +49,9 @@ const (
 	FaultAlteredBody FaultKind = "altered-body"
 )
 
-// The kinds of fault of webhook deliveries, for [OpWebhook] only. FaultDelay and
-// FaultAlteredBody act on deliveries as well: later events of the order do not wait for a
-// delayed one, and the bit flips after signing. Skip and Times count delivery attempts.
+// The kinds of fault of webhook deliveries, for [OpWebhook] only. FaultDelay and FaultAlteredBody
+// also act on deliveries: later events of the order do not wait for a delayed event, and the bit
+// flips after signing. Skip and Times count delivery attempts.
 const (
 	// FaultDuplicate sends an attempt twice, the copy after Delay. Only the answer to the
 	// original decides on a retry.
@@ -65,7 +65,7 @@ const (
 // FaultKinds returns all kinds of fault.
 func FaultKinds() []FaultKind { return slices.Clone(faultKinds) }
 
-// openapi.json describes each.
+// openapi.json describes each kind.
 var faultKinds = []FaultKind{
 	FaultDelay, FaultStatus, FaultCutBeforeRead, FaultCut, FaultCutMidResponse, FaultResetStream, FaultGarbage,
 	FaultTruncatedBody, FaultEmptyBody, FaultWrongType, FaultSlowBody, FaultAlteredBody,
@@ -81,11 +81,11 @@ type Fault struct {
 	Kind      FaultKind `json:"kind"`
 	// Reference, if set, limits the fault to requests that name this customerReferenceNo or
 	// platformReferenceNo, or to webhooks of that order. Operation is then Book, QueryOrders,
-	// OrderVoucher, Cancel or Webhook. A fault without Reference acts before one with it.
+	// OrderVoucher, Cancel or Webhook. Faults without Reference act before faults with Reference.
 	Reference   string        `json:"reference,omitempty"`
 	Skip        int           `json:"skip,omitempty"`        // matching requests that pass first
 	Times       int           `json:"times,omitempty"`       // how often it acts; 0: once, -1: always
-	Probability float64       `json:"probability,omitempty"` // that it acts on a matching request; 0: always
+	Probability float64       `json:"probability,omitempty"` // of acting on a matching request; 0: always
 	Commit      bool          `json:"commit,omitempty"`      // execute the operation before the fault acts
 	Delay       time.Duration `json:"delay,omitempty"`       // before it acts; ends early when the client leaves
 	Status      int           `json:"status,omitempty"`      // HTTP status
@@ -145,7 +145,7 @@ func (f *Fault) keepsAnswer() bool {
 	return true
 }
 
-const maxFaults = 10_000 // that wait at the same time
+const maxFaults = 10_000 // how many faults may wait at the same time
 
 type planted struct {
 	Fault
@@ -208,16 +208,16 @@ func (fs *faults) bound(op Operation) bool {
 	return slices.ContainsFunc(fs.list, func(f planted) bool { return f.Operation == op && f.Reference != "" })
 }
 
-// all returns the faults with what is left of their Skip and Times.
+// all returns the faults. Skip and Times are the remaining numbers.
 func (fs *faults) all() []planted {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return slices.Clone(fs.list)
 }
 
-// pick returns the fault that a request meets, or nil: the first that matches, has no
-// Skip left and wins its draw. With references it looks at the faults with a Reference only,
-// without at the others.
+// pick returns the fault that a request meets, or nil. It is the first fault that matches, has no
+// Skip left and acts by its Probability. With references pick looks only at faults with a
+// Reference, and without references only at the other faults.
 func (fs *faults) pick(op Operation, references ...string) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -1,4 +1,4 @@
-// Each fault with Book, over HTTP/1.1 and HTTP/2, and the answers that faults change.
+// Faults: their effects on Book, over HTTP/1.1 and HTTP/2, and on other answers.
 
 package hotelstaystest
 
@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// outcome is what client and ledger saw of one Book.
+// outcome is what the client and the ledger saw of one Book.
 type outcome struct {
 	status int // 0: no complete answer
 	orders int
@@ -90,7 +90,7 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 	failIf(t, again.code != 0 || len(s.Ledger().Orders()) != 1, "afterwards: %s", again.body)
 }
 
-func TestFaultDetails(t *testing.T) {
+func TestFaultSetsStatusHeadersAndBody(t *testing.T) {
 	s := start(t, Config{NoRateLimits: true, ConfirmAfter: AtOnce, VoucherDelay: AtOnce})
 	u := &user{t: t, s: s, http: s.Client()}
 	s.Inject(Fault{
@@ -111,7 +111,7 @@ func TestFaultDetails(t *testing.T) {
 	}
 	page, header := []byte("<html>no</html>"), http.Header{"X-Page": {"first"}}
 	s.Inject(Fault{Kind: FaultStatus, Status: 403, Body: page, Header: header})
-	copy(page, "another") // what is injected is a copy
+	copy(page, "another") // the injected fault has a copy
 	header.Set("X-Page", "second")
 	html := u.post(queryPath, "{}")
 	failIf(t, string(html.body) != "<html>no</html>" || html.header.Get("X-Page") != "first", "%s %v", html.body, html.header)
@@ -169,8 +169,7 @@ func TestFirstMatchingFaultActs(t *testing.T) {
 	failIf(t, draws() != first, "the draws of one seed differ")
 }
 
-// Faults with a Reference act on requests and webhooks of one order.
-func TestFaultMeetsItsOrderAlone(t *testing.T) {
+func TestFaultWithAReferenceActsOnlyOnItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rc := &receiver{}
 		s := start(t, Config{Webhooks: WebhookConfig{CallbackHandler: rc}, ConfirmAfter: time.Minute, NoRateLimits: true})
@@ -206,7 +205,7 @@ func TestFaultMeetsItsOrderAlone(t *testing.T) {
 	})
 }
 
-func TestWrongType(t *testing.T) {
+func TestWrongTypeReplacesTheValueAtItsPath(t *testing.T) {
 	body := []byte(`{"code":0,"data":{"list":[{"rating":4.5,"id":"x"}]}}`)
 	for path, want := range map[string]string{
 		"":                   `{"code":0,"data":"of the wrong type"}`,

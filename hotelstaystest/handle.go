@@ -36,7 +36,7 @@ type call struct {
 	header      http.Header
 	host        string    // of the request's URL
 	client      string    // IP address
-	started     time.Time // in real time: when the rate limit counted it, or else its arrival
+	started     time.Time // in real time: when the rate limit counted the call; if it counted nothing, the arrival
 	repeated    bool      // its Request-Id was used before
 	account     string    // appKey
 	oauth       bool      // the token is an OAuth access token
@@ -47,8 +47,8 @@ type call struct {
 	traceID     string
 	gzip        bool
 	topLevel    bool        // answers have OAuth's own form, see [Variants.OAuthTopLevel]
-	limits      http.Header // about the rate limit
-	fault       *Fault      // that the request meets, or nil
+	limits      http.Header // the headers about the rate limit
+	fault       *Fault      // the fault that the request meets, or nil
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +102,7 @@ func newTimedBody(w http.ResponseWriter, body io.ReadCloser) timedBody {
 func (b timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		_ = b.conn.SetReadDeadline(time.Time{}) // it would end the call's context
+		_ = b.conn.SetReadDeadline(time.Time{}) // a deadline would end the call's context
 	}
 	return n, err
 }
@@ -142,8 +142,8 @@ func (s *Server) cutBeforeRead(r *http.Request, c *call) {
 	}
 }
 
-// delay waits for the Delay of a fault, which comes after the operation with Commit, and else
-// before. It ends the exchange when the client leaves first.
+// delay waits for the Delay of a fault. With Commit the delay comes after the operation, otherwise
+// before it. If the client leaves during the delay, the exchange ends.
 func (s *Server) delay(r *http.Request, c *call, executed bool) {
 	f := c.fault
 	if f != nil && f.Commit == executed && f.Kind != FaultSlowBody && !s.wait(r.Context(), f.Delay) {
@@ -178,7 +178,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, c *call, a *answ
 	s.deliver(w, r, c, a)
 }
 
-// setHeaders adds the service's headers. Headers that h has already win.
+// setHeaders adds the service's headers. It does not replace headers that h already has.
 func (c *call) setHeaders(h http.Header) {
 	own := c.limits.Clone()
 	own.Set("Request-Id", c.requestID)
@@ -199,8 +199,8 @@ func (s *Server) recordCut(c *call) {
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
 
-// checkRateLimit counts the call, and sets the rate-limit headers. It returns the answer to a
-// refused call.
+// checkRateLimit counts the call, and sets the rate-limit headers. If the call is refused, it returns
+// the answer.
 func (s *Server) checkRateLimit(c *call) *answer {
 	h := http.Header{}
 	c.limits = h
@@ -222,7 +222,7 @@ func (s *Server) checkRateLimit(c *call) *answer {
 	s.ledger.rateLimited(c.rec)
 	h.Set("Retry-After", "1") // the window, in whole seconds
 	return failureAnswer(fail(http.StatusTooManyRequests, types.CodeRateLimited,
-		"rate limit exceeded: %s takes %d calls per second from one address", c.op.name, v.limit))
+		"rate limit exceeded: %s takes %d calls per second from one client IP address", c.op.name, v.limit))
 }
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) ([]byte, error) {
@@ -298,7 +298,7 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headers are the headers of requests: who takes each, and its form.
+// headers are the headers of requests: which operations take each header, and its form.
 var headers = []struct {
 	name  string
 	taken func(*operation) bool // nil: by all
@@ -352,7 +352,7 @@ func (s *Server) checkSession(c *call) error {
 	if !c.hasCurrency {
 		code = "USD"
 	}
-	c.currency, _ = findCurrency(code) // unknown: zero, which nothing is sold in
+	c.currency, _ = findCurrency(code) // an unknown currency is the zero value, which has no prices
 	id := c.header.Get("Session-Id")
 	known, expired := s.findSession(id, c.account)
 	switch {
@@ -384,13 +384,13 @@ func (a *answer) compress() {
 
 const maxSeenIDs = 100_000
 
-// seenIDs remembers between maxSeenIDs/2 and maxSeenIDs of the last Request-Ids.
+// seenIDs remembers the last Request-Ids: at least maxSeenIDs/2, and at most maxSeenIDs.
 type seenIDs struct {
 	mu           sync.Mutex
 	now, earlier map[idHash]bool
 }
 
-type idHash [sha256.Size]byte // ids may be long
+type idHash [sha256.Size]byte // hashes, because ids may be long
 
 func (s *seenIDs) reset() {
 	s.mu.Lock()

@@ -60,7 +60,7 @@ func TestSeenIDsAreBounded(t *testing.T) {
 		"the wrong ids were forgotten")
 }
 
-// A body that does not arrive holds its connection for a minute; a call may take longer.
+// If a body does not arrive, its connection is closed after a minute. A call may take longer.
 func TestSlowSenderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, Config{Control: ControlConfig{Enabled: true}})
@@ -79,7 +79,7 @@ func TestSlowSenderIsCutOff(t *testing.T) {
 	})
 }
 
-func TestMethodsAndPaths(t *testing.T) {
+func TestUnknownPathAndMethodAreRefused(t *testing.T) {
 	s := start(t)
 	u := login(t, s)
 	u.refused("/api/search/nothing", "{}", 404, codeNoSuchOperation, "/api/search/nothing")
@@ -114,7 +114,7 @@ func TestRateLimitWindowIsExact(t *testing.T) {
 				t.Fatalf("call %d: HTTP %d, %v", i+6, r.status, r.header)
 			}
 		}
-		time.Sleep(600*time.Millisecond - 1) // a nanosecond too early
+		time.Sleep(600*time.Millisecond - 1) // one nanosecond too early
 		r := cancel()
 		stopIf(t, r.status != 429 || r.code != types.CodeRateLimited || r.header.Get("Retry-After") != "1" ||
 			r.header.Get("X-RateLimit-Remaining") != "0", "the 11th call within a second: HTTP %d %s %v", r.status, r.body, r.header)
@@ -143,7 +143,7 @@ func TestRateLimitsComeBeforeEverything(t *testing.T) {
 		other := *u
 		other.http = s.ClientFrom("192.0.2.7")
 		failIf(t, other.post(ticketPath, "{}").status != 400, "two addresses share a limit")
-		for range 30 { // no limit is documented
+		for range 30 { // the document has no limit for OAuthToken
 			stopIf(t, u.post(oauthPath, "{}").status == 429, "OAuthToken has a rate limit")
 		}
 		reqs := s.Ledger().Requests(opTicket)

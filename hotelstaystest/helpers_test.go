@@ -35,7 +35,7 @@ const (
 	cancelPath       = "/api/trade/cancel"
 )
 
-// Tests allocate much and keep little, so with -short the heap may grow, for fewer collections.
+// With -short the heap may grow, so that there are fewer garbage collections.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failIf reports a failure if something is wrong.
+// failIf reports a failure if wrong is true.
 func failIf(t testing.TB, wrong bool, format string, args ...any) {
 	t.Helper()
 	if wrong {
@@ -60,7 +60,7 @@ func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// same checks that got is want. A failure shows in which case of a table.
+// same checks that got is want. in names the case in the failure.
 func same[V comparable](t testing.TB, got, want V, in ...any) {
 	t.Helper()
 	failIf(t, got != want, "got %v, want %v %v", got, want, in)
@@ -96,7 +96,7 @@ func open(t testing.TB, config ...Config) (*Server, *user) {
 	return s, login(t, s)
 }
 
-// twoAccounts are the accounts of a server on which the second one must see nothing of the first.
+// twoAccounts are accounts for tests in which one account must not see the orders of the other account.
 var twoAccounts = []Account{{AppKey: "one", AppSecret: "1"}, {AppKey: "two", AppSecret: "2"}}
 
 // stranger returns the user with a ticket of the second account.

@@ -16,16 +16,16 @@ const (
 	maxReference   = 200      // bytes of each
 )
 
-// keep returns what the journal keeps of a body: nothing without control.
+// keep returns what the journal keeps of a body. Without control it keeps nothing.
 func (s *Server) keep(body []byte) (text string, references []string) {
 	if !s.cfg.Control.Enabled {
 		return "", []string{}
 	}
-	body = body[:min(len(body), 2*maxJournalBody)] // more than is kept, so that no secret is cut before it is masked
+	body = body[:min(len(body), 2*maxJournalBody)] // more than is kept, because a secret must be masked before the text is cut
 	return s.masker.text(body), referencesIn(body)
 }
 
-// secretNames are of fields and parameters whose values the journal masks, in lower case.
+// secretNames are the lower-case names of fields and parameters whose values the journal masks.
 var secretNames = []string{
 	"appsecret", "clientsecret", "client_secret", "ticket", "token", "accesstoken", "access_token", "refresh_token", "authorization", "proof",
 	"passportnumber", "dateofbirth", "email", "number",
@@ -43,11 +43,11 @@ func newMasker(c *Config) *masker {
 	for _, o := range c.OAuthClients {
 		secrets = append(secrets, o.ClientSecret)
 	}
-	isShort := func(secret string) bool { return len(secret) < 6 } // it would mask what only looks like it
+	isShort := func(secret string) bool { return len(secret) < 6 } // a short secret may occur in other texts by chance
 	return &masker{slices.DeleteFunc(secrets, isShort)}
 }
 
-// text masks a body and cuts it. It returns nothing for a body that is no text.
+// text masks a body and cuts it off. For a body that is not text it returns an empty string.
 func (m *masker) text(body []byte) string {
 	text := strings.ToValidUTF8(string(body), "")
 	if len(text) < len(body)-utf8.UTFMax || strings.Contains(text, "\x00") {
@@ -60,8 +60,8 @@ func (m *masker) text(body []byte) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxJournalBody)], "")
 }
 
-// secretValues are the values of secretNames, in JSON that may be malformed or cut off and in
-// forms, and bearer tokens. The groups are what stays.
+// secretValues match the values of secretNames in forms and in JSON, even if malformed or cut off, and
+// bearer tokens. The groups are kept.
 var secretValues = func() []*regexp.Regexp {
 	names := strings.Join(secretNames, "|")
 	return []*regexp.Regexp{
@@ -103,7 +103,7 @@ func referencesIn(body []byte) []string {
 	return found
 }
 
-// union adds to a list what it does not have.
+// union adds the elements of more that list lacks.
 func union(list, more []string) []string {
 	list = slices.Clip(list)
 	for _, item := range more {

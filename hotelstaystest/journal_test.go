@@ -1,4 +1,4 @@
-// The journal: what it shows, what it masks, and its bounds.
+// The journal of requests.
 
 package hotelstaystest
 
@@ -57,7 +57,7 @@ func TestJournalKeepsBodiesWithControl(t *testing.T) {
 	c.refused("GET", "/_sandbox/requests?text=x", nil, 400, "text", "unknown parameter")
 }
 
-// No secret and no personal data is in the journal, whatever the form of the body.
+// The bodies have many forms, also malformed ones.
 func TestJournalMasksSecrets(t *testing.T) {
 	s, c := controlled(t, Config{
 		Accounts:     []Account{{AppKey: "key", AppSecret: "SECRET-app"}},

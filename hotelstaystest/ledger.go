@@ -42,9 +42,9 @@ type Request struct {
 	SessionID   string    `json:"sessionId"`
 	RateLimited bool      `json:"rateLimited"` // refused by a rate limit, not by an injected 429
 
-	// References are the references to orders in Body and Answer. Both are cut off after 16 KiB. Secrets,
-	// passport numbers, birth dates, e-mail addresses and phone numbers are masked in them, names
-	// are not. All three are kept with [ControlConfig.Enabled] only.
+	// References are the references to orders in Body and Answer. Body and Answer are cut off after
+	// 16 KiB. Secrets, passport numbers, birth dates, e-mail addresses and phone numbers are masked in
+	// them, but names are not. References, Body and Answer are kept only with [ControlConfig.Enabled].
 	References []string `json:"references"`
 	Body       string   `json:"-"`
 	Answer     string   `json:"-"`
@@ -90,7 +90,7 @@ const (
 	WebhookDelivered WebhookState = "delivered" // answered with a 2xx status
 	WebhookGivenUp   WebhookState = "given-up"  // the last retry failed
 	WebhookDropped   WebhookState = "dropped"   // by FaultDrop
-	WebhookRefused   WebhookState = "refused"   // the address is neither loopback, which counts without AllowRemote, nor one of CallbackHosts
+	WebhookRefused   WebhookState = "refused"   // the address is neither in CallbackHosts nor, without AllowRemote, loopback
 )
 
 // Webhook is the record of an event of an order with a callbackUrl.
@@ -118,9 +118,9 @@ type WebhookAttempt struct {
 	Copy      bool      `json:"copy"`          // made by FaultDuplicate
 }
 
-// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods
-// return copies. Counts cover all of that time; it keeps all orders, and of requests, webhooks and changes
-// of orders the last [Config.LedgerLimit] together. Times are of the sandbox's clock ([Server.Now]). A zero
+// Ledger is the record of a [Server] since its start or the last [Server.Reset]. Its methods return
+// copies. It counts everything and keeps all orders. Of requests, webhooks and changes of orders it
+// keeps the last [Config.LedgerLimit] in total. Times come from the sandbox's clock ([Server.Now]). A zero
 // Ledger is empty.
 type Ledger struct {
 	mu            sync.Mutex
@@ -231,9 +231,9 @@ func (l *Ledger) note(kind EntryKind) {
 	l.log.note(kind, l.clock.now())
 }
 
-// read returns the first entries after a sequence number, and a channel that is closed at the
-// next entry. A number of the future stands for none, because it is of an earlier server. What
-// the entries point to never changes.
+// read returns the first entries after a sequence number, and a channel that is closed at the next
+// entry. A number in the future comes from an earlier server, and counts as no number. The values to
+// which entries point never change.
 func (l *Ledger) read(after int64, limit int) (entries []Entry, news <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,8 +246,8 @@ func (l *Ledger) read(after int64, limit int) (entries []Entry, news <-chan stru
 	return l.log.after(after, limit), l.log.news
 }
 
-// Entries returns the entries after a sequence number, oldest first. It is for programs
-// that follow what happens: each reads on from the last Seq it has.
+// Entries returns the entries after a sequence number, oldest first. A program that follows the
+// ledger passes the last Seq that it has seen.
 func (l *Ledger) Entries(after int64) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,7 +258,8 @@ func (l *Ledger) Entries(after int64) []Entry {
 	return out
 }
 
-// LastSeq returns the sequence number of the last entry, from which [Ledger.Entries] reads on.
+// LastSeq returns the sequence number of the last entry. [Ledger.Entries] with this number returns
+// only later entries.
 func (l *Ledger) LastSeq() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -310,15 +311,14 @@ func (l *Ledger) RateLimited(op Operation) int {
 	return n
 }
 
-// counted returns how many requests of each operation came, and how many of them a rate limit
-// refused.
+// counted returns the number of requests of each operation, and how many of them a rate limit refused.
 func (l *Ledger) counted() (all, limited map[Operation]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.counts), maps.Clone(l.limited)
 }
 
-// kept returns the requests that the ledger has, in order of arrival. They never change.
+// kept returns the requests that the ledger still has, in order of arrival. They never change.
 func (l *Ledger) kept() []*Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-// The market: moved prices, closed offers, and which moves a client has seen.
+// The market: changed prices, closed offers, and the changes that a client has seen.
 
 package hotelstaystest
 
@@ -10,7 +10,7 @@ import (
 type market struct {
 	mu      sync.RWMutex
 	changes map[string]*rateChange // by offer key
-	shown   map[string]int         // moves that CheckAvail has shown, by ratePkgId
+	shown   map[string]int         // how many moves CheckAvail has shown, by ratePkgId
 }
 
 type rateChange struct {
@@ -20,7 +20,7 @@ type rateChange struct {
 
 const (
 	maxMove  = 1000                  // percent
-	maxCents = int64(10_000_000_000) // of a moved price, so that no sum overflows
+	maxCents = int64(10_000_000_000) // the highest moved price, so that no sum overflows
 )
 
 func newMarket() *market {
@@ -77,7 +77,7 @@ func (m *market) stale(id string, o offer) bool {
 	return shown != now
 }
 
-// change changes an offer, never during a Book.
+// change changes an offer, but never during a Book.
 func (s *Server) change(ratePkgID string, fn func(change *rateChange)) error {
 	o, _, ok := s.parseOffer(ratePkgID)
 	if !ok {

@@ -1,4 +1,4 @@
-// Offers, and the ratePkgId that stands for one.
+// Offers and their ratePkgId.
 
 package hotelstaystest
 
@@ -33,7 +33,7 @@ type offer struct {
 	version  int    // moves of the rate at the time of the search
 }
 
-// key identifies the offer, whatever the session.
+// key identifies the offer in all sessions.
 func (o offer) key() string {
 	return fmt.Sprintf("%d %d %d %s %d %s", o.hotel, o.room, o.plan, o.checkIn.Format(dateForm), o.nights, o.roomText())
 }
@@ -43,8 +43,8 @@ func (o offer) roomText() string {
 	return string(text)
 }
 
-// offerID is the ratePkgId of an offer in a session. It contains the whole offer, so that
-// searches cost no memory.
+// offerID returns the ratePkgId of an offer in a session. It contains the whole offer, so that the
+// server need not store searches.
 func (s *Server) offerID(o offer, session string) string {
 	text := fmt.Sprintf("%s %d %s %d %s", o.key(), o.supplier, o.currency, o.version, sessionNumber(session))
 	return base64.RawURLEncoding.EncodeToString([]byte(text)) + "." + s.offerProof(text)

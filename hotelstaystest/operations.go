@@ -1,4 +1,4 @@
-// The operations: what a row says, and the names that the API does not have.
+// The table of operations, and names of operations that the API does not have.
 
 package hotelstaystest
 
@@ -22,8 +22,8 @@ const (
 	opCancel       Operation = "Cancel"
 )
 
-// What the server does beside the operations of the API: the GETs of a voucher's downloadUrl and
-// verifyUrl, and a delivery to a callbackUrl, which is for faults only.
+// Further operations of the server: the GETs of a voucher's downloadUrl and verifyUrl, and a delivery
+// to a callbackUrl. Only faults use OpWebhook.
 const (
 	OpVoucherDownload Operation = "VoucherDownload"
 	OpVoucherVerify   Operation = "VoucherVerify"
@@ -56,7 +56,7 @@ type operation struct {
 	summary string      // for openapi.json
 }
 
-// operations are the POST operations. Each row stands with its function.
+// operations are the POST operations. Each row is next to its function.
 func operations() []operation {
 	return slices.Concat(authOperations, contentOperations, searchOperations, orderOperations)
 }

@@ -96,8 +96,8 @@ func (st *orderStore) activeContent(account, content string) *order {
 	return nil
 }
 
-// find returns the account's order with all of these references, or nil. An empty one is
-// left out; one is not.
+// find returns the account's order with all of these references, or nil. Empty references are
+// ignored, but at least one is not empty.
 func (st *orderStore) find(account string, r references) *order {
 	o := st.byPlatform[r.PlatformReferenceNo]
 	switch {
@@ -146,7 +146,7 @@ func (st *orderStore) insert(o *order) {
 	st.byContent[content] = append(st.byContent[content], o)
 }
 
-// confirmDue confirms an order whose time has come, as of that time.
+// confirmDue confirms an order at the time at which its confirmation was due.
 func (st *orderStore) confirmDue(o *order, at time.Time) {
 	if s := o.status(); s == types.OrderConfirming || s == st.s.cfg.Variants.OrderStatusNumbers.Pending || s == types.OrderUnknown {
 		st.confirm(o, at)
@@ -179,7 +179,7 @@ func (st *orderStore) log(o *order, at time.Time) { st.s.ledger.logOrder(&o.logg
 
 // records returns the ledger's records of the orders that pick returns.
 func (st *orderStore) records(pick func(*orderStore) []*order) []LedgerOrder {
-	if st == nil { // of a zero Ledger
+	if st == nil { // in a zero Ledger
 		return nil
 	}
 	st.s.lock()
@@ -282,7 +282,7 @@ func (s *Server) orderRooms(o *order, hotelID string) []orderRoom {
 	return rooms
 }
 
-// panicOn panics when a method of a Server was called with something invalid.
+// panicOn panics if a method of a Server was called with an invalid argument.
 func panicOn(method string, err error) {
 	if err != nil {
 		panic("hotelstaystest: " + method + ": " + err.Error())
@@ -305,13 +305,13 @@ func (s *Server) withOrder(reference string, fn func(o *order, now time.Time) er
 }
 
 // ConfirmOrder confirms an order. In all methods of a Server a reference is a
-// platformReferenceNo or a customerReferenceNo, and an unknown one panics.
+// platformReferenceNo or a customerReferenceNo. They panic if the reference is unknown.
 func (s *Server) ConfirmOrder(reference string) {
 	s.SetOrderStatus(reference, s.cfg.Variants.OrderStatusNumbers.Confirmed)
 }
 
-// SetOrderStatus sets an order's status: any that the API allows, 0 to 5. A confirmed order gets
-// its confirmation number and its voucher, a cancelled one is cancelled without a fee. An order in
+// SetOrderStatus sets an order's status to a number from 0 to 5. A confirmed order gets its
+// confirmation number and its voucher. A cancelled order is cancelled without a fee. An order in
 // status 0, 1 or pending is still confirmed after [Config.ConfirmAfter].
 func (s *Server) SetOrderStatus(reference string, status types.OrderStatus) {
 	panicOn("SetOrderStatus", s.setOrderStatus(reference, status))

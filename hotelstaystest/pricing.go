@@ -1,4 +1,4 @@
-// Prices and terms of offers. They depend only on seed, offer, currency and the moves of
+// Prices and terms of offers. They depend only on the seed, the offer, the currency and the calls of
 // [Server.MoveRate].
 
 package hotelstaystest
@@ -32,7 +32,7 @@ type price struct {
 	currency              currency
 	rooms, nights         int64
 	net, gross            int64
-	commission            int64 // commissionable; 0: none
+	commission            int64 // commissionable amount; 0: none
 	vat, cityTax          int64
 	hasGross, mustRespect bool
 }

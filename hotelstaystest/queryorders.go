@@ -67,7 +67,7 @@ func (st *orderStore) candidates(account string, customerRefs []string) []*order
 			out = append(out, o)
 		}
 	}
-	// By number, because orders of one synctest instant have the same time.
+	// Sorted by number, because under testing/synctest several orders may have the same time.
 	slices.SortFunc(out, func(a, b *order) int { return strings.Compare(a.platformRef, b.platformRef) })
 	return out
 }

@@ -1,4 +1,4 @@
-// Orders: their states, their fields, and the filters and visibility of QueryOrders.
+// QueryOrders: its filters, and the fields of orders.
 
 package hotelstaystest
 
@@ -60,8 +60,8 @@ func TestEachFilterOfQueryOrdersCounts(t *testing.T) {
 	})
 }
 
-// No orders are an empty list, and null by a variant. These are the envelopes of the package docs.
-func TestAnswerWithoutOrders(t *testing.T) {
+// The package documentation shows these envelopes.
+func TestNoOrdersAreAnEmptyListOrNull(t *testing.T) {
 	for null, want := range map[bool]string{false: "[]", true: "null"} {
 		_, u := open(t, Config{Variants: Variants{NullOrders: null}})
 		same(t, string(u.must(queryPath, object{}).body), `{"code":0,"msg":"success","data":{"orders":`+want+`}}`)

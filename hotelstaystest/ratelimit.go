@@ -1,4 +1,4 @@
-// Rate limits per operation and client address, over an exact rolling second.
+// Rate limits per operation and client IP address, over an exact rolling second.
 
 package hotelstaystest
 
@@ -11,7 +11,7 @@ import (
 
 const window = time.Second
 
-// maxClients is the number of logs above which idle ones are dropped.
+// maxClients is the number of logs above which idle logs are dropped.
 const maxClients = 4096
 
 type rateLimiter struct {
@@ -40,13 +40,12 @@ func (c *rateLimiter) reset() {
 	c.logs = nil
 }
 
-// arrive counts a call, or refuses it when limit calls were counted in the last second.
-// A call exactly one second after the first of them is allowed. Refused calls do not
-// count.
+// arrive counts a call, or refuses it if limit calls were counted in the last second. A call exactly
+// one second after the first of these calls is allowed. Refused calls do not count.
 func (c *rateLimiter) arrive(op Operation, client string, limit int) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now() // under the lock, so that a log stays in order of time
+	now := time.Now() // read under the lock, so that the times in a log are sorted
 	key := rateLimitKey{op, client}
 	if c.logs == nil {
 		c.logs = map[rateLimitKey]callLog{}

@@ -26,8 +26,8 @@ const (
 	maxNights    = 365
 	maxRooms     = 50
 	maxAdults    = 20
-	maxExpansion = 2000 // hotels of a destination
-	maxCities    = 50   // cities of a destinationName
+	maxExpansion = 2000 // hotels per destination
+	maxCities    = 50   // cities per destinationName
 )
 
 type hotelListRequest struct {
@@ -194,7 +194,7 @@ func (w *world) citiesNamed(name string) []place {
 	return found
 }
 
-// sortHotels sorts by one of the documented orders. Others change nothing.
+// sortHotels sorts by one of the documented orders. An unknown order changes nothing.
 func (s *Server) sortHotels(hotels []int, by string, st stay, d *destination) {
 	var value func(h int) int64
 	switch by {
@@ -264,8 +264,8 @@ func (s *Server) searchedHotel(h int, st stay, c *call, maxRates *int) hotel {
 	return d
 }
 
-// saltOf makes the choice of suppliers differ by session. It ignores the proof in the
-// session id, which differs by server, so that equal seeds make equal choices.
+// saltOf makes the choice of suppliers differ by session. It ignores the proof in the session id,
+// because the proof differs by server and equal seeds must make equal choices.
 func saltOf(session string) uint64 {
 	n, _ := strconv.ParseUint(sessionNumber(session), 36, 64)
 	return n
@@ -417,7 +417,8 @@ func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailRespo
 	return resp, nil
 }
 
-// priced is the currency of the Currency header, or else of the search.
+// priced returns the currency of the Currency header. Without the header it returns the currency of the
+// search.
 func (c *call) priced(o offer) currency {
 	if c.hasCurrency {
 		return c.currency

@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestHotelListRefusesWhatItCannotSearch(t *testing.T) {
+func TestHotelListNamesTheInvalidField(t *testing.T) {
 	s, u := open(t)
 	ids := make([]string, 1001)
 	for i := range ids {
@@ -72,7 +72,7 @@ func TestHotelListFindsEachHotelOnce(t *testing.T) {
 	}{
 		{nil, []string{"12345", "hotel-x"}, 0},
 		{s.CityID(0), []string{platform, source, platform}, 1}, // one hotel
-		{s.CityID(1), []string{platform}, 0},                   // it is elsewhere
+		{s.CityID(1), []string{platform}, 0},                   // the hotel is in another city
 	} {
 		r := u.must(listPath, search(s, object{"destinationId": tc.where, "hotelIds": tc.ids}))
 		failIf(t, len(r.list("list")) != tc.want || r.at("list") == nil || r.at("basic", "emptyReason") != nil, "%v: %.300s", tc.ids, r.body)
@@ -89,7 +89,7 @@ func TestHotelListFindsEachHotelOnce(t *testing.T) {
 	failIf(t, by("distance-asc") == by(""), "distance-asc changes nothing")
 }
 
-func TestEmptyAndIncompleteResults(t *testing.T) {
+func TestEmptyAndIncompleteResultsHaveAReason(t *testing.T) {
 	_, u := open(t, Config{Notices: []string{"never shown"}, EmptyReason: &types.EmptyReason{
 		Code: "NO_SUPPLIER_ANSWERED", Suppliers: []types.EmptyReasonSupplier{{SupplierCode: "S1", Reason: "timeout"}},
 	}})
@@ -118,7 +118,7 @@ func TestEmptyAndIncompleteResults(t *testing.T) {
 	}
 }
 
-func TestSessionEndsButForCancel(t *testing.T) {
+func TestEndedSessionIsOnlyForCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, u := open(t, Config{SessionLifetime: 30 * time.Minute})
 		in, ids := u.find(nil)
@@ -138,8 +138,8 @@ func TestSessionEndsButForCancel(t *testing.T) {
 	})
 }
 
-// The start in a session's id cannot be changed.
-func TestSessionStartIsProven(t *testing.T) {
+// A changed session id is refused.
+func TestSessionIDCannotBeForged(t *testing.T) {
 	s := start(t, Config{SessionLifetime: time.Hour})
 	in, ids := login(t, s).find(nil)
 	fields := strings.Split(in.headers["Session-Id"], "-")

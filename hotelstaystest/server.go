@@ -33,7 +33,7 @@ type Server struct {
 	WebhookSecret string
 
 	cfg      Config
-	key      []byte // random; signs tickets, sessions, offers and links
+	key      []byte // random; it signs tickets, sessions, offers and links
 	paths    map[string]*operation
 	world    *world
 	clock    clock
@@ -191,9 +191,9 @@ func (s *Server) protocols() *http.Protocols {
 	return p
 }
 
-// Close stops the server. It closes all connections, also idle ones of its clients,
-// ends delayed answers and webhook deliveries, and waits for every goroutine. It may be
-// called more than once.
+// Close stops the server. It closes all connections, including idle connections of its clients,
+// ends delayed answers and webhook deliveries, and waits for every goroutine. It may be called more
+// than once.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.closeMu.Lock()
@@ -254,13 +254,13 @@ func (s *Server) isClosing() bool {
 	}
 }
 
-// Client returns a client that reaches the server: it trusts the certificate and dials
-// in memory where needed. Its transport uses no proxy and is shared by all clients of
-// the server.
+// Client returns a client that reaches the server: with TLS it trusts the certificate, and with
+// InMemory it dials in memory. Its transport uses no proxy and is shared by all clients of the
+// server.
 func (s *Server) Client() *http.Client { return s.ClientFrom("127.0.0.1") }
 
-// ClientFrom is [Server.Client] with another client address, because rate limits count per
-// address. With InMemory it takes any IP address, with sockets a local one, such as
+// ClientFrom is [Server.Client] with another client IP address, because rate limits count per
+// address. With InMemory it takes any IP address. With sockets it takes a local address, such as
 // 127.0.0.2 on Linux.
 func (s *Server) ClientFrom(ip string) *http.Client {
 	addr, err := netip.ParseAddr(ip)
@@ -311,8 +311,8 @@ func (s *Server) Inject(f Fault) {
 	panicOn("Inject", err)
 }
 
-// Faults returns the faults that can still act, in order of injection. Skip and Times are
-// what is left of them.
+// Faults returns the faults that can still act, in order of injection. Skip and Times are the remaining
+// numbers.
 func (s *Server) Faults() []Fault {
 	var out []Fault
 	for _, f := range s.faults.all() {
@@ -325,11 +325,10 @@ func (s *Server) Faults() []Fault {
 // ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.removeFaults(func(planted) bool { return true }) }
 
-// Reset takes the server back to its start. It drops orders, deliveries, faults, tokens,
-// moved and closed rates, the counts of rate limits and the ledger's contents, and returns
-// the clock to real time. Configuration, sessions and offers stay. A request that is under
-// way may still act afterwards; the ledger does not have it. Reset waits for a running
-// [Server.Advance].
+// Reset returns the server to its initial state. It drops orders, deliveries, faults, tokens, moved
+// and closed rates, the counts of rate limits and the ledger's contents, and sets the clock to real
+// time. Configuration, sessions and offers stay. A request that is under way may still act
+// afterwards, but the ledger does not record it. Reset waits for a running [Server.Advance].
 func (s *Server) Reset() {
 	s.lock()
 	defer s.unlock()

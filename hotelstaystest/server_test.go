@@ -1,4 +1,4 @@
-// Start, end, protocols, clients and in-memory connections of a server.
+// The server: its start and end, its protocols, and its clients.
 
 package hotelstaystest
 
@@ -19,8 +19,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A server speaks its protocol, and leaves no goroutine behind.
-func TestServeAndClose(t *testing.T) {
+// Close leaves no goroutine behind.
+func TestServerSpeaksItsProtocolAndCloses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config      *Config
 		proto, base string
@@ -41,7 +41,7 @@ func TestServeAndClose(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "memory") {
-				synctest.Test(t, run) // fails if a goroutine is left
+				synctest.Test(t, run) // synctest fails if a goroutine is left
 				return
 			}
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -137,8 +137,8 @@ func TestResetDropsAllButSessions(t *testing.T) {
 	})
 }
 
-// An attempt and a request that Reset finds under way leave nothing behind.
-func TestResetDuringCalls(t *testing.T) {
+// A delivery attempt and a request are under way during Reset. They leave nothing in the ledger.
+func TestResetDropsRunningCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		rc := &receiver{answer: func(int, *http.Request) int { <-release; return 500 }}
@@ -159,7 +159,7 @@ func TestResetDuringCalls(t *testing.T) {
 	})
 }
 
-func TestCertificateNames(t *testing.T) {
+func TestCertificateHasTheConfiguredNames(t *testing.T) {
 	s := start(t, Config{TLS: true, TLSNames: []string{"sandbox", "192.0.2.7"}})
 	for host, want := range map[string]bool{
 		"sandbox": true, "192.0.2.7": true, "localhost": true, "127.0.0.1": true, "::1": true, "other": false, "192.0.2.8": false,
@@ -169,14 +169,14 @@ func TestCertificateNames(t *testing.T) {
 	}
 }
 
-func TestAddressInUse(t *testing.T) {
+func TestUsedAddressIsAnError(t *testing.T) {
 	s := NewServer(nil)
 	defer s.Close()
 	_, err := StartServer(&Config{Addr: strings.TrimPrefix(s.URL, "http://")})
 	failIf(t, err == nil, "two servers at %s", s.URL)
 }
 
-func TestReachableAddress(t *testing.T) {
+func TestURLHasAReachableAddress(t *testing.T) {
 	for listens, want := range map[string]string{
 		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "192.0.2.1:80": "192.0.2.1:80", "[::1]:80": "[::1]:80",
 	} {
@@ -184,7 +184,7 @@ func TestReachableAddress(t *testing.T) {
 	}
 }
 
-func TestInMemoryConnections(t *testing.T) {
+func TestInMemoryConnectionsActLikeSockets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newMemListener()
 		var server io.ReadWriteCloser

@@ -105,13 +105,13 @@ func (f *Fault) statusAnswer() *answer {
 	return a
 }
 
-// statusCodes are the codes of injected failures; others have codeUpstream.
+// statusCodes are the codes of injected failures, by HTTP status. Any other status has codeUpstream.
 var statusCodes = map[int]int{
 	http.StatusBadRequest: types.CodeParam, http.StatusUnauthorized: types.CodeUnauthorized, http.StatusForbidden: codeForbidden,
 	http.StatusNotFound: types.CodeNotFound, http.StatusTooManyRequests: types.CodeRateLimited,
 }
 
-// bareAnswer is an answer as from a proxy, without envelope and headers of the service.
+// bareAnswer returns an answer like that of a proxy, without the envelope and headers of the service.
 func bareAnswer(status int, body []byte) *answer {
 	h := http.Header{}
 	if len(body) > 0 {
@@ -141,8 +141,8 @@ func writeHalf(w http.ResponseWriter, a *answer) {
 	http.NewResponseController(w).Flush()
 }
 
-// writeSlowly sends the answer in ten pieces over the fault's delay, or about twenty
-// pieces a second at its rate. It returns false when the client leaves first.
+// writeSlowly sends the answer in ten pieces over the fault's delay, or in about twenty pieces per
+// second at its rate. It returns false if the client leaves first.
 func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, f *Fault) bool {
 	a.writeHeader(w)
 	flush := http.NewResponseController(w)
@@ -166,7 +166,7 @@ func (s *Server) writeSlowly(w http.ResponseWriter, r *http.Request, a *answer, 
 	return true
 }
 
-// wrongType replaces the value at path by one of another JSON type, if there is one.
+// wrongType replaces the value at path, if there is one, by a value of another JSON type.
 func wrongType(body []byte, path string) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -174,7 +174,7 @@ func wrongType(body []byte, path string) []byte {
 	if dec.Decode(&doc) != nil || !replaceAt(&doc, strings.Split(cmp.Or(path, "data"), ".")) {
 		return body
 	}
-	out, _ := json.Marshal(doc) // what was decoded can be encoded
+	out, _ := json.Marshal(doc) // cannot fail, because it was decoded before
 	return out
 }
 
@@ -185,7 +185,7 @@ func otherType(v any) any {
 	return "of the wrong type"
 }
 
-// replaceAt replaces the value at path by [otherType]. It returns false when there is none.
+// replaceAt replaces the value at path by [otherType]. It returns false if there is no such value.
 func replaceAt(v *any, path []string) bool {
 	if len(path) == 0 {
 		*v = otherType(*v)

@@ -131,7 +131,7 @@ func (s *Server) voucherBody(base string, o *order, doc []byte, now time.Time, i
 	return v
 }
 
-// document renders an order's voucher. The bytes depend on its version only.
+// document renders an order's voucher. The bytes depend only on its version.
 func (s *Server) document(o *order) []byte {
 	w := s.world
 	lines := []string{
@@ -151,7 +151,7 @@ func (s *Server) document(o *order) []byte {
 	return renderPDF(lines, s.cfg.VoucherSize)
 }
 
-// baseURL is [Server.URL]. A client of another machine gets the address that it used.
+// baseURL returns [Server.URL], or for a client of another machine the address that this client used.
 func (s *Server) baseURL(c *call) string {
 	if s.cfg.AllowRemote && c.host != "" {
 		scheme, _, _ := strings.Cut(s.URL, ":")

@@ -51,8 +51,8 @@ func TestLargeVoucherIsNotInline(t *testing.T) {
 	failIf(t, err != nil, "exactly at the limit: %v", err)
 }
 
-// A client elsewhere does not reach the sandbox under its loopback address.
-func TestVoucherLinksOfRemoteClients(t *testing.T) {
+// A client on another machine cannot reach the sandbox under its loopback address.
+func TestRemoteClientGetsAVoucherLinkItCanReach(t *testing.T) {
 	for remote, want := range map[bool]string{true: "http://sandbox:8080/vouchers/", false: "http://127.0.0.1/vouchers/"} {
 		u := issued(t, Config{AllowRemote: remote})
 		link := u.header("Host", "sandbox:8080").must(voucherPath, object{"customerReferenceNo": "ref"}).str("voucher", "downloadUrl")
@@ -66,7 +66,7 @@ var (
 	pdfStream = regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*?)\nendstream`)
 )
 
-func TestRenderPDF(t *testing.T) {
+func TestPDFIsWellFormed(t *testing.T) {
 	lines := []string{"A line (with brackets) and a \\ backslash", "Ünïcode"}
 	natural := len(renderPDF(lines, 0))
 	for _, size := range []int{

@@ -67,17 +67,17 @@ type webhookBody struct {
 
 // event is a delivery with its retries. Server.lock guards it.
 type event struct {
-	Webhook         // as it was made
+	Webhook         // its state when it was made
 	rec     *record // in the ledger
 	order   *order
 	tries   int    // attempts begun
-	fault   *Fault // that the next attempt met already, when it delayed it
+	fault   *Fault // the fault that has delayed the next attempt
 }
 
 // eventQueue sends the first attempts of an order's events one after another.
 type eventQueue struct {
 	waiting []*event
-	first   *event // whose first attempt is under way
+	first   *event // the event whose first attempt is under way
 }
 
 // happened makes the events of a trigger. The caller holds the lock.
@@ -103,8 +103,8 @@ func (w *webhooks) post(o *order, kind types.EventKind, at time.Time) {
 	w.next(o, nil)
 }
 
-// next begins the first attempt of the order's next event, unless the first attempt of another event
-// than passed is under way.
+// next begins the first attempt of the order's next event. It does nothing while the first attempt of
+// an event other than passed is under way.
 func (w *webhooks) next(o *order, passed *event) {
 	q := &o.events
 	if q.first != passed && q.first != nil {
@@ -128,7 +128,7 @@ func (w *webhooks) attempt(e *event) {
 	f := e.fault
 	if f == nil {
 		f = w.s.pickFault(OpWebhook, e.CustomerReferenceNo, e.PlatformReferenceNo)
-		if f != nil && f.Kind != FaultDuplicate && f.Delay > 0 { // later events overtake it
+		if f != nil && f.Kind != FaultDuplicate && f.Delay > 0 { // later events do not wait for this event
 			e.fault = f
 			w.later(e, f.Delay, func() { w.attempt(e) })
 			w.next(e.order, e)
@@ -152,7 +152,7 @@ func (w *webhooks) attempt(e *event) {
 	w.send(e, f, false)
 }
 
-// later calls fn with the lock after d, in real time like all delays of faults.
+// later calls fn with the lock after d. The delay is in real time, like all delays of faults.
 func (w *webhooks) later(e *event, d time.Duration, fn func()) {
 	if !w.s.enter() {
 		return
@@ -209,15 +209,15 @@ func (w *webhooks) answered(e *event, i, status int, err error, again bool) {
 	}
 }
 
-// settle sets the state of a delivery. Delivered stays delivered.
+// settle sets the state of a delivery. A delivered event stays delivered.
 func (w *Webhook) settle(state WebhookState) {
 	if w.State != WebhookDelivered {
 		w.State = state
 	}
 }
 
-// SendWebhook sends an event of any kind, also an unknown one. The order does not change.
-// An order without a callbackUrl sends nothing.
+// SendWebhook sends an event of any kind, even an unknown kind. The order does not change. For an
+// order without a callbackUrl nothing is sent.
 func (s *Server) SendWebhook(reference string, event types.EventKind) {
 	panicOn("SendWebhook", s.sendWebhook(reference, event))
 }

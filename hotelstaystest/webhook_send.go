@@ -22,10 +22,10 @@ import (
 const maxCallbackAnswer = 64 << 10 // bytes of a receiver's answer that are read
 
 var errNotTaken = errors.New(
-	"webhooks go to loopback addresses, unless allowRemote is set, to webhooks.callbackHosts and to a CallbackHandler")
+	"webhooks go only to webhooks.callbackHosts, to a CallbackHandler and, unless allowRemote is set, to loopback addresses")
 
-// socketTransport reaches receivers on loopback, unless remote is set, and on CallbackHosts, without
-// proxies, with a new connection for each delivery.
+// socketTransport reaches receivers on CallbackHosts and, unless remote is set, on loopback. It uses no
+// proxy, and a new connection for each delivery.
 func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
@@ -36,7 +36,7 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 			switch {
 			case err == nil && c.takes(host):
 				return dial(ctx, network, addr)
-			case remote: // other machines could reach programs of this one
+			case remote: // otherwise other machines could reach programs on this machine
 				return nil, errNotTaken
 			}
 			return dialLoopback(ctx, dial, network, addr)
@@ -52,8 +52,8 @@ func (c *WebhookConfig) takes(host string) bool {
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dialLoopback dials a loopback address. Of all names it takes only localhost, without a
-// DNS lookup.
+// dialLoopback dials a loopback address. The only name that it accepts is localhost, without a DNS
+// lookup.
 func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -73,13 +73,12 @@ func dialLoopback(ctx context.Context, dial dialFunc, network, addr string) (net
 	return dial(ctx, network, addr)
 }
 
-// serveCallbacks serves h in memory. Every URL, https too, reaches it through the returned
-// transport.
+// serveCallbacks serves h in memory. Through the returned transport every URL reaches h, even with https.
 func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	listener := newMemListener()
 	w.server = &http.Server{
 		Handler: h, ConnState: w.s.trackConn,
-		BaseContext: func(net.Listener) context.Context { return w.ctx }, // ends with the server even if h reads no body
+		BaseContext: func(net.Listener) context.Context { return w.ctx }, // so that it ends with the server, even if h reads no body
 		ErrorLog:    log.New(panicsOnly{os.Stderr}, "hotelstaystest: callback handler: ", 0),
 	}
 	w.s.work.Go(func() { w.server.Serve(listener) })
@@ -87,7 +86,7 @@ func (w *webhooks) serveCallbacks(h http.Handler) *http.Transport {
 	return &http.Transport{DisableKeepAlives: true, DialContext: dial, DialTLSContext: dial}
 }
 
-// send sends and records one attempt, or with again a copy of it. The caller holds the lock.
+// send sends and records one attempt. If again is true, the attempt is a copy. The caller holds the lock.
 func (w *webhooks) send(e *event, f *Fault, again bool) {
 	attempt := WebhookAttempt{Started: w.s.clock.now(), Copy: again}
 	secret, sent := w.cfg.Secret, e.Body
@@ -101,7 +100,7 @@ func (w *webhooks) send(e *event, f *Fault, again bool) {
 			sent[len(sent)/2] ^= 1
 		}
 	}
-	now := time.Now() // a signature out of real time is refused
+	now := time.Now() // real time, because receivers refuse signatures with another time
 	req := NewWebhookRequest(e.URL, "", now, e.EventID, sent)
 	if secret != "" {
 		req.Header.Set(signatureHeader, SignWebhook(secret, now, e.Body))

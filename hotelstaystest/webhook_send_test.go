@@ -1,4 +1,4 @@
-// Where deliveries go, how they are signed, and how Close ends them.
+// Deliveries: their addresses and signatures, and how Close ends them.
 
 package hotelstaystest
 
@@ -59,7 +59,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestDeliveriesOverSockets(t *testing.T) {
+func TestDeliveriesReachSockets(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
@@ -128,7 +128,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 	web.Close()
 }
 
-// Other machines cannot make a server post to programs of its own machine.
+// Otherwise other machines could make the server post to programs on its machine.
 func TestRemoteClientsReachNoLoopback(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
@@ -148,8 +148,8 @@ func TestRemoteClientsReachNoLoopback(t *testing.T) {
 	same(t, len(rc.all()), 1)
 }
 
-// 0.0.0.0 is not loopback, yet reaches it.
-func TestDeliveriesToNamedHosts(t *testing.T) {
+// 0.0.0.0 is not a loopback address, but reaches loopback.
+func TestCallbackHostsReceiveDeliveries(t *testing.T) {
 	rc := &receiver{}
 	web := httptest.NewServer(rc)
 	defer web.Close()
@@ -176,7 +176,7 @@ func signedAt(d delivery, secret string) (at int64) {
 	return at
 }
 
-func TestSignWebhook(t *testing.T) {
+func TestSignatureIsTheDocumentedOne(t *testing.T) {
 	body := []byte(`{"event":"order_paid"}`)
 	at := time.Unix(1700000000, 999)
 	const want = "t=1700000000,v1=908ff8210b8a9f933df573983cdf7fcc322ffbc67705619911881bac62632066" // from openssl dgst -hmac

@@ -27,9 +27,9 @@ func SignWebhook(secret string, at time.Time, body []byte) string {
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
-// NewWebhookRequest returns a delivery like the sandbox's, for a client or for a handler's
-// ServeHTTP. An empty secret leaves it unsigned; an empty eventID omits the header. It
-// panics when the URL is invalid.
+// NewWebhookRequest returns a request like the sandbox's deliveries, for a client or for a handler's
+// ServeHTTP. With an empty secret the request is unsigned. An empty eventID omits the header. It
+// panics if the URL is invalid.
 func NewWebhookRequest(url, secret string, at time.Time, eventID string, body []byte) *http.Request {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

@@ -37,7 +37,7 @@ type receiver struct {
 	answer func(n int, r *http.Request) int
 }
 
-// answering makes a receiver that answers with these statuses, and then with the last one.
+// answering makes a receiver that answers with these statuses, and then repeats the last status.
 func answering(statuses ...int) *receiver {
 	return &receiver{answer: func(n int, _ *http.Request) int { return statuses[min(n, len(statuses)-1)] }}
 }
@@ -77,7 +77,7 @@ func (u *user) bookWithCallback(ref, callback string) (*user, *reply) {
 	return in, in.must(bookPath, booking(ref, ids[0], with(guests("Test", ref), object{"callbackUrl": callback})))
 }
 
-func TestWebhooksOfAnOrder(t *testing.T) {
+func TestOrderSendsItsWebhooksInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *Server
 		rc := &receiver{answer: func(int, *http.Request) int {
@@ -141,15 +141,15 @@ func TestWebhooksOfAnOrder(t *testing.T) {
 func TestFailedDeliveryIsRetried(t *testing.T) {
 	for name, tc := range map[string]struct {
 		delays   []time.Duration
-		statuses []int // of the first answers; then 200
+		statuses []int // of the first answers; later answers have status 200
 		want     []time.Duration
 		state    WebhookState
 	}{
-		"at once":         {nil, nil, []time.Duration{0}, WebhookDelivered},
-		"any 2xx":         {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
-		"at the fourth":   {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
-		"the last chance": {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
-		"given up":        {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
+		"no failure":     {nil, nil, []time.Duration{0}, WebhookDelivered},
+		"another 2xx":    {nil, []int{204}, []time.Duration{0}, WebhookDelivered},
+		"three failures": {nil, []int{500, 404, 302}, []time.Duration{0, 1, 3, 7}, WebhookDelivered},
+		"five failures":  {nil, []int{500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookDelivered},
+		"six failures":   {nil, []int{500, 500, 500, 500, 500, 500}, []time.Duration{0, 1, 3, 7, 15, 31}, WebhookGivenUp},
 		"two delays": {
 			[]time.Duration{10 * time.Second, time.Minute}, []int{500, 500, 500}, []time.Duration{0, 10, 70}, WebhookGivenUp,
 		},
@@ -193,15 +193,15 @@ func TestFaultsSpoilDeliveries(t *testing.T) {
 		fault Fault
 		want  string // events and their times; * marks a wrong signature
 	}{
-		"duplicate":             {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
-		"duplicate, later":      {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
-		"duplicate, the third":  {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
-		"delay":                 {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
-		"delay of simultaneous": {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
-		"broken signature":      {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
-		"altered body":          {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
-		"dropped":               {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
-		"dropped, the second":   {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
+		"duplicate":          {Fault{Kind: FaultDuplicate}, "created@0s created@0s paid@1m0s modified@1m0s"},
+		"late duplicate":     {Fault{Kind: FaultDuplicate, Delay: time.Hour}, "created@0s paid@1m0s modified@1m0s created@1h0m0s"},
+		"duplicate of third": {Fault{Kind: FaultDuplicate, Skip: 2}, "created@0s paid@1m0s modified@1m0s modified@1m0s"},
+		"delay":              {Fault{Kind: FaultDelay, Delay: 90 * time.Second}, "paid@1m0s modified@1m0s created@1m30s"},
+		"delay of second":    {Fault{Kind: FaultDelay, Skip: 1, Delay: time.Second}, "created@0s modified@1m0s paid@1m1s"},
+		"broken signature":   {Fault{Kind: FaultBadSignature}, "created*@0s created@1s paid@1m0s modified@1m0s"},
+		"altered body":       {Fault{Kind: FaultAlteredBody}, "*@0s created@1s paid@1m0s modified@1m0s"},
+		"dropped":            {Fault{Kind: FaultDrop}, "paid@1m0s modified@1m0s"},
+		"drop of second":     {Fault{Kind: FaultDrop, Skip: 1}, "created@0s modified@1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tryWebhookFault(t, tc.fault, tc.want) })
@@ -250,7 +250,7 @@ func tryWebhookFault(t *testing.T, f Fault, want string) {
 	failIf(t, acted != faults, "the fault is on %d attempts", acted)
 }
 
-func TestDuplicatesAreConcurrent(t *testing.T) {
+func TestDuplicateArrivesDuringTheOriginal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrived := make(chan struct{}, 3)
 		both := make(chan struct{})
@@ -263,7 +263,7 @@ func TestDuplicatesAreConcurrent(t *testing.T) {
 		s.Inject(Fault{Operation: OpWebhook, Kind: FaultDuplicate})
 		login(t, s).bookWithCallback("ref", hook)
 		<-arrived
-		<-arrived // before the first is answered
+		<-arrived // the copy arrives before the original is answered
 		close(both)
 		time.Sleep(time.Hour)
 		a := s.Ledger().Webhooks()[0].Attempts // a copy is not repeated

@@ -1,5 +1,5 @@
-// What bodies share; the rest stands with its operation. The wire's structs have nothing of the
-// client's, so that mistakes there show. Pointers distinguish absent from zero.
+// Structs that several bodies share; the others are next to their operation. They share no code with the client,
+// so that the client's mistakes are found. Pointers distinguish absent from zero.
 
 package hotelstaystest
 

@@ -1,5 +1,4 @@
-// The sandbox has the wire fields of the client: a field that one of them gains alone
-// fails here. So do bodies that the sandbox must refuse.
+// The sandbox and the client must have the same fields. The sandbox decodes bodies strictly.
 
 package hotelstaystest
 
@@ -16,8 +15,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// addFields adds the paths of the JSON fields of a type, with the word for their values. A type that
-// reads or writes itself has none.
+// addFields adds the paths of the JSON fields of a type, with the word for their values. A type with its own JSON
+// methods has no fields.
 func addFields(found map[string]string, path string, t reflect.Type) {
 	switch pointer := reflect.PointerTo(t); {
 	case path == "" && t.Kind() == reflect.Struct && pointer.Implements(reflect.TypeFor[json.Marshaler]()): // its JSON for a queue
@@ -46,21 +45,21 @@ func addStruct(found map[string]string, path string, t reflect.Type) {
 	}
 }
 
-// onesOwn are the fields that the client or the sandbox has alone, of one operation or of any.
+// onesOwn are fields that only the client or only the sandbox has, of one operation or of all.
 var onesOwn = []string{
-	"sessionId", "Book.expect", // a header, and what is not sent
-	"OAuthToken.grant_type",                                              // which the client sets itself
-	"OAuthToken.expires_in", "OAuthToken.scope", "OAuthToken.token_type", // undocumented, as OAuth has them
+	"sessionId", "Book.expect", // a header, and a field that is not sent
+	"OAuthToken.grant_type",                                              // the client sets it by itself
+	"OAuthToken.expires_in", "OAuthToken.scope", "OAuthToken.token_type", // undocumented; from OAuth 2.0
 	"HotelsMetadata.hotelsMetadata.id", "HotelsMetadata.hotelsMetadata.isAvailable", "HotelsMetadata.hotelsMetadata.minPrice",
 	"HotelsMetadata.hotelsMetadata.minPricesByCurrency", "HotelsMetadata.hotelsMetadata.rooms", // always empty
 	"HotelStaticDetail.hotel.hotelId", "HotelList.list.hotelId", // always empty
-	"CheckAvail.statusRemark",                                                                                  // whose place is undocumented
+	"CheckAvail.statusRemark",                                                                                  // its place is undocumented
 	"hotelOrder.rooms.guests", "hotelOrder.rooms.refundInfo", "orders.rooms.guests", "orders.rooms.refundInfo", // JSON for the client
 	"hotelOrder.rooms.rates", "orders.rooms.rates", // always empty
 }
 
-// The client sends all fields that the sandbox takes, reads all that it answers with, and no others.
-func TestFieldsAreThoseOfTheClient(t *testing.T) {
+// The client sends exactly the fields that the sandbox accepts, and reads exactly the fields of its answers.
+func TestSandboxAndClientHaveTheSameFields(t *testing.T) {
 	used := map[string]bool{}
 	for _, op := range operations() {
 		method, _ := reflect.TypeFor[*hotelstays.Client]().MethodByName(string(op.name))

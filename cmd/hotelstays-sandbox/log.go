@@ -28,8 +28,8 @@ func logHandler(form string, w io.Writer) (slog.Handler, error) {
 // logPause is the time between two looks at the ledger.
 const logPause = 100 * time.Millisecond
 
-// logRequests logs every request of the ledger once it is answered. The returned function
-// logs what is left and stops.
+// logRequests logs every request of the ledger when it is answered. The returned function logs the
+// remaining requests and stops.
 func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 	log := requestLog{ledger: ledger, to: slog.New(to)}
 	ending := make(chan struct{})
@@ -51,19 +51,19 @@ func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 type requestLog struct {
 	ledger *hotelstaystest.Ledger
 	to     *slog.Logger
-	seq    int64 // of the last entry that was read
+	seq    int64 // the number of the last entry that was read
 }
 
 func (l *requestLog) catchUp() {
 	for _, e := range l.ledger.Entries(l.seq) {
 		l.seq = e.Seq
-		if r := e.Request; r != nil && !r.Done.IsZero() { // nothing changes after that
+		if r := e.Request; r != nil && !r.Done.IsZero() { // it does not change any more
 			l.to.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes(r)...)
 		}
 	}
 }
 
-// attributes leaves out what is empty.
+// attributes returns the attributes of a request that are not empty.
 func attributes(r *hotelstaystest.Request) []slog.Attr {
 	name := slog.String("operation", string(r.Operation))
 	if r.Operation == "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestLogOfRequests(t *testing.T) {
+func TestLogHasOneLinePerRequestAndNoSecret(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Enabled: true}})
 	defer srv.Close()
 	var log strings.Builder

@@ -7,8 +7,8 @@
 // with. The page and the control API are under /_sandbox/; /_sandbox/openapi.json describes them
 // and the operations of the service.
 //
-// -help lists the flags. Those that are given override the file of -config. Those that may be
-// repeated add to it, and only -no-control turns the control API off.
+// -help lists the flags. Flags override the file of -config, but flags that may be repeated add to the
+// lists in the file. Only -no-control turns the control API off.
 //
 // It exits with status 2 for wrong usage, such as an address that is not loopback, and with
 // 1 when it cannot listen or cannot write the certificate.
@@ -87,7 +87,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer srv.Close()
 	if set.ca != "" {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		// For everyone to read, whatever the umask, and never half of it.
+		// Everyone may read the file, whatever the umask. Renaming makes sure that nobody reads half of it.
 		part := set.ca + ".part"
 		err := os.WriteFile(part, certificate, 0o644)
 		if err == nil {
@@ -101,7 +101,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer stopLog()
 	greet(stdout, srv, set)
 	<-ctx.Done()
-	srv.Close() // before the end of the log
+	srv.Close() // before the log ends
 	return nil
 }
 
@@ -198,14 +198,14 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.StringVar(&c.Addr, "listen", c.Addr, "`address` to listen on")
 	flags.BoolVar(&c.AllowRemote, "allow-remote", c.AllowRemote, "let -listen take an address that is not loopback. "+
 		"Each request to /_sandbox/ then needs the control token; one is made and printed if none is set. "+
-		"Webhooks go to -allow-callback alone, and the API answers under any host name")
+		"Webhooks then go only to -allow-callback, and the API answers under any host name")
 	flags.StringVar(&set.tokenFile, "control-token-file", "", "`file` with the control token")
-	repeated("control-host", &c.Control.Hosts, "host `name` at which the sandbox answers, beside loopback and -tls-name")
+	repeated("control-host", &c.Control.Hosts, "further host `name` under which the sandbox answers, besides loopback and -tls-name")
 	flags.BoolVar(&set.noControl, "no-control", false, "serve neither the page nor the control API")
 	flags.BoolVar(&c.TLS, "tls", c.TLS, "serve https and HTTP/2 with a certificate made at the start, for loopback")
-	repeated("tls-name", &c.TLSNames, "host `name` or IP address of the certificate, at which the sandbox answers too")
+	repeated("tls-name", &c.TLSNames, "further host `name` or IP address of the certificate; the sandbox also answers under it")
 	flags.StringVar(&set.ca, "tls-ca", "", "`file` to write the certificate to, in PEM, for clients to trust")
-	repeated("allow-callback", &c.Webhooks.CallbackHosts, "`host` that webhooks go to, beside loopback and with -allow-remote instead of it")
+	repeated("allow-callback", &c.Webhooks.CallbackHosts, "`host` that webhooks may go to, besides loopback, or instead of it with -allow-remote")
 	flags.BoolVar(&set.version, "version", false, "print the version, and serve nothing")
 	flags.StringVar(&set.logForm, "log", "text", "log on stderr, one line for each request to the API: text, json or off")
 	flags.StringVar(&set.configFile, "config", "", "configuration `file` in JSON, as hotelstaystest.Config documents it")
@@ -271,7 +271,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	line("\n# A ticket:")
 	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // strings can be encoded
 	line("%s -H 'Content-Type: application/json' -d %s %s", curl, quoted(string(body)), quoted(srv.URL+"/api/auth/ticket"))
-	_, _ = io.WriteString(w, b.String()) // nobody may read it
+	_, _ = io.WriteString(w, b.String()) // an error does not matter
 }
 
 // quoted returns a text as a word of a shell.

@@ -64,7 +64,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	assert.Contains(t, version.String(), "hotelstays-sandbox ")
 	assert.Equal(t, 2, run(t.Context(), []string{"-listen", "0.0.0.0:1"}, io.Discard, &remote))
 	assert.Contains(t, remote.String(), "-allow-remote")
-	assert.NotContains(t, remote.String(), "allowRemote", "a name of the file")
+	assert.NotContains(t, remote.String(), "allowRemote", "the error must name the flag, not the field of the file")
 	args := []string{"-listen", "127.0.0.1:0", "-tls", "-tls-ca", "/nowhere/ca.pem"}
 	assert.Equal(t, 1, run(t.Context(), args, io.Discard, io.Discard), "a certificate that cannot be written")
 }
@@ -130,13 +130,12 @@ func get(t *testing.T, client *http.Client, url string, header ...string) int {
 	return resp.StatusCode
 }
 
-// Each line of the greeting can be pasted into a shell.
 func TestGreetingIsAShellScript(t *testing.T) {
 	const city = "White Gate"
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, "config.json", `{"accounts":[{"appKey":"it's \"mine\"","appSecret":"$HOME \\"}],"webhooks":{"secret":"a b"}}`)
-	jar, _ := cookiejar.New(nil) // of the page
+	jar, _ := cookiejar.New(nil) // for the cookie of the page
 	insecure := &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer insecure.CloseIdleConnections()
 	for name, args := range map[string][]string{
@@ -155,7 +154,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 			}, hotelstays.WithHTTPClient(insecure))
 			require.NoError(t, err)
 			quickstart := "run ./examples/quickstart -destination " + city
-			if name == "TLS" { // no file has its certificate
+			if name == "TLS" { // its certificate is in no file
 				quickstart = ""
 			}
 			assert.Equal(t, quickstart, values["go"])
@@ -183,7 +182,7 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 	args := []string{"-config", file, "-listen", "127.0.0.1:8", "-confirm-after", "never", "-tls-name", "c", "-no-control"}
 	set, err := parse(args, io.Discard)
 	require.NoError(t, err)
-	set.config.Control.Page = nil // a function, which equals nothing
+	set.config.Control.Page = nil // functions cannot be compared
 	assert.Equal(t, hotelstaystest.Config{
 		Addr: "127.0.0.1:8", Seed: 3, ConfirmAfter: hotelstaystest.Never, TLS: true, TLSNames: []string{"a", "c"},
 		Webhooks: hotelstaystest.WebhookConfig{CallbackHosts: []string{"b"}},
@@ -194,14 +193,14 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 	assert.Equal(t, defaultAddr, set.config.Addr)
 }
 
-func TestWithoutControl(t *testing.T) {
+func TestNoControlServesOnlyTheAPI(t *testing.T) {
 	greeting := start(t, "-no-control")
 	assert.Equal(t, http.StatusNotFound, get(t, http.DefaultClient, said(t, greeting)["BASE_URL"]+"/_sandbox/"))
 	assert.NotContains(t, greeting, "Page")
 }
 
-// Another machine needs the token, which is in the greeting or in a file.
-func TestControlToken(t *testing.T) {
+// The token is in the greeting or in a file.
+func TestControlTokenIsRequired(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, "token-from-the-file\n")
 	config := filepath.Join(t.TempDir(), "config.json")
@@ -225,7 +224,7 @@ func TestControlToken(t *testing.T) {
 	}
 }
 
-func TestControlHosts(t *testing.T) {
+func TestControlAnswersOnlyItsHosts(t *testing.T) {
 	base := said(t, start(t, "-control-host", "sandbox"))["BASE_URL"]
 	for host, want := range map[string][]int{"sandbox:8080": {200, 405}, "localhost": {200, 405}, "evil.example": {403, 403}} {
 		assert.Equal(t, want, []int{
@@ -234,8 +233,7 @@ func TestControlHosts(t *testing.T) {
 	}
 }
 
-// A client that trusts the written file reaches the sandbox, whose certificate has each name.
-func TestCertificateFile(t *testing.T) {
+func TestClientTrustsTheWrittenCertificate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	write(t, file, "an older certificate")
 	base := said(t, start(t, "-tls", "-tls-name", "sandbox", "-tls-ca", file))["BASE_URL"]

@@ -14,7 +14,7 @@ import (
 
 // Values of error.type for calls without an answer. All other values are those of hotelstays.ErrorKind.
 const (
-	kindNoSlot      = "no_slot"     // the caller's RateLimiter failed
+	kindNoSlot      = "no_slot"     // the RateLimiter of the client failed
 	kindCertificate = "certificate" // the service's certificate is not trusted
 	kindDial        = "dial"        // no connection
 	kindNotSent     = "not_sent"    // the caller's RoundTripper refused
@@ -33,7 +33,7 @@ func errorType(err error, attempts []hotelstays.AttemptInfo) string {
 		return string(kind)
 	case fault.NoToken:
 		return errorType(fault.Err, nil)
-	case fault.Attempts == 0 || answered: // the failure is not that of a request
+	case fault.Attempts == 0 || answered: // no request has failed
 		return kindNoSlot
 	}
 	return connectionFault(err)

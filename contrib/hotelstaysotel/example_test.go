@@ -64,7 +64,7 @@ func ExampleNew_withTraceIDs() {
 			if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 				return span.TraceID().String()
 			}
-			return "" // a new one
+			return "" // the client then makes a new trace id
 		}))
 	if err != nil {
 		log.Fatal(err)

@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// refusing is a meter provider whose meters make no histograms and gauges.
+// refusing is a meter provider whose meters refuse histograms and gauges.
 type refusing struct{ metricnoop.MeterProvider }
 
 func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
@@ -73,7 +73,7 @@ func TestNilOptionsUseTheGlobalProviders(t *testing.T) {
 	})
 }
 
-// seen is a sampler that samples every span, and keeps the attributes that it is asked about.
+// seen is a sampler that samples every span, and notes the attributes that it sees.
 type seen struct {
 	sdktrace.Sampler
 	asked []string

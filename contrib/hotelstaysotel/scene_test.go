@@ -69,7 +69,7 @@ func (r *rig) scene() {
 	outcome, err := r.client.BookAndRecover(r.t.Context(), req, hotelstays.WithTimeout(5*time.Second))
 	require.NoError(r.t, err)
 	assert.Equal(r.t, hotelstays.BookingFound, outcome.State)
-	_, err = r.client.Book(r.t.Context(), &hotelstays.BookRequest{}) // is invalid, and does not count as a call
+	_, err = r.client.Book(r.t.Context(), &hotelstays.BookRequest{}) // invalid, so it does not count as a call
 	require.ErrorAs(r.t, err, new(*hotelstays.ValidationError))
 	r.observer.CallEnd(r.observer.CallStart(r.t.Context(), hotelstays.CallStart{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL}),
 		hotelstays.CallInfo{Operation: hotelstays.OpOAuthToken, BaseURL: r.srv.URL})

@@ -56,8 +56,8 @@ for _, key in ipairs(KEYS) do
 	redis.call('SET', key, 'done', 'PX', ARGV[1])
 end
 return 'ok'`)
-	// KEYS: the id of this release, then the event's keys. It releases once: go-redis sends a
-	// command again if its reply was lost, and a later claim of this store stays.
+	// KEYS: the id of this release, then the event's keys. The script releases only once. Otherwise a repeated
+	// command could end a later claim of this store: go-redis sends a command again if its reply was lost.
 	releaseScript = redis.NewScript(`
 if not redis.call('SET', KEYS[1], 'released', 'NX', 'PX', 60000) then
 	return 'ok'

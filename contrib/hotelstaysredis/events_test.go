@@ -40,7 +40,7 @@ func TestEventStore(t *testing.T) {
 	}, &storetest.Options{InBubble: true})
 }
 
-func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
+func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	withEvents(t, func(t *testing.T, l *link, a, _ *EventStore) {
 		_, err := a.Claim(t.Context(), nil, time.Minute)
 		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: no keys")
@@ -60,8 +60,8 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-// A release that is sent again, because its reply was lost, ends no later claim either.
-func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
+// go-redis sends a release again if its reply was lost. The second release must not end a later claim.
+func TestReleaseEndsOnlyTheClaimsOfItsStore(t *testing.T) {
 	withEvents(t, func(t *testing.T, l *link, a, b *EventStore) {
 		assert.Equal(t, hotelstays.ClaimGranted, claim(t, a, "id", "body"))
 		require.NoError(t, b.Release(t.Context(), []string{"id", "body"}))
@@ -78,8 +78,8 @@ func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
 	})
 }
 
-// Each prefix has events of its own. Redis keeps nothing for longer than it must.
-func TestEventsOfPrefixes(t *testing.T) {
+// Redis keeps no key longer than necessary.
+func TestPrefixesHaveTheirOwnEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
 		l := m.connect(t)

@@ -11,9 +11,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// Processes keep the limit together while Redis is available, when it goes, while each has
-// its own part of the limit, and when Redis is back.
-func TestFallbackWhileRedisIsAway(t *testing.T) {
+// Redis is available, then unavailable, and then available again. While Redis is unavailable, each process uses its
+// part of the limit.
+func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
 	for _, op := range amount(t, []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook, hotelstays.OpQueryOrders},
 		[]hotelstays.Operation{hotelstays.OpBook}) {
 		t.Run(string(op), func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestFallbackWhileRedisIsAway(t *testing.T) {
 	}
 }
 
-// An idle process may find Redis again first, while the others still use their parts.
-func TestIdleProcessFindsRedisFirst(t *testing.T) {
+// An idle process finds Redis again while other processes still use their parts of the limit.
+func TestLimitHoldsWhileOnlyOneProcessHasFoundRedisAgain(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, b *process) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -61,15 +61,15 @@ func TestIdleProcessFindsRedisFirst(t *testing.T) {
 		go sent.drive(ctx, b)
 		time.Sleep(10 * time.Second)
 		a.link.down.Store(false)
-		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // its last turn took so long to fail
+		time.AfterFunc(defaultTimeout, func() { b.link.down.Store(false) }) // a turn needs this time to fail
 		sent.drive(ctx, a)
 		synctest.Wait()
 		sent.keptLimit(t, full)
 	})
 }
 
-// A call whose deadline comes before the fallback grants anything ends by that deadline.
-func TestDeadlineAtTheStartOfAnOutage(t *testing.T) {
+// The deadline comes before the fallback grants anything.
+func TestCallEndsByItsDeadlineDuringAnOutage(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{FallbackProcesses: 2}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.take(t, key, 1)
 		a.link.down.Store(true)
@@ -96,14 +96,14 @@ func TestPauseHoldsTheFallback(t *testing.T) {
 		_, err := a.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 		assert.ErrorIs(t, err, hotelstays.ErrRateLimited)
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 9*time.Second, time.Since(start), "at once")
+		assert.Equal(t, 9*time.Second, time.Since(start), "the call fails at once")
 	})
 }
 
-func TestMarginOfTheFallback(t *testing.T) {
+func TestFallbackUsesTheMargin(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Margin: 200 * ms, FallbackProcesses: 1}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.down.Store(true)
-		a.take(t, key, 1) // after the pause at the start of an outage
+		a.take(t, key, 1) // waits for the pause at the start of an outage
 		time.Sleep(2 * window)
 		start := time.Now()
 		a.take(t, key, limit)

@@ -35,7 +35,7 @@ type RateLimiterOptions struct {
 	// Server-Cost-Milliseconds, the limit holds as long as travel times vary by less than Margin.
 	// After a 429 the limiter uses a larger margin for some minutes.
 	Margin time.Duration
-	// Lease is how long a process that died keeps its slots, besides one second and Margin; 6 s if
+	// Lease is how long a dead process keeps its slots, in addition to one second and Margin; 6 s if
 	// 0, and at least three times Timeout. A live process renews its lease.
 	Lease time.Duration
 	// Timeout bounds one exchange with Redis; 1 s if 0. If an exchange takes longer, Redis counts
@@ -73,9 +73,9 @@ type RateLimiter struct {
 	client   redis.UniversalClient
 	opts     RateLimiterOptions
 	id       string                 // of this process
-	fallback hotelstays.RateLimiter // while Redis is unavailable; nil: refuse
-	pauses   hotelstays.RateLimiter // of operations without a rate limit, in this process
-	checked  atomic.Bool            // maxmemory-policy
+	fallback hotelstays.RateLimiter // used while Redis is unavailable; nil: Acquire fails
+	pauses   hotelstays.RateLimiter // pauses operations without a rate limit, in this process
+	checked  atomic.Bool            // whether maxmemory-policy was checked
 
 	mu   sync.Mutex
 	keys map[hotelstays.RateLimitKey]*keyLimiter
@@ -107,7 +107,7 @@ func NewRateLimiter(client redis.UniversalClient, options *RateLimiterOptions) (
 			opts.Lease, opts.Timeout, 3*opts.Timeout))
 	}
 	if opts.FallbackProcesses < 0 {
-		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; it must be a number of processes, or 0 to refuse",
+		problems = append(problems, fmt.Errorf("FallbackProcesses is %d; it must be a number of processes, or 0 to refuse calls",
 			opts.FallbackProcesses))
 	}
 	if err := invalid("NewRateLimiter", problems...); err != nil {

@@ -1,5 +1,5 @@
-// The limiter of one key: the callers of this process that wait for a slot, and the calls
-// of Redis, its turns, that get slots for them.
+// The limiter of one key. Callers of this process wait for a slot in a line. A turn is one call of Redis, which gets
+// slots for them.
 
 package hotelstaysredis
 
@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// retryPause is between two attempts to reach a Redis that is unavailable.
+	// retryPause is the pause between two attempts to reach an unavailable Redis.
 	retryPause = window / 2
-	// renewPause is between two reports of permits that are pending and of requests without an answer.
+	// renewPause is the pause between two reports of pending permits and of requests without an answer.
 	renewPause = window / 2
 )
 
@@ -38,7 +38,7 @@ type keyLimiter struct {
 	mu      sync.Mutex  // guards the rest
 	timer   *time.Timer // for the next turn
 	taking  bool        // a turn is under way
-	turns   int64       // how many were begun
+	turns   int64       // the number of turns begun
 	waiters pacing.Queue[chan grant]
 	place   place
 	paused  time.Time // nothing is granted until then
@@ -52,7 +52,7 @@ type grant struct {
 	err    error
 }
 
-// place is what the last reply says about this process's tickets, its places in the fleet's queue.
+// place is the part of the last reply about tickets. A ticket is a place of this process in the fleet's queue.
 type place struct {
 	tickets    int
 	maxTickets int       // its share of the slots
@@ -63,12 +63,12 @@ type place struct {
 type outage struct {
 	err     error // why Redis is unavailable
 	retryAt time.Time
-	// giveUpAt is when retries end if nobody waits: by then the leases have ended.
+	// giveUpAt is when retries end if nobody waits. By then all leases have ended.
 	giveUpAt time.Time
 }
 
 func newKeyLimiter(r *RateLimiter, key hotelstays.RateLimitKey, limit int) *keyLimiter {
-	hash := sha256.Sum256([]byte(key.BaseURL)) // Redis and its dumps show no addresses
+	hash := sha256.Sum256([]byte(key.BaseURL)) // so that Redis and its dumps show no URL
 	name := string(key.Operation) + ":" + hex.EncodeToString(hash[:8])
 	l := &keyLimiter{limiter: r, key: key, name: name, limit: limit, place: place{maxTickets: limit},
 		slots: slots{pending: make(map[int64]*permit), transit: pacing.Transit{Window: window, Margin: r.opts.Margin}}}
@@ -97,7 +97,7 @@ func (l *keyLimiter) acquire(ctx context.Context, req hotelstays.RateLimitReques
 		l.mu.Lock()
 		retryAt := l.outage.retryAt
 		l.mu.Unlock()
-		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without its deadline: the fallback refuses one that ends in a pause
+		bounded, cancel := context.WithCancel(context.WithoutCancel(ctx)) // no deadline: the fallback would refuse a deadline within a pause
 		stop := context.AfterFunc(ctx, cancel)
 		retry := time.AfterFunc(time.Until(retryAt), cancel)
 		p, err = l.limiter.fallback.Acquire(bounded, req)
@@ -137,7 +137,7 @@ func (l *keyLimiter) wait(ctx context.Context, req hotelstays.RateLimitRequest) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case g := <-granted: // at the same moment
+	case g := <-granted: // granted at the same moment
 		if p, ok := g.permit.(*permit); ok {
 			l.end(p, hotelstays.PermitResult{}, time.Now())
 		}
@@ -162,7 +162,7 @@ func (l *keyLimiter) refusal(ctx context.Context) error {
 
 func (l *keyLimiter) pause(until time.Time) {
 	now := time.Now()
-	until = now.Add(until.Sub(now)) // without the wall clock
+	until = now.Add(until.Sub(now)) // independent of changes of the wall clock
 	if l.limiter.fallback != nil {
 		l.limiter.fallback.Pause(l.key, until)
 	}
@@ -201,7 +201,7 @@ func (l *keyLimiter) due(now time.Time) time.Time {
 	switch {
 	case waiting > 0 && now.Before(l.paused):
 		at = sooner(at, l.paused)
-	case waiting == 0 && tickets > 0, waiting > tickets && tickets < l.place.maxTickets: // to return tickets, or get some
+	case waiting == 0 && tickets > 0, waiting > tickets && tickets < l.place.maxTickets: // to return tickets or get more
 		at = now
 	case waiting > 0:
 		at = sooner(at, l.place.servedAt)
@@ -255,19 +255,19 @@ func (l *keyLimiter) begin(now time.Time) turn {
 		t.want = l.waiters.Waiting()
 	}
 	if l.outage.err != nil && l.limiter.fallback != nil {
-		// Others may continue alone until they find Redis again.
+		// Other processes may use their parts of the limit until they find Redis again.
 		t.rest = max(t.rest, l.restAfterOutage())
 	}
 	return t
 }
 
-// restAfterOutage is one window more than the time after an outage in which requests may still be
-// sent that Redis does not know of. Redis may have lost its memory.
+// restAfterOutage is how long Redis grants nothing after an outage, because it may have lost its memory. For
+// restAfterOutage less one window, requests may be sent that Redis does not know.
 func (l *keyLimiter) restAfterOutage() time.Duration {
 	return retryPause + l.limiter.opts.Timeout + l.window()
 }
 
-// apply uses a reply: it grants slots to those who wait. l.mu is held.
+// apply uses a reply: it grants slots to waiting callers. l.mu is held.
 func (l *keyLimiter) apply(r reply) {
 	now := time.Now()
 	l.outage = outage{}
@@ -295,13 +295,13 @@ func (l *keyLimiter) apply(r reply) {
 func (l *keyLimiter) turnFailed(t turn, err error) {
 	now := time.Now()
 	if l.outage.err == nil && l.limiter.fallback != nil {
-		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // what the fleet has just sent still counts
+		l.limiter.fallback.Pause(l.key, now.Add(l.window())) // requests that the fleet has just sent still count
 	}
-	if l.outage.err == nil || t.want != [3]int{} { // a later turn returns what may have been granted
+	if l.outage.err == nil || t.want != [3]int{} { // a later turn returns slots that may have been granted
 		l.outage.giveUpAt = now.Add(l.limiter.opts.Lease)
 	}
 	l.outage.giveUpAt = later(l.outage.giveUpAt, l.paused)
-	if errors.Is(err, redis.ErrClosed) { // for good
+	if errors.Is(err, redis.ErrClosed) { // there will be no retry
 		l.outage.giveUpAt = now
 	}
 	l.outage.retryAt = now.Add(retryPause)

@@ -22,13 +22,13 @@ var key = budget(hotelstays.OpTicket) // the lowest limit
 const (
 	limit = 5
 	full  = window + defaultMargin
-	soon  = full - reportPause // after the report of the arrival
+	soon  = full - reportPause // when a slot is free, counted from the report of the arrival
 )
 
 // process is a process of a fleet.
 type process struct {
 	*RateLimiter
-	link *link // nil: a client without one
+	link *link // nil: a client without a link
 }
 
 func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOptions) *process {
@@ -39,7 +39,7 @@ func newProcess(t *testing.T, client redis.UniversalClient, opts RateLimiterOpti
 	return &process{r, l}
 }
 
-// withFleet runs a test with n processes of a fleet whose first rest is over.
+// withFleet runs a test with n processes of a fleet. The rest at the first use of Redis is over.
 func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testing.T, m *mini, fleet []*process)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMini(t)
@@ -47,19 +47,19 @@ func withFleet(t *testing.T, n int, opts RateLimiterOptions, test func(t *testin
 		for range n {
 			fleet = append(fleet, newProcess(t, m.connect(t), opts))
 		}
-		defer time.Sleep(time.Minute) // until all is reported
+		defer time.Sleep(time.Minute) // until everything is reported
 		fleet[0].take(t, key, 1)
-		time.Sleep(2 * time.Minute) // its proof no longer counts
+		time.Sleep(2 * time.Minute) // until the measured travel time of this request no longer counts
 		test(t, m, fleet)
 	})
 }
 
-// twoProcesses runs a test with two processes of a fleet whose first rest is over.
+// twoProcesses is withFleet with two processes.
 func twoProcesses(t *testing.T, opts RateLimiterOptions, test func(t *testing.T, m *mini, a, b *process)) {
 	withFleet(t, 2, opts, func(t *testing.T, m *mini, fleet []*process) { test(t, m, fleet[0], fleet[1]) })
 }
 
-// take takes n slots and sends.
+// take takes n slots and sends a request with each.
 func (p *process) take(t *testing.T, key hotelstays.RateLimitKey, n int) {
 	t.Helper()
 	leave(p.hold(t, key, n)...)
@@ -70,7 +70,7 @@ func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permit
 	t.Helper()
 	for range n {
 		permit, err := p.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-		if !assert.NoError(t, err) { // not require: also called in goroutines
+		if !assert.NoError(t, err) { // not require, because goroutines call hold, too
 			return permits
 		}
 		permits = append(permits, permit)
@@ -78,7 +78,7 @@ func (p *process) hold(t *testing.T, key hotelstays.RateLimitKey, n int) (permit
 	return permits
 }
 
-// leave sends requests that arrive at once, as their answers prove.
+// leave sends requests. Their answers prove that they arrived at once.
 func leave(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Sent()
@@ -86,11 +86,11 @@ func leave(permits ...hotelstays.Permit) {
 	}
 }
 
-// took is how long a process waits for n slots that it sends with.
+// took returns how long a process waits for n slots. It sends a request with each.
 func took(t *testing.T, p *process, n int) time.Duration {
 	t.Helper()
 	time.Sleep(reportPause)
-	synctest.Wait() // everything is reported
+	synctest.Wait() // until everything is reported
 	start := time.Now()
 	p.take(t, key, n)
 	return time.Since(start)
@@ -129,7 +129,7 @@ func TestCallersOfAProcessAreServedInTheirOrder(t *testing.T) {
 	})
 }
 
-// A slot that is granted during the call of Pause is not used.
+// A slot that is granted during Pause is not used.
 func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(100 * ms))
@@ -145,8 +145,8 @@ func TestPauseHoldsTheProcessAtOnce(t *testing.T) {
 	})
 }
 
-// A pause that Redis has lost still holds its process, which does not poll.
-func TestPauseThatRedisForgets(t *testing.T) {
+// Redis has lost the pause. The process keeps it, without polling.
+func TestPauseSurvivesALossInRedis(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
 		held := a.hold(t, key, 1)
 		start, before := time.Now(), a.link.commands.Load()
@@ -155,13 +155,12 @@ func TestPauseThatRedisForgets(t *testing.T) {
 		m.FlushAll()
 		a.take(t, key, 1)
 		assert.Equal(t, 9*time.Second, time.Since(start))
-		assert.LessOrEqual(t, a.link.commands.Load()-before, int64(2*9+10), "renewals of what is out included")
+		assert.LessOrEqual(t, a.link.commands.Load()-before, int64(2*9+10), "including the renewals of the held slot")
 		leave(held...)
 	})
 }
 
-// No pause outlives a day, whoever asked for it: a later process finds none.
-func TestLongestPause(t *testing.T) {
+func TestPauseLastsADayAtMost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		start := time.Now()
 		a.Pause(key, start.Add(365*24*time.Hour))
@@ -172,8 +171,7 @@ func TestLongestPause(t *testing.T) {
 	})
 }
 
-// A pause that could not be reported is reported again, however long Redis was away.
-func TestPauseWhileRedisIsAway(t *testing.T) {
+func TestPauseIsReportedAfterAnOutage(t *testing.T) {
 	for _, away := range []time.Duration{0, 2 * defaultLease} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			a.link.down.Store(true)
@@ -191,7 +189,7 @@ func TestPauseWhileRedisIsAway(t *testing.T) {
 }
 
 // A grant at the moment when ctx ends is not lost.
-func TestGrantAtTheEndOfAContext(t *testing.T) {
+func TestGrantAtTheEndOfAContextIsNotLost(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(10 * ms))
 		l := a.ofKey(key)
@@ -203,7 +201,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			l.mu.Lock() // over both
+			l.mu.Lock() // so that both happen at once
 			cancel()
 			l.apply(reply{granted: 1, maxTickets: limit})
 			l.mu.Unlock()
@@ -214,8 +212,7 @@ func TestGrantAtTheEndOfAContext(t *testing.T) {
 	})
 }
 
-// Processes ask Redis at most four times a second while they wait, for any number of callers.
-func TestCommandsOfWaitingProcesses(t *testing.T) {
+func TestWaitingProcessAsksRedisFourTimesASecond(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		held := a.hold(t, key, limit)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -228,15 +225,14 @@ func TestCommandsOfWaitingProcesses(t *testing.T) {
 		<-ctx.Done()
 		synctest.Wait()
 		commands := a.link.commands.Load() + b.link.commands.Load() - before
-		assert.LessOrEqual(t, commands, int64(2*10*4+2*10+20), "in ten seconds, renewals included")
+		assert.LessOrEqual(t, commands, int64(2*10*4+2*10+20), "in ten seconds, including renewals")
 		for _, permit := range held {
 			permit.Done(hotelstays.PermitResult{})
 		}
 	})
 }
 
-// A busy fleet needs at most one command for each request.
-func TestCommandsPerRequest(t *testing.T) {
+func TestBusyFleetNeedsOneCommandPerRequest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		busy := &traffic{key: budget(hotelstays.OpQueryOrders), callers: 60}
 		a.take(t, busy.key, 1)
@@ -247,7 +243,7 @@ func TestCommandsPerRequest(t *testing.T) {
 	})
 }
 
-func TestRedisAwayIsRefused(t *testing.T) {
+func TestCallFailsWhileRedisIsUnavailable(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, _ *process) {
 		held := a.hold(t, key, 2)
 		a.link.down.Store(true)
@@ -255,7 +251,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 		for range 3 {
 			start := time.Now()
 			_, err := a.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key})
-			assert.Zero(t, time.Since(start), "at once")
+			assert.Zero(t, time.Since(start), "the call fails at once")
 			require.ErrorIs(t, err, ErrUnavailable)
 			require.ErrorIs(t, err, errLost)
 			assert.EqualError(t, err, "hotelstaysredis: Ticket: cannot share the rate limit, nothing was sent: "+
@@ -264,7 +260,7 @@ func TestRedisAwayIsRefused(t *testing.T) {
 		}
 		a.link.down.Store(false)
 		time.Sleep(retryPause)
-		assert.Zero(t, took(t, a, limit-2), "one was sent meanwhile, one is out")
+		assert.Zero(t, took(t, a, limit-2), "all slots but the one that was sent meanwhile and the one that is held")
 		leave(held[1])
 		assert.Equal(t, soon, took(t, a, limit))
 	})
@@ -288,7 +284,7 @@ func TestClosedClientIsNotAskedAgain(t *testing.T) {
 }
 
 // A Redis that does not answer counts as unavailable.
-func TestSilentRedisIsAway(t *testing.T) {
+func TestSilentRedisCountsAsUnavailable(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{Timeout: 300 * ms}, func(t *testing.T, _ *mini, a, _ *process) {
 		a.link.latency.Store(int64(time.Hour))
 		start := time.Now()
@@ -296,6 +292,6 @@ func TestSilentRedisIsAway(t *testing.T) {
 		assert.ErrorIs(t, err, ErrUnavailable)
 		assert.ErrorContains(t, err, "no answer within 300ms")
 		assert.Equal(t, 300*ms, time.Since(start))
-		time.Sleep(3 * time.Hour) // the commands end
+		time.Sleep(3 * time.Hour) // until the commands end
 	})
 }

@@ -18,7 +18,7 @@ import (
 func TestRateLimiter(t *testing.T) {
 	start := func(t *testing.T) storetest.Fleet[hotelstays.RateLimiter] {
 		return miniFleet(t, func(client *redis.Client) hotelstays.RateLimiter {
-			t.Cleanup(func() { time.Sleep(time.Minute) }) // reports
+			t.Cleanup(func() { time.Sleep(time.Minute) }) // until everything is reported
 			return newProcess(t, client, RateLimiterOptions{}).RateLimiter
 		})
 	}
@@ -26,9 +26,9 @@ func TestRateLimiter(t *testing.T) {
 	storetest.TestFairRateLimiter(t, start, &storetest.Options{InBubble: true})
 }
 
-// Processes at full demand use most of the rate limit and never exceed it, from the first burst on,
-// and none starves. Where answers carry their cost, nothing is refused, however long requests travel.
-func TestFleetAtTheRateLimit(t *testing.T) {
+// No process starves. If answers have Server-Cost-Milliseconds, the service refuses no request, however long requests
+// travel.
+func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 	key := budget(amount(t, hotelstays.OpQueryOrders, hotelstays.OpBook))
 	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
 		return road{proofless, 10 * ms, 14500 * time.Microsecond, thinking, thinking}
@@ -37,24 +37,24 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 		traffic  *traffic
 		latency  time.Duration
 		losing   int64
-		before   time.Duration // how long the fleet has been at it
-		rest     time.Duration // and then did nothing
+		before   time.Duration // how long the fleet has sent requests before the measurement
+		rest     time.Duration // how long the fleet was then idle
 		after429 bool
 		atLeast  float64
 	}{
-		"a call at a time":             {&traffic{callers: 1}, 0, 0, 0, 0, false, 0.97},
+		"one caller per process":       {&traffic{callers: 1}, 0, 0, 0, 0, false, 0.97},
 		"a slow network":               {&traffic{callers: 20}, 5 * ms, 0, 0, 0, false, 0.95},
 		"slow dials":                   {&traffic{callers: 20, dials: 0.1}, ms, 0, 0, 0, false, 0.9},
-		"all cancel now and then":      {&traffic{callers: 20, cancels: 0.3}, ms, 0, 0, 0, false, 0.95},
+		"callers give up":              {&traffic{callers: 20, cancels: 0.3}, ms, 0, 0, 0, false, 0.95},
 		"permits go unused":            {&traffic{callers: 20, unused: 0.3}, ms, 0, 0, 0, false, 0.8},
 		"replies get lost":             {&traffic{callers: 20, dials: 0.1, cancels: 0.2, unused: 0.1}, 3 * ms, 2, 0, 0, false, 0.6},
 		"answers at once, after a 429": {&traffic{road: away(0, false)}, 2 * ms, 0, 0, 0, true, 0.95},
-		"and no header":                {&traffic{road: away(0, true)}, 2 * ms, 0, 0, 0, true, 0.93},
-		"answers after 3 s, at first":  {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, 0, false, 0.45},
-		"answers after 3 s, later":     {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, 0, false, 0.93},
-		"far away": {&traffic{road: road{far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}}, 2 * ms, 0,
+		"answers at once, after a 429, without the header": {&traffic{road: away(0, true)}, 2 * ms, 0, 0, 0, true, 0.93},
+		"answers after 3 s, at first":                      {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, 0, false, 0.45},
+		"answers after 3 s, later":                         {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, 0, false, 0.93},
+		"varying travel times": {&traffic{road: road{far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}}, 2 * ms, 0,
 			amount(t, 70*time.Second, 15*time.Second), 5 * time.Minute, false, 0},
-		"answers after 3 s, and no header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
+		"answers after 3 s, without the header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, m *mini, fleet []*process) {
@@ -84,19 +84,19 @@ func TestFleetAtTheRateLimit(t *testing.T) {
 				used := used(sent.arrived[before:], key.Operation.RateLimit())
 				t.Logf("%.3f of the limit used", used)
 				assert.GreaterOrEqual(t, used, c.atLeast)
-				if onRoad || c.losing > 0 { // a process whose turn is lost loses its place
+				if onRoad || c.losing > 0 { // a process loses its place in the queue if the reply to its turn is lost
 					return
 				}
 				for _, p := range fleet {
-					assert.LessOrEqual(t, sent.longestPause(p, start, time.Now()), 2*full+300*ms, "two windows, and a dial")
+					assert.LessOrEqual(t, sent.longestPause(p, start, time.Now()), 2*full+300*ms, "two windows and a dial")
 				}
 			})
 		})
 	}
 }
 
-// Processes of another address have another prefix, and slots of their own.
-func TestSlotsOfPrefixes(t *testing.T) {
+// Processes behind another client IP address have another prefix.
+func TestPrefixesHaveTheirOwnSlots(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, _ *process) {
 		held := a.hold(t, key, limit)
 		time.AfterFunc(time.Minute, func() { leave(held...) })
@@ -105,7 +105,7 @@ func TestSlotsOfPrefixes(t *testing.T) {
 	})
 }
 
-func TestRateLimiterOptions(t *testing.T) {
+func TestInvalidOptionIsNamed(t *testing.T) {
 	_, err := NewRateLimiter(nil, &RateLimiterOptions{
 		Prefix: "a{b}", Margin: -1, Lease: time.Second, Timeout: 2 * time.Hour, FallbackProcesses: -3})
 	require.Error(t, err)
@@ -118,15 +118,14 @@ func TestRateLimiterOptions(t *testing.T) {
 	assert.ErrorContains(t, err, "at least 6s")
 }
 
-// Priorities count over processes: three processes have callers of another priority in line, and the fourth one
-// asks last.
-func TestPriorityOverProcesses(t *testing.T) {
+// Three processes have waiting callers of one priority. A fourth process asks last, with another priority.
+func TestPriorityCountsAcrossProcesses(t *testing.T) {
 	for _, c := range []struct {
 		others, last hotelstays.Priority
 		within       time.Duration
 	}{
 		{hotelstays.PriorityBackground, hotelstays.PriorityInteractive, window / 2},
-		{hotelstays.PriorityInteractive, hotelstays.PriorityBackground, 4 * window}, // every tenth slot
+		{hotelstays.PriorityInteractive, hotelstays.PriorityBackground, 4 * window}, // background gets every tenth slot
 	} {
 		withFleet(t, 4, RateLimiterOptions{}, func(t *testing.T, _ *mini, fleet []*process) {
 			last := fleet[3]

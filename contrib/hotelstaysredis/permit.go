@@ -1,5 +1,4 @@
-// The slots that this process has of one rate limit: its permits, and what Redis does not know
-// of them yet.
+// The slots of this process for one rate limit: its permits, and what it has not yet reported to Redis.
 
 package hotelstaysredis
 
@@ -18,18 +17,18 @@ const reportPause = 20 * time.Millisecond
 type slots struct {
 	pending  map[int64]*permit // by number: granted, and neither done nor reported as sent
 	next     int64             // number of the next permit
-	renewAt  time.Time         // when the leases of pending are renewed
+	renewAt  time.Time         // when the leases of pending permits are renewed
 	report   report
-	reportAt time.Time // when Redis gets the report at the latest; zero: it is empty
+	reportAt time.Time // when the report must be sent; zero: it is empty
 	transit  pacing.Transit
 }
 
-// report is what Redis does not know yet. Permits have numbers.
+// report is what Redis does not know yet. It names permits by their numbers.
 type report struct {
 	arrived []arrival
 	unused  []int64
-	renewed []int64   // their leases begin again
-	refused time.Time // when a 429 came; zero: none
+	renewed []int64   // permits whose leases begin again
+	refused time.Time // when a 429 came; zero: there was none
 }
 
 // arrival is a permit whose request left, and the latest time at which it arrived.
@@ -42,7 +41,7 @@ type arrival struct {
 type permit struct {
 	limiter *keyLimiter
 	number  int64
-	sent    time.Time // zero: its request has not left
+	sent    time.Time // zero: the request has not left
 }
 
 // Sent notes the time. Redis learns of it with the answer, or half a second later.
@@ -75,7 +74,7 @@ func (s *slots) end(p *permit, r hotelstays.PermitResult, now time.Time) {
 	}
 	by, known := s.transit.ArrivedBy(p.sent, r, now)
 	if !known && !unreported {
-		return // Redis has this estimate
+		return // Redis has this estimate already
 	}
 	s.report.arrived = append(s.report.arrived, arrival{p.number, by.Add(s.transit.Margin)})
 	s.reportBy(now.Add(reportPause))

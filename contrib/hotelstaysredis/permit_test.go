@@ -11,7 +11,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// A slot is free again a window and the margin after its request arrived, as its answer proves.
+// The answer proves when the request arrived. One window and Margin later the slot is free again.
 func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 	for name, c := range map[string]struct {
 		margin   time.Duration
@@ -21,12 +21,12 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 		refused  bool          // the answer is a 429, so its proof is not believed
 		back     time.Duration
 	}{
-		"on the way for long":        {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
-		"on the way, another margin": {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
-		"left late":                  {0, 3 * time.Second, 0, 0, false, full},
-		"before it left":             {0, 0, 400 * ms, -time.Hour, false, full}, // the service's clock is not the client's
-		"answered after a second":    {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},
-		"sooner than was thought":    {0, 0, 1500 * ms, 10 * ms, false, 1500*ms + reportPause},
+		"a long way":                 {0, 0, 400 * ms, 300 * ms, false, 300*ms + full},
+		"a long way, another Margin": {200 * ms, 0, 400 * ms, 300 * ms, false, 300*ms + window + 200*ms},
+		"a slow dial":                {0, 3 * time.Second, 0, 0, false, full},
+		"an arrival before it left":  {0, 0, 400 * ms, -time.Hour, false, full}, // the proof is wrong
+		"answered after a window":    {0, 0, 1500 * ms, 700 * ms, false, 700*ms + full},
+		"free before the answer":     {0, 0, 1500 * ms, 10 * ms, false, 1500*ms + reportPause},
 		"refused":                    {0, 0, 400 * ms, 300 * ms, true, window + full},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,11 +54,11 @@ func TestSlotIsFreeAWindowAfterTheArrival(t *testing.T) {
 	}
 }
 
-// A request without an answer counts as under way for a window, if nothing else is known.
-func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
-	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // so many callers hang up
+// If nothing is known about travel times, such a request counts as travelling for one window.
+func TestSlotWithoutAnAnswerIsHeldForAWindow(t *testing.T) {
+	for after, n := range map[time.Duration]int{100 * ms: limit, full: 2} { // how many callers give up, and when
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
-			a.take(t, key, 1) // one proof in a minute proves nothing
+			a.take(t, key, 1) // one answer per minute is too little to know travel times
 			time.Sleep(time.Minute)
 			start := time.Now()
 			held := a.hold(t, key, limit)
@@ -78,7 +78,7 @@ func TestSlotOfARequestWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// A live process keeps the slot of a request that takes long to leave.
+// The requests leave after 20 and 40 seconds.
 func TestSlotOfALivingProcessIsKept(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		held := a.hold(t, key, limit)
@@ -86,13 +86,12 @@ func TestSlotOfALivingProcessIsKept(t *testing.T) {
 		leave(held[1:]...)
 		time.Sleep(20 * time.Second)
 		assert.Zero(t, took(t, b, limit-1))
-		assert.Equal(t, soon, took(t, b, 1), "the fifth is still out")
+		assert.Equal(t, soon, took(t, b, 1), "one slot is still held")
 		leave(held[0])
 	})
 }
 
-// A process dies with slots and with tickets in line. Its slots come back when its lease ends, and
-// not before.
+// A process dies while it holds slots and has tickets in the queue.
 func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 	for _, waiting := range []int{0, 10} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
@@ -106,13 +105,13 @@ func TestSlotsOfADeadProcessComeBackAfterItsLease(t *testing.T) {
 			a.link.down.Store(true)
 			assert.Equal(t, defaultLease+full, reportPause+took(t, b, limit))
 			for _, permit := range held {
-				permit.Done(hotelstays.PermitResult{}) // the test goes on
+				permit.Done(hotelstays.PermitResult{}) // only to end the test
 			}
 		})
 	}
 }
 
-// All processes learn of a 429, and its effect halves each minute.
+// A 429 reaches all processes. Its effect halves every minute.
 func TestEffectOfA429Fades(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		for _, p := range []*process{a, b} {
@@ -139,7 +138,7 @@ func TestEffectOfA429Fades(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
-		answer(b, true) // a later one counts, also for the other process
+		answer(b, true) // a later 429 counts in full, also for the other process
 		time.Sleep(5 * time.Second)
 		answer(a, false)
 		l := a.ofKey(key)
@@ -149,9 +148,8 @@ func TestEffectOfA429Fades(t *testing.T) {
 	})
 }
 
-// What happens while Redis is away is known to all processes as soon as it is back: a 429, with its age, and
-// slots that were not used.
-func TestReportsOfAnOutage(t *testing.T) {
+// The report contains a 429 with its age, and slots that were not used.
+func TestOutageIsReportedWhenRedisIsBack(t *testing.T) {
 	for _, away := range []time.Duration{2 * retryPause, time.Minute} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 			held := a.hold(t, key, limit)
@@ -176,7 +174,7 @@ func TestReportsOfAnOutage(t *testing.T) {
 			assert.WithinDuration(t, refused, l.transit.Last429, 10*ms)
 			stored, err := m.ZMembers(l.keys[1])
 			assert.NoError(t, err)
-			assert.LessOrEqual(t, len(stored), 4, "the rest, the 429, and the two that have just left: %v", stored)
+			assert.LessOrEqual(t, len(stored), 4, "the rest, the 429, and the two requests that have just left: %v", stored)
 		})
 	}
 }

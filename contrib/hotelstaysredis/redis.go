@@ -18,10 +18,9 @@ import (
 
 const defaultPrefix = "hotelstays"
 
-// within runs call and stops waiting for it when ctx ends: go-redis by default respects only its own
-// timeouts. The command may still be executed afterwards. A result after ctx's deadline is ignored: the
-// process may have been stopped meanwhile, and another process may have got what Redis granted to this
-// one.
+// within runs call, and stops waiting for it when ctx ends, because go-redis by default respects only its own
+// timeouts. The command may still be executed afterwards. A result after the deadline of ctx is ignored: the
+// process may have been frozen meanwhile, and Redis may have granted the same to another process.
 func within[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// calls are of operations that the service refuses, and counts.
+// calls call operations with requests that the service counts but refuses.
 var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) error{
 	hotelstays.OpQueryOrders: func(ctx context.Context, c *hotelstays.Client) error {
 		_, err := c.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{})
@@ -33,11 +33,11 @@ var calls = map[hotelstays.Operation]func(context.Context, *hotelstays.Client) e
 	},
 }
 
-// settings are those of a process of the fleet.
+// settings are the settings of one process.
 type settings struct{ Name, Redis, URL, AppKey, AppSecret string }
 
-// runCaller makes its calls as fast as the fleet's rate limits let it, also when Redis was
-// unavailable. It shares its token, too.
+// runCaller makes calls as fast as the shared rate limits allow, even after Redis was unavailable. It also shares its
+// token.
 func runCaller(s settings) error {
 	ctx := chaostest.UntilClosed()
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis})
@@ -84,9 +84,9 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since tim
 	return times, by
 }
 
-// Four processes with one token make calls at full demand. Redis forgets its scripts every five seconds
-// and is replaced by a new one; a process is stopped for a while, and another is killed and replaced.
-func TestServerFleetThroughTrouble(t *testing.T) {
+// Four processes with one token make calls as fast as they can. Redis forgets its scripts every five seconds, and is
+// replaced by a new Redis. One process is frozen for a while, and another process is killed and replaced.
+func TestServerFleetKeepsTheLimitThroughTrouble(t *testing.T) {
 	t.Parallel()
 	lasts := amount(t, time.Minute, 16*time.Second)
 	own := startServer(t)

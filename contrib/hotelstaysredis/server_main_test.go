@@ -1,6 +1,6 @@
 //go:build redis_server
 
-// The tests of this build start a redis-server each.
+// Each test with this build tag starts its own redis-server.
 
 package hotelstaysredis
 
@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // it logs every refused dial
-	chaostest.Main(runCaller)  // of TestServerFleetThroughTrouble
+	chaostest.Main(runCaller)  // of TestServerFleetKeepsTheLimitThroughTrouble
 	flag.Parse()
-	_ = flag.Set("test.parallel", "16") // they mostly wait
+	_ = flag.Set("test.parallel", "16") // most of the time the tests wait
 	goleak.VerifyTestMain(m)
 }
 

@@ -28,7 +28,7 @@ func TestServerTokenStore(t *testing.T) {
 	storetest.TestTokenLeaser(t, serverFleet(t, open), nil)
 }
 
-// serverFleet returns how a suite of storetest starts a fleet, on a Redis of its own.
+// serverFleet returns a function that starts a fleet with its own Redis, for a suite of storetest.
 func serverFleet[S any](t *testing.T, open func(*redis.Client) S) func(*testing.T) storetest.Fleet[S] {
 	own := startServer(t)
 	return func(t *testing.T) storetest.Fleet[S] {
@@ -36,8 +36,8 @@ func serverFleet[S any](t *testing.T, open func(*redis.Client) S) func(*testing.
 	}
 }
 
-// A Redis that restarts from its disk may not know the last requests.
-func TestServerStartsFromOldData(t *testing.T) {
+// A Redis that restarts from its disk may have lost the last requests.
+func TestServerWithOldDataKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	own := startServer(t)
 	a, b, disk := limiterAt(t, own.addr, RateLimiterOptions{}), limiterAt(t, own.addr, RateLimiterOptions{}), connectTo(t, own.addr)
@@ -50,13 +50,13 @@ func TestServerStartsFromOldData(t *testing.T) {
 	settle(t, a)
 	own.stop()
 	own.start(t)
-	require.Equal(t, int64(1), disk.Exists(t.Context(), a.ofKey(key).keys[0]).Val(), "there is a memory")
+	require.Equal(t, int64(1), disk.Exists(t.Context(), a.ofKey(key).keys[0]).Val(), "Redis has data on its disk")
 	b.take(t, key, 1)
 	assert.GreaterOrEqual(t, time.Since(sent), window)
 }
 
-// Every script runs on a cluster, which refuses keys of several slots.
-func TestServerCluster(t *testing.T) {
+// A cluster refuses scripts with keys of several slots.
+func TestServerClusterRunsEveryScript(t *testing.T) {
 	t.Parallel()
 	own := startServer(t, "--cluster-enabled", "yes")
 	require.NoError(t, connectTo(t, own.addr).ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
@@ -86,8 +86,7 @@ func TestServerCluster(t *testing.T) {
 	require.Zero(t, mustLoad(t, tokens))
 }
 
-// The first use logs a warning if Redis may evict keys, or if that cannot be checked.
-func TestServerPolicyIsChecked(t *testing.T) {
+func TestServerPolicyIsCheckedAtTheFirstUse(t *testing.T) {
 	t.Parallel()
 	own := startServer(t)
 	admin := connectTo(t, own.addr)

@@ -34,7 +34,7 @@ func amount[T any](t *testing.T, full, typical T) T {
 type mini struct {
 	*miniredis.Miniredis
 
-	ahead atomic.Int64 // a time.Duration: how far its wall clock is ahead of the bubble's
+	ahead atomic.Int64 // a time.Duration: how far its clock is ahead of the clock of the bubble
 
 	mu   sync.Mutex
 	last time.Time
@@ -64,13 +64,13 @@ type link struct {
 	mini     *mini                         // nil: a real Redis
 	latency  atomic.Int64                  // a time.Duration: one way, at most
 	losing   atomic.Int64                  // percentage of lost replies
-	down     atomic.Bool                   // nothing arrives
-	frozen   atomic.Pointer[chan struct{}] // commands wait for it, and are lost
+	down     atomic.Bool                   // no command arrives
+	frozen   atomic.Pointer[chan struct{}] // if set, commands wait for it, and are then lost
 	before   atomic.Pointer[func(cmd redis.Cmder)]
 	commands atomic.Int64
 }
 
-// newLink returns the link of one more process, which ends with the test.
+// newLink returns the link of one more process. The link ends with the test.
 func newLink(t *testing.T, opts *redis.Options, m *mini) *link {
 	l := &link{Client: redis.NewClient(opts), mini: m}
 	l.AddHook(l)
@@ -147,8 +147,8 @@ func fleetOf[S any](connect func() *link, open func(*redis.Client) S) storetest.
 	}
 }
 
-// miniFleet returns a fleet on a miniredis. Each command is executed twice, because go-redis sends it
-// again if its reply was lost.
+// miniFleet returns a fleet on a miniredis. Each command is executed twice, as if its first reply was lost and go-redis
+// sent it again.
 func miniFleet[S any](t *testing.T, open func(*redis.Client) S) storetest.Fleet[S] {
 	m := newMini(t)
 	fleet := fleetOf(func() *link {

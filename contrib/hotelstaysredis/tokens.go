@@ -72,7 +72,7 @@ func NewTokenStore(client redis.UniversalClient, opts TokenStoreOptions) (*Token
 		log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), leases: make(map[string]string)}, nil
 }
 
-// redisKeys returns where a token is, and where the lease to fetch it is.
+// redisKeys returns the keys of a token and of the lease to fetch it.
 func (s *TokenStore) redisKeys(key string) (token, lease string) {
 	hash := sha256.Sum256([]byte(key))
 	tag := s.prefix + ":{" + hex.EncodeToString(hash[:16]) + "}"
@@ -107,7 +107,7 @@ func (s *TokenStore) read(ctx context.Context, redisKey string) (sealed []byte, 
 	}
 	token, err = s.keyring.OpenToken(redisKey, sealed)
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, it counts as absent; do all processes have the same Keys?",
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, so a new one is fetched; do all processes have the same Keys?",
 			slog.String("key", redisKey), slog.String("error", err.Error()))
 	}
 	return sealed, token, nil
@@ -142,7 +142,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	if t.Value.IsZero() {
 		return errors.New("the token is empty")
 	}
-	var life time.Duration // 0: no end
+	var life time.Duration // 0: for ever
 	if !t.Expiry.IsZero() {
 		if life = time.Until(t.Expiry).Truncate(time.Millisecond); life <= 0 {
 			return errors.New("the token has expired; compare the clocks of the processes")
@@ -158,7 +158,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	s.mu.Unlock()
 	stored, err := s.run(ctx, storeToken, []string{redisKey, lease}, sealed, life.Milliseconds(), leaseID)
 	if err == nil && !stored {
-		err = errors.New("the lease ended during the fetch; a newer token of another process stays; is FetchLease too short?")
+		err = errors.New("the lease ended during the fetch, so this token was not stored; is FetchLease too short?")
 	}
 	return err
 }
@@ -184,8 +184,7 @@ func (s *TokenStore) CompareAndDelete(ctx context.Context, key string, refused h
 	return nil
 }
 
-// leaseFetch accepts its own id as the holder: go-redis sends a command again if the answer
-// was lost.
+// leaseFetch accepts its own id as the holder, because go-redis sends a command again if the answer was lost.
 var leaseFetch = redis.NewScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
@@ -215,7 +214,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	renewing.Go(func() { s.renew(ctx, redisKey, leaseID) })
 	return func() {
 		s.mu.Lock()
-		if s.leases[key] == leaseID { // else the lease ended, and another caller has one
+		if s.leases[key] == leaseID { // otherwise the lease ended, and another caller has a new lease
 			delete(s.leases, key)
 		}
 		s.mu.Unlock()
@@ -223,7 +222,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		renewing.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // else it ends by itself
+		_, _ = s.run(ctx, compareAndDelete, []string{redisKey}, leaseID) // if this fails, the lease ends by itself
 	}, true, nil
 }
 

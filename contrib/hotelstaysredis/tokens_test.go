@@ -72,8 +72,8 @@ func TestTokenStore(t *testing.T) {
 	}, &storetest.Options{InBubble: true})
 }
 
-// Each prefix has tokens of its own, also if one is copied to the key of another.
-func TestTokensOfPrefixes(t *testing.T) {
+// A token that is copied to a key with another prefix does not decrypt.
+func TestPrefixesHaveTheirOwnTokens(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("token"))
 		test := newTokens(t, l, TokenStoreOptions{Prefix: "test"})
@@ -87,12 +87,12 @@ func TestTokensOfPrefixes(t *testing.T) {
 		m.Del(elsewhere)
 		time.Sleep(time.Hour)
 		m.tick()
-		assert.Empty(t, m.Keys(), "Redis keeps a token no longer than it lives")
+		assert.Empty(t, m.Keys(), "Redis deletes a token when it expires")
 	})
 }
 
-// Neither keys nor values in Redis show anything, nor does a printed store.
-func TestNothingShowsInRedis(t *testing.T) {
+// Keys and values in Redis, and a printed store, show neither secrets nor the host.
+func TestRedisShowsNoSecret(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		mustStore(t, s, types.NewSecret("the-secret-token"))
 		release := mustLease(t, s)
@@ -110,13 +110,12 @@ func TestNothingShowsInRedis(t *testing.T) {
 			assert.NotContains(t, fmt.Sprintf(format, idle), oldKey.Reveal())
 			assert.NotContains(t, fmt.Sprintf(format, TokenStoreOptions{Keys: []types.Secret{oldKey}}), oldKey.Reveal())
 		}
-		time.Sleep(time.Minute) // the limiter has reported
+		time.Sleep(time.Minute) // until the limiter has reported
 	})
 }
 
-// Encryption keys can be changed without losing a token. A token that does not decrypt counts as
-// absent, is logged, and is overwritten.
-func TestKeysCanBeChanged(t *testing.T) {
+// A token that does not decrypt counts as missing, is logged, and is overwritten.
+func TestEncryptionKeysCanBeChanged(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, _ *TokenStore) {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
@@ -139,7 +138,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 	})
 }
 
-func TestTokenStoreWithoutRedis(t *testing.T) {
+func TestTokenStoreFailsWithoutRedis(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, l *link, s *TokenStore) {
 		calls := map[string]func(context.Context) error{
 			"loading": func(ctx context.Context) error { _, err := s.Load(ctx, tokenKey); return err },
@@ -160,7 +159,7 @@ func TestTokenStoreWithoutRedis(t *testing.T) {
 	})
 }
 
-func TestTokenStoreOptions(t *testing.T) {
+func TestTokenStoreRefusesInvalidOptions(t *testing.T) {
 	_, err := NewTokenStore((*redis.Client)(nil), TokenStoreOptions{
 		Keys: []types.Secret{oldKey, types.NewSecret("short-key")}, Prefix: "}", FetchLease: time.Millisecond})
 	require.Error(t, err)
@@ -174,20 +173,20 @@ func TestTokenStoreOptions(t *testing.T) {
 	assert.ErrorContains(t, s.Store(t.Context(), tokenKey, late), "the token has expired")
 }
 
-// A process is stopped while it fetches. Its late token never overwrites a newer one.
-func TestStoreAfterTheLeaseEnded(t *testing.T) {
+// A process is frozen while it fetches. Its late token never overwrites a newer token.
+func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
 	older, newer := types.NewSecret("older"), types.NewSecret("newer")
 	for name, c := range map[string]struct {
 		meanwhile func(t *testing.T, other *TokenStore)
 		stays     types.Secret
 	}{
-		"another fetched": {func(t *testing.T, other *TokenStore) {
+		"another process has fetched": {func(t *testing.T, other *TokenStore) {
 			release := mustLease(t, other)
 			mustStore(t, other, newer)
 			release()
 		}, newer},
-		"another fetches": {func(t *testing.T, other *TokenStore) { time.AfterFunc(time.Minute, mustLease(t, other)) }, types.Secret{}},
-		"nobody came":     {func(*testing.T, *TokenStore) {}, older},
+		"another process fetches":  {func(t *testing.T, other *TokenStore) { time.AfterFunc(time.Minute, mustLease(t, other)) }, types.Secret{}},
+		"no other process fetches": {func(*testing.T, *TokenStore) {}, older},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
@@ -212,8 +211,8 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	}
 }
 
-// The end of an earlier lease does not make its store forget the later one.
-func TestReleaseAfterTheLeaseEnded(t *testing.T) {
+// The first lease has ended before its release. Meanwhile the same store has taken another lease.
+func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	withTokens(t, func(t *testing.T, m *mini, l *link, s *TokenStore) {
 		away := func() {
 			l.down.Store(true)
@@ -233,13 +232,13 @@ func TestReleaseAfterTheLeaseEnded(t *testing.T) {
 	})
 }
 
-// late is a ctx whose timer has not fired, as in a process that was stopped and goes on.
+// late is a ctx whose deadline has passed but whose timer has not fired, as after a freeze of the process.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-ms), true }
 
-// A process that was stopped while it asked may get its grant when it has passed to another.
-func TestLateGrantIsNone(t *testing.T) {
+// A process was frozen during TryLease. Meanwhile the granted lease may have passed to another process.
+func TestLateGrantOfALeaseDoesNotCount(t *testing.T) {
 	withTokens(t, func(t *testing.T, _ *mini, _ *link, s *TokenStore) {
 		_, ok, err := s.TryLease(late{t.Context()}, tokenKey)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)

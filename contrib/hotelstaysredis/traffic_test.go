@@ -13,7 +13,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// traffic is what callers send to a service, which knows when it arrived.
+// traffic is the requests of callers, with the times when they arrived at the service.
 type traffic struct {
 	key     hotelstays.RateLimitKey
 	callers int     // of each process
@@ -27,7 +27,7 @@ type traffic struct {
 	arrived []time.Time
 }
 
-// road is the way to the service. If it is zero, requests arrive at once, as their answers prove.
+// road is the way to the service. If it is zero, requests arrive at once, and their answers prove it.
 type road struct {
 	proofless   bool          // answers have no Server-Cost-Milliseconds
 	near, far   time.Duration // one way, at least and at most
@@ -149,8 +149,8 @@ func busiest(times []time.Time, span time.Duration) int {
 	return most
 }
 
-// used is the used share of a limit: a second divided by the mean time between a request
-// and the one that comes limit places later.
+// used returns the used share of a limit: one second divided by the mean time between a request and the request that
+// comes limit places later.
 func used(times []time.Time, limit int) float64 {
 	var sum time.Duration
 	rounds := len(times) - limit

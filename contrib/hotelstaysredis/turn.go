@@ -18,21 +18,21 @@ var turnSource string
 
 var turnScript = redis.NewScript(turnSource)
 
-// turn is what one call reports and asks for.
+// turn is the input of one call of turn.lua: what it reports, and how many slots it asks for.
 type turn struct {
 	report
-	number int64 // Redis ignores a turn that arrives after a later one
+	number int64 // Redis ignores a turn that arrives after a turn with a higher number
 	began  time.Time
 	want   [3]int        // callers that wait, by priority
 	first  int64         // number of the first permit to be granted
-	rest   time.Duration // nobody is granted anything for so long
+	rest   time.Duration // how long Redis must grant nothing
 }
 
 type reply struct {
 	granted             int
 	tickets, maxTickets int
 	wait                time.Duration // until the first ticket can be served
-	refused             time.Duration // how long ago the fleet's last 429 came; negative: none
+	refused             time.Duration // how long ago the fleet's last 429 came; negative: there was none
 }
 
 // exchange calls turn.lua. A reply after Timeout is an error.
@@ -56,8 +56,8 @@ func (l *keyLimiter) exchange(t turn) (reply, error) {
 	return reply{int(n[0]), int(n[1]), int(n[2]), time.Duration(n[3]) * time.Microsecond, time.Duration(n[4]) * time.Microsecond}, nil
 }
 
-// refusedAgo is the age of the 429 in microseconds, or -1. Ages need no common clock. A script that
-// runs late calculates a later time from an age, which is safe.
+// refusedAgo returns the age of the 429 in microseconds, or -1. An age needs no common clock. If the script runs late,
+// it assumes a later 429, which is safe.
 func (t *turn) refusedAgo() int64 {
 	if t.refused.IsZero() {
 		return -1

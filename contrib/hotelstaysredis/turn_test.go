@@ -17,8 +17,8 @@ import (
 // freshRest is how long a fresh Redis rests.
 const freshRest = retryPause + defaultTimeout + full
 
-// Operations that begin one after another on a fresh Redis share one rest.
-func TestFreshRedisCostsOneRest(t *testing.T) {
+// Several operations begin one after another on a fresh Redis.
+func TestFreshRedisRestsOnce(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		m.FlushAll()
 		start := time.Now()
@@ -30,8 +30,7 @@ func TestFreshRedisCostsOneRest(t *testing.T) {
 	})
 }
 
-// The limit holds, whichever key is evicted.
-func TestEvictedKeysAreMissed(t *testing.T) {
+func TestLimitHoldsAfterEviction(t *testing.T) {
 	for _, evicted := range []string{"memory", "slots", "line", "alive", "turn", "with a time to live"} {
 		t.Run(evicted, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
@@ -54,9 +53,9 @@ func TestEvictedKeysAreMissed(t *testing.T) {
 	}
 }
 
-// A turn that timed out arrives late: before the next turn of its process, or after it.
-func TestTurnThatArrivesLate(t *testing.T) {
-	for name, late := range map[string]time.Duration{"before the next": 1200 * ms, "after it": 3 * time.Second} {
+// A turn that timed out reaches Redis late: before or after the next turn of its process.
+func TestLateTurnBreaksNoLimit(t *testing.T) {
+	for name, late := range map[string]time.Duration{"before the next turn": 1200 * ms, "after the next turn": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 				ghost := m.connect(t)
@@ -75,16 +74,16 @@ func TestTurnThatArrivesLate(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				time.Sleep(late + retryPause)
 				assert.Zero(t, took(t, b, limit))
-				_, err = a.ofKey(key).exchange(turn{}) // an early one
+				_, err = a.ofKey(key).exchange(turn{}) // its number is too low
 				assert.ErrorContains(t, err, "unexpected answer")
 			})
 		})
 	}
 }
 
-// Grants whose reply was lost go to other processes if no caller waits any more, also at the end of
-// an outage as long as a lease. By then a limiter stops asking.
-func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
+// The reply with the grants was lost, and no caller waits any more. This also holds after an outage as long as a
+// lease, when a limiter has stopped asking.
+func TestLostGrantsGoToOtherProcesses(t *testing.T) {
 	for _, away := range []time.Duration{0, defaultLease + full} {
 		twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 			if away > 0 {
@@ -107,9 +106,8 @@ func TestLostGrantsThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// The next turn finds grants whose reply was lost. They get a full lease, although they are
-// found late.
-func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
+// The next turn finds grants whose reply was lost. They get a full lease, even if they are found late.
+func TestLostGrantsThatAreFoundLateGetAFullLease(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, _ *mini, a, b *process) {
 		l := a.ofKey(key)
 		l.mu.Lock()
@@ -123,12 +121,12 @@ func TestGrantsFoundAtTheEndOfTheirLease(t *testing.T) {
 		held := a.hold(t, key, limit)
 		assert.Zero(t, time.Since(start))
 		time.AfterFunc(3*time.Second, func() { leave(held...) })
-		assert.GreaterOrEqual(t, took(t, b, 1), 3*time.Second+window-reportPause, "a second after they have left")
+		assert.GreaterOrEqual(t, took(t, b, 1), 3*time.Second+window-reportPause, "one second after the requests have left")
 	})
 }
 
-// A Redis that has lost its memory, or whose clock was set back, rests, because it does not
-// know what was sent. The rest does not depend on how far the clock was ahead.
+// A Redis that has lost its memory, or whose clock was set back, does not know what was sent. So it grants nothing for
+// a while, no matter how far the clock was ahead.
 func TestLostMemoryIsFollowedByARest(t *testing.T) {
 	for name, lose := range map[string]func(m *mini){
 		"flushed":  func(m *mini) { m.FlushAll() },
@@ -139,21 +137,21 @@ func TestLostMemoryIsFollowedByARest(t *testing.T) {
 				a, b, dead := fleet[0], fleet[1], fleet[2]
 				held := a.hold(t, key, 1)
 				a.take(t, key, limit-1)
-				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // it is in line when it dies
+				go func() { _, _ = dead.Acquire(t.Context(), hotelstays.RateLimitRequest{Key: key}) }() // waits in the queue when its process dies
 				time.Sleep(100 * ms)
 				dead.link.down.Store(true)
 				lose(m)
 				assert.Equal(t, freshRest, took(t, b, 1))
 				assert.Zero(t, took(t, b, limit-2))
-				assert.Equal(t, soon-reportPause, took(t, b, 1), "a slot that is out is remembered")
+				assert.Equal(t, soon-reportPause, took(t, b, 1), "the held slot is remembered")
 				leave(held...)
 			})
 		})
 	}
 }
 
-// Clocks jitter. Redis waits until one that was set back by less than a window is where it was.
-func TestJitterCostsNoRest(t *testing.T) {
+// A clock that was set back by less than a window causes no rest. Redis waits until the clock has caught up.
+func TestJitterOfTheClockCausesNoRest(t *testing.T) {
 	twoProcesses(t, RateLimiterOptions{}, func(t *testing.T, m *mini, a, b *process) {
 		a.take(t, key, 1)
 		m.ahead.Store(-int64(window / 2))
@@ -161,26 +159,25 @@ func TestJitterCostsNoRest(t *testing.T) {
 	})
 }
 
-// A process that is cut off sends with what it holds, and reports that when Redis is back. The
-// limit holds nevertheless, for as long as the lease and the rest allow.
-func TestProcessThatIsCutOff(t *testing.T) {
+// A process that is cut off from Redis sends with the slots that it holds, and reports them when Redis is back.
+func TestLimitHoldsForAProcessThatIsCutOff(t *testing.T) {
 	type cut struct {
 		name        string
 		lease       time.Duration
 		timeout     time.Duration
-		after       time.Duration // when it is cut off
-		hanging     bool          // its turns hang until Timeout, and do not fail
+		after       time.Duration // when the process is cut off
+		hanging     bool          // its turns hang until Timeout instead of failing at once
 		lost        bool          // Redis has lost its memory
-		leave, back time.Duration // after the cut
+		leave, back time.Duration // when requests leave and Redis is back, after the cut
 	}
 	const second = time.Second
 	cases := []cut{
-		{"a new Redis, and turns that fail", 6 * second, second, 0, false, true, window + renewPause, renewPause + second},
-		{"a new Redis, and a turn that hangs", 9 * second, 3 * second, renewPause - ms, true, true,
+		{"turns fail, and Redis loses its memory", 6 * second, second, 0, false, true, window + renewPause, renewPause + second},
+		{"a turn hangs, and Redis loses its memory", 9 * second, 3 * second, renewPause - ms, true, true,
 			3*second + retryPause - ms, 3*second + retryPause - ms},
 	}
 	for wait := time.Duration(0); wait < renewPause; wait += 100 * ms {
-		cases = append(cases, cut{"shorter than Lease less Timeout", 6 * second, 2 * second, renewPause + wait, true, false,
+		cases = append(cases, cut{"the cut is shorter than Lease less Timeout", 6 * second, 2 * second, renewPause + wait, true, false,
 			4*second - ms, 4*second - ms})
 	}
 	for _, c := range cases {
@@ -203,7 +200,7 @@ func TestProcessThatIsCutOff(t *testing.T) {
 				time.AfterFunc(c.leave, func() { sent.send(held...) })
 				sent.driveFor(12*time.Second, b)
 				sent.keptLimit(t, full)
-				time.Sleep(3 * time.Hour) // the hanging turns end
+				time.Sleep(3 * time.Hour) // until the hanging turns end
 			})
 		})
 	}

@@ -1,4 +1,4 @@
-// The arguments of a job, which are what a row of durable says.
+// The arguments of a job hold what package durable stores in a row.
 
 package hotelstaysriver
 
@@ -95,7 +95,7 @@ type version struct {
 	args    string
 }
 
-// rowOf returns a job as a row. The engine finds out by its state whether an ended one may be replaced.
+// rowOf returns a job as a row. If the job has ended, the engine finds out by its state whether it may be replaced.
 func rowOf(kind durable.Kind, job *rivertype.JobRow) *durable.Row {
 	v := version{id: job.ID, running: job.State == rivertype.JobStateRunning, args: string(job.EncodedArgs)}
 	if job.AttemptedAt != nil {

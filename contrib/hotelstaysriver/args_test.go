@@ -21,8 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/keyring"
 )
 
-// olderJobs are jobs of an earlier version: their kind, state, metadata and arguments. ago(5m) is a
-// time, and ago(-2s) is one to come.
+// olderJobs are jobs of an earlier version: their kind, state, metadata and arguments. ago(5m) stands for a time
+// five minutes ago, and ago(-2s) for a time two seconds from now.
 var olderJobs = []struct{ reference, kind, state, metadata, args string }{
 	{"waiting", "booking", "scheduled", `{}`, `{"account":"ACCOUNT","reference":"waiting","request":"REQUEST",
 		"recovery":{"polls":0,"sessionId":"SESSION","fingerprint":"ACCOUNT","customerReferenceNo":"waiting"}}`},
@@ -61,7 +61,7 @@ var olderJobs = []struct{ reference, kind, state, metadata, args string }{
 		"customerReferenceNo":"cancelled"}`},
 }
 
-// storeOlder stores a job as an older version has. River's key makes it unique.
+// storeOlder stores a job in the form of an older version. River's key makes it unique.
 func (w *world) storeOlder(kind, state, metadata, text string) {
 	w.Helper()
 	w.exec(`INSERT INTO river_job (kind, state, metadata, args, scheduled_at, finalized_at, max_attempts, queue,
@@ -72,8 +72,7 @@ func (w *world) storeOlder(kind, state, metadata, text string) {
 		FROM (VALUES ($1, $2, $3::jsonb, $4::jsonb)) AS older (kind, state, metadata, args)`, "hotelstays_"+kind, state, metadata, text)
 }
 
-// The jobs of an older version go on.
-func TestJobsOfAnOlderVersion(t *testing.T) {
+func TestJobsOfAnOlderVersionContinue(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	keys, err := keyring.New(w.cfg.Keys)
 	require.NoError(t, err)
@@ -136,7 +135,7 @@ func TestJobsOfAnOlderVersion(t *testing.T) {
 	}
 	w.Eventually("the change of the order is delivered", func() bool { return changes("followed") == 1 })
 	assert.Zero(t, changes("unchanged"))
-	assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpCancel), "those of found and cancel waiting, and the one of the test")
+	assert.Equal(t, 3, w.Ledger().Count(hotelstays.OpCancel), "for the jobs found and cancel waiting, and one by the test")
 }
 
 // supplierNo returns the number that Cancel needs.
@@ -147,8 +146,8 @@ func (w *world) supplierNo(reference string) string {
 	return order.SupplierReferenceNo
 }
 
-// An older process may store what its Book has shown while a worker polls. The poll proves nothing about it.
-func TestOlderProcessStoresDuringAPoll(t *testing.T) {
+// While a worker polls, an older process stores the result of its Book. The poll began before, so it proves nothing.
+func TestPollEndsNothingThatAnOlderProcessHasChanged(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
@@ -174,8 +173,7 @@ func TestProcessWithoutAFunctionLeavesItsJobs(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpCancel))
 }
 
-// What a newer version has stored beside what this one knows is kept.
-func TestFieldsOfANewerVersion(t *testing.T) {
+func TestFieldsOfANewerVersionAreKept(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET args = args || '{"sentTwice":true}' ||
@@ -196,14 +194,14 @@ func TestFieldsOfANewerVersion(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, newer())
 }
 
-// A person may retry the completed job of a booking in River's UI. It is open then.
-func TestJobThatAPersonRetries(t *testing.T) {
+// A person may retry the completed job of a booking in River's UI. The booking is then open again.
+func TestJobRetriedByAPersonIsOpenAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	stop := w.World.Work()
 	w.HasState("ref-1", durable.EndingAbsent, time.Minute)
 	stop()
-	w.BookElsewhere("ref-1") // late
+	w.BookElsewhere("ref-1") // the order is made late
 	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), finalized_at = NULL`)
 	w.World.Work()
 	w.HasState("ref-1", durable.EndingFound, 0)

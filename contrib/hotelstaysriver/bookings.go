@@ -24,8 +24,8 @@ const (
 	defaultMaxWorkers  = 10 // as in durable.Options
 	defaultRescueAfter = 2 * time.Minute
 
-	// workTimeout is longer than a run of a job, except one that sends, and is how long a transaction may
-	// be idle.
+	// workTimeout bounds a run of a job that does not send Book or Cancel. It also bounds how long a transaction
+	// may be idle.
 	workTimeout = time.Minute
 )
 

@@ -76,7 +76,7 @@ func TestNewNamesEveryInvalidField(t *testing.T) {
 	assert.ErrorContains(t, err, "chema")
 }
 
-func TestConfigure(t *testing.T) {
+func TestConfigureDividesTheWorkersAmongTheQueues(t *testing.T) {
 	b := unconnected(t)
 	cfg := &river.Config{}
 	require.NoError(t, b.Configure(cfg))
@@ -100,10 +100,10 @@ func TestConfigure(t *testing.T) {
 		}
 		assert.Len(t, cfg.Queues, 3)
 		assert.Equal(t, want.total, total)
-		assert.Equal(t, want.least, least, "a function that hangs keeps one")
+		assert.Equal(t, want.least, least, "a hanging function blocks one worker")
 	}
 
-	for after, cfg := range map[time.Duration]river.Config{ // of the caller
+	for after, cfg := range map[time.Duration]river.Config{ // settings of the caller are kept
 		time.Hour: {RescueStuckJobsAfter: time.Hour}, time.Hour + time.Minute: {JobTimeout: time.Hour},
 	} {
 		require.NoError(t, b.Configure(&cfg))
@@ -113,7 +113,7 @@ func TestConfigure(t *testing.T) {
 	assert.ErrorContains(t, b.Configure(&river.Config{Schema: "other"}), "must be the same")
 }
 
-func TestRequestsThatCannotBeBegun(t *testing.T) {
+func TestInvalidRequestIsRefused(t *testing.T) {
 	b := unconnected(t)
 	for name, req := range map[string]*hotelstays.BookRequest{
 		"request: is nil":     nil,
@@ -132,14 +132,14 @@ func TestRequestsThatCannotBeBegun(t *testing.T) {
 	require.ErrorContains(t, b.CancelTx(t.Context(), nil, durable.CancelOrder{CustomerReferenceNo: "ref\x00"}), "character NUL")
 }
 
-// request is a valid request.
+// request returns a valid request.
 func request(reference string) *hotelstays.BookRequest {
 	return &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Holder", LastName: "Family"},
 		Guests: []types.Guest{{RoomIndex: 1, FirstName: "Guest", LastName: "Family", PassportNumber: types.NewSecret("P1234567")}}}
 }
 
-func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
+func TestNothingIsSentWithoutTheDatabase(t *testing.T) {
 	b := unconnected(t)
 	for _, send := range []func() (*hotelstays.BookingOutcome, error){
 		func() (*hotelstays.BookingOutcome, error) { return b.Send(t.Context(), "ref-1") },
@@ -152,7 +152,7 @@ func TestNoDatabaseMeansNothingIsSent(t *testing.T) {
 	assert.ErrorContains(t, b.Wake(t.Context(), "ref-1"), `reference "ref-1"`)
 }
 
-// A job shows what QueryOrders needs, and nothing about the guests.
+// A job shows what QueryOrders needs, and nothing else.
 func TestJobShowsNoSecretAndNoGuest(t *testing.T) {
 	b := unconnected(t)
 	engine, err := durable.NewEngine(memstore.New(), durable.Options[*memstore.Tx]{Client: b.cfg.Client, Keys: testKeys,
@@ -178,7 +178,7 @@ func TestUnreadableArgumentsAreReported(t *testing.T) {
 	assert.ErrorContains(t, row.Unreadable, "reference")
 }
 
-func TestNextRetry(t *testing.T) {
+func TestPausesAfterFailuresDoubleUpToFiveMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for attempt, pause := range map[int]time.Duration{
 			0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 9: 256 * time.Second,
@@ -190,8 +190,8 @@ func TestNextRetry(t *testing.T) {
 	})
 }
 
-// River rescues a job after its timeout: a job that sends lasts as long as its Book may.
-func TestTimeout(t *testing.T) {
+// River rescues a job after its timeout. A job that sends may last as long as Book.
+func TestTimeoutOfASendingJobIsLongerThanBook(t *testing.T) {
 	b := unconnected(t)
 	booking := durable.Booking{Recovery: *b.cfg.Client.NewBookingRecovery(request("ref-1"))}
 	timeout := func() time.Duration {
@@ -202,8 +202,8 @@ func TestTimeout(t *testing.T) {
 	assert.LessOrEqual(t, timeout(), workTimeout)
 }
 
-// River discards a job after its last attempt, whether it failed or its process died. So
-// failures use only some of the attempts.
+// River discards a job after its last attempt, whether it failed or its process died. So failures use up only some
+// attempts, and the others remain for dead processes.
 func TestFailuresLeaveAttempts(t *testing.T) {
 	b := unconnected(t)
 	for attempt, counted := range map[int]bool{1: true, countedFailures - 1: true, countedFailures: false, 30000: false} {
@@ -211,7 +211,7 @@ func TestFailuresLeaveAttempts(t *testing.T) {
 		job := jobOf(t, attempt, args{Reference: "ref-1", Account: "another", kind: durable.KindBooking, state: []byte("{}")})
 		err := (&worker[bookingJob]{b: b, kind: durable.KindBooking}).Work(t.Context(), job)
 		if counted {
-			assert.ErrorContains(t, err, "Options.Queue", "which separates accounts")
+			assert.ErrorContains(t, err, "Options.Queue")
 		}
 		assert.Equal(t, !counted, errors.As(err, new(*river.JobSnoozeError)), "attempt %d: %v", attempt, err)
 	}

@@ -24,8 +24,8 @@
 // CancelTx commit the job with the caller's row. A worker does one step, and the job sleeps until the next
 // step is due. OnOutcome and OnCancel run in the transaction that completes the job.
 //
-// If a frozen process thaws after the job was completed, and its Book then ends as unknown, the job is
-// live again.
+// If a frozen process thaws after the job was completed, and its Book then has an unknown outcome, the job
+// becomes live again.
 //
 // Abandon, and River's JobCancel, end a booking without an outcome: OnOutcome is not called. If Book may have
 // been sent, the next round takes into account that it may have made an order.

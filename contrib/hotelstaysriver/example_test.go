@@ -104,7 +104,7 @@ func Example_bookingAgain() {
 			tag, err := tx.Exec(ctx, `UPDATE bookings SET state = 'pending', again = true
 				WHERE reference = $1 AND state = 'absent' AND problem = '' AND NOT again`, req.CustomerReferenceNo)
 			if err != nil || tag.RowsAffected() == 0 {
-				return errors.Join(err, errors.New("not to be booked again"))
+				return errors.Join(err, errors.New("another loop has begun this booking again"))
 			}
 			return bookings.BeginTx(ctx, tx, req)
 		})
@@ -149,7 +149,7 @@ func ExampleBookings_ForAccount() {
 		if err != nil {
 			return err
 		}
-		outcome, err := bookings.ForAccount(client.Account()).Book(ctx, req) // of the account whose user books
+		outcome, err := bookings.ForAccount(client.Account()).Book(ctx, req) // the account of the user who books
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // they wait for River, mostly
+	_ = flag.Set("test.parallel", "8") // most of the time the tests wait for River
 	goleak.VerifyTestMain(m)
 }
 
@@ -88,7 +88,7 @@ func openPool(ctx context.Context, schema string, settings map[string]string) (*
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// caller is how the caller of the package uses the database.
+// caller does what a caller of the package does with its own table.
 func caller(pool *pgxpool.Pool) bookingstest.Database[pgx.Tx] {
 	return bookingstest.Database[pgx.Tx]{
 		InTx: func(ctx context.Context, f func(pgx.Tx) error) error { return pgx.BeginFunc(ctx, pool, f) },
@@ -142,7 +142,7 @@ func readJob(t *testing.T, pool *pgxpool.Pool, kind durable.Kind, reference stri
 	return due.UTC()
 }
 
-func TestBookings(t *testing.T) {
+func TestBookingsKeepThePromises(t *testing.T) {
 	start := func(t *testing.T) bookingstest.Fleet[pgx.Tx] {
 		fleet, _ := newFleet(t, nil)
 		return fleet
@@ -165,7 +165,7 @@ func newWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Conf
 	return newLonelyWorld(t, change, config...)
 }
 
-// newLonelyWorld starts a process of a test that no other may run beside.
+// newLonelyWorld starts a process of a test beside which no other test may run.
 func newLonelyWorld(t *testing.T, change func(*Options), config ...hotelstaystest.Config) *world {
 	t.Helper()
 	fleet, pool := newFleet(t, change)
@@ -197,7 +197,7 @@ func (w *world) reconnect(change func(*pgxpool.Config)) *world {
 	return w.another(func(cfg *Options) { cfg.Pool = pool })
 }
 
-// ended returns the recovery of a Book of the reference that has ended some time ago.
+// ended returns the recovery of a Book that ended some time ago.
 func (w *world) ended(reference string, ago time.Duration) *hotelstays.BookingRecovery {
 	recovery := w.cfg.Client.NewBookingRecovery(w.Request(reference))
 	recovery.EndedAt = time.Now().Add(-ago).UTC().Round(0)
@@ -228,7 +228,7 @@ func (w *world) change(reference string, next func(bookingstest.Booking) booking
 	}))
 }
 
-// sentUntil marks a booking as sent by a Book that ends by a time.
+// sentUntil marks a booking: its Book was sent, and ends by bookBy.
 func sentUntil(bookBy time.Time) func(bookingstest.Booking) bookingstest.Booking {
 	return func(b bookingstest.Booking) bookingstest.Booking {
 		b.BookBy = bookBy.Add(durable.ClockMargin)
@@ -237,7 +237,7 @@ func sentUntil(bookBy time.Time) func(bookingstest.Booking) bookingstest.Booking
 	}
 }
 
-// marked begins a booking, and marks it as sent by a Book of a minute.
+// marked begins a booking, and marks it as sent. Its Book may last a minute.
 func (w *world) marked(reference string) {
 	w.Helper()
 	w.Begin(reference)
@@ -250,8 +250,7 @@ func (w *world) ends(reference string, ending durable.Ending) {
 	w.change(reference, func(b bookingstest.Booking) bookingstest.Booking { b.Ending = ending; return b })
 }
 
-// frozen begins a booking, and sends it by a process that is frozen in Book. The outcome is unknown
-// when that continues.
+// frozen begins a booking, and sends it in a process that is frozen during Book. After thaw the outcome is unknown.
 func (w *world) frozen(reference string) (thaw func()) {
 	w.Helper()
 	w.Begin(reference)
@@ -259,7 +258,7 @@ func (w *world) frozen(reference string) (thaw func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	books, done := w.Ledger().Count(hotelstays.OpBook), make(chan error)
 	go func() { _, err := w.Engine.Send(ctx, reference); done <- err }()
-	w.Eventually("it is sent", func() bool { return w.Ledger().Count(hotelstays.OpBook) > books })
+	w.Eventually("Book is sent", func() bool { return w.Ledger().Count(hotelstays.OpBook) > books })
 	return func() {
 		w.Helper()
 		cancel()
@@ -274,7 +273,7 @@ func (w *world) exec(statement string, args ...any) {
 	require.NoError(w, err)
 }
 
-// startWorkers starts a River client, like that of another process, with a changed configuration.
+// startWorkers starts another River client, as another process does, with a changed configuration.
 func startWorkers(t testing.TB, b *Bookings, change func(*river.Config)) (stop func()) {
 	t.Helper()
 	cfg := &river.Config{Schema: b.cfg.Schema, TestOnly: true, FetchPollInterval: 50 * time.Millisecond, FetchCooldown: 20 * time.Millisecond}
@@ -311,7 +310,7 @@ func passTime(ctx context.Context, pool *pgxpool.Pool, d time.Duration, conditio
 	return err
 }
 
-// taken is a job that a worker of a kind has.
+// taken is a job that a worker has fetched.
 type taken struct {
 	*rivertype.JobRow
 	kind durable.Kind
@@ -333,7 +332,7 @@ func (w *world) run(ctx context.Context, job taken) error {
 	return (&worker[bookingJob]{b: w.Bookings, kind: job.kind}).Work(ctx, &river.Job[bookingJob]{JobRow: job.JobRow})
 }
 
-// assertStale expects that a run stores nothing that has lost its job while it was frozen.
+// assertStale asserts that a run stores nothing after it has lost its job.
 func assertStale(w *world, kind durable.Kind, reference string) {
 	w.Helper()
 	frozen, now := fetch(w, kind, reference), fetch(w, kind, reference)
@@ -366,7 +365,7 @@ func (w *world) asleep() (asleep bool) {
 	return asleep
 }
 
-// chaosStuck is when a running job is rescued, whether its process is dead or not.
+// chaosStuck is the time after which a running job is rescued, whether its process is dead or not.
 const chaosStuck = 5 * time.Second
 
 // enginePlan configures a process.
@@ -396,7 +395,7 @@ func work(ctx context.Context, bookings *Bookings) error {
 // engine books and works until it is killed, or its standard input ends.
 func engine(plan enginePlan) error {
 	ctx := chaostest.UntilClosed()
-	// The transactions of a frozen process end: River's, and the caller's.
+	// PostgreSQL ends the transactions of a frozen process: those of River and those of the caller.
 	pool, err := openPool(ctx, plan.Schema, map[string]string{"idle_in_transaction_session_timeout": "5000"})
 	if err != nil {
 		return err
@@ -416,13 +415,13 @@ func engine(plan enginePlan) error {
 	return work(ctx, bookings)
 }
 
-// A durable booking is never lost and never made twice, and the caller's row is true, whatever
-// happens to requests, answers, processes and the database. No frozen process and no handler
-// that blocks stops the others. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
-func TestProcessesDie(t *testing.T) {
+// Requests, answers, processes and the database fail. No booking is lost or made twice, and the caller's row matches
+// the order. No frozen process and no blocking handler stops the other bookings. HOTELSTAYS_CHAOS_SEED sets the seed
+// of faults and kills.
+func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	seed := chaostest.Seed()
-	// All bookings may stand still for a lease, which is longer than a recovery, and than the 14 s in which
-	// hurry has a leader replaced that died. The first process that is frozen sleeps for one and a half.
+	// No booking may make progress for a lease. So a lease is longer than a recovery, and longer than the 14 s after
+	// which hurry replaces a dead leader. The first frozen process sleeps for one and a half leases.
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second
@@ -449,19 +448,19 @@ func TestProcessesDie(t *testing.T) {
 	w.checkJobs()
 }
 
-// hurry lets time pass, except for jobs whose Book or Cancel may be under way, and wakes bookings, as
-// webhooks do. Errors do not matter: the database may be restarting. It waits for no lock,
-// because a frozen process may have it.
+// hurry lets time pass, except for jobs whose Book or Cancel may be under way. It wakes bookings, as webhooks do.
+// Errors do not matter, because the database may be restarting. hurry skips locked rows, because a frozen process may
+// hold the lock.
 func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 	_ = passTime(ctx, w.pool, d, `id IN (SELECT id FROM river_job WHERE args #> '{recovery,endedAt}' IS NOT NULL OR args ? 'since'
 		OR args ? 'begun' AND coalesce((args ->> 'sendBy')::timestamptz, now()) <= now() FOR UPDATE SKIP LOCKED)`)
 	_, _ = w.pool.Exec(ctx, `UPDATE river_job SET attempted_at = attempted_at - $2::interval WHERE id IN (SELECT id FROM river_job
 		WHERE state = 'running' AND attempted_at BETWEEN now() - $2::interval AND now() - $1::interval FOR UPDATE SKIP LOCKED)`,
 		chaosStuck, defaultRescueAfter)
-	if rand.IntN(5) == 0 { // a new leader rescues at once, an old one every half minute
+	if rand.IntN(5) == 0 { // a new leader rescues jobs at once, an old leader every 30 seconds
 		_ = w.store.river.Notify().RequestResign(ctx)
 	}
-	// A leader renews its term of 15 s every five. One that died is replaced sooner.
+	// A leader renews its term of 15 s every 5 s. This makes the term of a dead leader end sooner.
 	_, _ = w.pool.Exec(ctx, `UPDATE river_leader SET expires_at = now() + $1::interval WHERE name IN (SELECT name FROM river_leader
 		WHERE expires_at > now() + $1::interval FOR UPDATE SKIP LOCKED)`, 8*time.Second)
 	soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
@@ -470,8 +469,7 @@ func (w *world) hurry(ctx context.Context, d time.Duration, bookings int) {
 	_ = w.OfReference(reference).Wake(soon, reference)
 }
 
-// checkJobs checks that each round has one outcome and one completed job, and no other job but those of
-// orders is live.
+// checkJobs checks that each round has one outcome and one completed job, and that only jobs of orders are live.
 func (w *world) checkJobs() {
 	var completed, others, rounds, ended, rescued int
 	require.NoError(w, w.pool.QueryRow(w.Context(), `SELECT

@@ -22,7 +22,7 @@ import (
 )
 
 // jsonb cannot hold the character NUL, but a hotel's text can.
-func TestNULInAnOffer(t *testing.T) {
+func TestNULInAnOfferIsRemoved(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Accounts[0].Offer.RateComment = `a\u0000b` + "\x00c"
 	w.SendUnknown("ref-1", bookingstest.BookMade)
@@ -34,9 +34,9 @@ func TestNULInAnOffer(t *testing.T) {
 	require.ErrorContains(t, w.BeginAlone(w.Request("ref-1\x00")), "NUL")
 }
 
-// An order may still appear after its job was cancelled. The next round knows that, also in a
-// transaction that does not see the cancellation.
-func TestNextRoundKnowsTheBookOfOneThatWasCancelled(t *testing.T) {
+// An order may still appear after its job was cancelled. The next round takes this into account, even in a
+// transaction that does not see the cancelled job.
+func TestNextRoundWaitsForTheOrderOfACancelledJob(t *testing.T) {
 	for _, isolation := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead} {
 		t.Run(string(isolation), func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -74,11 +74,10 @@ func (i *insertions) InsertMany(ctx context.Context, _ []*rivertype.JobInsertPar
 	return insert(ctx)
 }
 
-// The caller's extensions of River run for these jobs, and their metadata is kept.
-func TestRiversExtensions(t *testing.T) {
+func TestExtensionsOfRiverRun(t *testing.T) {
 	hook, middleware, plugin := &insertions{}, &insertions{}, &insertions{}
 	w := newWorld(t, func(cfg *Options) {
-		cfg.Schema = "" // the search_path has it
+		cfg.Schema = "" // the schema is in the search_path
 		cfg.Hooks, cfg.Middleware, cfg.Plugins = []rivertype.Hook{hook}, []rivertype.Middleware{middleware}, []rivertype.Plugin{plugin}
 	})
 	w.Begin("ref-1")
@@ -90,8 +89,8 @@ func TestRiversExtensions(t *testing.T) {
 	assert.Equal(t, "one", tenant)
 }
 
-// With synchronous_commit off, a crash loses the last commits, but not those before a Book or a Cancel.
-func TestPostgreSQLCrashes(t *testing.T) {
+// synchronous_commit is off, so a crash of the server may lose the last commits.
+func TestCrashLosesNoMark(t *testing.T) {
 	for in, mark := range map[string]func(w, other *world){
 		"Book": func(_, other *world) { other.marked("ref-1") },
 		"Cancel": func(w, other *world) {
@@ -123,17 +122,16 @@ func TestPostgreSQLCrashes(t *testing.T) {
 	}
 }
 
-// A process that dies in Book leaves a marked job. The schedule starts when Book has
-// certainly ended.
-func TestDiesInBook(t *testing.T) {
+// A process that dies during Book leaves a marked job. The schedule of polls starts when Book has certainly ended.
+func TestBookingOfADeadProcessIsPolledAfterBookTimeout(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Minute })
 	w.marked("ref-1")
-	assert.Empty(t, w.job("ref-1").Args.Request, "nobody needs it any more")
+	assert.Empty(t, w.job("ref-1").Args.Request, "the request is erased when it is sent")
 	w.BookElsewhere("ref-1") // the process dies before the answer
 
 	w.Work()
 	_, err := w.Engine.Send(t.Context(), "ref-1")
-	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "it is sent once")
+	require.ErrorIs(t, err, durable.ErrAlreadyStarted, "a booking is sent once")
 	w.Fleet.Pass(50 * time.Second)
 	assert.True(t, w.asleep(), "Book may still be under way")
 	w.Fleet.Pass(15 * time.Second)
@@ -141,8 +139,7 @@ func TestDiesInBook(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// BookTimeout also bounds the wait for the lock of the job.
-func TestBookDoesNotWaitForALockForEver(t *testing.T) {
+func TestBookTimeoutBoundsTheWaitForALock(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.BookTimeout = time.Second })
 	w.Begin("ref-1")
 	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
@@ -151,7 +148,7 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		outcome, err := w.Engine.Send(ctx, "ref-1")
-		assert.NoError(t, ctx.Err(), "it ends by itself")
+		assert.NoError(t, ctx.Err(), "Book returns before the caller's ctx ends")
 		assert.Nil(t, outcome)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "nothing was sent")
@@ -160,10 +157,10 @@ func TestBookDoesNotWaitForALockForEver(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// A frozen Book that ends after its booking has begun again is remembered by the job of the new
-// round, also while a worker has that job. If that job has ended as well, it is live again.
-func TestFrozenBookEndsInAnotherRound(t *testing.T) {
-	for name, ended := range map[string]bool{"a worker has it": false, "it has ended now": true} {
+// A frozen Book ends after its booking has begun again. The job of the new round stores this, even while a worker has
+// that job. If that job has ended, it becomes live again.
+func TestNextRoundStoresTheEndOfAFrozenBook(t *testing.T) {
+	for name, ended := range map[string]bool{"a worker has the new job": false, "the new job has ended": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
 			thaw := w.frozen("ref-1")
@@ -180,17 +177,17 @@ func TestFrozenBookEndsInAnotherRound(t *testing.T) {
 				assert.Equal(t, "available", stored.State)
 				assert.WithinDuration(t, time.Now(), stored.Args.Recovery.EndedAt, patience)
 				w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now()`)
-				assert.Equal(t, durable.EndingAbandoned, w.Fleet.Stored("ref-1").Ending, "its absence is not proven any more")
+				assert.Equal(t, durable.EndingAbandoned, w.Fleet.Stored("ref-1").Ending, "its absence is no longer proven")
 			} else {
-				assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
+				assert.Equal(t, "running", stored.State, "no second worker gets the job")
 				assert.WithinDuration(t, time.Now(), stored.Args.Earlier, patience)
 			}
 		})
 	}
 }
 
-// A refusal is no outcome while the order of a frozen Book may appear.
-func TestRefusedAfterAFrozenBook(t *testing.T) {
+// While the order of a frozen Book may still appear, a refusal ends nothing.
+func TestRefusalAfterAFrozenBookEndsNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	thaw := w.frozen("ref-1")
 	w.ends("ref-1", durable.EndingAbsent)
@@ -208,8 +205,8 @@ func TestRefusedAfterAFrozenBook(t *testing.T) {
 	assert.Zero(t, w.Row("ref-1").Ended)
 }
 
-// What the order has otherwise than the expected offer stays in the job, whoever finds the order.
-func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
+// The job keeps how the order differs from the expected offer.
+func TestJobKeepsTheChangesOfItsOrder(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Accounts[0].Offer.TotalRate.NetRate.Amount = "0.01"
 	w.Begin("answered")
@@ -223,13 +220,13 @@ func TestChangesOfAnOrderThatCostsMore(t *testing.T) {
 	}
 }
 
-// Two runs find an order at once. The first one delivers it, and the other one waits for that.
-func TestEndedOnce(t *testing.T) {
+// Two runs find the same order at the same time. One run delivers it, and the other run waits for the first.
+func TestTwoRunsDeliverAnOrderOnce(t *testing.T) {
 	var once sync.Once
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
 			once.Do(func() {
-				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until the other run has come as far as it can
+				for waiting := 0; waiting == 0 && ctx.Err() == nil; { // until the other run waits for the lock
 					assert.NoError(t, tx.QueryRow(ctx, `SELECT count(*) FROM pg_stat_clear_snapshot(), pg_stat_activity
 						WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`).Scan(&waiting))
 				}
@@ -249,10 +246,10 @@ func TestEndedOnce(t *testing.T) {
 	assert.Equal(t, "completed", w.job("ref-1").State)
 }
 
-// A hanging OnOutcome keeps one worker of its process, not those that River gives the job to
-// next. It keeps its job locked, which blocks River's rescuer, until PostgreSQL ends the
-// transaction. Then another process stores the outcome.
-func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
+// A hanging OnOutcome blocks one worker of its process, and no worker to which River gives the job next. It keeps its
+// job locked, which blocks River's rescuer, until PostgreSQL ends the transaction. Then another process stores the
+// outcome.
+func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	hung, release := make(chan struct{}, 1), make(chan struct{})
 	w := newWorld(t, nil)
 	hanging := w.another(func(cfg *Options) {
@@ -262,7 +259,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 				return err
 			}
 			hung <- struct{}{}
-			<-release // whatever ctx says
+			<-release // although ctx has ended
 			return nil
 		}
 	})
@@ -277,7 +274,7 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 		_, err := w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now()`)
 		cancel()
 		require.NoError(t, err)
-		w.Eventually("a worker has had it", w.asleep)
+		w.Eventually("another worker has given the job back", w.asleep)
 	}
 	w.SendUnknown("ref-2", bookingstest.BookMade)
 	w.HasState("ref-2", durable.EndingFound, time.Minute)

@@ -1,7 +1,7 @@
 // The store of the engine: River's table.
 //
 // River itself never changes a job's arguments, and completes a job only while a worker runs it. Here a
-// booking makes progress between runs, and Send completes its job as well.
+// booking also makes progress between runs, and Send can complete its job.
 //
 // JSON is passed as a string with its type in the SQL, so that every query mode of pgx can
 // encode it, also those for PgBouncer.
@@ -97,7 +97,7 @@ func (s *store) Insert(ctx context.Context, tx pgx.Tx, row *durable.Row) (before
 	}
 	row.Version = version{id: inserted.Job.ID}
 	if before, err = s.latest(ctx, tx, row.ID, inserted.Job.ID, ""); before != nil {
-		before.Life = durable.Over // also if it has ended since the snapshot of tx
+		before.Life = durable.Over // even if the snapshot of tx shows it as live
 	}
 	return before, err
 }
@@ -116,7 +116,7 @@ func check(tx pgx.Tx, reference string) error {
 	return nil
 }
 
-// Lock locks the live job of a reference, or else the last one.
+// Lock locks the live job of a reference. Without a live job it locks the last job.
 func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
 	if err := check(tx, id.Reference); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *store) Lock(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Ro
 	}
 }
 
-// Look returns the live job of a reference, or else the last one.
+// Look returns the live job of a reference. Without a live job it returns the last job.
 func (s *store) Look(ctx context.Context, tx pgx.Tx, id durable.ID) (*durable.Row, error) {
 	if err := check(tx, id.Reference); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// endingOf is where the ending of a booking is. The ending is not among the arguments, so that a person can
-// retry the job. A job that River has cancelled or discarded has no ending.
+// endingOf reads the ending of a booking from the metadata of its job. The ending is not among the arguments, so
+// that a person can retry the job. A job that River has cancelled or discarded has no ending.
 const endingOf = `CASE WHEN kind = 'hotelstays_booking' AND finalized_at IS NOT NULL AND metadata ? 'hotelstays_ending'
 	THEN jsonb_build_object('ending', metadata -> 'hotelstays_ending') ELSE '{}' END`
 
@@ -175,8 +175,8 @@ func (s *store) find(ctx context.Context, q querier, kind durable.Kind, conditio
 	return found, nil
 }
 
-// latest returns the live job of a reference, or else the last one, but not the job with the id except. lock
-// ends the statement.
+// latest returns the live job of a reference, or the last job if there is no live job. It ignores the job with
+// the id except. lock ends the statement.
 func (s *store) latest(ctx context.Context, q querier, id durable.ID, except int64, lock string) (*durable.Row, error) {
 	wanted, err := json.Marshal(map[string]string{"account": id.Account, "reference": id.Reference})
 	if err != nil {

@@ -21,11 +21,12 @@ const (
 	countedFailures = 1000
 	// maxFailurePause is the longest pause after a failure.
 	maxFailurePause = 5 * time.Minute
-	// movedPause follows a run whose job has changed, or was taken by another run. othersPause leaves a job
-	// to processes that have the function for it.
+	// A job sleeps for movedPause if it has changed or another run has taken it, and for othersPause if only other
+	// processes have the function for it.
 	movedPause  = time.Second
 	othersPause = 15 * time.Second
-	// A job that begins late shows that the queue is long, and turnsPause is between two looks at the turns.
+	// If a job begins later than this, the queue is long and accounts must take turns. turnsPause is the pause between
+	// two calls of takeTurns.
 	late       = 3 * time.Second
 	turnsPause = time.Second
 )
@@ -35,8 +36,8 @@ type worker[A river.JobArgs] struct {
 	river.WorkerDefaults[A]
 	b      *Bookings
 	kind   durable.Kind
-	others bool // have the caller's function, and this process has not
-	most   int  // jobs of the kind at once in this process
+	others bool // only other processes have the function for this kind
+	most   int  // how many jobs of the kind run at once in this process
 
 	turns     sync.Mutex
 	nextTurns time.Time
@@ -66,7 +67,7 @@ func (w *worker[A]) Work(ctx context.Context, job *river.Job[A]) error {
 	row := rowOf(w.kind, job.JobRow)
 	if row.Unreadable == nil && w.b.cfg.Clients == nil && row.Account != w.b.cfg.Client.Account() {
 		return w.b.failed(ctx, job.JobRow, row,
-			errors.New("hotelstaysriver: the job is of another account or environment; use one Options.Queue for each"))
+			errors.New("hotelstaysriver: the job belongs to another account or environment; use one Options.Queue for each"))
 	}
 	w.takeTurns(ctx, job.JobRow)
 	due, err := w.b.Work(ctx, row, w.most)
@@ -99,7 +100,7 @@ func (w *worker[A]) takeTurns(ctx context.Context, job *rivertype.JobRow) {
 	w.nextTurns = time.Now().Add(turnsPause)
 }
 
-// failed returns an error, or a pause, which costs no attempt.
+// failed returns err, or a pause instead, which costs no attempt.
 func (b *Bookings) failed(ctx context.Context, job *rivertype.JobRow, row *durable.Row, err error) error {
 	var snooze *river.JobSnoozeError
 	var cancel *river.JobCancelError

@@ -24,8 +24,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A worker takes a booking whose Send comes at the same moment.
-func TestWorkerIsSlowerThanSend(t *testing.T) {
+// A worker takes a booking just before the caller's Send marks it.
+func TestWorkerDoesNotSendAfterSend(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
 	late := fetch(w, durable.KindBooking, "ref-1")
@@ -36,7 +36,7 @@ func TestWorkerIsSlowerThanSend(t *testing.T) {
 	assert.Zero(t, w.Ledger().Count(hotelstays.OpBook))
 }
 
-// The job of a worker that cannot work on it fails, and waits for the right one.
+// The job fails in a process that cannot work on it, and waits for another process.
 func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	accounts := []hotelstaystest.Account{{AppKey: "key-1", AppSecret: "secret-1"}, {AppKey: "key-2", AppSecret: "secret-2"}}
 	stranger := func(w *world, cfg *Options) {
@@ -46,15 +46,15 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for name, begin := range map[string]func(*world, *Options){
-		"its keys are missing": func(w *world, cfg *Options) {
+		"the process lacks the key": func(w *world, cfg *Options) {
 			w.Begin("ref-1")
 			cfg.Keys = []types.Secret{types.NewSecret("another key of thirty-two bytes.")}
 		},
-		"its account is another": func(w *world, cfg *Options) {
+		"the process has another account": func(w *world, cfg *Options) {
 			w.SendUnknown("ref-1", bookingstest.BookMade)
 			stranger(w, cfg)
 		},
-		"its account is another than that of a cancellation": func(w *world, cfg *Options) {
+		"the process has another account than a cancellation": func(w *world, cfg *Options) {
 			w.Booked("ref-1")
 			require.NoError(t, w.CancelAlone("ref-1", nil))
 			stranger(w, cfg)
@@ -64,7 +64,7 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{Accounts: accounts})
 			stop := startWorkers(t, w.another(func(cfg *Options) { begin(w, cfg) }).Bookings, nil)
 			before := w.Row("ref-1")
-			w.Eventually("it fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
+			w.Eventually("the job fails", func() bool { w.Fleet.Pass(time.Minute); return w.job("ref-1").Errors > 0 })
 			assert.Equal(t, before, w.Row("ref-1"))
 			stop()
 			w.Work()
@@ -75,8 +75,7 @@ func TestWorkerLeavesTheJobToAnother(t *testing.T) {
 	}
 }
 
-// A poll that shows nothing, or is interrupted, is no failure of the job.
-func TestPollsAreNoFailures(t *testing.T) {
+func TestPollWithoutAnOrderIsNoFailure(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Inject(bookingstest.NoPoll)
@@ -93,7 +92,7 @@ func TestPollsAreNoFailures(t *testing.T) {
 	assert.Zero(t, j.Errors)
 }
 
-// A run that lost its job while it was frozen stores and delivers nothing, and warns of nothing.
+// A run that lost its job while it was frozen stores, delivers and logs nothing.
 func TestFrozenRunsDoNothing(t *testing.T) {
 	var log strings.Builder
 	w := newWorld(t, func(cfg *Options) {
@@ -110,9 +109,8 @@ func TestFrozenRunsDoNothing(t *testing.T) {
 	assert.Empty(t, log.String())
 }
 
-// A Book that ends while a worker polls for it begins a schedule. A poll from before proves
-// nothing about it.
-func TestBookEndsDuringAPoll(t *testing.T) {
+// When Book ends while a worker polls, a schedule of polls begins. The poll began before, so it proves nothing.
+func TestPollDuringBookProvesNothing(t *testing.T) {
 	for name, ended := range map[string]time.Duration{"the last poll": 11 * time.Minute, "a poll": 2 * time.Minute, "a poll during Book": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, hotelstaystest.Config{LateVisibility: time.Hour})
@@ -123,7 +121,7 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 			polled := fetch(w, durable.KindBooking, "ref-1")
 			thaw()
 			stored := w.job("ref-1")
-			assert.Equal(t, "running", stored.State, "a second worker would disturb the first one")
+			assert.Equal(t, "running", stored.State, "no second worker gets the job")
 			require.ErrorAs(t, w.run(t.Context(), polled), new(*river.JobSnoozeError))
 			assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpQueryOrders))
 			assert.Equal(t, stored, w.job("ref-1"))
@@ -132,8 +130,8 @@ func TestBookEndsDuringAPoll(t *testing.T) {
 	}
 }
 
-// River uses NextRetry, and not its own policy, whose ninth pause is two hours. An error of OnOutcome is a failure,
-// whatever it matches.
+// With River's own policy the ninth pause would be two hours. Every error of OnOutcome is a failure, even one that
+// matches ErrMoved.
 func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(context.Context, pgx.Tx, *hotelstays.BookingOutcome) error {
@@ -156,7 +154,7 @@ func TestFailedJobIsTriedAgainByNextRetry(t *testing.T) {
 	assert.Less(t, pause, 10*time.Minute)
 }
 
-// rescue gives the job of a worker that is frozen to others, after the time of its Cancel.
+// rescue gives the job of a frozen worker to other workers, as after the time limit of its Cancel.
 func (w *world) rescue(kind string) {
 	w.Helper()
 	w.exec(`UPDATE river_job SET state = 'available', scheduled_at = now(), attempted_at = now() - interval '1 hour',
@@ -164,13 +162,13 @@ func (w *world) rescue(kind string) {
 		WHERE kind = $1 AND state = 'running'`, kind)
 }
 
-// A Cancel that is frozen until its job was rescued is neither sent nor delivered again.
-func TestFrozenCancel(t *testing.T) {
+// The process is frozen during Cancel until its job was rescued.
+func TestFrozenCancelIsSentAndDeliveredOnce(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnCancel = func(ctx context.Context, tx pgx.Tx, c *durable.Cancellation) error {
 			var state string
 			require.NoError(t, tx.QueryRow(ctx, `SELECT state::text FROM river_job WHERE kind = $1`, cancelJob{}.Kind()).Scan(&state))
-			assert.Equal(t, "completed", state, "in the same transaction")
+			assert.Equal(t, "completed", state, "the job is completed in the transaction of OnCancel")
 			return caller(cfg.Pool).StoreCancel(ctx, tx, c)
 		}
 	})
@@ -190,14 +188,14 @@ func TestFrozenCancel(t *testing.T) {
 	assert.Equal(t, 1, w.Ledger().Count(hotelstays.OpCancel))
 }
 
-// A cancellation whose order cannot be read waits, and is not tried each second.
+// The cancellation is not tried again every second.
 func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Booked("ref-1")
 	w.Inject(bookingstest.NoPoll)
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	w.Work()
-	w.Eventually("it waits", func() (waits bool) {
+	w.Eventually("the cancellation waits", func() (waits bool) {
 		require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT scheduled_at > now() + interval '30 seconds' FROM river_job WHERE kind = $1`,
 			cancelJob{}.Kind()).Scan(&waits))
 		return waits
@@ -207,8 +205,7 @@ func TestCancellationWaitsWhileItsOrderCannotBeRead(t *testing.T) {
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 }
 
-// A cancellation whose job River has cancelled begins again, unless its Cancel may have been sent.
-func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
+func TestUnsentCancellationMayBeginAgainAfterRiverCancelledItsJob(t *testing.T) {
 	w := newWorld(t, nil)
 	for reference, again := range map[string]error{"waiting": nil, "marked": durable.ErrAlreadyCancelling} {
 		w.Booked(reference)
@@ -222,7 +219,7 @@ func TestCancelTxAfterRiverHasCancelledTheJob(t *testing.T) {
 	}
 }
 
-// Who watches an order is woken when OnOrder was called, and not by each read.
+// A watcher is woken only after OnOrder was called.
 func TestUnchangedOrderWakesNobody(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
@@ -238,11 +235,11 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 	require.ErrorAs(t, read(), new(*river.JobSnoozeError))
 	assert.Len(t, page, 1)
 	w.SetOrderStatus("ref-1", 4)
-	w.exec(`UPDATE bookings SET mirror = 'of another order'`)
+	w.exec(`UPDATE bookings SET mirror = 'another order'`)
 	require.ErrorContains(t, read(), "OnOrder: 0 rows")
 }
 
-func TestList(t *testing.T) {
+func TestListReadsAllPagesInOrder(t *testing.T) {
 	const listPage = 100 // of the engine
 	w := newWorld(t, nil)
 	w.SendUnknown("polling", bookingstest.BookMade)
@@ -285,7 +282,7 @@ func TestAbandonErasesTheRequest(t *testing.T) {
 	assert.Empty(t, w.job("ref-1").Args.Request)
 }
 
-func TestAbandonWhileAWorkerPolls(t *testing.T) {
+func TestAbandonWinsAgainstAPollingWorker(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.Fleet.Pass(11 * time.Minute)
@@ -296,7 +293,7 @@ func TestAbandonWhileAWorkerPolls(t *testing.T) {
 	assert.Equal(t, "pending", w.Row("ref-1").State, "OnOutcome is not called")
 }
 
-func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
+func TestRetryReopensAJobThatRiverCancelled(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.exec(`UPDATE river_job SET state = 'cancelled', finalized_at = now(),
@@ -313,8 +310,8 @@ func TestRetryAfterRiverHasCancelledTheJob(t *testing.T) {
 	w.HasState("ref-1", durable.EndingFound, time.Minute)
 }
 
-// A wake-up during a poll is not lost, because the poll may have been too early.
-func TestWakeDuringAPoll(t *testing.T) {
+// A Wake during a poll must not be lost, because the poll may have been too early.
+func TestWakeDuringAPollIsNotLost(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Inject(hotelstaystest.Fault{Operation: hotelstays.OpQueryOrders, Kind: hotelstaystest.FaultStatus, Status: 403, Delay: time.Second})
@@ -326,7 +323,7 @@ func TestWakeDuringAPoll(t *testing.T) {
 	w.HasState("ref-1", durable.EndingFound, 0)
 }
 
-func TestWakeGivesUpWaiting(t *testing.T) {
+func TestWakeEndsIfAWorkerKeepsTheJob(t *testing.T) {
 	w := newWorld(t, nil)
 	w.SendUnknown("ref-1", bookingstest.BookLost)
 	w.exec(`UPDATE river_job SET state = 'running', attempted_at = now()`)
@@ -335,8 +332,8 @@ func TestWakeGivesUpWaiting(t *testing.T) {
 	require.ErrorIs(t, w.Engine.Wake(ctx, "ref-1"), context.DeadlineExceeded)
 }
 
-// Pools behind a PgBouncer use other query modes.
-func TestQueryExecModes(t *testing.T) {
+// Pools behind PgBouncer use query modes without prepared statements.
+func TestEveryQueryExecModeWorks(t *testing.T) {
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec,
 		pgx.QueryExecModeSimpleProtocol} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -351,8 +348,7 @@ func TestQueryExecModes(t *testing.T) {
 	}
 }
 
-// The README's queries find what they promise.
-func TestAlerts(t *testing.T) {
+func TestAlertQueriesFindWhatTheyPromise(t *testing.T) {
 	w := newWorld(t, nil)
 	page, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -388,7 +384,6 @@ func TestAlerts(t *testing.T) {
 	assert.Equal(t, []int{2, 0, 0, 0, 0, 1}, found())
 }
 
-// No kind of jobs keeps the workers from another one.
 func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.MaxWorkers = 2 })
 	w.Booked("ref-1")
@@ -407,22 +402,22 @@ func TestCancellationDoesNotWaitBehindPolls(t *testing.T) {
 	require.NoError(t, w.CancelAlone("ref-1", nil))
 	w.CancelEnds("ref-1", durable.CancelDone, 1, 0)
 	for _, r := range w.Ledger().Requests(hotelstays.OpQueryOrders) {
-		assert.False(t, r.Fault == hotelstaystest.FaultDelay && !r.Done.IsZero(), "a poll has ended before, after 20 seconds")
+		assert.False(t, r.Fault == hotelstaystest.FaultDelay && !r.Done.IsZero(), "Cancel was sent only after a poll had ended")
 	}
 }
 
-// While a function of the caller does not return, its process keeps the job: River would give it to another
-// process, which would lose a worker as well.
+// While OnOutcome does not return, its process keeps the job. Otherwise River would give the job to another process,
+// which would lose a worker as well.
 func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	hung, release := context.WithCancel(context.Background())
 	defer release()
 	w := newWorld(t, func(cfg *Options) {
 		cfg.OnOutcome = func(ctx context.Context, tx pgx.Tx, o *hotelstays.BookingOutcome) error {
-			<-hung.Done() // whatever ctx says
+			<-hung.Done() // although ctx has ended
 			return ctx.Err()
 		}
 	})
-	w.store.idle = time.Second // PostgreSQL ends the transaction then
+	w.store.idle = time.Second // after this PostgreSQL ends the transaction
 	w.SendUnknown("ref-1", bookingstest.BookMade)
 	w.Fleet.Pass(time.Minute)
 	job := fetch(w, durable.KindBooking, "ref-1")
@@ -430,7 +425,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- w.run(ctx, job) }()
-	w.Eventually("it keeps the job", func() (kept bool) {
+	w.Eventually("the process keeps the job", func() (kept bool) {
 		const query = `SELECT attempted_at > $1 AND state = 'running' FROM river_job`
 		require.NoError(t, w.pool.QueryRow(t.Context(), query, job.AttemptedAt).Scan(&kept))
 		return kept
@@ -443,7 +438,7 @@ func TestOnOutcomeThatDoesNotReturnKeepsItsJob(t *testing.T) {
 	assert.Equal(t, "found", w.Row("ref-1").State)
 }
 
-// A booking may end and begin again while somebody waits for the lock of its job.
+// A booking ends and begins again while Send waits for the lock of its job.
 func TestLockFindsTheNextRound(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Begin("ref-1")
@@ -470,8 +465,8 @@ func TestLockFindsTheNextRound(t *testing.T) {
 	assert.Equal(t, "found", w.Row("ref-1").State)
 }
 
-// Turns put the first jobs of each account before the others, and write few jobs.
-func TestTurnsOfManyJobs(t *testing.T) {
+// Turns put the first jobs of each account before the others, and change few jobs.
+func TestFirstJobsOfAllAccountsGoFirst(t *testing.T) {
 	jobs := 10_000
 	if testing.Short() {
 		jobs = 1000
@@ -485,7 +480,7 @@ func TestTurnsOfManyJobs(t *testing.T) {
 	w.exec(copied, "quiet", time.Minute, 2)
 	w.exec(copied, "later", -time.Hour, 1)
 	w.exec(copied, "frozen", time.Minute, 1)
-	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // it may be due by now
+	w.exec(`DELETE FROM river_job WHERE args ->> 'reference' = 'ref-0'`) // because it may be due by now
 	frozen, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = frozen.Rollback(t.Context()) }()

@@ -64,7 +64,7 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	}
 	var clock int64
 	before := time.Now()
-	if before.Before(started) { // testing/synctest: a virtual clock says nothing about the database's
+	if before.Before(started) { // a virtual clock of testing/synctest cannot be compared with the database's clock
 		return nil
 	}
 	if err := conn.QueryRowContext(ctx, dialect.sql(`SELECT {now}`)).Scan(&clock); err != nil {
@@ -72,19 +72,19 @@ func check(ctx context.Context, db *sql.DB, dialect Dialect, warn func(setting, 
 	}
 	if at := time.UnixMicro(clock); at.Before(before.Add(-maxSkew)) || at.After(time.Now().Add(maxSkew)) {
 		warn("the clock", at.UTC().Format(time.RFC3339Nano),
-			"it differs by more than 2s from this process's; a booking that exists can be taken for absent; synchronize the clocks")
+			"it differs by more than 2s from the clock of this process, so an existing booking can be reported as absent; synchronize the clocks")
 	}
 	return nil
 }
 
-// started is a day before this process started. No clock but a virtual one is earlier.
+// started is a day before this process started. Only a virtual clock is earlier.
 var started = time.Now().AddDate(0, 0, -1).Round(0)
 
-// maxSkew is how far the database's clock may be from the process's. Then the clocks of two
-// processes differ by less than the five seconds that a proof of absence allows.
+// maxSkew is the tolerated difference between the clocks of the database and the process. The clocks of
+// two processes then differ by less than five seconds, which a proof of absence allows.
 const maxSkew = 2 * time.Second
 
-// schemaTables count the tables of versions that this connection finds, which are one or none.
+// schemaTables are statements that return 1 if the connection finds the table hotelstays_schema, and otherwise 0.
 var schemaTables = map[Dialect]string{
 	PostgreSQL: `SELECT COUNT(to_regclass('hotelstays_schema'))`,
 	MySQL:      `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'hotelstays_schema'`,
@@ -102,7 +102,7 @@ func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 			return err
 		}
 	}
-	if !autocommit { // what is read outside of transactions would stay as it is at the first look
+	if !autocommit { // every read would then see the data of the first read
 		return errors.New("autocommit is off, set autocommit=1 in the DSN")
 	}
 	if tables > 0 {

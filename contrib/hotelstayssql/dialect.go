@@ -38,12 +38,12 @@ type grammar struct {
 	isolation          sql.IsolationLevel
 	// lock ends a SELECT that locks its rows. It is empty if the database has no row locks.
 	lock string
-	// guard is the first statement of a transaction that calls a function of the caller. The server
-	// then ends it if it is idle for half a minute, because a machine that has vanished or is
-	// frozen would keep its locks for hours. On MySQL guard and unguard act on the connection,
-	// outside of the transaction, and autocommit is off in between. A deadlock undoes the whole
-	// transaction there: with autocommit on, later writes of a function that ignores the error
-	// would be committed at once.
+	// guard is the first statement of a transaction that calls a function of the caller. It makes the
+	// server end the transaction if it is idle for half a minute. Otherwise a machine that has vanished
+	// or is frozen would keep its locks for hours. On MySQL, guard and unguard act on the connection,
+	// outside of the transaction, and autocommit is off in between. There a deadlock undoes the whole
+	// transaction. If autocommit were on, later writes of a function that ignores the error would be
+	// committed at once.
 	guard, unguard string
 }
 
@@ -81,9 +81,8 @@ var (
 	proposedMark = regexp.MustCompile(`\{new (\w+)\}`)
 )
 
-// sql translates a statement: {now} is the database's clock, {conflict key} begins the second
-// half of an upsert, {new column} is there what the first half would insert, and ? is a
-// parameter.
+// sql translates a statement: {now} is the database's clock, {conflict key} begins the second half of
+// an upsert, {new column} is the value that the first half would insert, and ? is a parameter.
 func (d Dialect) sql(statement string) string {
 	key := [2]string{string(d), statement}
 	if translated, ok := translations.Load(key); ok {
@@ -94,7 +93,7 @@ func (d Dialect) sql(statement string) string {
 	return translated
 }
 
-// translations has a dialect and a statement as its key. Statements are few: they hold no values.
+// translations caches statements by dialect and text. There are few, because they hold no values.
 var translations sync.Map
 
 func (d Dialect) translate(statement string) string {
@@ -121,9 +120,9 @@ type database struct {
 	dialect Dialect
 }
 
-// inTx commits what fn writes, or nothing. It calls fn again if the database undid the
-// transaction because of others. fn writes before it reads: a transaction that begins with a
-// read cannot always write later.
+// inTx commits what fn writes, or nothing. It calls fn again if the database undid the transaction
+// because of others. fn must write before it reads, because a transaction that begins with a read
+// cannot always write later.
 //
 // Every write is in such a transaction, because the caller decides the connection's isolation and
 // autocommit.
@@ -154,8 +153,8 @@ func (d database) inGuardedTx(ctx context.Context, fn func(*sql.Tx) error) error
 	})
 }
 
-// onGuardedConn closes the connection if its settings cannot be restored, and if the transaction
-// may be open still: autocommit = 1 would commit it.
+// onGuardedConn closes the connection if its settings cannot be restored, or if its transaction may
+// still be open: autocommit = 1 would commit that transaction.
 func (d database) onGuardedConn(ctx context.Context, g grammar, fn func(*sql.Tx) error) error {
 	conn, err := d.Conn(ctx)
 	if err != nil {
@@ -252,8 +251,8 @@ func (d Dialect) exec(ctx context.Context, tx *sql.Tx, statement string, args ..
 // list returns n copies of an element with commas.
 func list(element string, n int) string { return strings.Repeat(", "+element, n)[2:] }
 
-// replaced returns the assignments of an upsert that replaces columns if one of them, the last, meets
-// a condition, and keeps the row otherwise.
+// replaced returns the assignments of an upsert that replaces the columns if the last column meets a
+// condition, and otherwise keeps the row.
 func replaced(table, condition string, columns ...string) string {
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("%s = CASE WHEN %s.%s THEN {new %[1]s} ELSE %[2]s.%[1]s END", column, table, condition)

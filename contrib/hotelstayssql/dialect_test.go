@@ -49,13 +49,13 @@ func TestEndedContextIsTheErrorOfATransaction(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		assert.ErrorIs(t, db.inTx(ctx, func(tx *sql.Tx) error {
 			cancel()
-			synctest.Wait() // for its rollback
+			synctest.Wait() // until it is rolled back
 			return tx.Commit()
 		}), context.Canceled)
 	})
 }
 
-func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
+func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 	_, err := NewEventStore(nil, "oracle", &EventStoreOptions{Retention: time.Millisecond})
 	for _, fault := range []string{"hotelstayssql: NewEventStore: ", "the database is nil", `"oracle"`, "Retention is 1ms"} {
 		assert.ErrorContains(t, err, fault)
@@ -74,7 +74,7 @@ func TestEventStoreRefusesWhatCannotWork(t *testing.T) {
 	assert.ErrorContains(t, err, "a key has 1025 bytes; the limit is 1024")
 }
 
-func TestTokenStoreRefusesWhatCannotWork(t *testing.T) {
+func TestTokenStoreRefusesInvalidArguments(t *testing.T) {
 	_, err := NewTokenStore(nil, "", TokenStoreOptions{FetchLease: time.Millisecond})
 	for _, fault := range []string{"hotelstayssql: NewTokenStore: ", "the database is nil",
 		"the dialect", "keys is empty", "FetchLease is 1ms"} {

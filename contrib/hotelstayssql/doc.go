@@ -74,7 +74,7 @@
 // # SQLite
 //
 // SQLite has one writer at a time. Open gives each process a pool of one connection, which goroutines use in
-// turn, and sets busy_timeout, so that a process waits while another one writes. All processes must run on one
+// turn, and sets busy_timeout, so that a process waits while another process writes. All processes must run on one
 // machine, because locks of network file systems are unreliable.
 //
 // # MariaDB and MySQL

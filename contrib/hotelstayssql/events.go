@@ -82,8 +82,8 @@ func (s *EventStore) Claim(ctx context.Context, keys []string, lease time.Durati
 // errRollback rolls back a transaction although the database did not fail.
 var errRollback = errors.New("nothing to commit")
 
-// take writes all keys that are free or expired, and returns ClaimGranted if these are all.
-// It writes first, and so waits for other transactions with the keys.
+// take claims all keys that are free or expired, and returns ClaimGranted if it got every key. It writes
+// first, so it waits for other transactions with the same keys.
 func (s *EventStore) take(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration) (hotelstays.ClaimState, error) {
 	if err := s.upsert(ctx, tx, keys, claim, done, span,
@@ -114,7 +114,7 @@ func (s *EventStore) taken(ctx context.Context, tx *sql.Tx, keys [][]byte, claim
 	return hotelstays.ClaimGranted, nil
 }
 
-// upsert inserts keys, or assigns to those that exist.
+// upsert inserts keys, or applies assign to existing keys.
 func (s *EventStore) upsert(ctx context.Context, tx *sql.Tx, keys [][]byte, claim int64, done int,
 	span time.Duration, assign string) error {
 	var args []any

@@ -96,7 +96,7 @@ func ExampleJournal_ForAccount() {
 		if err != nil {
 			return err
 		}
-		bookings := journal.ForAccount(client.Account()) // of the account whose user books
+		bookings := journal.ForAccount(client.Account()) // the account of the user who books
 		outcome, err := bookings.Book(ctx, req)
 		if err != nil {
 			return err

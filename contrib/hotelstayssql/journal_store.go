@@ -80,8 +80,8 @@ func (s *journalStore) InTx(ctx context.Context, guarded bool, f func(context.Co
 // writtenKey is the key of the rows that a guarded transaction has written.
 type writtenKey struct{}
 
-// stillWritten returns errUndone if a transaction has lost its writes at a deadlock, and the caller's function
-// went on in another one.
+// stillWritten returns errUndone if a deadlock undid the transaction, and the caller's function went on in a
+// new transaction.
 func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []durable.Row) error {
 	for _, row := range written {
 		var fence int64
@@ -97,7 +97,7 @@ func (s *journalStore) stillWritten(ctx context.Context, tx *sql.Tx, written []d
 	return nil
 }
 
-// checkTables refuses tables of another version, until it has seen ones that fit.
+// checkTables refuses tables of another version. After it has seen tables that fit, it does not look again.
 func (s *journalStore) checkTables(ctx context.Context) error {
 	if s.fits.Load() {
 		return nil
@@ -169,12 +169,12 @@ func (s *journalStore) Lock(ctx context.Context, tx *sql.Tx, id durable.ID) (*du
 	return s.find(ctx, tx, id)
 }
 
-// find returns a row, and locks it where locks are those of rows.
+// find returns a row, and locks it if the database has row locks.
 func (s *journalStore) find(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	return s.findIn(ctx, tx, id, grammars[s.db.dialect].lock)
 }
 
-// Look returns a row. On SQLite it is Lock, because the caller's transaction has to write before it reads.
+// Look returns a row. On SQLite it calls Lock, because the caller's transaction must write before it reads.
 func (s *journalStore) Look(ctx context.Context, tx *sql.Tx, id durable.ID) (*durable.Row, error) {
 	if grammars[s.db.dialect].lock == "" {
 		return s.Lock(ctx, tx, id)
@@ -221,7 +221,7 @@ func noteWritten(ctx context.Context, row *durable.Row) {
 // errChanged: the row is not as it was read.
 var errChanged = errors.New("the row has changed since it was read")
 
-// update updates a row, if it has not changed since it was read.
+// update updates a row. It returns errChanged if the row has changed since it was read.
 func (s *journalStore) update(ctx context.Context, tx *sql.Tx, row *durable.Row, assignments string, values ...any) error {
 	fence, _ := row.Version.(int64)
 	done, err := s.db.dialect.exec(ctx, tx, `UPDATE `+tables[row.Kind].name+` SET fence = fence + 1, `+assignments+
@@ -255,8 +255,7 @@ func (s *journalStore) Due(ctx context.Context, look durable.DueLook) ([]durable
 	return s.page(ctx, look.Kind, `account = ? AND due <= ? ORDER BY due`, look.Limit, []byte(look.Account), micros(look.At))
 }
 
-// dueOfAll looks at all accounts. What it reads are the rows that are due, found by an index, and the whole of
-// those that it returns.
+// dueOfAll looks at all accounts. It finds the due rows by an index, and reads only the returned rows completely.
 func (s *journalStore) dueOfAll(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
 	t, after := tables[look.Kind], []byte(look.After)
 	query := t.selected() + ` JOIN (
@@ -288,8 +287,8 @@ func (s *journalStore) rows(ctx context.Context, kind durable.Kind, query string
 	return page, rows.Err()
 }
 
-// Postpone sets when rows are due. It leaves out rows that another transaction has locked, whose process may be
-// frozen.
+// Postpone sets when rows are due. It skips rows that another transaction has locked, because the process of that
+// transaction may be frozen.
 func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	due func(durable.Row) time.Time) (postponed []durable.Row, err error) {
 	if len(rows) == 0 {
@@ -315,7 +314,7 @@ func (s *journalStore) Postpone(ctx context.Context, rows []durable.Row,
 	return postponed, nil
 }
 
-// unlocked locks rows of one kind, and returns those that no other transaction has locked.
+// unlocked locks rows of one kind. It skips and does not return rows that another transaction has locked.
 func (s *journalStore) unlocked(ctx context.Context, tx *sql.Tx, rows []durable.Row) (free []durable.Row, err error) {
 	lock := grammars[s.db.dialect].lock
 	if lock == "" {

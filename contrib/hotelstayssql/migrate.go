@@ -16,7 +16,7 @@ import (
 // itself, so every statement can be executed again.
 type migration map[Dialect][]string
 
-// migrations are in order: the first makes version 1. One that was released never changes.
+// migrations are in order: the first makes version 1. A released migration never changes.
 //
 // Keys are bytes, because MariaDB compares texts without case and trailing spaces. Times are
 // microseconds since 1970 by the database's clock.
@@ -79,7 +79,7 @@ var migrations = []migration{
 				due integer NOT NULL, state blob NOT NULL, PRIMARY KEY (account, reference))`,
 			`CREATE INDEX IF NOT EXISTS {table}_due ON {table} (account, live, due)`),
 	},
-	{ // 3: what is due of all accounts
+	{ // 3: indexes that find the due rows of all accounts
 		PostgreSQL: ofTables(`CREATE INDEX IF NOT EXISTS {table}_due_all ON {table} (due) WHERE live = 1`),
 		// MySQL has no IF NOT EXISTS for an index.
 		MySQL: ofTables(`SET @hotelstays_index = IF(EXISTS (SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE()
@@ -198,7 +198,7 @@ func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error
 	var err error
 	switch dialect {
 	case PostgreSQL:
-		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil { // to see what others did while it waits
+		if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err == nil { // to see the commits of others after the wait
 			_, err = conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7018112231)")
 		}
 	case MySQL:
@@ -217,7 +217,7 @@ func alone(ctx context.Context, conn *sql.Conn, dialect Dialect, fn func() error
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if _, undone := conn.ExecContext(ctx, undo); undone != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it, which ends the lock
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes the connection, which ends the lock
 		}
 	}
 	return err

@@ -83,7 +83,7 @@ func tokenRow(key string) []byte {
 	return hash[:]
 }
 
-// tokenPlace is where a token decrypts.
+// tokenPlace names a row. A token that was encrypted with this name decrypts only with the same name.
 func tokenPlace(row []byte) string { return "hotelstays_tokens " + hex.EncodeToString(row) }
 
 // Load returns the token under key. Without a token it returns a zero Token. If the stored token cannot be
@@ -109,7 +109,7 @@ func (s *TokenStore) read(ctx context.Context, row []byte) (sealed []byte, token
 	}
 	token, err = s.keyring.OpenToken(tokenPlace(row), sealed)
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, it counts as absent; do all processes have the same Keys?",
+		s.log.LogAttrs(ctx, slog.LevelWarn, "cannot decrypt a stored token, so a new one is fetched; do all processes have the same Keys?",
 			slog.String("token_key", hex.EncodeToString(row)), slog.String("error", err.Error()))
 	}
 	return sealed, token, nil
@@ -153,7 +153,7 @@ func (s *TokenStore) store(ctx context.Context, key string, t hotelstays.Token) 
 	ok, err := s.db.exec(ctx, `UPDATE hotelstays_tokens SET sealed = ?, expires_at = `+expires+` WHERE token_key = ? AND lease = ?`,
 		append(append([]any{sealed}, life...), row, lease)...)
 	if err == nil && !ok {
-		err = errors.New("another process has taken the lease during the fetch, and its token stays; is FetchLease too short?")
+		err = errors.New("another process has taken the lease during the fetch, so this token was not stored; is FetchLease too short?")
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 	}()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
-		if s.leases[key] == lease { // else the lease ended, and another caller has one
+		if s.leases[key] == lease { // otherwise the lease ended, and another caller has a new lease
 			delete(s.leases, key)
 		}
 		s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *TokenStore) TryLease(ctx context.Context, key string) (release func(), 
 		<-renewing
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		// If that fails, it ends by itself.
+		// If this fails, the lease ends by itself.
 		_, _ = s.db.exec(ctx, `UPDATE hotelstays_tokens SET lease_until = 0 WHERE token_key = ? AND lease = ?`, row, lease)
 	}), true, nil
 }

@@ -48,6 +48,6 @@ func NewWebhookHandler(journal *Journal, opts hotelstays.WebhookOptions,
 		if err != nil {
 			return err
 		}
-		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction, whose lock it would wait for
+		return bookings.Wake(ctx, event.CustomerReferenceNo) // after the transaction: Wake would wait for its lock
 	})
 }

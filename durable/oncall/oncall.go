@@ -180,7 +180,7 @@ func (h *handler) question(w http.ResponseWriter, r *http.Request, status int, q
 	h.render(w, status, "question", q)
 }
 
-// act does and logs what a person has confirmed. Bookings refuses what the state of a booking forbids.
+// act executes and logs a confirmed action. Bookings returns an error if the state of the booking forbids it.
 func (h *handler) act(w http.ResponseWriter, r *http.Request) {
 	q := question{Kind: kindOf(r.PostFormValue("kind")), Account: r.PostFormValue("account"), Reference: r.PostFormValue("reference"),
 		Abandons: r.PostFormValue("do") == "abandon", Reason: strings.TrimSpace(r.PostFormValue("reason"))}
@@ -219,7 +219,7 @@ var done = map[string]string{
 	"abandon": "This booking is abandoned. It will not be sent, and no worker polls for its order.",
 }
 
-// kindOf returns the kind that a request names, or else bookings.
+// kindOf returns the kind that a request names. The default is bookings.
 func kindOf(text string) durable.Kind {
 	if kind := durable.Kind(text); kind == durable.KindCancel || kind == durable.KindOrder {
 		return kind

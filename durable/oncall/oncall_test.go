@@ -208,7 +208,6 @@ func TestRowShowsItsStateProblemAndActions(t *testing.T) {
 	}
 }
 
-// Rows that need a person come first, then older rows.
 func TestUrgentRowsComeFirstAndPagesHaveFiftyRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{}

@@ -25,20 +25,21 @@ type Outcome struct {
 	Round int
 	// OrderNo is the order's platformReferenceNo, and empty if there is no order.
 	OrderNo string
-	// At is when it was stored, to the microsecond: coarser times come too early for Check.
+	// At is when the outcome was stored. It must be exact to the microsecond, because Check compares
+	// it with the times of requests.
 	At time.Time
 }
 
-// Check compares the outcomes, oldest first for each reference, with the ledger, and with how many
-// rounds the service has begun, by reference. It returns nil, or an error with a line for each
-// problem:
+// Check compares the outcomes with the ledger and with begun. outcomes are oldest first for each
+// reference. begun is how many rounds the service has begun, by reference. Check returns nil, or an
+// error with a line for each problem:
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
-//   - an order that existed when its booking was stored as being without one;
+//   - an order that existed when its booking was stored as having no order;
 //   - a round that was begun and has no outcome, or two; a round that was not begun and has an outcome;
-//   - a Book that was sent although its order existed, also under another reference;
-//   - a Book that was sent again before the last one was known to have failed. This is seen
-//     only if Book is sent with the reference as its WithTraceID;
+//   - a Book that was sent although its order existed, under this or another reference;
+//   - a Book that was sent again before the previous Book was known to have failed. Check finds
+//     this only if Book is sent with the reference as its WithTraceID;
 //   - a ledger that has dropped requests of Book.
 //
 // The processes, the sandbox and the database must share a clock.
@@ -115,7 +116,7 @@ func (c *checker) checkOrders() {
 		}
 		for _, s := range stored {
 			if s.OrderNo == "" && o.CreatedAt.Before(s.At) {
-				c.add("%s was stored as being without an order in round %d, and had order %s", reference, s.Round, o.PlatformReferenceNo)
+				c.add("%s was stored as having no order in round %d, but had order %s", reference, s.Round, o.PlatformReferenceNo)
 			}
 		}
 	}
@@ -138,13 +139,13 @@ func (c *checker) checkBooks() {
 		reference := b.TraceID
 		last, again := before[reference]
 		before[reference] = b
-		// Then the call was not carried out, so that the client may repeat it at once.
+		// A refused call was not executed, so the client may repeat it at once.
 		refused := (last.Status == 401 || last.Status == 429) && last.Code != 0 && !last.Cut
 		if !again || refused {
 			continue
 		}
 		proven := slices.ContainsFunc(c.outcomes[reference], func(o Outcome) bool {
-			// A database may drop nanoseconds.
+			// Truncated, because a database may drop nanoseconds.
 			return o.OrderNo == "" && !o.At.Before(last.Arrived.Truncate(time.Microsecond)) && !o.At.After(b.Arrived)
 		})
 		if !proven {
@@ -157,7 +158,7 @@ func (c *checker) checkBooks() {
 // Speed is how many times as fast [Fleet.Hurry] lets time pass.
 const Speed = 60
 
-// Seed returns the number in HOTELSTAYS_CHAOS_SEED, for a run to repeat, or else a random one.
+// Seed returns the number in HOTELSTAYS_CHAOS_SEED, to repeat a run. Without it Seed returns a random number.
 func Seed() uint64 {
 	if seed, err := strconv.ParseUint(os.Getenv("HOTELSTAYS_CHAOS_SEED"), 10, 64); err == nil {
 		return seed
@@ -172,8 +173,8 @@ func Config(seed uint64) *hotelstaystest.Config {
 	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }
 
-// Inject gives a sandbox the faults of a test, for good: about half of the Books meet one, and
-// two in five of QueryOrders. A delay of three seconds is meant to be longer than the service waits.
+// Inject gives a sandbox permanent faults: about half of the calls of Book and 40 % of QueryOrders meet
+// one. The delay of three seconds should be longer than the service waits.
 func Inject(srv *hotelstaystest.Server) {
 	for _, f := range faults {
 		f.Times = -1

@@ -29,12 +29,13 @@
 //		require.NoError(t, chaostest.Check(srv.Ledger(), db.rounds(), db.outcomes()))
 //	}
 //
-// A recovery takes ten minutes, so Hurry lets time pass faster, by moving the times that the
-// service has stored.
+// A recovery takes ten minutes. Hurry makes time pass faster, by moving the times that the service
+// has stored.
 //
-// A process that is frozen in a Book may continue after its booking was stored as being without
-// an order. If Book then ends without an answer, the journal of contrib/hotelstayssql and contrib/hotelstaysriver
-// open the booking again, and pass on a further outcome: count that as a further round.
+// A process that is frozen during Book may continue after its booking was stored as having no
+// order. If Book then ends without an answer, the journal of contrib/hotelstayssql and
+// contrib/hotelstaysriver open the booking again, and OnOutcome receives another outcome. Count that
+// outcome as a further round.
 //
 // This package is outside the compatibility promise: a minor version may change it.
 package chaostest
@@ -56,22 +57,21 @@ import (
 type Fleet struct {
 	// Bookings is how many bookings the processes have to make.
 	Bookings int
-	// Processes is how many run at the same time. Default: 4.
+	// Processes is the number of processes at the same time. Default: 4.
 	Processes int
-	// Start starts the process with an index, also in place of one that was killed. Survive waits
-	// for it without a limit. What the process writes later is discarded.
+	// Start starts the process with an index. It is called again after a process was killed. Survive
+	// waits for Start without a limit. Later output of the process is discarded.
 	Start func(i int) (*Process, error)
-	// Ended counts the bookings that have ended and are not tried again. One that a process has
-	// opened again after it was frozen has not ended. After an error Ended is called again,
-	// because the database may be starting.
+	// Ended counts the bookings that have ended and are not tried again. A booking that was opened
+	// again has not ended. After an error Ended is called again, because the database may be starting.
 	Ended func(context.Context) (int, error)
 
 	// Kills is how often a process is killed with SIGKILL and started again.
 	Kills int
-	// Crashes are called once each. One crashes a server and starts it again.
+	// Crashes are called once each. Each function crashes a server and starts it again.
 	Crashes []func(context.Context) error
-	// Lease is how long the work of a process that stands still may stand still, too. If it is
-	// set, Survive fails if no booking ends for longer, while more than a tenth of them are left.
+	// Lease is how long other processes may wait for the work of a frozen process. If it is set, and
+	// more than a tenth of the bookings are left, Survive fails if no booking ends for longer.
 	Lease time.Duration
 	// Freezes is how often a process is frozen: the first for one and a half leases, the second
 	// until all bookings have ended, the third for half a lease, and so on. It needs Unix.
@@ -79,13 +79,13 @@ type Fleet struct {
 	// Blocks is how often a handler blocks for good, see [MayBlock]. Its process is not killed.
 	// There must be more processes than Freezes and Blocks together.
 	Blocks int
-	// Hurry moves times that the service has stored back by d. Times of a Book that may be under
-	// way stay: the sandbox answers in real time. It is called five times a second at most, while the
-	// other functions run. Without it a recovery takes ten minutes, which is longer than Survive
-	// waits for a few bookings.
+	// Hurry moves the stored times of the service back by d, but not those of a Book that may be under
+	// way, because the sandbox answers in real time. It is called at most five times per second, while
+	// the other functions run. Without it a recovery takes ten minutes, and Survive does not wait so
+	// long for a few bookings.
 	Hurry func(ctx context.Context, d time.Duration)
-	// Grace is how long the processes have to stop when all bookings have ended. Survive then
-	// closes their input, as [Process.Close] does. If it is 0, they are killed instead.
+	// Grace is how long the processes may take to stop after all bookings have ended. Survive then
+	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
 	Grace time.Duration
 	// Seed decides what is killed and when.
 	Seed uint64
@@ -97,16 +97,15 @@ type Fleet struct {
 	rng       *rand.Rand
 }
 
-// held is a process that is frozen, or has a handler that blocks. It is not disturbed further.
+// held is a process that is frozen or has a blocked handler. It is not disturbed further.
 type held struct {
 	frozen bool
 	until  time.Time // zero: until all bookings have ended
 }
 
-// Survive returns when all bookings have ended and the processes are gone. The error says
-// that a process ended by itself, that a crash failed, that ctx ended, that a process failed to
-// stop within Grace, that no booking ended for a Lease, or that half a second for each booking
-// and five minutes were not enough.
+// Survive returns when all bookings have ended and the processes are gone. It returns an error if a
+// process ended by itself, a crash failed, ctx ended, a process did not stop within Grace, no booking
+// ended for a Lease, or the time limit was over: five minutes plus half a second per booking.
 //
 // Kills and the other disturbances are spread at random over the run, by the number of bookings
 // that have ended.
@@ -201,11 +200,11 @@ func (f *Fleet) disturbances() (all []disturbance) {
 func (f *Fleet) disturb(ctx context.Context) error {
 	coming := f.disturbances()
 	var ended int
-	var failure error // of the last call of Ended
+	var failure error // the error of the last call of Ended
 	var stall time.Duration
 	for progress := time.Now(); ; {
 		n, err := f.Ended(ctx)
-		if err := f.alive(); err != nil { // after Ended, which may take long
+		if err := f.alive(); err != nil { // checked after Ended, which may take long
 			return err
 		}
 		if ctx.Err() != nil {
@@ -240,7 +239,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 		}
 		pause := time.Duration(f.rng.IntN(200)) * time.Millisecond
 		if thawed {
-			pause = min(time.Second, f.Lease/4) // for what the process had begun
+			pause = min(time.Second, f.Lease/4) // so that the process has time for what it has begun
 		}
 		select {
 		case <-time.After(pause):
@@ -249,7 +248,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if a process has ended that was not killed.
+// alive returns an error if a process has ended without being killed.
 func (f *Fleet) alive() error {
 	for i, p := range f.processes {
 		select {
@@ -331,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// What a leap passes, a Book may not have lived through: it must be short beside a recovery.
+			// Each step must be short compared with a recovery, because a Book lives in real time.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():
@@ -348,7 +347,7 @@ func ShellCrash(variable string) func(context.Context) error {
 		if command == "" {
 			return fmt.Errorf("%s is not set: set it to a shell command that restarts the server as after a crash", variable)
 		}
-		// Not a pipe: the server may inherit it, and then it never ends.
+		// Not a pipe: the server may inherit a pipe, which then never ends.
 		out, err := os.CreateTemp("", "")
 		if err != nil {
 			return err

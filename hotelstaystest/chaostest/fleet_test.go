@@ -26,7 +26,7 @@ import (
 
 const (
 	shouted = 1 << 20
-	// later begins a command whose end no test may wait for.
+	// later begins a command that takes so long that no test may wait for it.
 	later = "sleep 30; "
 )
 
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		case "shout": // more than a pipe holds
 			fmt.Println(strings.Repeat("x", shouted))
 			return nil
-		case "leave": // a child that has the standard output
+		case "leave": // leaves a child that has inherited the standard output
 			child := exec.Command("sh", "-c", later+"touch outlived")
 			child.Stdout, child.Dir = os.Stdout, p.Folder
 			if err := child.Start(); err != nil {
@@ -100,11 +100,11 @@ func lineOf(t *testing.T, p *chaostest.Process) string {
 	return line
 }
 
-func TestProcess(t *testing.T) {
+func TestProcessCanBeFrozenAndKilled(t *testing.T) {
 	p := begin(t, "echo", "")
 	assert.Equal(t, "ready", lineOf(t, p))
 	require.NoError(t, p.Freeze())
-	require.NoError(t, p.Freeze(), "it stands still already")
+	require.NoError(t, p.Freeze(), "a second Freeze does nothing")
 	_, err := fmt.Fprintln(p, "word")
 	require.NoError(t, err)
 	said := make(chan string, 1)
@@ -114,7 +114,7 @@ func TestProcess(t *testing.T) {
 	}()
 	select {
 	case <-said:
-		require.Fail(t, "it is not frozen")
+		require.Fail(t, "the process is not frozen")
 	case <-time.After(100 * time.Millisecond):
 	}
 	require.NoError(t, p.Thaw())
@@ -124,11 +124,10 @@ func TestProcess(t *testing.T) {
 	assert.NoError(t, p.Wait())
 }
 
-// One handler blocks, and others continue.
-func TestMayBlock(t *testing.T) {
+func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "handle", "")
-	seen := map[string]int{} // since the last change
+	seen := map[string]int{} // lines of each handler since the other one wrote
 	for lines := 0; max(seen["a"], seen["b"]) < 500; lines++ {
 		if lines == 100 {
 			_, err := fmt.Fprintln(p, "block")
@@ -136,12 +135,12 @@ func TestMayBlock(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 100_000, "both continue") // a pipe holds a third of them from before
+		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may hold a third of the lines from before
 	}
 	assert.NoError(t, p.Close())
 }
 
-func TestProcessEnds(t *testing.T) {
+func TestWaitReportsHowAProcessEnds(t *testing.T) {
 	dir := t.TempDir()
 	closed := filepath.Join(dir, "closed")
 	p := begin(t, "work", dir)
@@ -153,14 +152,14 @@ func TestProcessEnds(t *testing.T) {
 	assert.ErrorContains(t, begin(t, "fail", "").Close(), "exit status 1")
 }
 
-func TestProcessWritesALongLine(t *testing.T) {
+func TestLongLineBlocksNoProcess(t *testing.T) {
 	p := begin(t, "shout", "")
 	assert.Len(t, lineOf(t, p), shouted)
 	assert.NoError(t, p.Wait())
 	assert.NoError(t, begin(t, "shout", "").Wait(), "nobody reads it")
 }
 
-func TestProcessLeavesAChild(t *testing.T) {
+func TestWaitDoesNotWaitForChildren(t *testing.T) {
 	for _, end := range []func(*chaostest.Process){(*chaostest.Process).Kill, func(p *chaostest.Process) { assert.NoError(t, p.Close()) }} {
 		dir := t.TempDir()
 		p := begin(t, "leave", dir)
@@ -170,7 +169,7 @@ func TestProcessLeavesAChild(t *testing.T) {
 	}
 }
 
-// workers is a fleet that has to write files.
+// workers returns a fleet whose processes write files instead of bookings.
 func workers(dir string, wanted int) *chaostest.Fleet {
 	return &chaostest.Fleet{
 		Bookings: wanted,
@@ -182,7 +181,7 @@ func workers(dir string, wanted int) *chaostest.Fleet {
 	}
 }
 
-func TestFleetSurvives(t *testing.T) {
+func TestFleetMakesAllDisturbances(t *testing.T) {
 	t.Parallel()
 	dir, started, crashed := t.TempDir(), 0, 0
 	f := workers(dir, 50)
@@ -202,11 +201,11 @@ func TestFleetSurvives(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "closed"))
 }
 
-// A process that is frozen or has a handler that blocks is not disturbed until it continues.
-func TestFleetHoldsProcesses(t *testing.T) {
+// A process is held while it is frozen or has a blocked handler.
+func TestHeldProcessIsNotDisturbed(t *testing.T) {
 	t.Parallel()
 	f := workers(t.TempDir(), 100)
-	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // at once: their own pace is no matter
+	f.Ended = func(context.Context) (int, error) { return f.Bookings, nil } // at once, because the files do not matter here
 	f.Processes, f.Kills, f.Freezes, f.Blocks, f.Lease = 5, 5, 3, 1, time.Second
 	log := ""
 	f.Logf = func(format string, args ...any) { log += fmt.Sprintf(format, args...) + "\n" }
@@ -223,7 +222,7 @@ func TestFleetHoldsProcesses(t *testing.T) {
 	}
 }
 
-func TestFleetStops(t *testing.T) {
+func TestFleetStopsItsProcesses(t *testing.T) {
 	dir := t.TempDir()
 	f := workers(dir, 1)
 	f.Grace = time.Minute
@@ -231,7 +230,7 @@ func TestFleetStops(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "closed"))
 }
 
-func TestFleetFails(t *testing.T) {
+func TestFleetReportsWhatFailed(t *testing.T) {
 	t.Parallel()
 	type fleet = chaostest.Fleet
 	for says, change := range map[string]func(f *fleet, cancel func(error)){
@@ -286,7 +285,7 @@ func TestFleetFails(t *testing.T) {
 	}
 }
 
-func TestShellCrash(t *testing.T) {
+func TestShellCrashRunsTheCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "restarted")
 	t.Setenv("HOTELSTAYS_CHAOSTEST_RESTART", "touch "+file)
 	require.NoError(t, chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_RESTART")(t.Context()))
@@ -295,12 +294,12 @@ func TestShellCrash(t *testing.T) {
 	assert.ErrorContains(t, chaostest.ShellCrash("HOTELSTAYS_CHAOSTEST_RESTART")(t.Context()), "no room")
 }
 
-func TestShellCrashEndsWithItsShell(t *testing.T) {
+func TestShellCrashDoesNotWaitForTheServer(t *testing.T) {
 	const variable = "HOTELSTAYS_CHAOSTEST_RESTART"
 	crash := chaostest.ShellCrash(variable)
 	dir := t.TempDir()
 	t.Setenv(variable, "cd "+dir+"; ("+later+"touch outlived) &")
-	require.NoError(t, crash(t.Context()), "a server that has the command's output")
+	require.NoError(t, crash(t.Context()), "although the server has inherited the output of the command")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
@@ -346,7 +345,7 @@ func (s *service) store(reference string, round int, order string) {
 	s.stored = append(s.stored, chaostest.Outcome{Reference: reference, Round: round, OrderNo: order, At: time.Now()})
 }
 
-// check checks what happens and is stored after as many rounds were begun. It returns the error's text.
+// check returns the text of Check's error after happens. begun is the number of rounds by reference.
 func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, happens func(*service)) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		config.NoRateLimits = true
@@ -361,7 +360,7 @@ func check(t *testing.T, config hotelstaystest.Config, begun map[string]int, hap
 	return problem
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckFindsEachProblem(t *testing.T) {
 	lost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}
 	answerLost := hotelstaystest.Fault{Kind: hotelstaystest.FaultCut, Commit: true}
 	limited := hotelstaystest.Fault{Kind: hotelstaystest.FaultStatus, Status: 429}
@@ -372,7 +371,7 @@ func TestCheck(t *testing.T) {
 		problem string // empty: none
 	}{
 		"a good booking": {once, func(s *service) { s.store("a", 1, s.book("a", "One")) }, ""},
-		"an answer that was lost": {once, func(s *service) {
+		"a lost answer": {once, func(s *service) {
 			s.bookAfter(answerLost)
 			s.store("a", 1, s.Ledger().Orders()[0].PlatformReferenceNo)
 		}, ""},
@@ -394,19 +393,19 @@ func TestCheck(t *testing.T) {
 			s.store("a", 1, order)
 			s.store("b", 1, order)
 		}, "b is stored as order"},
-		"said to be absent, and existed": {twice, func(s *service) {
+		"an existing order stored as absent": {twice, func(s *service) {
 			order := s.book("a", "One")
 			s.store("a", 1, "")
 			s.store("a", 2, order)
-		}, "a was stored as being without an order in round 1"},
+		}, "a was stored as having no order in round 1"},
 		"a round with two outcomes": {once, func(s *service) {
 			order := s.book("a", "One")
 			s.store("a", 1, order)
 			s.store("a", 1, order)
 		}, "a: round 1 has too many outcomes: 1 more"},
-		"begun, and nothing is known": {twice, func(s *service) { s.store("a", 1, s.book("a", "One")) },
+		"a round without an outcome": {twice, func(s *service) { s.store("a", 1, s.book("a", "One")) },
 			"a: round 2 was begun and has no outcome"},
-		"an outcome of nothing": {nil, func(s *service) { s.store("a", 1, s.book("a", "One")) },
+		"an outcome of a round that was not begun": {nil, func(s *service) { s.store("a", 1, s.book("a", "One")) },
 			"a: round 1 has too many outcomes: 1 more"},
 		"the same stay under two references": {both, func(s *service) {
 			s.store("a", 1, s.book("a", "One"))

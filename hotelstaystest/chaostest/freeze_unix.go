@@ -4,8 +4,8 @@ package chaostest
 
 import "syscall"
 
-// Freeze stops the process with SIGSTOP, as if its machine were suspended. On Linux it returns when the
-// whole process stands still.
+// Freeze stops the process with SIGSTOP, as if its machine were suspended. On Linux it returns when all
+// threads of the process have stopped.
 func (p *Process) Freeze() error {
 	if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err

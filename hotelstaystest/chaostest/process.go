@@ -19,7 +19,7 @@ import (
 // partVariable holds the part of a process of Start.
 const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
-// Process is this program, started again with a part to play. It is not safe for concurrent use.
+// Process is a second process of this program, with a part of its own. It is not safe for concurrent use.
 type Process struct {
 	Cmd      *exec.Cmd // started; call Wait of the Process, not of Cmd
 	input    io.WriteCloser
@@ -30,9 +30,8 @@ type Process struct {
 	err      error // after ended
 }
 
-// Start starts this program again. Its [Main] receives part, by way of JSON and the
-// environment, which other programs of the same user can read. Its standard error is that of
-// this process.
+// Start starts this program again. Its [Main] receives part, encoded as JSON in the environment, which
+// other programs of the same user can read. It writes to the standard error of this process.
 func Start(part any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -46,7 +45,7 @@ func Start(part any) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // the process has it
+	defer func() { _ = in.Close() }() // the process has its own copy
 	p := &Process{Cmd: exec.Command(self), out: out, lines: bufio.NewScanner(out), ended: make(chan struct{})}
 	p.lines.Buffer(nil, math.MaxInt)
 	p.Cmd.Env = append(os.Environ(), partVariable+"="+string(text))
@@ -77,16 +76,16 @@ func (p *Process) Line() (string, error) {
 // Write writes to the process's standard input.
 func (p *Process) Write(b []byte) (int, error) { return p.input.Write(b) }
 
-// Wait waits until the process ends. The error says how, unless its exit status is 0. What it
-// has written and nobody has read is lost.
+// Wait waits until the process ends. If its exit status is not 0, the error says how it ended. Output that
+// was not read is lost.
 func (p *Process) Wait() error {
 	p.discard()
 	<-p.ended
-	_ = p.out.Close() // also if a child of the process still has the other end
+	_ = p.out.Close() // even if a child of the process still has the other end
 	return p.err
 }
 
-// discard reads the output that is left, so that the process never waits for a reader.
+// discard reads the remaining output, so that the process never waits for a reader.
 func (p *Process) discard() {
 	p.discards.Do(func() {
 		go func() { _, _ = io.Copy(io.Discard, p.out) }()
@@ -113,7 +112,7 @@ func Main[Part any](run func(Part) error) {
 	if !started {
 		return
 	}
-	_ = os.Unsetenv(partVariable) // a process of this one is an ordinary one
+	_ = os.Unsetenv(partVariable) // so that child processes are ordinary ones
 	var part Part
 	err := json.Unmarshal([]byte(text), &part)
 	if err == nil {
@@ -126,8 +125,8 @@ func Main[Part any](run func(Part) error) {
 	os.Exit(0)
 }
 
-// UntilClosed reads the process's standard input, and returns a context that ends when the input
-// does: the parent calls [Process.Close], or dies.
+// UntilClosed reads the process's standard input, and returns a context that ends with the input. The
+// input ends when the parent calls [Process.Close] or dies.
 func UntilClosed() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -150,8 +149,8 @@ const blockLine = "block\n"
 
 var blocks atomic.Bool
 
-// MayBlock returns at once. But when Fleet.Blocks has chosen a process that uses [UntilClosed],
-// one call never returns. Call it in what a service runs for each booking.
+// MayBlock returns at once. But in a process that Fleet.Blocks has chosen, and that uses
+// [UntilClosed], one call never returns. Call it in the handler that a service runs for each booking.
 func MayBlock() {
 	if blocks.CompareAndSwap(true, false) {
 		select {}

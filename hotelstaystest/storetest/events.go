@@ -37,9 +37,9 @@ const (
 var eventPromises = []promise[hotelstays.EventStore]{
 	{"Claim claims all keys", saysAllOrNone, "the loop over keys in Claim: does it stop early?", claimsAllKeys},
 	{"a busy claim claims nothing", saysAllOrNone + ": it returns ClaimBusy if any key is claimed",
-		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys given back when a later one is busy?",
+		"Claim: does it look at every key, and at the claims of its own process? Are earlier keys released if a later key is busy?",
 		busyClaimsNothing},
-	{"a done claim claims nothing", saysAllOrNone, "Claim: are earlier keys given back when a later one is done?", doneClaimsNothing},
+	{"a done claim claims nothing", saysAllOrNone, "Claim: are earlier keys released if a later key is done?", doneClaimsNothing},
 	{"done counts for more than busy", "Claim returns ClaimDone if any key is done, else ClaimBusy if any is claimed",
 		"Claim: does it return at the first key that is busy?", doneBeforeBusy},
 	{"a claim ends with its lease", "a claim expires after lease",
@@ -61,12 +61,12 @@ var eventPromises = []promise[hotelstays.EventStore]{
 	{"no key is claimed twice at once", saysSafe,
 		"Claim and Release: they must look and change in one step; keys in different orders must not deadlock", noKeyTwice},
 	{"a clock that is set back loses nothing", "claims and done keys stay if a server's clock is set back",
-		"how expired keys are found, and what the store takes for a key from the future", eventsAfterSetBack},
+		"how expired keys are found, and how the store treats times in the future", eventsAfterSetBack},
 	{"methods return when ctx ends", "methods must return when ctx ends",
 		"what the methods wait for: a lock, a connection, a retry", eventsReturn},
 }
 
-// claim claims keys and wants a state.
+// claim claims keys, and fails unless the result is want.
 func claim(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, lease time.Duration, keys ...string) {
 	c.Helper()
 	state, err := s.Claim(c.Context(), keys, lease)
@@ -81,7 +81,7 @@ func wants(c *eventCase, s hotelstays.EventStore, want hotelstays.ClaimState, ke
 	claim(c, s, want, time.Hour, keys...)
 }
 
-// stays wants a state of keys that are busy or done, each alone and for each process.
+// stays fails unless each key has the state want, in each process.
 func stays(c *eventCase, want hotelstays.ClaimState, keys ...string) {
 	c.Helper()
 	for _, key := range keys {

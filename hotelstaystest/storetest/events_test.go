@@ -26,24 +26,24 @@ func TestEventStoreWithAdvance(t *testing.T) {
 }
 
 var eventFaults = []plantedFault{
-	{"claims the first key alone", "Claim claims all keys"},
+	{"claims only the first key", "Claim claims all keys"},
 	{"keeps what it claimed before a busy key", "a busy claim claims nothing"},
 	{"keeps what it claimed before a done key", "a done claim claims nothing"},
 	{"returns busy before it sees a done key", "done counts for more than busy"},
-	{"forgets the expiry of a claim", "a claim ends with its lease"},
+	{"stores no expiry of a claim", "a claim ends with its lease"},
 	{"keeps the expiry of an expired claim", "a claim ends with its lease"},
-	{"ends done keys with the lease", "done keys stay done for the retention"},
+	{"ends done keys when the lease ends", "done keys stay done for the retention"},
 	{"marks the first key as done", "Done marks all keys for every process"},
-	{"remembers in its own process", "Done marks all keys for every process"},
-	{"marks claimed keys alone as done", "Done counts without a claim"},
+	{"stores done keys in its own process", "Done marks all keys for every process"},
+	{"marks only claimed keys as done", "Done counts without a claim"},
 	{"releases the first key", "Release ends the claims of all keys"},
 	{"releases done keys", "done keys are not released"},
-	{"looks whether keys are done and then releases", "Done at the moment of Release wins"},
+	{"releases in a second step after looking", "Done at the moment of Release wins"},
 	{ignoresCase, "keys differ in any byte"},
 	{ignoresBlanks, "keys differ in any byte"},
 	{cutsKeys, "keys differ in any byte"},
-	{"forgets keys from the future", "a clock that is set back loses nothing"},
-	{"looks and then claims", "one of many claims at once is granted"},
+	{"drops keys with a time in the future", "a clock that is set back loses nothing"},
+	{"claims in a second step after looking", "one of many claims at once is granted"},
 	{waitsOn, "methods return when ctx ends"},
 }
 
@@ -62,7 +62,7 @@ type eventTable struct {
 	fault string
 	mu    sync.Mutex
 	rows  map[string]eventRow
-	ahead time.Duration // of its clock
+	ahead time.Duration // how far its clock is ahead
 }
 
 type eventRow struct {
@@ -77,7 +77,7 @@ type events struct {
 }
 
 func (e *eventTable) open() hotelstays.EventStore {
-	if e.fault == "remembers in its own process" {
+	if e.fault == "stores done keys in its own process" {
 		e = &eventTable{rows: map[string]eventRow{}}
 	}
 	return &events{gate{blind: e.fault == waitsOn}, e}
@@ -116,9 +116,9 @@ func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) 
 	defer e.mu.Unlock()
 	keys = changeKeys(e.fault, keys)
 	switch e.fault {
-	case "forgets the expiry of a claim":
+	case "stores no expiry of a claim":
 		lease = 1000 * time.Hour
-	case "forgets keys from the future":
+	case "drops keys with a time in the future":
 		maps.DeleteFunc(e.rows, func(_ string, row eventRow) bool { return row.until.After(e.now().Add(20 * time.Hour)) })
 	}
 	state, claimed := e.state(keys...), keys
@@ -130,11 +130,11 @@ func (e *events) Claim(ctx context.Context, keys []string, lease time.Duration) 
 		}
 	}
 	switch e.fault {
-	case "claims the first key alone":
+	case "claims only the first key":
 		claimed = claimed[:min(1, len(claimed))]
 	case "keeps the expiry of an expired claim":
 		claimed = slices.DeleteFunc(claimed, func(key string) bool { _, there := e.rows[key]; return there })
-	case "looks and then claims":
+	case "claims in a second step after looking":
 		hesitate(&e.mu)
 	}
 	for _, key := range claimed {
@@ -151,11 +151,11 @@ func (e *events) Done(ctx context.Context, keys []string, retention time.Duratio
 	defer e.mu.Unlock()
 	keys = changeKeys(e.fault, keys)
 	switch e.fault {
-	case "ends done keys with the lease":
+	case "ends done keys when the lease ends":
 		retention = min(retention, time.Minute)
 	case "marks the first key as done":
 		keys = keys[:1]
-	case "marks claimed keys alone as done":
+	case "marks only claimed keys as done":
 		if e.state(keys...) != hotelstays.ClaimBusy {
 			return nil
 		}
@@ -177,7 +177,7 @@ func (e *events) Release(ctx context.Context, keys []string) error {
 	switch e.fault {
 	case "releases the first key":
 		keys = keys[:1]
-	case "looks whether keys are done and then releases":
+	case "releases in a second step after looking":
 		if e.state(keys...) != hotelstays.ClaimDone {
 			hesitate(&e.mu)
 			isClaim = func(string) bool { return true }

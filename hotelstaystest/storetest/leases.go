@@ -14,9 +14,10 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestTokenLeaser tests a TokenLeaser, also as a TokenStore. start starts a fleet for one
-// case. A store without [Options.InBubble] should have a lease of at most five seconds: a case holds
-// one for eight. A shorter one may end if the machine stands still.
+// TestTokenLeaser tests a TokenLeaser, also as a TokenStore. start starts a fleet for one case.
+// Without [Options.InBubble] the lease of the store should last at most five seconds, because one case
+// holds a lease for eight seconds to see that it is renewed. A much shorter lease may end if the
+// machine is too slow.
 func TestTokenLeaser(t *testing.T, start func(t *testing.T) Fleet[hotelstays.TokenLeaser], opts *Options) {
 	t.Helper()
 	TestTokenStore(t, func(t *testing.T) Fleet[hotelstays.TokenStore] {
@@ -55,8 +56,8 @@ var leasePromises = []promise[hotelstays.TokenLeaser]{
 		"what TryLease waits for, and the expiry of a lease whose caller has gone", leasesReturn},
 }
 
-// tryLease calls TryLease. The release is nil if another caller has the lease. Otherwise it
-// is called at the end of the case at the latest, so that no renewal goes on.
+// tryLease calls TryLease. release is nil if another caller has the lease. Otherwise release is called
+// at the end of the case at the latest, so that the renewal ends.
 func tryLease(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	end, ok, err := s.TryLease(c.Context(), key)
@@ -110,7 +111,7 @@ func releaseGivesOn(c *leaseCase) {
 
 func leasesPerKey(c *leaseCase) {
 	all := similarKeys()
-	for some := range slices.Chunk(all[1:], 15) { // not all: a process on a slow machine has to renew what it holds
+	for some := range slices.Chunk(all[1:], 15) { // only some at a time, because a slow machine has to renew all held leases
 		some = append(some, all[0])
 		releases := make([]func(), len(some))
 		for i, key := range some {
@@ -176,7 +177,7 @@ func oneOfManyLeases(c *leaseCase) {
 		mustLease(c, c.a, k)
 		return
 	}
-	takeOver(c, c.a, k) // the last release may have failed among so many callers
+	takeOver(c, c.a, k) // waits, because the last release may have failed
 }
 
 func liveHolderKeeps(c *leaseCase) {
@@ -193,14 +194,14 @@ func liveHolderKeeps(c *leaseCase) {
 		span = fetchTime
 	}
 	for range 10 {
-		time.Sleep(span / 10) // not Advance: time must pass for the holder as well, so that it can renew the lease
+		time.Sleep(span / 10) // instead of Advance, so that the holder has time to renew the lease
 		mustNotLease(c, c.b, k)
 	}
 	c.returnsWithin(c.patience(), "release", release)
 	mustLease(c, c.b, k)
 }
 
-// takeOver waits until the lease of a dead process has ended, and leases.
+// takeOver waits until the lease of a dead process has ended, and takes the lease.
 func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func()) {
 	c.Helper()
 	step := time.Second / 2
@@ -220,7 +221,7 @@ func takeOver(c *leaseCase, s hotelstays.TokenLeaser, key string) (release func(
 
 func lateRelease(c *leaseCase) {
 	third, k := c.Open(), key()
-	for _, again := range []bool{false, true} { // the same process has the later lease
+	for _, again := range []bool{false, true} { // whether the same process takes the later lease
 		late := mustLease(c, c.a, k)
 		thaw := c.freeze(c.a)
 		release := takeOver(c, c.b, k)

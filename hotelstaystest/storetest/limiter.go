@@ -12,9 +12,9 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestRateLimiter tests a RateLimiter. start starts a fleet for one case, whose limiters
-// have granted nothing yet. In which order callers are served is not promised, and so is not
-// tested.
+// TestRateLimiter tests a RateLimiter. start starts a fleet for one case. Its limiters must not have
+// granted anything yet. The order in which callers are served is not tested, because it is not
+// promised.
 func TestRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, limiterPromises, rest)
@@ -34,7 +34,7 @@ var (
 const window = time.Second // of the service
 
 const (
-	saysLimit   = "the service counts requests by endpoint and client address over a rolling second"
+	saysLimit   = "the service counts requests by endpoint and client IP address over a rolling second"
 	saysUnsent  = "without a call of Sent no request was sent, and the slot is free at once"
 	saysAcquire = "Acquire waits for a slot, or returns an error that wraps ctx's when ctx ends"
 	saysPause   = "Pause grants nothing to key until the given time, also to callers that wait; the longest pause counts"
@@ -67,7 +67,7 @@ var limiterPromises = []promise[hotelstays.RateLimiter]{
 	{"operations without a rate limit are granted at once", saysAtOnce,
 		"Acquire with op.RateLimit() == 0", unlimitedAtOnce},
 	{"Acquire returns ctx's error when ctx ends", saysAcquire, "Acquire: does its wait end with ctx?", acquireReturns},
-	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and give back what it has?", endedTakesNone},
+	{"an ended ctx takes no slot", saysAcquire, "Acquire: does it look at ctx first, and release its slot?", endedTakesNone},
 	{"a caller that gives up takes no slot", saysAcquire,
 		"Acquire: a slot that is granted as ctx ends goes to the next caller", givenUpTakesNone},
 	{"Sent and Done do not block", "Permit's methods must not block", "Sent and Done: they must not wait for a server", sentDoesNotBlock},
@@ -92,7 +92,7 @@ func acquireWithin(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.Rate
 	return l.Acquire(ctx, hotelstays.RateLimitRequest{Key: key})
 }
 
-// tryAcquire acquires a slot within d, and gives it back.
+// tryAcquire acquires a slot within d, and releases it.
 func tryAcquire(c *limiterCase, l hotelstays.RateLimiter, d time.Duration) error {
 	permit, err := acquireWithin(c, l, limited, d)
 	if err == nil {
@@ -109,28 +109,28 @@ func acquireAll(c *limiterCase, l hotelstays.RateLimiter, key hotelstays.RateLim
 	return permits
 }
 
-// giveBack ends permits whose requests were not sent.
+// giveBack ends permits without sending requests.
 func giveBack(permits ...hotelstays.Permit) {
 	for _, permit := range permits {
 		permit.Done(hotelstays.PermitResult{})
 	}
 }
 
-// send sends a request that arrives at once, as its answer proves.
+// send sends a request. Its answer proves that it arrived at once.
 func send(permit hotelstays.Permit) {
 	permit.Sent()
 	now := time.Now()
 	permit.Done(hotelstays.PermitResult{ArrivedBy: now, FirstByte: now})
 }
 
-// rest ends the rest that a fresh server may take before its first grant.
+// rest waits until the first slot is granted: a fresh server may wait before its first grant.
 func rest(c *limiterCase) {
 	c.Helper()
 	giveBack(acquire(c, c.a, limited), acquire(c, c.b, limited))
-	time.Sleep(window / 2) // a limiter may report later what was given back
+	time.Sleep(window / 2) // because a limiter may report released slots later
 }
 
-// grantedWithin wants f to be over so soon that no slot became free by the passing of time.
+// grantedWithin fails if f takes so long that slots could become free by the passing of time.
 func grantedWithin(c *limiterCase, what string, f func()) {
 	c.Helper()
 	start := time.Now()
@@ -200,7 +200,7 @@ func unsentWakes(c *limiterCase) {
 	}
 }
 
-// mustWait acquires, and wants that to take until a time.
+// mustWait acquires a slot, and fails if it is granted before until.
 func mustWait(c *limiterCase, l hotelstays.RateLimiter, until time.Time) {
 	c.Helper()
 	permit := acquire(c, l, limited)
@@ -249,7 +249,7 @@ func pauseHoldsAll(c *limiterCase) {
 	until := time.Now().Add(4 * window)
 	c.a.Pause(limited, until)
 	time.Sleep(window)                            // until all processes know
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // whose clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little earlier, because clocks may differ
 }
 
 func longestPause(c *limiterCase) {
@@ -260,7 +260,7 @@ func longestPause(c *limiterCase) {
 	time.Sleep(window) // until all processes know
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
-	mustWait(c, c.b, until.Add(-c.patience()/10)) // it asked for the shorter one; clocks may differ
+	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b asked for the shorter pause; clocks may differ
 }
 
 func pauseOfOne(c *limiterCase) {
@@ -364,7 +364,7 @@ func endedTakesNone(c *limiterCase) {
 func givenUpTakesNone(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	given := make(chan struct{})
-	go func() { // at the very moment at which the callers give up
+	go func() { // at the same moment at which the callers give up
 		defer close(given)
 		time.Sleep(window / 2)
 		giveBack(permits...)

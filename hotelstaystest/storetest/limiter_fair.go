@@ -12,9 +12,8 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// TestFairRateLimiter tests that the accounts that wait for a budget take turns, and that calls of higher
-// priority go first, in one process and in several. A RateLimiter may do without, which TestRateLimiter does
-// not notice.
+// TestFairRateLimiter tests that accounts that wait for a budget take turns, and that calls of higher priority
+// go first, in one process and in several. A RateLimiter need not do this, so TestRateLimiter does not test it.
 func TestFairRateLimiter(t *testing.T, start func(t *testing.T) Fleet[hotelstays.RateLimiter], opts *Options) {
 	t.Helper()
 	runAll(t, start, opts, fairPromises, rest)
@@ -26,7 +25,7 @@ const (
 )
 
 var fairPromises = []promise[hotelstays.RateLimiter]{
-	{"a loud account delays itself alone", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
+	{"a loud account delays only itself", saysTurns, "Acquire: who is next, by RateLimitRequest.Account", func(c *limiterCase) {
 		lastServedAmong(c, 2*limited.Operation.RateLimit(), 30, caller("loud", 0), caller("quiet", 0))
 	}},
 	{"a call of higher priority goes first", saysPriority, "Acquire: who is next, by RateLimitRequest.Priority", func(c *limiterCase) {
@@ -42,8 +41,8 @@ func caller(account string, priority hotelstays.Priority) hotelstays.RateLimitRe
 	return hotelstays.RateLimitRequest{Key: limited, Account: account, Priority: priority}
 }
 
-// lastServedAmong lets callers wait, and then one more, of the same process or another one. The last one must be
-// among the first n that are served.
+// lastServedAmong lets several callers wait, and then one more caller, in the same process or in another. The last
+// caller must be among the first n that are served.
 func lastServedAmong(c *limiterCase, n, others int, other, last hotelstays.RateLimitRequest) {
 	c.Helper()
 	for _, l := range c.both {

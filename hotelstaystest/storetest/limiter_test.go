@@ -23,34 +23,34 @@ func TestRateLimiter(t *testing.T) {
 
 var limiterFaults = []plantedFault{
 	{"grants one slot less", "all slots are granted"},
-	{"counts in its own process", "no more slots are granted than the limit"},
+	{"counts only in its own process", "no more slots are granted than the limit"},
 	{"frees a slot at Done", "no more requests leave in a second than the limit"},
 	{"counts from the departure", "no more requests arrive in a second than the limit"},
-	{"forgets slots from the future", "the limit holds if a clock is set back"},
+	{"drops slots with a time in the future", "the limit holds if a clock is set back"},
 	{"counts over three seconds", "waiting callers use most of the limit"},
-	{"forgets who waits", "every waiting caller gets a slot"},
-	{"takes a permit that was not sent for sent", "a permit that was not sent is free at once"},
+	{"wakes no waiting caller", "every waiting caller gets a slot"},
+	{"counts a permit that was not sent as sent", "a permit that was not sent is free at once"},
 	{"looks for a slot each second", "a caller that waits gets a permit that was not sent"},
 	{"ignores Pause", "Pause grants nothing until its end"},
 	{"looks at the pause before it waits", "Pause holds callers that wait"},
-	{"pauses its own process", "Pause holds every process"},
+	{"pauses only its own process", "Pause holds every process"},
 	{"keeps the last pause", "the longest pause counts"},
 	{"pauses all operations", "Pause holds its key alone"},
 	{"pauses all environments", "Pause holds its key alone"},
 	{"drops pauses without a rate limit", "Pause holds an operation without a rate limit"},
 	{"has one budget", "operations and environments have separate budgets"},
-	{"takes all environments for one", "operations and environments have separate budgets"},
-	{"counts the token's request with the ticket's", "operations and environments have separate budgets"},
+	{"counts all environments together", "operations and environments have separate budgets"},
+	{"counts OAuthToken together with Ticket", "operations and environments have separate budgets"},
 	{"limits all operations", "operations without a rate limit are granted at once"},
-	{"ignores ctx", "Acquire returns ctx's error when ctx ends"},
+	{"waits after ctx has ended", "Acquire returns ctx's error when ctx ends"},
 	{"hides ctx's error", "Acquire returns ctx's error when ctx ends"},
 	{"takes a slot for an ended ctx", "an ended ctx takes no slot"},
 	{"grants a slot to a caller that gave up", "a caller that gives up takes no slot"},
 	{"waits for its server in Done", "Sent and Done do not block"},
-	{"keeps the slots of the dead", "slots of a dead process come back"},
-	{"serves who came first", "a loud account delays itself alone"},
+	{"keeps the slots of a dead process", "slots of a dead process come back"},
+	{"serves callers in the order of arrival", "a loud account delays only itself"},
 	{"knows no priorities", "a call of higher priority goes first"},
-	{"lets low priorities starve", "no priority starves"},
+	{"serves low priorities only if no other waits", "no priority starves"},
 }
 
 // limiterFleet makes fleets of limiters with a fault.
@@ -59,7 +59,7 @@ func limiterFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.Rate
 		shared, setBack := newWindows(fault), new(atomic.Bool)
 		fleet := fleetOf[hotelstays.RateLimiter, *limiter](func() hotelstays.RateLimiter {
 			l := &limiter{fault: fault, shared: shared, own: newWindows(""), setBack: setBack, out: map[*permit]bool{}}
-			if fault == "counts in its own process" {
+			if fault == "counts only in its own process" {
 				l.shared = l.own
 			}
 			return l
@@ -101,7 +101,7 @@ func newWindows(fault string) windows {
 			for other := range w {
 				w[other] = w[hotelstays.RateLimitKey{BaseURL: "https://host.example", Operation: hotelstays.OpTicket}]
 			}
-		case "counts the token's request with the ticket's":
+		case "counts OAuthToken together with Ticket":
 			w[key(hotelstays.OpOAuthToken)] = w[key(hotelstays.OpTicket)]
 		case "limits all operations":
 			w[key(hotelstays.OpOAuthToken)] = ratelimit.NewWindow(10, time.Second, 0)
@@ -113,9 +113,9 @@ func newWindows(fault string) windows {
 // limiter is the rate limiter of one process.
 type limiter struct {
 	fault       string
-	shared, own windows      // of all processes, of this one
+	shared, own windows      // of all processes; of this process
 	setBack     *atomic.Bool // the clock of the server
-	urgent      atomic.Int32 // callers of high priority that wait
+	urgent      atomic.Int32 // how many callers of high priority wait
 
 	mu     sync.Mutex
 	out    map[*permit]bool
@@ -127,7 +127,7 @@ func (l *limiter) Pause(key hotelstays.RateLimitKey, until time.Time) {
 	switch l.fault {
 	case "ignores Pause":
 		return
-	case "pauses its own process":
+	case "pauses only its own process":
 		w = l.own
 	case "keeps the last pause", "looks at the pause before it waits":
 		l.mu.Lock()
@@ -148,9 +148,9 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	key := req.Key
 	w := l.shared
 	switch l.fault {
-	case "takes all environments for one":
+	case "counts all environments together":
 		key.BaseURL = "https://host.example"
-	case "forgets slots from the future":
+	case "drops slots with a time in the future":
 		if l.setBack.Load() {
 			w = l.own
 		}
@@ -163,7 +163,7 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	if w[key] == nil {
 		return nil, nil
 	}
-	if l.fault == "pauses its own process" {
+	if l.fault == "pauses only its own process" {
 		p, err := l.own[key].Acquire(ctx, pacing.Caller{})
 		if err != nil {
 			return nil, err
@@ -184,11 +184,11 @@ func (l *limiter) Acquire(ctx context.Context, req hotelstays.RateLimitRequest) 
 	return nil, err
 }
 
-// caller is whom the limiter takes for the caller.
+// caller returns the caller as the limiter sees it.
 func (l *limiter) caller(req hotelstays.RateLimitRequest) pacing.Caller {
 	c := pacing.Caller{Account: req.Account, Priority: int(req.Priority)}
 	switch l.fault {
-	case "serves who came first":
+	case "serves callers in the order of arrival":
 		c.Account = ""
 	case "knows no priorities":
 		c.Priority = 0
@@ -216,7 +216,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 		}
 	}
 	switch l.fault {
-	case "lets low priorities starve":
+	case "serves low priorities only if no other waits":
 		for req.Priority < 0 && l.urgent.Load() > 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -224,9 +224,9 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 			l.urgent.Add(1)
 			defer l.urgent.Add(-1)
 		}
-	case "ignores ctx":
+	case "waits after ctx has ended":
 		return within(time.Minute)
-	case "forgets who waits":
+	case "wakes no waiting caller":
 		return poll(1000 * time.Hour)
 	case "looks for a slot each second":
 		return poll(time.Second)
@@ -248,7 +248,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 
 // freeze ends the permits of a process that does not return before its lease ends.
 func (l *limiter) freeze() (thaw func()) {
-	if l.fault == "keeps the slots of the dead" {
+	if l.fault == "keeps the slots of a dead process" {
 		return func() {}
 	}
 	end := time.AfterFunc(6*time.Second, func() {
@@ -282,7 +282,7 @@ func (p *permit) Done(r hotelstays.PermitResult) {
 		time.Sleep(time.Second)
 	case "counts from the departure":
 		r = hotelstays.PermitResult{ArrivedBy: p.left}
-	case "takes a permit that was not sent for sent":
+	case "counts a permit that was not sent as sent":
 		if p.left.IsZero() {
 			p.Sent()
 		}

@@ -12,15 +12,15 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 )
 
-// traffic is what was sent in a case.
+// traffic records the requests of a case.
 type traffic struct {
 	mu             sync.Mutex
 	left, arrived  []time.Time
 	begin          time.Time
 	slots          int
-	unansweredPart float64       // of the requests, whose answer proves nothing
-	travel         time.Duration // of a request, at most
-	late           bool          // a request travelled for longer, because the machine stood still
+	unansweredPart float64       // the share of requests whose answer proves nothing
+	travel         time.Duration // the longest travel time of a request
+	late           bool          // whether a request travelled for longer, because the machine was too slow
 }
 
 // busiest returns the largest number of times in one half-open window.
@@ -61,13 +61,13 @@ func drive(c *limiterCase, traffic *traffic) {
 	traffic.slots = int(span.Seconds() * float64(limited.Operation.RateLimit()))
 }
 
-// send sends one request, or one of ten not.
+// send sends one request, but skips one of ten.
 func (t *traffic) send(permit hotelstays.Permit) {
 	if rand.IntN(10) == 0 {
 		giveBack(permit)
 		return
 	}
-	time.Sleep(rand.N(window / 20)) // a dial
+	time.Sleep(rand.N(window / 20)) // for a dial
 	left := time.Now()
 	permit.Sent()
 	time.Sleep(rand.N(t.travel + 1))
@@ -96,8 +96,8 @@ func limitByDeparture(c *limiterCase) {
 	mustKeepLimit(c, traffic.left)
 }
 
-// limitByArrival repeats traffic that was late, because a limiter may take a request without
-// an answer for arrived after a second.
+// limitByArrival repeats traffic that was late, because a limiter may assume that a request without an
+// answer has arrived after a second.
 func limitByArrival(c *limiterCase) {
 	for range 5 {
 		traffic := traffic{travel: window * 6 / 10}
@@ -110,7 +110,7 @@ func limitByArrival(c *limiterCase) {
 			c.broken("%d requests arrived in one second, and the limit is %d", most, limited.Operation.RateLimit())
 		}
 	}
-	c.Log("the machine stood still again and again: not tested")
+	c.Log("the machine was too slow again and again: not tested")
 }
 
 func limitAfterSetBack(c *limiterCase) {

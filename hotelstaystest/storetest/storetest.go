@@ -43,27 +43,27 @@ import (
 
 // Fleet is several processes that share a store or a limiter of type S.
 type Fleet[S any] struct {
-	// Open opens S as one more process does. What is in memory for one process is the same
-	// S each time. The cases of a suite use different keys, so that S need not be empty. A
-	// RateLimiter is a new one for each case.
+	// Open opens S as one more process does. An S in the memory of one process is the same S each
+	// time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be
+	// new for each case.
 	Open func() S
-	// Freeze stops a process, as SIGSTOP or a lost network does: its calls hang or fail, and
-	// its work in the background has no effect, until thaw is called once. A process that is
-	// never thawed is dead. Nil is right for an S without background work; the cases that
-	// need a hanging store are then left out.
+	// Freeze stops a process, as SIGSTOP or a lost network does. Its calls hang or fail, and its work
+	// in the background has no effect, until thaw is called once. A process that is never thawed is
+	// dead. Leave Freeze nil for an S without background work. Cases that need a hanging store are
+	// then skipped.
 	Freeze func(process S) (thaw func())
 	// Advance makes d pass for the store, for instance by shifting its rows. If it is nil,
 	// the suite sleeps. TestRateLimiter always sleeps.
 	Advance func(d time.Duration)
-	// SetBack sets the clock of the server back by d. It is also called while the methods of S
-	// are. Nil leaves the cases out that need it.
+	// SetBack sets the clock of the server back by d, also while methods of S run. If it is nil, the
+	// cases that need it are skipped.
 	SetBack func(d time.Duration)
 }
 
 // Options are the settings of a suite; nil are the defaults.
 type Options struct {
-	// InBubble runs each case in a bubble of testing/synctest, Fleet and all. Cleanups of the
-	// case run inside it. They must end all goroutines that S started.
+	// InBubble runs each case, including its Fleet, in a bubble of testing/synctest. Cleanups of the
+	// case run inside the bubble. They must end all goroutines that S started.
 	InBubble bool
 }
 
@@ -71,7 +71,7 @@ type Options struct {
 type promise[S any] struct {
 	name string // of the subtest
 	says string // what the documentation says
-	look string // where an implementation that breaks it is probably wrong
+	look string // where to look for the mistake
 	test func(*run[S])
 }
 
@@ -121,7 +121,7 @@ func (c *run[S]) mustNot(err error, call string, args ...any) {
 }
 
 const (
-	// slack is added to a span that must be over. Stores may round to a second.
+	// slack is added to a span that must be over, because stores may round to a second.
 	slack = time.Second
 	// deathTime is how long a process may be dead before its lease ends.
 	deathTime = time.Minute
@@ -129,8 +129,8 @@ const (
 	fetchTime = 25 * time.Second
 )
 
-// freeze freezes a process until thaw is called, or to the end of the case. Without a hook
-// the process has nothing that could be frozen.
+// freeze freezes a process until thaw is called, or until the end of the case. Without Fleet.Freeze it
+// does nothing.
 func (c *run[S]) freeze(process S) (thaw func()) {
 	if c.Freeze == nil {
 		return func() {}
@@ -151,9 +151,9 @@ func (c *run[S]) pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// halfway calls begin with a span, lets half of it pass, and calls complain. The complaint
-// breaks the promise if it came within the span; otherwise the machine was too slow, and it
-// begins again with a longer span. In the end the span is over.
+// halfway calls begin with a span, lets half of it pass, and calls complain. A complaint within the
+// span breaks the promise. If it came later, the machine was too slow, and halfway begins again with a
+// longer span. When halfway returns, the span is over.
 func (c *run[S]) halfway(begin func(span time.Duration), complain func() string) {
 	c.Helper()
 	span := time.Minute
@@ -179,7 +179,7 @@ func (c *run[S]) halfway(begin func(span time.Duration), complain func() string)
 	}
 }
 
-// patience is how much later than due something may happen.
+// patience returns how much later than expected something may happen.
 func (c *run[S]) patience() time.Duration {
 	if c.bubble {
 		return time.Second / 10
@@ -198,7 +198,7 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(limit):
-		if c.bubble { // which must not end before the call
+		if c.bubble { // the bubble must not end before the call
 			select {
 			case <-done:
 			case <-time.After(1000 * time.Hour):
@@ -208,7 +208,7 @@ func (c *run[S]) returnsWithin(limit time.Duration, call string, f func()) {
 	}
 }
 
-// call is a call of a method, for the cases that give it a ctx.
+// call is a call of a method with a ctx.
 type call struct {
 	name string
 	do   func(context.Context) error
@@ -276,7 +276,7 @@ func similarKeys() []string {
 	k := key()
 	long := k + strings.Repeat("x", 255-len(k)-1)
 	return []string{
-		k, k + " ", k + "  ", " " + k, k + "\t", k + "\n", // padding
+		k, k + " ", k + "  ", " " + k, k + "\t", k + "\n", // white space
 		"a" + k, "A" + k, "\u00e9" + k, "e\u0301" + k, "e" + k, "\u00c9" + k, "\u0131" + k, "i" + k, "I" + k, // case and accents
 		"\u00df" + k, "ss" + k, "\u6771\u4eac" + k, "\U0001F3E8" + k, "\U0001F3E9" + k, // other scripts
 		k + "'", k + "''", k + `"`, k + "%", k + "_", k + `\`, k + `\\`, k + "';--", k + "`", k + "?", k + "$1", // SQL

@@ -1,5 +1,4 @@
-// The suites pass correct implementations, catch every planted fault, and have no case that
-// catches none.
+// The suites accept correct implementations and find every planted fault. Each case finds at least one fault.
 
 package storetest_test
 
@@ -24,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// plantVariable makes TestPlanted run the faulty implementations, in a process of its own.
+// plantVariable makes TestPlantedFaults run the faulty implementations.
 const plantVariable = "HOTELSTAYS_TEST_PLANTED"
 
-// TestFaultsAreCaught runs TestPlanted in another process, because there it must fail.
-func TestFaultsAreCaught(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestPlanted$", "-test.v")
+// TestSuitesFindPlantedFaults runs TestPlantedFaults in another process, because TestPlantedFaults must fail.
+func TestSuitesFindPlantedFaults(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestPlantedFaults$", "-test.v")
 	cmd.Env = append(os.Environ(), plantVariable+"=1")
 	output, err := cmd.CombinedOutput()
 	log := string(output)
@@ -39,12 +38,12 @@ func TestFaultsAreCaught(t *testing.T) {
 	assert.True(t, strings.Contains(log, "promised: ") && strings.Contains(log, "look at:  "), "failures name the promise and where to look")
 	for suite, its := range planted {
 		for _, f := range its.faults {
-			caught := strings.Contains(log, "--- FAIL: TestPlanted/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (")
+			caught := strings.Contains(log, "--- FAIL: TestPlantedFaults/"+strings.ReplaceAll(suite+"/"+f.name+"/"+f.caughtBy, " ", "_")+" (")
 			assert.True(t, caught, "%s: fault %q is not caught by %q", suite, f.name, f.caughtBy)
 		}
 	}
 	catches := map[string]bool{}
-	for _, run := range regexp.MustCompile(`--- (FAIL|PASS): TestPlanted/(\w+)/[^/\s]+/(\S+)`).FindAllStringSubmatch(log, -1) {
+	for _, run := range regexp.MustCompile(`--- (FAIL|PASS): TestPlantedFaults/(\w+)/[^/\s]+/(\S+)`).FindAllStringSubmatch(log, -1) {
 		name := run[2] + "/" + run[3]
 		catches[name] = catches[name] || run[1] == "FAIL"
 	}
@@ -53,7 +52,7 @@ func TestFaultsAreCaught(t *testing.T) {
 	}
 }
 
-// plantedFault is a fault of an implementation, which knows it by this name.
+// plantedFault is a fault of an implementation. The implementations compare the name.
 type plantedFault struct{ name, caughtBy string }
 
 // planted are the suites and their faults.
@@ -73,8 +72,8 @@ var planted = map[string]struct {
 	}},
 }
 
-// TestPlanted fails. It is run by TestFaultsAreCaught.
-func TestPlanted(t *testing.T) {
+// TestPlantedFaults fails on purpose. TestSuitesFindPlantedFaults runs it.
+func TestPlantedFaults(t *testing.T) {
 	if os.Getenv(plantVariable) == "" {
 		return
 	}
@@ -90,10 +89,10 @@ const (
 	ignoresCase   = "compares keys regardless of case"
 	ignoresBlanks = "ignores trailing blanks"
 	cutsKeys      = "cuts long keys"
-	waitsOn       = "waits whatever its ctx says"
+	waitsOn       = "ignores the end of ctx"
 )
 
-// changeKey returns what a store with a fault takes a key for.
+// changeKey returns the key that a store with a fault uses instead of a key.
 func changeKey(fault, key string) string {
 	switch fault {
 	case ignoresCase:
@@ -124,7 +123,7 @@ func hesitate(mu *sync.Mutex) {
 // gate holds the calls of a frozen process.
 type gate struct {
 	shut  atomic.Pointer[chan struct{}] // closed by thaw; nil: open
-	blind bool                          // to ctx
+	blind bool                          // whether calls ignore ctx
 }
 
 func (g *gate) freeze() (thaw func()) {
@@ -136,7 +135,7 @@ func (g *gate) freeze() (thaw func()) {
 	}
 }
 
-// pass returns once the process is not frozen, or with the error of ctx.
+// pass returns when the process is not frozen, or returns the error of ctx.
 func (g *gate) pass(ctx context.Context) error {
 	shut := g.shut.Load()
 	if g.blind {

@@ -34,7 +34,7 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"Load returns what was stored", "it must store Token.Value.Reveal(); it may round Expiry down, to a second",
 		"how Store writes value and expiry (JSON redacts the value), and the time zone of the expiry", loadReturnsStored},
 	{"every process loads the token", "TokenStore shares tokens between processes", "where Store stores", everyProcessLoads},
-	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and leave what is there?", laterReplaces},
+	{"a later token replaces an earlier one", saysStored, "Store: does it insert, and keep an existing row?", laterReplaces},
 	{"a token without an expiry stays", "Expiry: zero means unknown", "Store and Load with a zero Expiry", tokenWithoutExpiryStays},
 	{"a token is there until its expiry", saysStored,
 		"the expiry that Store stores, its unit, and the clock it is compared with", tokenUntilExpiry},
@@ -42,7 +42,7 @@ var tokenPromises = []promise[hotelstays.TokenStore]{
 	{"keys differ in any byte", "keys are compared byte by byte",
 		"the collation of the column (case, accents, trailing blanks), its length, and how keys are escaped", tokenKeysDiffer},
 	{"CompareAndDelete deletes the refused token for all", saysRefused, "CompareAndDelete: does it delete at all?", deletesRefused},
-	{"CompareAndDelete compares the value alone", saysRefused + "; only the values are compared",
+	{"CompareAndDelete compares only the value", saysRefused + "; only the values are compared",
 		"CompareAndDelete: it must not compare Expiry, which Load may have rounded", comparesValue},
 	{"CompareAndDelete keeps every other token", saysRefused, "CompareAndDelete: does it compare, and does it look at the key?", keepsOthers},
 	{"CompareAndDelete without a token does nothing", saysRefused, "CompareAndDelete: is a missing row an error?", deletesNothing},
@@ -76,7 +76,8 @@ func compareAndDelete[S any](c *run[S], s hotelstays.TokenStore, key string, ref
 	c.mustNot(s.CompareAndDelete(c.Context(), key, refused), "CompareAndDelete(%q)", key)
 }
 
-// wantToken loads a token, with an expiry if it has one. Tokens of the suites are no secrets, so that failures show them.
+// wantToken loads a token, and fails unless it is want. Failures show the token, because tokens of the suites are
+// not secret.
 func wantToken[S any](c *run[S], s hotelstays.TokenStore, key string, want hotelstays.Token) {
 	c.Helper()
 	got := load(c, s, key)
@@ -143,7 +144,7 @@ func tokenWithoutExpiryStays(c *tokenCase) {
 func tokenUntilExpiry(c *tokenCase) {
 	var k string
 	c.halfway(func(life time.Duration) {
-		// Rounded down to a second, half a second is nothing.
+		// A store that rounds down to a second rounds half a second to zero.
 		k = key()
 		store(c, c.a, k, hotelstays.Token{Value: types.NewSecret("short-lived"), Expiry: time.Now().Add(life + time.Second)})
 	}, func() string {

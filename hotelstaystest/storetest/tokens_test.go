@@ -19,35 +19,35 @@ func TestTokenLeaser(t *testing.T) {
 }
 
 var tokenFaults = []plantedFault{
-	{"has an error for no token", "Load without a token returns a zero Token"},
-	{"keeps the JSON of a Token", "Load returns what was stored"},
-	{"stores in its own process", "every process loads the token"},
+	{"returns an error without a token", "Load without a token returns a zero Token"},
+	{"stores the JSON of a Token", "Load returns what was stored"},
+	{"stores tokens in its own process", "every process loads the token"},
 	{"keeps the first token", "a later token replaces an earlier one"},
-	{"takes no expiry for a day", "a token without an expiry stays"},
+	{"replaces a missing expiry by a day", "a token without an expiry stays"},
 	{"ends a token early", "a token is there until its expiry"},
-	{"takes a past expiry for none", "an expired token is never loaded"},
-	{"forgets the expiry of a token", "a token is there until its expiry"},
+	{"treats a past expiry as a missing one", "an expired token is never loaded"},
+	{"ignores the expiry of a token", "a token is there until its expiry"},
 	{ignoresCase, "keys differ in any byte"},
 	{ignoresBlanks, "keys differ in any byte"},
 	{cutsKeys, "keys differ in any byte"},
 	{"deletes nothing", "CompareAndDelete deletes the refused token for all"},
-	{"compares the expiry", "CompareAndDelete compares the value alone"},
+	{"compares the expiry", "CompareAndDelete compares only the value"},
 	{"deletes any token", "CompareAndDelete keeps every other token"},
 	{"deletes the token under all keys", "CompareAndDelete keeps every other token"},
-	{"has an error for nothing to delete", "CompareAndDelete without a token does nothing"},
-	{"compares and then deletes", "CompareAndDelete never deletes a successor"},
-	{"stores value and expiry apart", "callers at once load whole tokens"},
+	{"returns an error if there is nothing to delete", "CompareAndDelete without a token does nothing"},
+	{"deletes in a second step after comparing", "CompareAndDelete never deletes a successor"},
+	{"stores value and expiry in two steps", "callers at once load whole tokens"},
 	{waitsOn, "methods return when ctx ends"},
-	{"leases to everybody", "one caller has the lease"},
+	{"grants the lease to every caller", "one caller has the lease"},
 	{"releases nothing", "release gives the lease to the next caller"},
 	{"has one lease for all keys", "each key has its own lease"},
 	{"has lease and token in one row", "a lease leaves the token alone"},
-	{"looks and then leases", "of many callers at once one has the lease"},
+	{"leases in a second step after looking", "of many callers at once one has the lease"},
 	{"ends a lease with ctx", "a live holder keeps the lease"},
 	{"has a lease of five seconds", "a live holder keeps the lease"},
 	{"has leases that do not end", "the lease of a dead process ends, also after a late renewal"},
-	{"releases whatever lease there is", "a late release ends no other lease"},
-	{"renews whatever lease there is", "the lease of a dead process ends, also after a late renewal"},
+	{"releases the lease of another caller, too", "a late release ends no other lease"},
+	{"renews the lease of another caller, too", "the lease of a dead process ends, also after a late renewal"},
 }
 
 // tokenFleet makes fleets of token stores with a fault.
@@ -57,8 +57,8 @@ func tokenFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.TokenL
 	}
 }
 
-// tokenTable is what the token stores of all processes share. Its leases are longer than a
-// fetch, so that nobody renews them.
+// tokenTable is what the token stores of all processes share. Its leases are longer than a fetch, so they
+// need no renewal.
 type tokenTable struct {
 	fault  string
 	mu     sync.Mutex
@@ -77,7 +77,7 @@ type tokens struct {
 }
 
 func (s *tokenTable) open() hotelstays.TokenLeaser {
-	if s.fault == "stores in its own process" {
+	if s.fault == "stores tokens in its own process" {
 		s = newTokenTable("")
 	}
 	return &tokens{gate{blind: s.fault == waitsOn}, s}
@@ -88,7 +88,7 @@ var errNoRows = errors.New("no rows")
 // find returns the token under a key unless it has expired.
 func (s *tokenTable) find(key string) hotelstays.Token {
 	t := s.tokens[key]
-	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) && s.fault != "forgets the expiry of a token" {
+	if !t.Expiry.IsZero() && !t.Expiry.After(time.Now()) && s.fault != "ignores the expiry of a token" {
 		return hotelstays.Token{}
 	}
 	return t
@@ -101,7 +101,7 @@ func (s *tokens) Load(ctx context.Context, key string) (hotelstays.Token, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.find(changeKey(s.fault, key))
-	if s.fault == "has an error for no token" && found.Value.IsZero() {
+	if s.fault == "returns an error without a token" && found.Value.IsZero() {
 		return found, errNoRows
 	}
 	return found, nil
@@ -116,18 +116,18 @@ func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) erro
 	key = changeKey(s.fault, key)
 	found := s.find(key)
 	switch s.fault {
-	case "keeps the JSON of a Token":
+	case "stores the JSON of a Token":
 		text, _ := json.Marshal(t)
 		_ = json.Unmarshal(text, &t)
 	case "keeps the first token":
 		if !found.Value.IsZero() {
 			t = found
 		}
-	case "takes no expiry for a day":
+	case "replaces a missing expiry by a day":
 		if t.Expiry.IsZero() {
 			t.Expiry = time.Now().Add(24 * time.Hour)
 		}
-	case "takes a past expiry for none":
+	case "treats a past expiry as a missing one":
 		if !t.Expiry.After(time.Now()) {
 			t.Expiry = time.Time{}
 		}
@@ -135,7 +135,7 @@ func (s *tokens) Store(ctx context.Context, key string, t hotelstays.Token) erro
 		if !t.Expiry.IsZero() {
 			t.Expiry = t.Expiry.Add(-time.Minute)
 		}
-	case "stores value and expiry apart":
+	case "stores value and expiry in two steps":
 		s.tokens[key] = hotelstays.Token{Value: t.Value, Expiry: found.Expiry}
 		hesitate(&s.mu)
 	}
@@ -166,11 +166,11 @@ func (s *tokens) CompareAndDelete(ctx context.Context, key string, refused hotel
 				delete(s.tokens, key)
 			}
 		}
-	case "has an error for nothing to delete":
+	case "returns an error if there is nothing to delete":
 		if found.Value.IsZero() {
 			return errNoRows
 		}
-	case "compares and then deletes":
+	case "deletes in a second step after comparing":
 		hesitate(&s.mu)
 	}
 	if remove {
@@ -200,10 +200,10 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	case "has leases that do not end":
 		span = time.Hour
 	}
-	if s.isLeased(key) && s.fault != "leases to everybody" {
+	if s.isLeased(key) && s.fault != "grants the lease to every caller" {
 		return nil, false, nil
 	}
-	if s.fault == "looks and then leases" {
+	if s.fault == "leases in a second step after looking" {
 		hesitate(&s.mu)
 	}
 	end := time.Now().Add(span)
@@ -211,7 +211,7 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	release = func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.leases[key] == &end && s.fault != "releases nothing" || s.fault == "releases whatever lease there is" {
+		if s.leases[key] == &end && s.fault != "releases nothing" || s.fault == "releases the lease of another caller, too" {
 			delete(s.leases, key)
 		}
 	}
@@ -224,10 +224,10 @@ func (s *tokens) TryLease(ctx context.Context, key string) (release func(), ok b
 	return release, true, nil
 }
 
-// freeze holds the calls of a process, whose renewals come late.
+// freeze holds the calls of a process. With the fault its renewals come late.
 func (s *tokens) freeze() (thaw func()) {
 	open := s.gate.freeze()
-	if s.fault != "renews whatever lease there is" {
+	if s.fault != "renews the lease of another caller, too" {
 		return open
 	}
 	return func() {

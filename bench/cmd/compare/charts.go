@@ -106,7 +106,7 @@ func memoryChart(r results) chart {
 	return c
 }
 
-// placed is a chart whose parts have their places.
+// placed is a chart whose parts have their positions.
 type placed struct {
 	chart
 	Height int

@@ -3,9 +3,9 @@
 //
 //	bench/run [-quick] [-rounds N] [-charts FOLDER]
 //
-// The server is a separate process, so the measured costs are those of the clients. They take
-// turns, and costs of the same round are compared: on a busy machine ratios are stable, and times
-// are not.
+// The server is a separate process, so the measured costs are those of the clients. The clients take
+// turns, and costs of the same round are compared, because on a busy machine ratios are stable but
+// times are not.
 package main
 
 import (
@@ -26,9 +26,9 @@ import (
 
 func main() {
 	chaostest.Main(origin.Serve) // does not return in the server's process
-	quick := flag.Bool("quick", false, "a short look, of some five minutes")
-	rounds := flag.Int("rounds", 7, "of each cell; less takes less time, and spreads wider")
-	charts := flag.String("charts", "", "a folder for three charts of the results")
+	quick := flag.Bool("quick", false, "measure less, in about five minutes")
+	rounds := flag.Int("rounds", 7, "number of rounds of each cell; fewer rounds take less time, but the results vary more")
+	charts := flag.String("charts", "", "folder for three charts of the results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -87,7 +87,7 @@ func printMachine() {
 	for _, command := range []string{"uname -sr", "grep -m1 model.name /proc/cpuinfo", "go list -m github.com/goccy/go-json " +
 		"github.com/go-resty/resty/v2 github.com/ogen-go/ogen github.com/oapi-codegen/runtime"} {
 		words := strings.Fields(command)
-		said, _ := exec.Command(words[0], words[1:]...).Output() // what is missing is not printed
+		said, _ := exec.Command(words[0], words[1:]...).Output() // a command that is missing prints nothing
 		fmt.Print("- ", strings.ReplaceAll(strings.TrimSpace(string(said)), "\n", "\n- "), "\n")
 	}
 	if len(peers.All()) < 6 {

@@ -46,7 +46,7 @@ func promises(r results) []promise {
 			return r.mean(bytes, peers.Ours) / r.mean(bytes, peers.Goccy)
 		}),
 	}
-	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // behind resty, which is on encoding/json
+	for i, kind := range peers.All()[len(peers.HandWritten())+1:] { // without resty, which uses encoding/json
 		all = append(all, atLeast([]float64{1.25, 2}[i], "a page of 200 hotels: "+kind.Name+"'s time", r.pages, theirs(wall, kind.Name)))
 	}
 	onMiddle := streams(fmt.Sprintf("%s, %s", warm, middle))
@@ -80,7 +80,7 @@ func atLeast(least float64, what string, rows []row, value func(row) float64) pr
 	return inAll(what, fmt.Sprintf("at least %g", least), rows, value, func(v float64) bool { return v >= least })
 }
 
-// inAll is a promise that each row must keep. It shows the least value and the greatest.
+// inAll is a promise that each row must keep. It shows the smallest and the largest value.
 func inAll(what, bound string, rows []row, value func(row) float64, meets func(float64) bool) promise {
 	t := promise{what, bound, "nothing", len(rows) > 0}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(value(a), value(b)) })

@@ -49,7 +49,7 @@ func broken(r results) (names []string) {
 	return names
 }
 
-// A promise is broken, and no other one, if its figure is a little worse.
+// If one figure is a little worse, its promise is broken, and no other promise.
 func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
 	for promise, c := range map[string]struct {
 		rows   func(*results) []row
@@ -90,7 +90,7 @@ func TestPromisesAreBrokenByTheirFigure(t *testing.T) {
 	}
 }
 
-// Each chart has a bar for what it is about, and is XML.
+// Each chart is XML, and has a bar for its subject.
 func TestChartsAreDrawn(t *testing.T) {
 	r := justKept()
 	r.pages[0].name = origin.TLSHTTP2
@@ -112,7 +112,7 @@ func TestChartsAreDrawn(t *testing.T) {
 	}
 }
 
-func TestFormsHaveThreeDigits(t *testing.T) {
+func TestFiguresHaveThreeDigits(t *testing.T) {
 	for seconds, text := range map[float64]string{0.0456789: "45.7ms", 0.000123456: "123µs", 2: "2s", 0: "0s", 9.9e-8: "99ns"} {
 		assert.Equal(t, text, duration(seconds))
 	}

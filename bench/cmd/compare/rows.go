@@ -19,8 +19,8 @@ import (
 type cell struct {
 	name      string
 	op        hotelstays.Operation
-	transport string // as in origin.Addresses
-	prefix    string // of the paths: a smaller page, compression
+	transport string // a key of origin.Addresses.BaseURLs
+	prefix    string // of the paths, for a smaller page or compression
 	load      measure.Load
 	before    connection
 }
@@ -53,7 +53,7 @@ func cells(op hotelstays.Operation, callers int, atLeast time.Duration) (all []c
 
 const gzipped = ", gzip"
 
-// middle is the line on which everything is measured, and on the other lines compressed pages alone.
+// middle is the line on which everything is measured. On the other lines only compressed pages are measured.
 var middle = origin.Line{RoundTrip: 50 * time.Millisecond, Rate: 200}
 
 // onLine are calls over a line with HTTP/2, for each state of the connection.
@@ -97,7 +97,7 @@ func streamCells() []cell {
 	return append(all, onLine("200 hotels"+gzipped, hotelstays.OpHotelList, middle, origin.GzipPrefix)...)
 }
 
-// slowCells are 32 streams whose loops are slow, of a server that offers HTTP/2.
+// slowCells are 32 streams with slow loops, from a server that offers HTTP/2.
 var slowCells = []cell{
 	{"plain", hotelstays.OpHotelList, origin.TLSHTTP2, "", measure.Load{Callers: 32}, warm},
 	{"gzip", hotelstays.OpHotelList, origin.TLSHTTP2, origin.GzipPrefix, measure.Load{Callers: 32}, warm},
@@ -116,7 +116,7 @@ func cpu(s measure.Sample) float64    { return s.CPU }
 func wall(s measure.Sample) float64   { return s.Wall }
 func batch(s measure.Sample) float64  { return s.Batch }
 func first(s measure.Sample) float64  { return s.First }
-func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the first hotel, in the time of the first byte
+func toByte(s measure.Sample) float64 { return s.First / s.Byte } // the time of the first hotel, divided by that of the first byte
 func allocs(s measure.Sample) float64 { return s.Allocs }
 func bytes(s measure.Sample) float64  { return s.Bytes }
 func peak(s measure.Sample) float64   { return s.Peak }
@@ -130,8 +130,8 @@ func (r row) ratio(of figure, client, to string) measure.Spread {
 	return measure.SpreadOf(ratios)
 }
 
-// mean is the mean of a counted figure over all calls of all rounds, because single rounds
-// depend on the pools.
+// mean returns the mean of a counted figure over all calls of all rounds, because the figure of a single
+// round depends on the state of the pools.
 func (r row) mean(of figure, client string) float64 {
 	var sum float64
 	var calls int
@@ -158,7 +158,7 @@ func progress(what ...string) {
 
 // measureAll measures every row of the tables. A slice is how long a cell is measured in a round.
 func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, slice time.Duration) (r results, err error) {
-	few := min(rounds, 3) // a round of 64 callers takes ten seconds
+	few := min(rounds, 3) // because a round of 64 callers takes ten seconds
 	for _, part := range []struct {
 		into   *[]row
 		kinds  []peers.Kind
@@ -183,7 +183,7 @@ func measureAll(ctx context.Context, addresses origin.Addresses, rounds int, sli
 	return r, nil
 }
 
-// measureCell measures the clients in turn. Each round starts with another one.
+// measureCell measures the clients in turn. Each round starts with another client.
 func measureCell(ctx context.Context, kinds []peers.Kind, c cell, addresses origin.Addresses, rounds int) (row, error) {
 	progress(string(c.op), c.name)
 	r := row{c, map[string][]measure.Sample{}}

@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/peers"
 )
 
-// column is a figure of a table, and how a client's cell is written.
+// column is a figure of a table, with the function that writes a client's cell.
 type column struct {
 	title string
 	text  func(r row, client string) string

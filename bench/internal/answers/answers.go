@@ -1,8 +1,8 @@
 // Package answers makes the answers for the compared clients: the same bytes in every process
 // and on every machine.
 //
-// They are made without the SDK's structs and with keys in alphabetical order, so that no
-// decoder is favoured by the order of its fields.
+// They are made without the SDK's structs and with keys in alphabetical order, so that no decoder has
+// an advantage by the order of its fields.
 package answers
 
 import (
@@ -49,7 +49,7 @@ func All() map[hotelstays.Operation][]byte {
 	}
 }
 
-// HotelList is a page of hotels with prices, about 25 KB a hotel.
+// HotelList is a page of hotels with prices, about 25 KB per hotel.
 func HotelList(hotels int) []byte {
 	g := newGenerator(1)
 	var page list
@@ -98,7 +98,7 @@ func CheckAvail() []byte {
 func envelope(data object) []byte {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(object{"code": 0, "msg": "success", "data": data}); err != nil {
-		panic(err) // all values can be encoded
+		panic(err) // cannot happen: all values can be encoded
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
@@ -175,8 +175,8 @@ func (g generator) rate(currency string, cents int64) object {
 	return r
 }
 
-// money formats amounts like different services: mostly with two decimals, or with none, one
-// or four.
+// money formats amounts as different services do: mostly with two decimals, sometimes with zero, one or
+// four.
 func (g generator) money(currency string, cents int64) object {
 	amount := fmt.Sprintf("%d.%02d", cents/100, cents%100)
 	switch form := g.IntN(10); {

@@ -16,7 +16,7 @@ import (
 type Sample struct {
 	CPU    float64 // seconds, user and system, with the garbage collector
 	Wall   float64 // seconds that the caller waits
-	Batch  float64 // seconds until every caller has its answer: the time of the load, over the calls of one caller
+	Batch  float64 // seconds until every caller has its answer: the time of the load, divided by the calls of one caller
 	Byte   float64 // seconds until the first byte of the answer; see Arrival
 	First  float64 // seconds until the first hotel; see Arrival
 	Allocs float64
@@ -25,12 +25,13 @@ type Sample struct {
 	Calls  int     // of all callers together
 }
 
-// Arrival is the result of a call that yields what it reads: when the answer began, and its first hotel.
+// Arrival is the result of a call that yields hotels while it reads: the time until the first byte of the answer,
+// and until the first hotel.
 type Arrival struct{ Byte, Hotel time.Duration }
 
-// Load is how much is called: all Callers at the same time, for at least a time and at least
-// once each. Warm ones call once before, unmeasured, to fill connections and pools. Before, if set, is called
-// before each call, unmeasured.
+// Load says how often a call is made: by all Callers at the same time, for at least a time and at least once
+// each. If Warm is set, each caller first makes one unmeasured call, to fill connections and pools. Before, if
+// set, is called before each call, and is not measured.
 type Load struct {
 	Callers int
 	AtLeast time.Duration
@@ -128,12 +129,12 @@ func read() counters {
 	runtime.ReadMemStats(&m)
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		panic(err) // fails only for a wrong argument
+		panic(err) // can fail only for a wrong argument
 	}
 	return counters{time.Duration(r.Utime.Nano() + r.Stime.Nano()), m.Mallocs, m.TotalAlloc}
 }
 
-// liveHeap is the heap in use. Two collections empty sync.Pools.
+// liveHeap returns the heap in use. It collects twice, which empties sync.Pools.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()

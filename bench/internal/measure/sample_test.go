@@ -38,7 +38,7 @@ func TestTakeDoesNotCountTheWarmUp(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, s.Calls)
 	assert.EqualValues(t, 6, calls.Load())
-	assert.InDelta(t, 5, s.First, 1e-9, "the mean of 4, 5 and 6")
+	assert.InDelta(t, 5, s.First, 1e-9, "the mean of 4, 5 and 6, without the first call")
 }
 
 func TestTakeEndsWithTheFirstError(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTakeEndsWithTheFirstError(t *testing.T) {
 	assert.ErrorIs(t, err, broken)
 }
 
-func TestSpreadOf(t *testing.T) {
+func TestSpreadHasMedianAndRange(t *testing.T) {
 	assert.Equal(t, Spread{Median: 2, Least: 1, Most: 9}, SpreadOf([]float64{9, 1, 2}))
 	assert.Equal(t, Spread{Median: 2.5, Least: 1, Most: 9}, SpreadOf([]float64{9, 1, 2, 3}))
 }

@@ -1,6 +1,6 @@
 // Package ogenclient is the client that ogen generates from openapi.yaml. `go generate ./...`
-// in the root of the module writes the other files. The imports here keep go.mod the same
-// without them.
+// in the root of the module writes the other files. Because of the imports here, go.mod is the same
+// with and without these files.
 package ogenclient
 
 import (

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Line is a network with a round trip, a rate that its connections share, and the slow start of TCP. It loses
-// nothing.
+// Line is a network with a round trip, a rate that its connections share, and the slow start of TCP. It loses no
+// packets.
 type Line struct {
 	RoundTrip time.Duration
 	Rate      int // Mbit/s
@@ -28,22 +28,22 @@ func (l Line) String() string {
 }
 
 const (
-	segment       = 8 << 10       // is sent at once, in bytes
-	initialWindow = 10 * 1460     // of a connection, in bytes
-	largestWindow = 32 << 20      // as large as a receiver allows
-	idleTimeout   = 200e6         // after a round trip and this time without data a connection starts slowly again
-	shortQueue    = 2 * 1_000_000 // a sender waits while the line is busy for longer
+	segment       = 8 << 10       // how many bytes are sent at once
+	initialWindow = 10 * 1460     // bytes, of a new connection
+	largestWindow = 32 << 20      // bytes, the limit of the receiver
+	idleTimeout   = 200e6         // after one round trip and this time without data, a connection starts slowly again
+	shortQueue    = 2 * 1_000_000 // a sender waits if the line is busy for longer than this
 )
 
 // shared is a line that several connections use.
 type shared struct {
 	Line
 	mu   sync.Mutex
-	free time.Time // when the line has sent what it was given
+	free time.Time // when the line has sent everything
 }
 
-// through serves a line to the server at an address, and returns the address of its other end. Like httptest it
-// panics if there is no port.
+// through serves a line to the server at an address, and returns the address of the client's end. Like httptest it
+// panics if there is no free port.
 func (l Line) through(target string) (address string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +112,7 @@ func (l *shared) answer(client, server net.Conn) {
 	})
 }
 
-// send gives the line so many bytes, and returns when it has sent them.
+// send gives n bytes to the line, and returns the time at which the line has sent them.
 func (l *shared) send(n int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,14 +136,14 @@ func later(to net.Conn, arrived func(n int)) chan<- packet {
 		defer to.Close()
 		for p := range packets {
 			time.Sleep(time.Until(p.at))
-			_, _ = to.Write(p.bytes) // the other end may be gone: then the next read ends the connection
+			_, _ = to.Write(p.bytes) // if the other end is gone, the next read ends the connection
 			arrived(len(p.bytes))
 		}
 	}()
 	return packets
 }
 
-// chunks calls f with what arrives.
+// chunks calls f with the bytes as they arrive.
 func chunks(from io.Reader, f func([]byte)) error {
 	for {
 		b := make([]byte, segment)

@@ -12,10 +12,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
-// GzipPrefix before an operation's path requests a compressed answer.
+// GzipPrefix in front of an operation's path requests a compressed answer.
 const GzipPrefix = "/gzip"
 
-// PagePrefix before that requests a smaller page: /hotels/20/gzip/api/search/hotelList.
+// PagePrefix in front of the path and of GzipPrefix requests a smaller page: /hotels/20/gzip/api/search/hotelList.
 const PagePrefix = "/hotels/"
 
 // Handler serves the compared operations. Observe, if not nil, is called with each request and

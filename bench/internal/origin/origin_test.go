@@ -13,8 +13,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/origin"
 )
 
-// Each address uses its protocol with a default client, and a line changes nothing of an answer.
-func TestTransports(t *testing.T) {
+// A line does not change answers.
+func TestEachAddressUsesItsProtocol(t *testing.T) {
 	addresses, end := origin.Listen(origin.Handler(nil))
 	defer end()
 	untrust, err := origin.Trust(addresses.Certificate)

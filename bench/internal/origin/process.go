@@ -24,7 +24,7 @@ const (
 
 // Addresses are where a server answers.
 type Addresses struct {
-	BaseURLs    map[string]string // by transport, and by Over
+	BaseURLs    map[string]string // the keys are the transports, and the results of Over
 	Certificate []byte            // of both TLS servers, in PEM
 }
 
@@ -33,7 +33,7 @@ func Listen(h http.Handler) (Addresses, func()) {
 	servers := map[string]*httptest.Server{HTTP1: httptest.NewServer(h)}
 	for name, protocol := range map[string]string{TLSHTTP1: "http/1.1", TLSHTTP2: "h2"} {
 		s := httptest.NewUnstartedServer(h)
-		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // which a client without HTTP/2 gets
+		s.TLS = &tls.Config{NextProtos: []string{protocol, "http/1.1"}} // a client without HTTP/2 gets HTTP/1.1
 		s.EnableHTTP2 = name == TLSHTTP2
 		s.StartTLS()
 		servers[name] = s

@@ -1,4 +1,4 @@
-// The decoded content as JSON, in which all clients can be compared.
+// The decoded content as JSON, which makes all clients comparable.
 
 package peers
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/bench/internal/answers"
 )
 
-// Content is a JSON document as its values by their paths. Equal numbers are the same, because a client
-// may decode them into floats. An absent field is the same as null, false or "".
+// Content has the values of a JSON document by their paths. 1.0 and 1 are the same number, because a client may
+// decode numbers into floats. An absent field is the same as null, false or "".
 type Content map[string]string
 
 // ContentOf returns the content of a document.
@@ -39,7 +39,7 @@ func ContentOfAnswer(answer []byte) (Content, error) {
 	return ContentOf(sent.Data)
 }
 
-// CheckAll returns an error if a client decodes something else than the answers at a base URL.
+// CheckAll returns an error if the result of a client differs from the answers at a base URL.
 func CheckAll(ctx context.Context, baseURL string) error {
 	for op, answer := range answers.All() {
 		sent, err := ContentOfAnswer(answer)
@@ -77,7 +77,7 @@ func (c Content) Check(value any) error {
 	got, err := ContentOf(text)
 	for path, want := range c {
 		if err == nil && got[path] != want {
-			err = fmt.Errorf("%s is %q and not %s", path, got[path], want)
+			err = fmt.Errorf("%s is %q instead of %s", path, got[path], want)
 		}
 	}
 	for path := range got {

@@ -22,13 +22,13 @@ import (
 
 func generated() []Kind { return []Kind{{"ogen", newOgen}, {"oapi-codegen", newOapi}} }
 
-// generatedCall makes a call of a generated client. In is the request in the SDK's type. Read
-// returns the data of an answer and its code.
+// generatedCall makes a call of a generated client. in is the request in the SDK's type. read returns the
+// data of an answer and its code.
 func generatedCall[Req, Resp any](in any, call func(context.Context, *Req) (Resp, error), read func(Resp) (data any, code int)) Call {
 	req := new(Req)
 	text, err := json.Marshal(in)
 	if err = errors.Join(err, json.Unmarshal(text, req)); err != nil {
-		panic(err) // the test of the requests finds it
+		panic(err) // TestEveryPeerSendsTheSameRequest would fail
 	}
 	return bounded(func(ctx context.Context) (any, error) {
 		r, err := call(ctx, req)
@@ -105,7 +105,7 @@ func described[E any](r interface{ GetJSON200() *E }, err error) (*E, error) {
 		return nil, err
 	}
 	if r.GetJSON200() == nil {
-		return nil, errors.New("the answer is not the described one")
+		return nil, errors.New("the answer is not as openapi.yaml describes it")
 	}
 	return r.GetJSON200(), nil
 }

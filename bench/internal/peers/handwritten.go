@@ -1,6 +1,6 @@
-// A client as one would write it by hand on net/http for these calls: one transport that
-// keeps its connections, pooled buffers, and the envelope decoded together with its data. It
-// has no retries, rate limits, tokens and unknown outcomes.
+// A client for these calls, written by hand on net/http. It has one transport that keeps its connections,
+// pooled buffers, and decodes the envelope together with its data. It has no retries, rate limits, token
+// fetches or unknown outcomes.
 //
 // encoding/json and goccy/go-json share this code.
 

@@ -13,8 +13,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ourClient returns a client with default options, except for the rate limits: they use the
-// client's own code, but are never reached.
+// ourClient returns a client with default options. Only the rate limits differ: they use the client's own
+// code, but are so high that they are never reached.
 func ourClient(baseURL string) (*hotelstays.Client, error) {
 	return hotelstays.New(baseURL, hotelstays.TokenCredential{Token: types.NewSecret(Token)},
 		hotelstays.WithRateLimiter(roomyLimit{ratelimit.NewWindow(1<<16, time.Nanosecond, 0)}))

@@ -19,7 +19,7 @@ const Token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJiZW5jaCJ9.c2lnbmF0dXJlLW9mLXRoZS1
 // Call makes one call and returns the decoded data.
 type Call func(context.Context) (any, error)
 
-// Peer is a compared client. It is safe for concurrent use. A generated one has no HotelRates.
+// Peer is a compared client. It is safe for concurrent use. Generated clients have no HotelRates.
 type Peer struct {
 	Calls map[hotelstays.Operation]Call
 	// Close closes the idle connections.
@@ -40,13 +40,13 @@ const (
 	Resty        = "resty"
 )
 
-// All returns the compiled clients, ours first. The generated ones need go generate and the
-// build tag generated.
+// All returns the compiled clients, the SDK first. The generated clients need go generate and the build tag
+// generated.
 func All() []Kind {
 	return append(append(HandWritten(), Kind{Resty, newResty}), generated()...)
 }
 
-// HandWritten returns ours and those that differ from each other in their JSON package alone.
+// HandWritten returns the SDK and the clients by hand, which differ only in their JSON package.
 func HandWritten() []Kind {
 	return []Kind{{Ours, newOurs}, {EncodingJSON, newEncodingJSON}, {Goccy, newGoccy}}
 }
@@ -65,7 +65,7 @@ var (
 	checkAvail = &hotelstays.CheckAvailRequest{RatePkgID: answers.RatePkgID}
 )
 
-// timeout bounds a call; the service gets a second less, in milliseconds.
+// timeout bounds a call. The service receives a limit that is one second shorter, in milliseconds.
 const (
 	timeout     = 60 * time.Second
 	timeoutHint = int64((timeout - time.Second) / time.Millisecond)

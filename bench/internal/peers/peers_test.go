@@ -48,7 +48,7 @@ func TestEveryPeerSendsTheSameRequest(t *testing.T) {
 			_, err := call(t.Context())
 			require.NoError(t, err)
 			want, known := ours[op]
-			if !known { // ours is the first
+			if !known { // the SDK is the first client
 				ours[op], want = request, request
 			}
 			where := fmt.Sprintf("%s, %s", kind.Name, op)
@@ -67,24 +67,23 @@ func TestEveryPeerSendsTheSameRequest(t *testing.T) {
 			assert.NotEmpty(t, h.Get("Timeout-Milliseconds"), where)
 			for _, name := range []string{"Request-Id", "Trace-Id"} {
 				assert.Len(t, h.Get(name), 36, where)
-				assert.False(t, ids[h.Get(name)], "%s: %s is a used one", where, name)
+				assert.False(t, ids[h.Get(name)], "%s: %s was used before", where, name)
 				ids[h.Get(name)] = true
 			}
 		}
 	}
 }
 
-// The comparison of contents finds differences.
-func TestContentTellsDifferences(t *testing.T) {
+func TestContentFindsDifferences(t *testing.T) {
 	content, err := peers.ContentOfAnswer([]byte(`{"code":0,"data":{"list":[{"id":"a","amount":120.50,"free":false}]}}`))
 	require.NoError(t, err)
 	for value, problem := range map[string]string{
 		`{"list":[{"id":"a","amount":120.5}]}`:            "",
-		`{"list":[{"id":"a","amount":120.51}]}`:           `.list[0].amount is "120.51" and not 120.5`,
-		`{"list":[{"id":"a"}]}`:                           `.list[0].amount is "" and not 120.5`,
-		`{"list":[{"id":"b","amount":120.5}]}`:            `.list[0].id is "\"b\"" and not "a"`,
+		`{"list":[{"id":"a","amount":120.51}]}`:           `.list[0].amount is "120.51" instead of 120.5`,
+		`{"list":[{"id":"a"}]}`:                           `.list[0].amount is "" instead of 120.5`,
+		`{"list":[{"id":"b","amount":120.5}]}`:            `.list[0].id is "\"b\"" instead of "a"`,
 		`{"list":[{"id":"a","amount":120.5},{"id":"b"}]}`: `holds .list[1].id = "b"`,
-		`{"list":[]}`: `is "" and not`,
+		`{"list":[]}`: `is "" instead of`,
 	} {
 		err := content.Check(json.RawMessage(value))
 		if problem == "" {
@@ -96,7 +95,7 @@ func TestContentTellsDifferences(t *testing.T) {
 }
 
 // Every stream yields the whole page, plain and compressed.
-func TestEveryStreamHandsOutThePage(t *testing.T) {
+func TestEveryStreamYieldsTheWholePage(t *testing.T) {
 	srv := httptest.NewServer(origin.Handler(nil))
 	defer srv.Close()
 	for _, prefix := range []string{"", origin.GzipPrefix} {

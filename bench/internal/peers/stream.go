@@ -1,4 +1,4 @@
-// Clients that hand out the hotels of a page while it arrives.
+// Clients that yield the hotels of a page while the page arrives.
 
 package peers
 
@@ -47,9 +47,8 @@ var SlowLoop = Kind{"a slow loop", func(baseURL string) (Peer, error) {
 	}), nil
 }}
 
-// Streams returns the SDK's stream and its buffered call, and the same with the decoders of two
-// JSON packages. Their HotelList drops each hotel, and returns a
-// [measure.Arrival].
+// Streams returns the SDK's stream and its buffered call, and clients that do the same with the decoders of
+// two JSON packages. Their HotelList drops each hotel, and returns a [measure.Arrival].
 func Streams() []Kind {
 	ours := func(read func(ctx context.Context, client *hotelstays.Client, arrived func(int)) error) func(string) (Peer, error) {
 		return func(baseURL string) (Peer, error) {
@@ -112,7 +111,7 @@ func streaming(closeClient func(), read func(ctx context.Context, arrived func(h
 	return Peer{Calls: map[hotelstays.Operation]Call{hotelstays.OpHotelList: call}, Close: closeClient}
 }
 
-// decoder is what the decoders of both packages have.
+// decoder has the common methods of the decoders of both packages.
 type decoder interface {
 	Token() (json.Token, error)
 	More() bool

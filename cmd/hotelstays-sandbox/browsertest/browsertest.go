@@ -1,10 +1,10 @@
-// Package browsertest tests web pages in a real browser: those of examples/bookingengine, and
-// in its own tests the sandbox's:
+// Package browsertest tests web pages in a real browser. Its own tests are about the page of the sandbox, the page
+// for people on call and the report of the probe. examples/bookingengine uses it for its pages.
 //
 //	go test -tags browser .
 //
-// It needs a Chromium on PATH or in CHROME. It is a module of its own, because the browser's
-// driver is for nobody else.
+// It needs a Chromium on PATH or in CHROME. It is a separate module, because only it needs the driver of the
+// browser.
 package browsertest
 
 import (
@@ -38,7 +38,7 @@ type Screen struct {
 	Scheme        string
 }
 
-// Screens are what every page is tested on.
+// Screens are the screens on which every page is tested.
 var Screens = []Screen{
 	{"desktop", 1280, 800, "light"}, {"desktop-dark", 1280, 800, "dark"},
 	{"phone", 360, 740, "light"}, {"phone-dark", 360, 740, "dark"},
@@ -47,12 +47,12 @@ var Screens = []Screen{
 // Tab is a browser's tab.
 type Tab struct {
 	Ctx     context.Context
-	Explain func() string // if set: what a failed wait reports besides the page
+	Explain func() string // if set, a failed wait also reports its result
 	t       *testing.T
 }
 
-// Open opens a page. The test fails if the browser's console has anything but refused
-// requests, such as violations of the security policy.
+// Open opens a page. The test fails if the browser's console has messages, such as violations of the
+// security policy. Refused requests are allowed.
 func Open(t *testing.T, address string, screen Screen) *Tab {
 	t.Helper()
 	p := &Tab{Ctx: start(t), t: t}
@@ -94,7 +94,7 @@ func start(t *testing.T) context.Context {
 	if path == "" {
 		t.Fatal("no browser found: apt-get install chromium-headless-shell, or name one in CHROME")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], // no traffic beyond this machine:
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], // no traffic to other machines:
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
@@ -168,8 +168,8 @@ func (p *Tab) eventually(holds func() bool, msg string, args ...any) {
 	}
 }
 
-// seek scrolls to the first element of a selector and returns its middle, or nothing if it is
-// not visible.
+// seek scrolls to the first element of a selector and returns its middle. If the element is not visible,
+// it returns null.
 const seek = `(() => {
 	const e = document.querySelector(%q);
 	if (document.readyState !== "complete" || !e?.checkVisibility()) return null;
@@ -178,8 +178,8 @@ const seek = `(() => {
 	return [box.x + box.width / 2, box.y + box.height / 2];
 })()`
 
-// find waits for an element and returns its middle. It asks the page, because the browser's
-// tree of nodes lags behind.
+// find waits for an element and returns its middle. It runs a script in the page, because the driver's
+// copy of the document is updated too late.
 func (p *Tab) find(selector string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
@@ -214,7 +214,7 @@ func (p *Tab) Fill(selector, value string) {
 // Check runs the checks that every page must pass.
 func (p *Tab) Check(page string) {
 	p.t.Helper()
-	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // with styles
+	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // the styles are loaded then
 	assert.Empty(p.t, Eval[[]string](p, checks), page)
 }
 

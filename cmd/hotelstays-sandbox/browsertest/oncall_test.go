@@ -28,7 +28,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// openWork is what is open. Retry and Abandon end a booking.
+// openWork has the open bookings, cancellations and orders. Retry and Abandon end a booking.
 type openWork struct {
 	durable.Bookings[any]
 
@@ -39,7 +39,7 @@ type openWork struct {
 	done     []string
 }
 
-// newOpenWork returns bookings in every state, and a cancellation and an order of each state that needs a person.
+// newOpenWork returns bookings in every state, and cancellations and orders in every state that needs a person.
 func newOpenWork(bookings int) *openWork {
 	w, now := &openWork{bookings: map[string]durable.Booking{}}, time.Now()
 	for i := range bookings {
@@ -112,7 +112,7 @@ func (w *openWork) Abandon(_ context.Context, reference string) error {
 	return w.did("abandon", reference)
 }
 
-// openOncall opens the page of some work, under a prefix.
+// openOncall opens the page for people on call, under a prefix.
 func openOncall(t *testing.T, w *openWork, screen browsertest.Screen) *browsertest.Tab {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -122,7 +122,7 @@ func openOncall(t *testing.T, w *openWork, screen browsertest.Screen) *browserte
 	return browsertest.Open(t, server.URL+"/oncall/", screen)
 }
 
-// tabTo presses the Tab key until the focus is on an element with a text, and shows.
+// tabTo presses the Tab key until an element with this text has the focus. The focus must be visible.
 func tabTo(p *browsertest.Tab, t *testing.T, name string) {
 	t.Helper()
 	for range 250 {
@@ -139,8 +139,7 @@ func tabTo(p *browsertest.Tab, t *testing.T, name string) {
 	t.Fatalf("no element %q can be reached with the Tab key", name)
 }
 
-// Each list is readable on each screen, with no, few and many rows.
-func TestOncallOnEachScreen(t *testing.T) {
+func TestOncallIsReadableOnEachScreen(t *testing.T) {
 	for _, bookings := range []int{0, 3, 5_000} {
 		t.Run(fmt.Sprint(bookings), func(t *testing.T) {
 			p := openOncall(t, newOpenWork(bookings), browsertest.Screens[0])
@@ -158,8 +157,8 @@ func TestOncallOnEachScreen(t *testing.T) {
 	}
 }
 
-// A person finds a booking, reads the question, says why, and abandons it, with the keyboard alone.
-func TestOncallByKeyboard(t *testing.T) {
+// A person searches for a booking, gives a reason and abandons the booking, without a mouse.
+func TestBookingIsAbandonedByKeyboard(t *testing.T) {
 	for _, bookings := range []int{3, 5_000} {
 		w := newOpenWork(bookings)
 		p := openOncall(t, w, browsertest.Screens[bookings%2]) // light, and dark

@@ -78,8 +78,8 @@ func checkScreens(p *browsertest.Tab, name string) {
 	}
 }
 
-// A booking with a lost answer is told in order, while it happens.
-func TestLostAnswer(t *testing.T) {
+// The page shows the steps in their order, while they happen.
+func TestLostAnswerIsShownStepByStep(t *testing.T) {
 	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	srv := startSandbox(t, hotelstaystest.Config{
 		LateVisibility: time.Minute, Webhooks: hotelstaystest.WebhookConfig{CallbackHandler: failing},
@@ -108,8 +108,9 @@ func TestLostAnswer(t *testing.T) {
 	checkScreens(p, "lost")
 }
 
-// A settled booking folds when another one comes, unless the reader has opened it.
-func TestSettledBookingsFold(t *testing.T) {
+// A booking is folded when a newer booking begins and nothing more will happen to the older one. If the reader has
+// opened it, it stays open.
+func TestSettledBookingIsFolded(t *testing.T) {
 	srv := startSandbox(t)
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[2], "")
@@ -137,9 +138,8 @@ func TestSettledBookingsFold(t *testing.T) {
 	p.WaitFor("#bookings", "No booking matches")
 }
 
-// A browser that opened the page with the control token may use its buttons and its events. A
-// fault that is set by a click acts.
-func TestFaultByClick(t *testing.T) {
+// A browser that opened the page with the control token may use the buttons and the stream of events.
+func TestButtonsWorkWithTheControlToken(t *testing.T) {
 	srv := startSandbox(t, hotelstaystest.Config{Control: hotelstaystest.ControlConfig{Token: "secret-token"}})
 	e := newEngine(t, srv)
 	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
@@ -165,9 +165,9 @@ func TestFaultByClick(t *testing.T) {
 	p.WaitFor("#clock", "ahead of real time")
 }
 
-// Every target can be reached with the keyboard and shows its focus. A button keeps the focus
-// while the page changes.
-func TestKeyboard(t *testing.T) {
+// Every link, button and field can be reached with the Tab key, and shows that it has the focus. A button keeps the
+// focus while the page changes.
+func TestKeyboardReachesEverything(t *testing.T) {
 	srv := startSandbox(t)
 	p := openPage(t, srv, browsertest.Screens[2], "")
 	p.WaitFor("#state", "live")
@@ -196,7 +196,7 @@ func TestKeyboard(t *testing.T) {
 	assert.Equal(t, "Sell out", focused)
 }
 
-// Texts of clients are shown, and run nothing.
+// The page shows texts of clients, but runs no script in them.
 func TestNoScriptRuns(t *testing.T) {
 	const script = `"><script>window.ran = true</script><img src=x onerror="window.ran = true">`
 	srv := startSandbox(t)

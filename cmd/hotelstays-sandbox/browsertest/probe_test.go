@@ -17,8 +17,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/cmd/hotelstays-sandbox/browsertest"
 )
 
-// A report with held, found, broken and untried rules is readable, with its evidence folded and open.
-func TestReportOfTheProbe(t *testing.T) {
+// The report has held, found, broken and untried rules.
+func TestReportOfTheProbeIsReadable(t *testing.T) {
 	srv := startSandbox(t)
 	page, facts := filepath.Join(t.TempDir(), "report.html"), filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))

@@ -29,8 +29,8 @@ import (
 // cancellation whose Cancel may be under way. A row that changes meanwhile, or that a process has
 // locked, keeps its times.
 //
-// Leave out bookings whose Book may be under way, with [PollsOnly]: Run takes over a booking when
-// its time to book has passed.
+// Use [PollsOnly] to leave out bookings whose Book may be under way. Otherwise Run takes over such a
+// booking while its Book still runs.
 func PassTime(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dialect, d time.Duration, which func(durable.Booking) bool) error {
 	var problems []error
 	for _, t := range []table{
@@ -109,8 +109,8 @@ func (t table) store(ctx context.Context, db *sql.DB, dialect hotelstayssql.Dial
 	return tx.Commit()
 }
 
-// PollsOnly selects the bookings that are polled for, for PassTime: those whose Book has ended, or whose
-// time to book has passed.
+// PollsOnly selects the bookings for which workers poll: Book has ended, or its time limit has passed. Pass
+// it to PassTime.
 func PollsOnly(b durable.Booking) bool { return b.Phase(time.Now()) == durable.PhasePolling }
 
 // row is an open row. Its fence changes with every write.
@@ -135,7 +135,7 @@ func (t table) open(ctx context.Context, db *sql.DB, dialect hotelstayssql.Diale
 	return all, rows.Err()
 }
 
-// translate writes parameters as the dialect does.
+// translate writes the parameters of a statement in the form of the dialect.
 func translate(dialect hotelstayssql.Dialect, statement string) string {
 	for i := 1; dialect == hotelstayssql.PostgreSQL && strings.Contains(statement, "?"); i++ {
 		statement = strings.Replace(statement, "?", "$"+strconv.Itoa(i), 1)

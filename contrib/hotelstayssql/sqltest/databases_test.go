@@ -32,7 +32,7 @@ const (
 	mariadbVariable  = "HOTELSTAYS_MARIADB_DSN"
 )
 
-// database is a database of one test. Its pool is that of one process.
+// database is the database of one test, with the pool of one process.
 type database struct {
 	*sql.DB
 	dialect     hotelstayssql.Dialect
@@ -46,7 +46,7 @@ func onEach(t *testing.T, test func(t *testing.T, db *database)) {
 	onEachAlone(t, test)
 }
 
-// onEachAlone is onEach for a test that no other may run beside.
+// onEachAlone is onEach for a test beside which no other test may run.
 func onEachAlone(t *testing.T, test func(t *testing.T, db *database)) {
 	t.Helper()
 	on(t, dialects, func(t *testing.T, db *database) {
@@ -66,7 +66,8 @@ func on(t *testing.T, dialects []hotelstayssql.Dialect, test func(t *testing.T, 
 	}
 }
 
-// inDatabase is for what all databases do in one way. It runs the rest of a test in parallel.
+// inDatabase returns a SQLite database, for tests of what all databases do in the same way. The rest of the test
+// runs in parallel with others.
 func inDatabase(t *testing.T) *database {
 	t.Helper()
 	t.Parallel()
@@ -75,7 +76,7 @@ func inDatabase(t *testing.T) *database {
 	return db
 }
 
-// createTables creates the tables, and one of the caller.
+// createTables creates the tables of the package, and a table of the caller.
 func (d *database) createTables(t testing.TB) {
 	t.Helper()
 	require.NoError(t, hotelstayssql.Migrate(t.Context(), d.DB, d.dialect))
@@ -91,7 +92,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 	switch dialect {
 	case hotelstayssql.SQLite:
 		db.driver = "sqlite"
-		// Like the servers, it survives no crash of the machine.
+		// As on the servers, a crash of the machine may lose commits. That is faster.
 		db.dsn = "file:" + filepath.Join(t.TempDir(), name) +
 			"?mode=rwc&_pragma=busy_timeout(20000)&_pragma=journal_mode(wal)&_pragma=synchronous(off)"
 	case hotelstayssql.PostgreSQL:
@@ -104,7 +105,7 @@ func create(t testing.TB, dialect hotelstayssql.Dialect) *database {
 		onServer(t, db.driver, os.Getenv(mariadbVariable), "CREATE DATABASE "+name, "DROP DATABASE "+name)
 	}
 	db.DB = db.open(t)
-	require.NoError(t, db.PingContext(t.Context())) // SQLite changes the mode of its journal
+	require.NoError(t, db.PingContext(t.Context())) // SQLite now sets its journal_mode
 	return db
 }
 
@@ -143,7 +144,7 @@ func (d *database) openWith(t testing.TB, settings map[string]string) *sql.DB {
 	}
 	pool, err := openPool(d.driver, dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = pool.Close() }) // which reports connections that a crash has broken
+	t.Cleanup(func() { _ = pool.Close() }) // its error may report connections that a crash has broken
 	return pool
 }
 
@@ -155,8 +156,8 @@ func openPool(driver, dsn string) (*sql.DB, error) {
 	return pool, err
 }
 
-// limit limits a pool. On SQLite its users take turns, as Check asks for. So no function needs a
-// second connection while it has one.
+// limit limits a pool. On SQLite its users take turns, as Check advises. This also proves that no function needs
+// a second connection while it uses one.
 func limit(pool *sql.DB, driver string) {
 	connections := 20
 	if driver == "sqlite" {
@@ -187,7 +188,7 @@ func (d *database) translate(statement string) string {
 	return statement
 }
 
-// pass lets time pass for a column of times.
+// pass lets time pass: it moves the times of a column back.
 func (d *database) pass(t *testing.T, table, column string, span time.Duration) {
 	t.Helper()
 	d.exec(t, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" > 0", span.Microseconds())
@@ -195,7 +196,7 @@ func (d *database) pass(t *testing.T, table, column string, span time.Duration) 
 
 const patience = bookingstest.Patience
 
-// link makes the connections of one process.
+// link creates the connections of one process, and can make them fail.
 type link struct {
 	driver driver.Driver
 	dsn    string
@@ -204,8 +205,8 @@ type link struct {
 	statements []statement // in the order of their execution, with COMMIT
 	// before, if set, is called before each statement and each COMMIT, which fails with its error.
 	before func(ctx context.Context, text string) error
-	// loseCommit, if set, decides by the latest statement of a connection whether the answer of
-	// its commit is lost.
+	// loseCommit, if set, reports whether the answer to a commit is lost. It receives the latest statement of
+	// the connection.
 	loseCommit func(latest string) bool
 }
 
@@ -249,7 +250,7 @@ func (l *link) use(before func(ctx context.Context, text string) error, loseComm
 	l.before, l.loseCommit = before, loseCommit
 }
 
-// pass waits while the process is frozen, or fails.
+// pass waits while the process is frozen, and then calls before.
 func (l *link) pass(ctx context.Context, text string) error {
 	l.mu.Lock()
 	before := l.before
@@ -292,7 +293,7 @@ func (l *link) Connect(ctx context.Context) (driver.Conn, error) {
 	return &linkConn{Conn: conn, link: l}, err
 }
 
-// linkConn is a connection of a driver that implements all the interfaces used here.
+// linkConn wraps a connection of a driver.
 type linkConn struct {
 	driver.Conn
 	link   *link
@@ -319,7 +320,7 @@ func (c *linkConn) QueryContext(ctx context.Context, text string, args []driver.
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
 }
 
-// PrepareContext is called after the methods above by drivers that skip these.
+// PrepareContext is called by drivers that skip the methods above.
 func (c *linkConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if err := c.link.pass(ctx, text); err != nil {
 		return nil, err

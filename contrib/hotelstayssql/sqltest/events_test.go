@@ -67,11 +67,11 @@ func TestDoneNeverShortensARetention(t *testing.T) {
 		claim(t, s, 24*time.Hour, "c")
 		require.NoError(t, s.Done(t.Context(), []string{"c"}, time.Hour))
 		db.pass(t, "hotelstays_events", "expires_at", time.Hour)
-		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, "c"), "the lease of a claim does not count")
+		assert.Equal(t, hotelstays.ClaimGranted, claim(t, s, time.Minute, "c"), "the lease of the claim was no retention")
 	})
 }
 
-func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
+func TestReleaseEndsOnlyTheClaimsOfItsStore(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	keys := []string{"a", "b"}
@@ -81,8 +81,8 @@ func TestReleaseEndsTheClaimsOfItsStoreAlone(t *testing.T) {
 	assert.Equal(t, hotelstays.ClaimBusy, claim(t, other, time.Minute, keys...))
 }
 
-// Between the search for expired keys and their removal another process can claim one.
-func TestRemovalLeavesANewClaim(t *testing.T) {
+// Another process may claim an expired key between the search for expired keys and their removal.
+func TestRemovalOfExpiredKeysKeepsANewClaim(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
 	db.exec(t, "INSERT INTO hotelstays_events (event_key, store, claim, done, expires_at) VALUES (?, 1, 1, 1, 1)", []byte("old"))
@@ -146,7 +146,7 @@ func insert(number int) func(context.Context, *sql.Tx) error {
 
 func (d *database) handled(t *testing.T) int64 { return d.number(t, "SELECT COUNT(*) FROM handled") }
 
-func TestHandleTxOnce(t *testing.T) {
+func TestHandleTxHandlesAnEventOnce(t *testing.T) {
 	withEvents(t, func(t *testing.T, db *database, s *hotelstayssql.EventStore) {
 		require.NoError(t, s.HandleTx(t.Context(), event("id", "body"), insert(1)))
 		for _, duplicate := range []*hotelstays.WebhookEvent{event("id", "body"), event("id", "other"), event("other", "body")} {
@@ -154,7 +154,7 @@ func TestHandleTxOnce(t *testing.T) {
 			require.NoError(t, newEvents(t, db.DB, db.dialect).HandleTx(t.Context(), duplicate, fails))
 		}
 		assert.EqualValues(t, 1, db.handled(t))
-		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate leaves no key")
+		require.NoError(t, s.HandleTx(t.Context(), event("other", "other"), insert(3)), "a duplicate stores no key of its own")
 		assert.EqualValues(t, 2, db.handled(t))
 
 		db.pass(t, "hotelstays_events", "expires_at", 7*24*time.Hour-time.Minute)
@@ -214,7 +214,6 @@ func TestHandleTxSucceedsIfAnotherProcessHandlesTheEvent(t *testing.T) {
 	assert.EqualValues(t, 1, db.handled(t))
 }
 
-// One table serves several accounts, whose references and event ids may be the same.
 func TestAccountsMayShareEventIDs(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
@@ -232,7 +231,7 @@ func TestAccountsMayShareEventIDs(t *testing.T) {
 	assert.EqualValues(t, 2, db.handled(t))
 }
 
-// A fleet may change from claims to HandleTx, one process after the other.
+// The processes of a fleet may change from Claim to HandleTx one after the other.
 func TestClaimsCanBeReplacedByHandleTx(t *testing.T) {
 	db := inDatabase(t)
 	s := newEvents(t, db.DB, db.dialect)
@@ -256,7 +255,7 @@ const (
 	callersAtOnce = 10
 )
 
-// handleAll handles the same events as others do, each several times.
+// handleAll handles each event several times. Other processes handle the same events.
 func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect) error {
 	s, err := hotelstayssql.NewEventStore(pool, dialect, nil)
 	if err != nil {
@@ -267,7 +266,7 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 	for i := range failures {
 		wg.Go(func() {
 			for _, n := range rand.Perm(eventsAtOnce) {
-				// Neighbours have a body in common, so that transactions wait for each other in chains.
+				// Two neighbours share a body, so that transactions wait for each other in chains.
 				e := event(fmt.Sprint("id ", n), fmt.Sprint("body ", n/2))
 				failures[i] = errors.Join(failures[i], s.HandleTx(ctx, e, insert(n/2)))
 			}
@@ -277,8 +276,8 @@ func handleAll(ctx context.Context, pool *sql.DB, dialect hotelstayssql.Dialect)
 	return errors.Join(failures...)
 }
 
-func TestHandleTxInTwoProcesses(t *testing.T) {
-	for name, dies := range map[string]bool{"at once": false, "one of which dies": true} {
+func TestTwoProcessesHandleAnEventOnce(t *testing.T) {
+	for name, dies := range map[string]bool{"both finish": false, "one dies": true} {
 		t.Run(name, func(t *testing.T) {
 			onEachAlone(t, func(t *testing.T, db *database) {
 				other := db.startHandler(t)

@@ -24,8 +24,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failOnce lets one of the statements fail that match, after as many others. "LOST" is a COMMIT that
-// happens, and whose answer is lost. failed ends that, and reports whether it has happened.
+// failOnce makes one statement fail: after of the matching statements succeed, and the next one fails. "LOST" stands
+// for a COMMIT that succeeds but whose answer is lost. failed ends this, and reports whether a statement has failed.
 func (l *link) failOnce(matches func(text string) bool, after int) (failed func() bool) {
 	var left atomic.Int64
 	left.Store(int64(after))
@@ -42,7 +42,7 @@ func (l *link) failOnce(matches func(text string) bool, after int) (failed func(
 	}
 }
 
-// Each statement of a call may fail, and each commit, also after it has happened: the call says so.
+// Each statement and each commit of a call may fail. A commit may also succeed, and only its answer is lost.
 func TestCallReportsAFailedStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		ctx, token := t.Context(), hotelstays.Token{Value: types.NewSecret("the-token")}
@@ -113,7 +113,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 		}
 		for name, c := range calls {
 			for _, matches := range []func(string) bool{
-				func(text string) bool { // failures of the others are no matter
+				func(text string) bool { // failures of the excluded statements do not matter
 					return text != "LOST" && text != "" && !strings.HasPrefix(text, "SELECT event_key") && !strings.HasPrefix(text, "SET autocommit")
 				},
 				func(text string) bool { return text == "LOST" },
@@ -125,7 +125,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 					err := c.call(reference)
 					failed = hasFailed()
 					for ; len(leases) > 0; leases = leases[1:] {
-						leases[0]() // it renews itself
+						leases[0]() // ends it, because it renews itself
 					}
 					if failed {
 						assert.ErrorIs(t, err, errLost, reference)
@@ -153,7 +153,7 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 			db.exec(t, "DROP TABLE hotelstays_"+table)
 		}
 		for name, c := range calls {
-			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // they look for the version
+			if err := c.call("the-reference"); name != "Check" && name != "Migrate" { // these find another version instead
 				require.ErrorContains(t, err, "hotelstayssql: ", name)
 				assert.ErrorContains(t, err, "; call Migrate, or check the database's name and search path", name)
 				assert.NotContains(t, err.Error(), "the-token")
@@ -162,8 +162,8 @@ func TestCallReportsAFailedStatement(t *testing.T) {
 	})
 }
 
-// A row may change before it is written. It is read again, which may fail.
-func TestMovedRowIsReadAgain(t *testing.T) {
+// A row may change before it is written. The second read may fail, too.
+func TestChangedRowIsReadAgain(t *testing.T) {
 	p := inProcess(t, nil)
 	pool, link := p.db.process(t)
 	p = p.through(pool, p.db.followBookings)
@@ -238,8 +238,8 @@ func TestCancelTxLocksSQLiteBeforeItReads(t *testing.T) {
 	}))
 }
 
-// Each statement of Run may fail, and each commit: a booking is made once, each change of its order is
-// delivered once, and it is cancelled once.
+// Each statement and each commit of Run may fail. Nevertheless the booking is made once, each change of its order is
+// delivered once, and the order is cancelled once.
 func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	life := func(t *testing.T, matches func(text string) bool, after int) (executed []statement) {
 		inVirtualTime(t, func(t *testing.T, p *process) {
@@ -261,7 +261,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 			p.Begin("ref-1")
 			failed := link.failOnce(matches, after)
 			stop := p.Work()
-			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, and not sent
+			if wait(`state <> 'pending'`); p.Row("ref-1").State == "absent" { // it was marked, but not sent
 				require.NoError(t, p.BeginAlone(p.Request("ref-1")))
 				rounds++
 			}
@@ -269,7 +269,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 			p.ConfirmOrder("ref-1")
 			wait(`changes > 0`)
 			require.NoError(t, p.CancelAlone("ref-1", nil))
-			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // so was this
+			if wait(`cancel <> ''`); number(`SELECT COUNT(*) FROM bookings WHERE cancel = 'standing'`) > 0 { // marked, but not sent
 				require.NoError(t, p.CancelAlone("ref-1", nil))
 				cancels++
 			}
@@ -307,8 +307,7 @@ func TestRunContinuesAfterAFailedStatement(t *testing.T) {
 	}
 }
 
-// An outcome that could not be stored is delivered once when there is room again. The limit of pages
-// stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
+// The limit of pages stands for a full disk: SQLite reports both in the same way, and may undo the transaction.
 func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 	for name, needs := range map[string]string{
 		"the journal's row": `UPDATE ON hotelstays_journal WHEN NEW.live <> 1`,
@@ -317,7 +316,7 @@ func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := inDatabase(t)
 			log := make(logLines, 100)
-			p := newProcess(t, db, nil).through(db.DB, log.receive) // of one connection, to which the limit belongs
+			p := newProcess(t, db, nil).through(db.DB, log.receive) // its only connection has the limit
 			db.exec(t, `CREATE TABLE ballast (content blob NOT NULL)`)
 			db.exec(t, `CREATE TRIGGER needs_space AFTER `+needs+` BEGIN INSERT INTO ballast (content) VALUES (zeroblob(400000)); END`)
 			p.Begin("ref-1")
@@ -340,8 +339,7 @@ func TestOutcomeIsDeliveredAfterAFullDisk(t *testing.T) {
 	}
 }
 
-// An error names the call, and says what to do next.
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 	other := map[hotelstayssql.Dialect]hotelstayssql.Dialect{hotelstayssql.SQLite: hotelstayssql.PostgreSQL,
 		hotelstayssql.PostgreSQL: hotelstayssql.MySQL, hotelstayssql.MySQL: hotelstayssql.SQLite}
 	onEach(t, func(t *testing.T, db *database) {

@@ -33,10 +33,10 @@ import (
 
 const (
 	bookers = 8
-	each    = 8 // bookings of a booker in a round
+	each    = 8 // bookings per booker in a round
 )
 
-// way is a way to book, and what its rounds have cost.
+// way is a way to book, with the costs of its rounds.
 type way struct {
 	name   string
 	book   func(context.Context, *hotelstays.BookRequest, ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error)
@@ -72,7 +72,7 @@ func (w *way) bookAll(ctx context.Context, request func(reference string) *hotel
 	return errors.Join(errs...)
 }
 
-// ratio returns the median of the ratios of rounds that followed each other.
+// ratio compares each round with the next round of another way, and returns the median ratio.
 func (w *way) ratio(to *way) float64 {
 	var ratios []float64
 	for i, took := range w.times {
@@ -82,8 +82,8 @@ func (w *way) ratio(to *way) float64 {
 	return ratios[len(ratios)/2]
 }
 
-// BenchmarkJournal compares bookings in the journal with those of Client.BookAndRecover, in
-// rounds that alternate, with a sandbox that answers at once and with one that takes its time.
+// BenchmarkJournal compares bookings in the journal with bookings of Client.BookAndRecover, in alternating rounds.
+// The sandbox answers at once or slowly.
 func BenchmarkJournal(b *testing.B) {
 	for _, dialect := range dialects {
 		for _, answer := range []time.Duration{0, 100 * time.Millisecond} {
@@ -111,7 +111,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 		w.round(b, s.Accounts[0]) // the token, the connections, the first look at the tables
 		w.times = nil
 	}
-	for n := 0; b.Loop(); n++ { // each is first, second and third as often
+	for n := 0; b.Loop(); n++ { // each way is first, second and third equally often
 		for i := range ways {
 			ways[(n+i)%len(ways)].round(b, s.Accounts[0])
 		}
@@ -147,8 +147,8 @@ func waysOf(client *hotelstays.Client, db *database) ([]*way, error) {
 		{name: "Begin+Send", book: beginAndSend}}, err
 }
 
-// BenchmarkAccounts compares the bookings of 50 accounts in one journal with those of one account, in rounds that
-// alternate.
+// BenchmarkAccounts compares bookings of 50 accounts in one journal with bookings of one account, in alternating
+// rounds.
 func BenchmarkAccounts(b *testing.B) {
 	for _, dialect := range dialects {
 		b.Run(string(dialect), func(b *testing.B) { benchmarkAccounts(b, dialect) })
@@ -188,7 +188,7 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 		}}
 	}
 	ways := []*way{of(1), of(len(clients))}
-	for _, w := range ways { // the tokens
+	for _, w := range ways { // not measured: it gets the tokens
 		w.round(b, s.Accounts[0])
 		w.times = nil
 	}
@@ -201,7 +201,7 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 }
 
-// BenchmarkProcesses compares bookings in the journal with those of Client.BookAndRecover, in several processes
+// BenchmarkProcesses compares bookings in the journal with bookings of Client.BookAndRecover, in several processes
 // with a database server. Rounds alternate, and the figures are medians.
 func BenchmarkProcesses(b *testing.B) {
 	for _, dialect := range dialects {
@@ -259,7 +259,7 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
 }
 
-// rounds books as the lines of standard input say.
+// rounds books a round for each line of standard input.
 func rounds(p part, db *database) error {
 	db.SetMaxOpenConns(bookers)
 	clients, err := unlimited(p.Plan)
@@ -276,8 +276,8 @@ func rounds(p part, db *database) error {
 	return err
 }
 
-// BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints what an order costs and
-// the memory. The service answers at once, in this process.
+// BenchmarkFollowedOrders reads 10,000 followed orders once, on one worker, and prints the cost per order and the
+// memory. The service answers at once, in this process.
 func BenchmarkFollowedOrders(b *testing.B) {
 	for _, users := range []int{1, 10_000} {
 		for _, dialect := range dialects {

@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// A Cancel that is frozen until its time has passed is neither sent nor delivered again.
+// The process is frozen during Cancel, until its time limit is over.
 func TestFrozenCancelIsNotRepeated(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
@@ -31,9 +31,9 @@ func TestFrozenCancelIsNotRepeated(t *testing.T) {
 		stop := frozen.Work()
 		answer.Wait()
 		require.ErrorIs(t, p.CancelAlone("ref-1", nil), durable.ErrAlreadyCancelling)
-		require.NoError(t, p.Wake(t.Context(), "ref-1"), "it is not woken while Cancel is under way")
+		require.NoError(t, p.Wake(t.Context(), "ref-1"), "Wake changes nothing while Cancel is under way")
 		stored := p.Fleet.Cancellation("ref-1")
-		assert.NotNil(t, stored.Cost, "it is known before Cancel is sent")
+		assert.NotNil(t, stored.Cost, "the cost is stored before Cancel is sent")
 		assert.True(t, stored.SendBy.After(time.Now()), "Cancel may be under way")
 		p.Work()
 		p.Fleet.Pass(time.Minute)
@@ -45,7 +45,7 @@ func TestFrozenCancelIsNotRepeated(t *testing.T) {
 	})
 }
 
-// A worker that has lost its lease while it read an order sends, stores and delivers nothing.
+// The worker loses its lease while it reads an order.
 func TestStaleWorkerChangesNothing(t *testing.T) {
 	type step = func(p *process, reference string)
 	booked := func(p *process, reference string) { p.Booked(reference) }
@@ -97,7 +97,7 @@ func TestStaleWorkerChangesNothing(t *testing.T) {
 				stop()
 				read.Release()
 				c.begin(p, "next")
-				c.ended(p, "next") // the stale worker has done what it does with the first
+				c.ended(p, "next") // by now the stale worker has also ended its step of the first row
 				stopSlow()
 				c.ended(p, "ref-1")
 				assert.Equal(t, c.cancels, p.Ledger().Count(hotelstays.OpCancel))
@@ -106,8 +106,8 @@ func TestStaleWorkerChangesNothing(t *testing.T) {
 	}
 }
 
-// A function of the caller that panics for one of several leaves the others alone.
-func TestPanicStarvesNoOther(t *testing.T) {
+// A function of the caller panics for one row. The other rows are delivered.
+func TestPanicDelaysNoOtherRow(t *testing.T) {
 	const poisoned = "many-000000"
 	p := inProcess(t, nil)
 	p = p.another(func(o *hotelstayssql.JournalOptions) {
@@ -136,14 +136,14 @@ func TestPanicStarvesNoOther(t *testing.T) {
 	p.Work()
 	p.HasState(many(1), durable.EndingFound, 0)
 	p.Eventually("its change is delivered", func() bool { return p.changes("ref-1") == 1 })
-	p.Eventually("its lease is no more", func() bool {
+	p.Eventually("its lease has ended", func() bool {
 		due := p.db.number(t, `SELECT due FROM hotelstays_orders WHERE reference = ?`, []byte("unchanged"))
 		return due > time.Now().Add(2*time.Minute).UnixMicro()
 	})
 }
 
-// Neither the poll for two bookings nor the read of an order that panics ends the process.
-func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
+// The transport panics in a poll for two bookings, and in the read of an order.
+func TestPanicOfTheTransportDoesNotEndTheProcess(t *testing.T) {
 	p := inProcess(t, nil)
 	p = p.another(p.db.followBookings)
 	p.Booked("ref-1")
@@ -161,16 +161,16 @@ func TestTransportThatPanicsEndsNoProcess(t *testing.T) {
 	p.Eventually("both have panicked", func() bool { return polls.Load() == 2 })
 }
 
-// followBookings lets a process follow orders, and store them as the caller's mirror.
+// followBookings lets a process follow orders, and store copies of them in the caller's table.
 func (d *database) followBookings(o *hotelstayssql.JournalOptions) { o.OnOrder = d.caller().StoreOrder }
 
-// changes returns how often the mirror of an order has changed.
+// changes returns how often the copy of an order has changed.
 func (p *process) changes(reference string) int64 {
 	p.Helper()
 	return p.db.number(p, `SELECT changes FROM bookings WHERE reference = ?`, reference)
 }
 
-// Many orders are read in one request, and only when nothing else is due: here one worker has a poll.
+// Orders are read only when nothing else is due. Here one worker has a poll.
 func TestOneRequestReadsManyOrders(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
@@ -188,15 +188,14 @@ func TestOneRequestReadsManyOrders(t *testing.T) {
 		before := p.polls()
 		p.Work()
 		p.Eventually("all others are read", func() bool { return p.db.number(p, `SELECT SUM(changes) FROM bookings`) == 9 })
-		assert.LessOrEqual(t, p.polls(), before+2*6, "it is found by halves")
-		p.Eventually("none is due", func() bool {
+		assert.LessOrEqual(t, p.polls(), before+2*6, "the refused request is halved until the bad reference is found")
+		p.Eventually("no order is due", func() bool {
 			return p.db.number(p, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().UnixMicro()) == 0
 		})
 	})
 }
 
-// Webhooks wake a cancellation and an order all the time, while each read takes longer than the pause between
-// them. Both go on.
+// Webhooks wake a cancellation and an order again before each read has ended. Both make progress.
 func TestWakesDelayNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p = p.another(p.db.followBookings)
@@ -215,8 +214,8 @@ func TestWakesDelayNothing(t *testing.T) {
 	})
 }
 
-// An OnOrder that ignores its ctx keeps one worker of one process. The others call it for no row of theirs.
-func TestHangingOnOrderKeepsOneProcess(t *testing.T) {
+// An OnOrder that ignores its ctx blocks one worker of one process. Other processes do not call it for that row.
+func TestHangingOnOrderBlocksOneWorkerOfOneProcess(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		end, calls := make(chan struct{}), atomic.Int32{}
 		p.db.SetMaxOpenConns(1) // goroutines wait for it in virtual time, and for the lock of the file in real time

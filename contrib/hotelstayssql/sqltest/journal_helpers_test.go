@@ -24,7 +24,7 @@ import (
 
 type journalOptions = func(*hotelstayssql.JournalOptions)
 
-// caller is how the caller of the package uses a database.
+// caller does what a caller of the package does with its own table.
 func (d *database) caller() bookingstest.Database[*sql.Tx] {
 	return bookingstest.Database[*sql.Tx]{
 		InTx: func(ctx context.Context, f func(*sql.Tx) error) error {
@@ -144,7 +144,7 @@ func (p *process) through(pool *sql.DB, change journalOptions) *process {
 	return processOf(p.db, w.Another(nil))
 }
 
-// hold returns another process, which holds the next answer of a path back.
+// hold returns another process. The next answer to a request for path is held back.
 func (p *process) hold(path string, change journalOptions) (*process, *bookingstest.Held) {
 	p.Helper()
 	other := p.another(change)
@@ -186,10 +186,10 @@ func (p *process) fill(n int, change func(i int, booking *bookingstest.Booking))
 	}))
 }
 
-// many is a reference of fill.
+// many returns the reference of the i-th booking of fill.
 func many(i int) string { return fmt.Sprintf("many-%06d", i) }
 
-// fillBooked is fill with the caller's rows, and with orders.
+// fillBooked is fill, with a row of the caller and an order for each booking.
 func (p *process) fillBooked(n int, change func(i int, booking *bookingstest.Booking)) {
 	p.Helper()
 	p.fill(n, change)

@@ -21,8 +21,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// Orders of two users are two reads.
-func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
+// The orders of two users need two reads.
+func TestRunReadsOrdersUntilNoneIsDue(t *testing.T) {
 	p := inProcess(t, nil)
 	p = p.another(func(o *hotelstayssql.JournalOptions) { o.PollInterval = time.Hour; p.db.followBookings(o) })
 	p.Booked("ref-1")
@@ -41,16 +41,15 @@ func TestNextReadOfOrdersFollowsAtOnce(t *testing.T) {
 	assert.ElementsMatch(t, []string{"", "user-2"}, users)
 }
 
-// notDue waits until no booking is due, and no lease is left: they last a minute.
+// notDue waits until no booking is due, and no lease is left. A lease lasts a minute.
 func (p *process) notDue() {
 	p.Helper()
-	p.Eventually("no lease is left", func() bool { // they are due 210 s after their poll
+	p.Eventually("no lease is left", func() bool { // after a poll a booking is due 210 s later
 		return p.count(`live = 1 AND due <= ?`, time.Now().Add(75*time.Second).UnixMicro()) == 0
 	})
 }
 
-// A poll asks for many bookings at once. An order that it finds is polled for alone, because its
-// dates count; nothing is taken for absent.
+// If the poll finds an order, a second poll for that booking alone compares its dates. No booking ends as absent.
 func TestOnePollAsksForManyBookings(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) { o.MaxWorkers = 50 })
@@ -61,16 +60,15 @@ func TestOnePollAsksForManyBookings(t *testing.T) {
 		p.Work()
 		p.HasState(many(7), durable.EndingFound, 0)
 		p.notDue()
-		assert.LessOrEqual(t, p.polls(), 6, "three polls for many, and one for the order")
+		assert.LessOrEqual(t, p.polls(), 6, "three polls for many bookings, and one for the order")
 		for _, r := range p.Ledger().Requests(hotelstays.OpQueryOrders) {
-			assert.Less(t, r.BodySize, 110*len(`"",`+many(7)), "the bytes of some 100 references")
+			assert.Less(t, r.BodySize, 110*len(`"",`+many(7)), "the body has about 100 references")
 		}
 		assert.EqualValues(t, n-1, p.count(`live = 1`))
 	})
 }
 
-// Many open bookings are polled for within the rate limit and in little memory.
-func TestManyOpenBookings(t *testing.T) {
+func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
 	n := 2000
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		n = 100_000
@@ -105,7 +103,7 @@ func TestManyOpenBookings(t *testing.T) {
 func inVirtualTime(t *testing.T, test func(t *testing.T, p *process)) {
 	t.Helper()
 	db := create(t, hotelstayssql.SQLite)
-	require.NoError(t, db.Close()) // its connections belong outside the bubble
+	require.NoError(t, db.Close()) // its connections were opened outside the bubble
 	synctest.Test(t, func(t *testing.T) {
 		inside := &database{dialect: db.dialect, driver: db.driver, dsn: db.dsn}
 		inside.DB = inside.open(t)
@@ -129,8 +127,8 @@ func TestRowThatIsDueForLongestComesFirst(t *testing.T) {
 	})
 }
 
-// hang lets statements hang until their ctx ends, from the nth that begins with a text on. end lets the next
-// ones pass, and returns the longest time that one took.
+// hang makes statements hang until their ctx ends: the nth statement that begins with a text, and all that follow.
+// end lets later statements pass, and returns the longest time of a statement.
 func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func() time.Duration) {
 	var left, longest atomic.Int64
 	left.Store(nth)
@@ -153,14 +151,14 @@ func (l *link) hang(begins string, nth int64) (begun <-chan struct{}, end func()
 	}
 }
 
-// A statement that hangs ends with the lease. Another process takes over, and Run goes on.
+// Another process takes over the row, and Run continues.
 func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	const look, write = "SELECT account, reference, fence", "UPDATE hotelstays_journal"
 	for name, row := range map[string]struct {
 		begins string
 		nth    int64
 		limit  time.Duration
-		late   bool // the first poll finds no orders
+		late   bool // whether the first poll finds no orders
 	}{
 		"Run looks for work":              {begins: look, nth: 1, limit: 10 * time.Second},
 		"Run takes two leases":            {begins: write, nth: 2, limit: 10 * time.Second},
@@ -204,13 +202,13 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 				if row.late {
 					order()
 				}
-				// The hanging process may have the only lock for writes, and others wait for it in real time.
+				// The hanging process may hold SQLite's only lock for writes, and others wait for it in real time.
 				stop := p.through(p.db.openWith(t, map[string]string{"busy_timeout": "1"}), oneWorker).Work()
 				ended(2, time.Minute+15*time.Second) // in the other process
 				stop()
 				time.Sleep(time.Minute)
 				assert.LessOrEqual(t, end(), row.limit)
-				ended(3, 5*time.Minute) // in this one
+				ended(3, 5*time.Minute) // in the process whose statement hung
 				stopHanging()
 				assert.Equal(t, map[string]int{many(0): 1, many(1): 1, many(2): 1}, p.OrdersMade())
 			})
@@ -218,13 +216,13 @@ func TestStatementThatHangsEndsWithTheLease(t *testing.T) {
 	}
 }
 
-// An OnOutcome that hangs has one worker, and others end their bookings, also after its lease. Run
-// ends without it.
-func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
+// Other workers end the other bookings, also after the lease of the blocked row. Run returns although OnOutcome
+// hangs.
+func TestHangingOnOutcomeBlocksOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		const hangs, many = "many-000000", 6
 		p.fillBooked(many, func(i int, booking *bookingstest.Booking) {
-			if i > 2 { // due after several leases
+			if i > 2 { // these are due after several leases
 				booking.Due = time.Now().Add(5 * time.Minute)
 			}
 		})
@@ -258,8 +256,8 @@ func TestOnOutcomeThatHangsHasOneWorker(t *testing.T) {
 	})
 }
 
-// So has an OnCancel that hangs. An OnOrder that hangs ends with its lease.
-func TestOnCancelAndOnOrderThatHang(t *testing.T) {
+// An OnCancel that ignores its ctx blocks one worker. An OnOrder that obeys its ctx ends with its lease.
+func TestHangingOnCancelBlocksOneWorker(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		end, failed := make(chan struct{}), false
 		lasts := func(ctx context.Context) {
@@ -272,7 +270,7 @@ func TestOnCancelAndOnOrderThatHang(t *testing.T) {
 			o.OnCancel = func(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
 				if lasts(ctx); c.CustomerReferenceNo == "hangs" {
 					<-end
-				} else if !failed { // after Cancel it has ten seconds
+				} else if !failed { // after Cancel, OnCancel has ten seconds
 					failed = true
 					return errLost
 				}
@@ -288,7 +286,7 @@ func TestOnCancelAndOnOrderThatHang(t *testing.T) {
 		p.Booked("hangs", "the next")
 		require.NoError(t, p.CancelAlone("hangs", nil))
 		stop := p.Work()
-		time.Sleep(2 * time.Minute) // it is due for longest
+		time.Sleep(2 * time.Minute) // so that it has been due for the longest time
 		require.NoError(t, p.CancelAlone("the next", nil))
 		time.Sleep(5 * time.Minute)
 		assert.EqualValues(t, 1, p.db.number(t, `SELECT cancels FROM bookings WHERE reference = 'the next'`))

@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-func TestJournal(t *testing.T) {
+func TestJournalKeepsThePromisesOfBookings(t *testing.T) {
 	for _, dialect := range dialects {
 		t.Run(string(dialect), func(t *testing.T) {
 			start := func(t *testing.T) bookingstest.Fleet[*sql.Tx] {
@@ -46,12 +46,12 @@ func TestNewJournalNamesEveryInvalidArgument(t *testing.T) {
 	}
 }
 
-// References differ in case and in trailing spaces, and may hold any character.
-func TestReferencesMayHoldAnyCharacter(t *testing.T) {
+// References are different if only their case or a trailing space differs.
+func TestReferenceMayHaveAnyCharacter(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, func(o *hotelstayssql.JournalOptions) {
 			o.OnOutcome = func(context.Context, *sql.Tx, *hotelstays.BookingOutcome) error { return nil }
-			o.BookTimeout, o.PollInterval = 0, 0 // the defaults
+			o.BookTimeout, o.PollInterval = 0, 0 // for the defaults
 		})
 		for i, reference := range []string{"abc", "ABC", "abc ", "\u00e4\u4e16", "a'b\"c\\d%_?"} {
 			req := p.Request(fmt.Sprint("guest-", i))
@@ -86,7 +86,7 @@ func TestInvalidRequestDoesNotBegin(t *testing.T) {
 	assert.NoError(t, p.CancelAlone(strings.Repeat("x", 512), func(r *durable.CancelOrder) { r.PlatformReferenceNo = "of an order" }))
 }
 
-// After a change of the credential or the base URL nobody may be polling for the open bookings.
+// After a change of the credential or the base URL, perhaps no process polls for the open bookings.
 func TestOpenBookingsOfAnotherAccountAreLogged(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		p.Booked("ended")
@@ -119,11 +119,11 @@ func TestOpenBookingsOfAnotherAccountAreLogged(t *testing.T) {
 		p.MustSend("ref-1")
 		p.db.exec(t, `UPDATE hotelstays_journal SET booking = account WHERE live = 1`)
 		require.NoError(t, p.BeginAlone(p.Request("ref-1")))
-		assert.EqualValues(t, 2, p.count(`booking = account`), "the next round leaves theirs alone")
+		assert.EqualValues(t, 2, p.count(`booking = account`), "the next round does not change rows of other accounts")
 	})
 }
 
-// The table shows neither guests nor passports. The request is erased when it is sent.
+// The request is erased when it is sent.
 func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
 	p := inProcess(t, nil)
 	p.Begin("ref-1")
@@ -142,21 +142,21 @@ func TestRequestIsEncryptedUntilItIsSent(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, p.BeginTx(t.Context(), tx, p.Request("ref-1")), durable.ErrAlreadyBegun)
 	require.NoError(t, tx.Commit())
-	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, although the caller commits")
+	assert.Equal(t, begun, p.sealed("ref-1"), "the first request stays, even if the caller commits after the error")
 	p.MustSend("ref-1")
 	assert.Empty(t, look())
 	p.Begin("ref-2")
 	require.NotEmpty(t, p.sealed("ref-2"))
 	require.NoError(t, p.Abandon(t.Context(), "ref-2"))
-	assert.Empty(t, p.sealed("ref-2"), "nobody sends it any more")
+	assert.Empty(t, p.sealed("ref-2"), "an abandoned booking is never sent")
 }
 
-func TestRowsEditedByHand(t *testing.T) {
+func TestRowEditedByHandIsKeptAndReported(t *testing.T) {
 	for name, edit := range map[string]func(text string) string{
-		"no JSON":           func(string) string { return "{" },
+		"not JSON":          func(string) string { return "{" },
 		"another reference": func(text string) string { return strings.Replace(text, "ref-1", "ref-2", 1) },
 		"another account":   func(text string) string { return strings.Replace(text, `"fingerprint":"`, `"fingerprint":"x`, 1) },
-		"an ending, and live": func(text string) string {
+		"an open row with an ending": func(text string) string {
 			return strings.TrimSuffix(text, "}") + `,"ending":"absent"}`
 		},
 	} {
@@ -170,12 +170,12 @@ func TestRowsEditedByHand(t *testing.T) {
 			require.ErrorContains(t, err, "nothing was sent")
 			assert.ErrorContains(t, err, "changed by hand")
 
-			// It is kept as it is, and does not hold up others.
+			// The row is kept as it is, and does not delay other rows.
 			p.Begin("ref-0")
 			p.Work()
 			p.db.exec(t, `UPDATE hotelstays_journal SET due = 1`)
 			p.HasState("ref-0", durable.EndingFound, 0)
-			p.Eventually("it is postponed", func() bool {
+			p.Eventually("the row is postponed", func() bool {
 				return p.count(`reference = ? AND due > 1 AND request IS NOT NULL`, []byte("ref-1")) == 1
 			})
 			assert.Equal(t, map[string]int{"ref-0": 1}, p.OrdersMade())
@@ -183,8 +183,8 @@ func TestRowsEditedByHand(t *testing.T) {
 	}
 }
 
-// Rows that are unreadable, and more than Run reads at once, do not hide others from it.
-func TestManyRowsEditedByHand(t *testing.T) {
+// There are more unreadable rows than Run reads at once.
+func TestManyRowsEditedByHandHideNoOtherRow(t *testing.T) {
 	p := inProcess(t, nil)
 	p.fill(120, nil)
 	p.db.exec(t, `UPDATE hotelstays_journal SET booking = ?, due = 1`, []byte("{"))
@@ -243,7 +243,7 @@ func TestNothingIsSentOnADatabaseThatDoesNotFit(t *testing.T) {
 		assert.Zero(t, p.Ledger().Count(hotelstays.OpBook))
 
 		db.exec(t, `DELETE FROM hotelstays_schema WHERE version = 99`)
-		assert.NotNil(t, p.MustSend("ref-1").Order, "nothing is lost")
+		assert.NotNil(t, p.MustSend("ref-1").Order, "the booking is still there")
 	})
 }
 
@@ -287,7 +287,7 @@ func TestListReadsSeveralPages(t *testing.T) {
 	for _, err := range p.List(t.Context()) {
 		require.Error(t, err)
 		n++
-		require.LessOrEqual(t, n, 251, "each row once, although pages of them are unreadable")
+		require.LessOrEqual(t, n, 251, "each row is listed once, although whole pages are unreadable")
 	}
 	assert.Equal(t, 251, n)
 }

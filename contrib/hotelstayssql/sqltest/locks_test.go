@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 )
 
-// servers lock rows, and not the whole database.
+// servers are the databases that lock rows instead of the whole database.
 var servers = []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
 // onServers runs a test on each server, with the tables.
@@ -32,8 +32,8 @@ func onServers(t *testing.T, test func(t *testing.T, db *database)) {
 	})
 }
 
-// The row of a worker that is frozen in a transaction does not hold up other bookings.
-func TestLockedRowHoldsUpNoOther(t *testing.T) {
+// The row of a worker that is frozen in a transaction does not delay other bookings.
+func TestLockedRowDelaysNoOtherBooking(t *testing.T) {
 	onServers(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		p.Begin("unreadable")
@@ -56,9 +56,9 @@ func TestLockedRowHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// While a function of the caller runs, the server ends the transaction if it is idle. The
-// connection of the pool has its own settings afterwards.
-func TestIdleTransactionsEndByTheServer(t *testing.T) {
+// While a function of the caller runs, the server ends an idle transaction. Afterwards the connection has its
+// former settings.
+func TestServerEndsIdleTransactions(t *testing.T) {
 	idle := map[hotelstayssql.Dialect]struct{ read, limit, connection string }{
 		hotelstayssql.PostgreSQL: {`SELECT current_setting('idle_in_transaction_session_timeout')`, "30s", `SELECT pg_backend_pid()`},
 		hotelstayssql.MySQL:      {`SELECT CONCAT(@@autocommit + 0, ' ', @@wait_timeout)`, "0 30", `SELECT CONNECTION_ID()`},
@@ -79,7 +79,7 @@ func TestIdleTransactionsEndByTheServer(t *testing.T) {
 			})
 			require.Equal(t, want, err)
 			assert.Equal(t, before, setting(db.QueryRowContext))
-			assert.Equal(t, id, db.number(t, server.connection), "it is kept")
+			assert.Equal(t, id, db.number(t, server.connection), "the connection stays in the pool")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		require.Error(t, newEvents(t, db.DB, db.dialect).HandleTx(ctx, event("other", "other"), func(context.Context, *sql.Tx) error {
@@ -95,8 +95,8 @@ func TestIdleTransactionsEndByTheServer(t *testing.T) {
 	})
 }
 
-// rival begins a transaction that is too heavy to be InnoDB's victim: it has one row of stock, and
-// waits for the other.
+// rival begins a transaction that locks one row of stock and waits for the other. It has so many writes that InnoDB
+// undoes the other transaction of a deadlock.
 func (d *database) rival(t *testing.T) (wait func()) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -117,14 +117,14 @@ func (d *database) rival(t *testing.T) (wait func()) {
 	require.Eventually(t, func() bool {
 		return d.number(t, `SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id IN
 			(SELECT id FROM information_schema.processlist WHERE db = DATABASE())`) > 0
-	}, patience, 200*time.Millisecond) // InnoDB shows the same for a tenth of a second after each look
+	}, patience, 200*time.Millisecond) // InnoDB updates this table at most every 0.1 seconds
 	return waiting.Wait
 }
 
-// At a deadlock MySQL undoes the whole transaction. A function that returns the error is called
-// again, and what one writes that goes on is undone as well.
-func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
-	for name, goesOn := range map[string]bool{"returned": false, "swallowed": true} {
+// At a deadlock MySQL undoes the whole transaction. A function that returns the error is called again. If a function
+// ignores the error, its later writes are undone as well.
+func TestDeadlockInAFunctionOfTheCallerIsRepeatedOrReported(t *testing.T) {
+	for name, goesOn := range map[string]bool{"the function returns the error": false, "the function ignores the error": true} {
 		t.Run(name, func(t *testing.T) {
 			on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 				db.createTables(t)
@@ -210,8 +210,7 @@ func TestDeadlockInAFunctionOfTheCaller(t *testing.T) {
 	}
 }
 
-// Without autocommit a mark would not be committed when Book leaves, and what is read would stay
-// as it is.
+// Without autocommit the mark would not be committed before Book is sent, and every read would see old data.
 func TestNothingIsSentWithoutAutocommit(t *testing.T) {
 	on(t, []hotelstayssql.Dialect{hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		off := db.openWith(t, map[string]string{"autocommit": "0"})
@@ -228,9 +227,9 @@ func TestNothingIsSentWithoutAutocommit(t *testing.T) {
 	})
 }
 
-// Whatever the connections of a process have as their defaults, one Send of several wins, the
-// others learn why they did not, and Migrate works in several processes.
-func TestOtherDefaultsOfConnections(t *testing.T) {
+// With any default isolation of the connections, exactly one of several calls of Send books. The others return an
+// error with the reason. Migrate works in several processes.
+func TestOneSendWinsWithAnyIsolation(t *testing.T) {
 	for name, c := range map[string]struct {
 		dialect  hotelstayssql.Dialect
 		settings map[string]string
@@ -280,8 +279,8 @@ func TestOtherDefaultsOfConnections(t *testing.T) {
 	}
 }
 
-// The caller's transaction has a snapshot from before the other cancellation.
-func TestCancelTxBehindASnapshot(t *testing.T) {
+// The snapshot of the caller's transaction is older than the other cancellation.
+func TestCancelTxSeesACancellationNewerThanItsSnapshot(t *testing.T) {
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL, hotelstayssql.MySQL}, func(t *testing.T, db *database) {
 		db.createTables(t)
 		p := newProcess(t, db, nil)

@@ -23,18 +23,18 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 )
 
-// part is what a process of a test does, and with what.
+// part tells a process of a test what to do.
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
 	bookingstest.Plan         // of an engine; empty to handle events
 	Rounds            bool    // of a benchmark, instead of an engine
-	Service           *config // of the README, instead of all else
+	Service           *config // for the service of the README, instead of an engine
 }
 
 func (p part) play() error {
 	if p.Service != nil {
-		slog.SetDefault(slog.New(slog.DiscardHandler)) // half of the requests meet a fault
+		slog.SetDefault(slog.New(slog.DiscardHandler)) // half of the requests fail on purpose
 		return run(chaostest.UntilClosed(), *p.Service)
 	}
 	db := &database{dialect: p.Dialect, driver: p.Driver, dsn: p.DSN}
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	}
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are returned as well
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // they wait for polls and commits, mostly
+	_ = flag.Set("test.parallel", "8") // most of the time the tests wait for polls and commits
 	goleak.VerifyTestMain(m)
 }
 
@@ -108,18 +108,18 @@ var restartVariables = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "HOTELSTAYS_POSTGRES_RESTART", hotelstayssql.MySQL: "HOTELSTAYS_MARIADB_RESTART",
 }
 
-// idleTransactions end the caller's own transactions in a process that is frozen, as the documentation advises.
+// idleTransactions are the settings that the documentation advises: they end the caller's own transactions if their
+// process is frozen.
 var idleTransactions = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "&idle_in_transaction_session_timeout=20000", hotelstayssql.MySQL: "&idle_transaction_timeout=20",
 }
 
-// A booking of the journal is never lost and never made twice, and the caller's row is true,
-// whatever happens to requests, answers, processes and the database. HOTELSTAYS_CHAOS_SEED sets
-// the seed of faults and kills.
-func TestProcessesDie(t *testing.T) {
+// Requests, answers, processes and the database fail. No booking is lost or made twice, and the caller's row matches
+// the order. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
+func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
 	crashes, haste, accounts := 1, time.Duration(2), 3 // time passes twice as fast
-	if os.Getenv("HOTELSTAYS_LONG") != "" {            // a freeze lasts for longer than a lease
+	if os.Getenv("HOTELSTAYS_LONG") != "" {            // a freeze then lasts longer than a lease
 		crashes, haste, accounts = 2, 1, 20
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
 	}
@@ -128,7 +128,7 @@ func TestProcessesDie(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		config := *chaostest.Config(fleet.Seed)
 		config.Accounts = bookingstest.Accounts(accounts)
-		config.LateVisibility /= haste * haste // because faults delay a Book for as long as before
+		config.LateVisibility /= haste * haste // shorter, because faults still delay a Book in real time
 		config.ConfirmAfter = 3 * time.Minute / chaostest.Speed / haste
 		config.RateLimits = map[hotelstays.Operation]int{} // the documented ones
 		p := newProcess(t, db, nil, config)

@@ -1,4 +1,4 @@
-// The journal on the paths of bookingsmodel: each step happens, and the journal is where the model is.
+// The journal follows the paths of bookingsmodel. After each step its rows must be those of the model.
 
 package sqltest
 
@@ -26,8 +26,8 @@ import (
 
 const modelTimeout = 2 * time.Minute
 
-// Each transition of the model is on a path: from each phase of the rows, and with the other process at each
-// of its own steps.
+// The paths contain each transition of the model: from each phase of the rows, and combined with each step of the
+// other process.
 func TestJournalFollowsTheModel(t *testing.T) {
 	plain := model.World{Faults: 1, Rounds: 1, Idempotent: true, BookTimeout: modelTimeout, ShowsWithin: 10 * time.Minute}
 	rounds, cancels, follows := plain, plain, plain
@@ -44,7 +44,7 @@ func TestJournalFollowsTheModel(t *testing.T) {
 			t.Parallel()
 			var paths [][]model.Step
 			synctest.Test(t, func(*testing.T) {
-				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends }) // a ctx would end
+				paths = w.Paths(1e7, func(s model.Step) bool { return s.Do != "stands still" && !s.Ends }) // without steps that end a ctx
 			})
 			steps := 0
 			for i, path := range paths {
@@ -58,14 +58,14 @@ func TestJournalFollowsTheModel(t *testing.T) {
 	}
 }
 
-// actor is a process. It holds back what it does next: one thing at a time.
+// actor is a process whose next operation is held back until the test lets it through.
 type actor struct {
 	journal *hotelstayssql.Journal
 
 	mu     sync.Mutex
-	held   model.Op // what is held back, or nothing
-	kind   string   // the table that Run has looked at last
-	looks  bool     // the latest statement has looked for work
+	held   model.Op // the operation that is held back; empty if there is none
+	kind   string   // the table at which Run has looked last
+	looks  bool     // whether the latest statement has looked for work
 	pass   chan error
 	dead   bool
 	commit string // what happens to the next commit: one of the ends of Step.Do
@@ -75,7 +75,7 @@ type actor struct {
 	working sync.WaitGroup
 }
 
-// hold holds back what a process does until it is let through, with an error or nil.
+// hold holds an operation back until let is called, and returns the error of let.
 func (a *actor) hold(ctx context.Context, what model.Op) error {
 	a.mu.Lock()
 	if a.dead {
@@ -98,7 +98,7 @@ func (a *actor) hold(ctx context.Context, what model.Op) error {
 	}
 }
 
-// let lets through what is held back, and waits until nothing happens any more.
+// let lets the held operation through, and waits until the process is idle or held again.
 func (a *actor) let(err error) {
 	a.mu.Lock()
 	a.held = ""
@@ -115,7 +115,7 @@ func (a *actor) holds() model.Op {
 
 // watch holds back transactions, and reads of the booking outside of them.
 func (a *actor) watch() func(ctx context.Context, text string) error {
-	latest := "" // that writes, or ends a transaction
+	latest := "" // the latest statement that writes or ends a transaction
 	return func(ctx context.Context, text string) error {
 		if !strings.HasPrefix(text, "SELECT") {
 			latest = text
@@ -149,7 +149,7 @@ func (a *actor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.answer.RoundTrip(r)
 }
 
-// run ends what a process did before, and starts what it does.
+// run ends what the process did before, and starts do.
 func (a *actor) run(do func(ctx context.Context)) {
 	a.stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -173,7 +173,7 @@ type following struct {
 	world  model.World
 	actors [2]*actor
 	person *hotelstayssql.Journal
-	before struct{ delivered, cancelled int } // of earlier rounds and cancellations
+	before struct{ delivered, cancelled int } // counts of earlier rounds and cancellations
 }
 
 // open opens the journal of a process.
@@ -230,10 +230,10 @@ func (d *following) die(w int) {
 	a.stop()
 }
 
-// let lets a process do what it holds back.
+// let lets a process do the operation that it holds back.
 func (d *following) let(a *actor, op model.Op, err error) {
 	held := a.holds()
-	if op == model.Postpone { // a transaction as well
+	if op == model.Postpone { // it is a transaction as well
 		op = model.Transaction
 	}
 	require.Equal(d.t, op, held)
@@ -244,7 +244,7 @@ func (d *following) let(a *actor, op model.Op, err error) {
 var tableOf = map[string]string{string(durable.KindBooking): "hotelstays_journal", string(durable.KindCancel): "hotelstays_cancels",
 	string(durable.KindOrder): "hotelstays_orders"}
 
-// claim lets a process look for work, until it finds that of a kind. What it finds before fails.
+// claim lets a process look for work until it looks for rows of a kind. Looks for other kinds fail.
 func (d *following) claim(a *actor, kind string) {
 	for range 5 {
 		if a.run(func(ctx context.Context) { assert.NoError(d.t, a.journal.Run(ctx)) }); a.holds() != "" {
@@ -258,7 +258,7 @@ func (d *following) claim(a *actor, kind string) {
 	d.let(a, model.Claim, nil)
 }
 
-// work is a step of a process.
+// work does a step of the path in a process.
 func (d *following) work(a *actor, step model.Step) {
 	do := step.Do
 	for _, end := range []string{model.ButFails, model.ButApplied} {
@@ -318,19 +318,19 @@ func (d *following) do(step model.Step) {
 		d.die(step.Worker)
 		d.start(step.Worker)
 	default:
-		if step.Worker >= 0 { // else it is of the service
+		if step.Worker >= 0 { // otherwise it is a step of the service
 			d.work(d.actors[step.Worker], step)
 		}
 	}
 }
 
-// told returns how many outcomes and ends of cancellations the caller has received.
+// told returns how many outcomes and cancellations the caller has received.
 func (d *following) told() (delivered, cancelled int) {
 	require.NoError(d.t, d.db.QueryRowContext(d.t.Context(), `SELECT ended, cancels FROM bookings`).Scan(&delivered, &cancelled))
 	return delivered, cancelled
 }
 
-// now is what can be seen of the journal and of the caller's row.
+// now returns the visible state of the journal and of the caller's row.
 func (d *following) now() (n model.Now) {
 	n.Booking = d.Fleet.Stored("ref-1").Ending
 	if d.db.number(d.t, `SELECT COUNT(*) FROM hotelstays_cancels`) > 0 {

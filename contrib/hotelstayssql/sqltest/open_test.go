@@ -12,8 +12,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 )
 
-func TestOpen(t *testing.T) {
-	harmful := map[hotelstayssql.Dialect]warnings{ // the servers of the tests are not safe
+func TestOpenMigratesOnlyIfAsked(t *testing.T) {
+	harmful := map[hotelstayssql.Dialect]warnings{ // the test servers may lose commits, which makes them faster
 		hotelstayssql.PostgreSQL: {"fsync"}, hotelstayssql.MySQL: {"innodb_flush_log_at_trx_commit"}}
 	on(t, dialects, func(t *testing.T, db *database) {
 		open := func(opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
@@ -35,8 +35,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// Each connection of SQLite has what the journal needs, whatever the DSN says.
-func TestOpenOnSQLite(t *testing.T) {
+func TestOpenSetsWhatTheJournalNeedsOnSQLite(t *testing.T) {
 	pool, err := hotelstayssql.Open(t.Context(), "sqlite", "file:"+filepath.Join(t.TempDir(), "db")+"?_pragma=synchronous(off)",
 		hotelstayssql.SQLite, &hotelstayssql.OpenOptions{Migrate: true})
 	require.NoError(t, err)
@@ -70,8 +69,7 @@ func TestOpenNamesTheProblem(t *testing.T) {
 	}
 }
 
-// The clock of testing/synctest says nothing about the database's.
-func TestOpenInVirtualTime(t *testing.T) {
+func TestOpenIgnoresAVirtualClock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "db")
 	synctest.Test(t, func(t *testing.T) {
 		var warned warnings

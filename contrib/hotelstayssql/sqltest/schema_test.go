@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql"
 )
 
-func TestMigrateInManyProcessesAtOnce(t *testing.T) {
+func TestManyProcessesMayMigrateAtOnce(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var wg sync.WaitGroup
 		for range 8 {
@@ -32,8 +32,8 @@ func TestMigrateInManyProcessesAtOnce(t *testing.T) {
 	})
 }
 
-// Another process, which does not wait for locks, migrates the same tables in the middle of a migration.
-func TestMigrateBesideAnotherProcess(t *testing.T) {
+// In the middle of a migration, another process migrates the same tables. It does not wait for locks.
+func TestMigrateSurvivesAnotherMigration(t *testing.T) {
 	db := inDatabase(t)
 	db.exec(t, "DELETE FROM hotelstays_schema WHERE version > 1")
 	pool, link := db.process(t)
@@ -49,8 +49,8 @@ func TestMigrateBesideAnotherProcess(t *testing.T) {
 	assert.ErrorContains(t, other, "another transaction is writing")
 }
 
-// Each statement fails, alone or with those behind it. MariaDB has then committed a part.
-func TestMigrateAfterAFailure(t *testing.T) {
+// Each statement fails once: only this statement, or also all later ones. MariaDB has then committed a part.
+func TestMigrateContinuesAfterAFailure(t *testing.T) {
 	on(t, dialects, func(t *testing.T, db *database) {
 		var err error
 		for n := 0; ; n++ {
@@ -82,13 +82,13 @@ func TestMigrateAfterAFailure(t *testing.T) {
 	})
 }
 
-// tableCount counts the tables of a database that commits them together.
+// tableCount has statements that count the tables, for the databases that create all tables in one transaction.
 var tableCount = map[hotelstayssql.Dialect]string{
 	hotelstayssql.PostgreSQL: "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()",
 	hotelstayssql.SQLite:     "SELECT COUNT(*) FROM sqlite_master",
 }
 
-func TestMigrateArguments(t *testing.T) {
+func TestMigrateNamesAnInvalidArgument(t *testing.T) {
 	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"), `the database is nil`)
 	assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), nil, "oracle"),
 		`the dialect is "oracle"; it must be PostgreSQL, MySQL or SQLite`)
@@ -96,7 +96,7 @@ func TestMigrateArguments(t *testing.T) {
 	assert.ErrorContains(t, err, `the dialect is ""`)
 }
 
-// warnings are the settings that a logger was warned of.
+// warnings are the settings of which a logger was warned.
 type warnings []string
 
 func (w *warnings) logger() *slog.Logger {
@@ -115,10 +115,10 @@ func checked(t *testing.T, pool *sql.DB, dialect hotelstayssql.Dialect) (setting
 	return settings
 }
 
-func TestCheckWarnsOfWhatLosesCommits(t *testing.T) {
+func TestCheckWarnsOfSettingsThatLoseCommits(t *testing.T) {
 	expected := map[hotelstayssql.Dialect]struct {
 		settings    map[string]string
-		safe, warns warnings // the servers of the tests are not safe
+		safe, warns warnings // safe is not empty, because the test servers may lose commits
 	}{
 		hotelstayssql.SQLite: {map[string]string{"synchronous": "normal", "busy_timeout": "0"}, nil,
 			warnings{"synchronous", "busy_timeout", "SetMaxOpenConns"}},
@@ -157,7 +157,7 @@ func TestCheckRefusesASchemaThatDoesNotFit(t *testing.T) {
 
 		require.NoError(t, hotelstayssql.Migrate(t.Context(), db.DB, db.dialect))
 		db.exec(t, "DELETE FROM hotelstays_schema")
-		assert.Zero(t, check().Found, "a migration was killed")
+		assert.Zero(t, check().Found, "as after a killed migration")
 
 		db.exec(t, "INSERT INTO hotelstays_schema (version) VALUES (?)", missing.Known+1)
 		newer := check()

@@ -19,8 +19,8 @@ import (
 // .ci/services.
 var dialects = []hotelstayssql.Dialect{hotelstayssql.SQLite, hotelstayssql.PostgreSQL, hotelstayssql.MySQL}
 
-// The alert queries of docs/journal.md find what they promise.
-func TestAlerts(t *testing.T) {
+// They are in docs/journal.md.
+func TestAlertQueriesFindWhatTheyPromise(t *testing.T) {
 	t.Parallel()
 	on(t, []hotelstayssql.Dialect{hotelstayssql.PostgreSQL}, func(t *testing.T, db *database) {
 		db.createTables(t)

@@ -138,10 +138,10 @@ func (c config) keys() []types.Secret { return []types.Secret{bookingstest.Key} 
 
 func (c config) secrets() []types.Secret { return []types.Secret{types.NewSecret(c.WebhookSecret)} }
 
-// pages is how many pages book at once.
+// pages is how many travellers book at the same time.
 const pages = 8
 
-// servePages listens for webhooks, prints where, and lets the travellers of the table wishes book and cancel.
+// servePages listens for webhooks, prints its address, and books and cancels for the rows of the table wishes.
 func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstayssql.Journal) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -152,7 +152,7 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			var reference string
 			if err := db.QueryRowContext(ctx, query+` ORDER BY random() LIMIT 1`).Scan(&reference); err == nil {
-				_ = do(reference) // another page may have been faster
+				_ = do(reference) // it may fail because another page was faster
 			}
 		}
 	}
@@ -170,9 +170,9 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 	_ = http.Serve(listener, nil)
 }
 
-// The service of the README loses nothing and books nothing twice when it is killed, and no cancellation stays
-// open. HOTELSTAYS_CHAOS_SEED sets the seed of faults and kills.
-func TestServiceOfTheReadmeIsKilled(t *testing.T) {
+// No booking is lost or made twice, and no cancellation stays open. HOTELSTAYS_CHAOS_SEED sets the seed of faults and
+// kills.
+func TestServiceOfTheReadmeSurvivesKills(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 5, Processes: 1, Seed: chaostest.Seed(), Logf: t.Logf}
 	if os.Getenv("HOTELSTAYS_LONG") != "" {
 		fleet.Bookings, fleet.Kills = 300, 100

@@ -50,7 +50,6 @@ func TestExpiredKeysAreRemoved(t *testing.T) {
 	assert.EqualValues(t, 501, db.number(t, "SELECT COUNT(*) FROM hotelstays_events"))
 }
 
-// Each statement finds its rows by an index, however many there are.
 func TestStatementsUseAnIndex(t *testing.T) {
 	scans := map[hotelstayssql.Dialect][]string{
 		hotelstayssql.SQLite:     {"SCAN", "TEMP B-TREE"},
@@ -63,7 +62,7 @@ func TestStatementsUseAnIndex(t *testing.T) {
 		p := newProcess(t, db, nil)
 		p.fill(5000, func(_ int, booking *bookingstest.Booking) {
 			booking.Due = time.Now().Add(time.Hour)
-			booking.Recovery.Expect = nil // it is long
+			booking.Recovery.Expect = nil // to save space
 		})
 		db.exec(t, `INSERT INTO hotelstays_cancels (account, reference, fence, live, due, state)
 			SELECT account, reference, 1, 1, due, booking FROM hotelstays_journal`)
@@ -168,10 +167,10 @@ func verbs(statements []statement) string {
 	return strings.Join(words, " ")
 }
 
-// A booking costs six statements, those of the caller aside, and one or two for the limit of an
-// idle transaction.
-func TestStatementsOfABooking(t *testing.T) {
-	outcome := map[hotelstayssql.Dialect]string{ // the last UPDATE is the caller's; on SQLite the first one locks
+// A booking costs six statements without those of the caller, and on servers one or two for the limit of idle
+// transactions.
+func TestBookingCostsFewStatements(t *testing.T) {
+	outcome := map[hotelstayssql.Dialect]string{ // the caller has the last UPDATE; the first UPDATE of SQLite locks
 		hotelstayssql.SQLite:     "UPDATE SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.PostgreSQL: "SELECT SELECT UPDATE UPDATE COMMIT",
 		hotelstayssql.MySQL:      "SET SELECT UPDATE UPDATE SELECT COMMIT SET",
@@ -181,7 +180,7 @@ func TestStatementsOfABooking(t *testing.T) {
 		p := newProcess(t, db, nil)
 		pool, link := db.process(t)
 		p = p.through(pool, nil)
-		for _, reference := range []string{"ref-1", "ref-2"} { // the first one looks at the tables, too
+		for _, reference := range []string{"ref-1", "ref-2"} { // ref-1 also checks the tables
 			p.AddRow(reference)
 			link.take()
 			require.NoError(t, (&database{DB: pool}).caller().InTx(t.Context(), func(tx *sql.Tx) error {
@@ -203,14 +202,14 @@ func TestStatementsOfABooking(t *testing.T) {
 	})
 }
 
-// What a booking leaves in the tables while its order is followed, with their indexes but on PostgreSQL, and what
-// a read of orders costs.
-func TestCostOfABooking(t *testing.T) {
+// A booking whose order is followed needs some bytes in the tables. They include the indexes, except on PostgreSQL.
+// Reading orders costs requests and statements.
+func TestFollowedBookingCostsFewBytesAndStatements(t *testing.T) {
 	const bookings = 100
 	const measured = 50 // MariaDB counts the pages of a table up to 32, and then allocates 64 at once
 	size := map[hotelstayssql.Dialect]string{
 		hotelstayssql.SQLite: `SELECT SUM(pgsize) FROM dbstat WHERE name LIKE 'hotelstays_journal%' OR name LIKE 'hotelstays_orders%'`,
-		// The rows that live: other transactions decide when PostgreSQL reuses the space of dead ones.
+		// Only live rows: other transactions decide when PostgreSQL reuses the space of deleted rows.
 		hotelstayssql.PostgreSQL: `SELECT (SELECT COALESCE(SUM(pg_column_size(j.*)), 0) FROM hotelstays_journal j)
 			+ (SELECT COALESCE(SUM(pg_column_size(o.*)), 0) FROM hotelstays_orders o)`,
 		hotelstayssql.MySQL: `SELECT SUM(data_length + index_length) FROM information_schema.tables
@@ -236,7 +235,7 @@ func TestCostOfABooking(t *testing.T) {
 		reads := p.polls()
 		pool, link := db.process(t)
 		stop := p.through(pool, db.followBookings).Work()
-		p.Eventually("all are read", func() bool { // their leases would end sooner
+		p.Eventually("all are read", func() bool { // a lease would end sooner
 			return db.number(t, `SELECT COUNT(*) FROM hotelstays_orders WHERE due < ?`, time.Now().Add(2*time.Minute).UnixMicro()) == 0
 		})
 		stop()
@@ -247,17 +246,17 @@ func TestCostOfABooking(t *testing.T) {
 			}
 		}
 		reads = p.polls() - reads
-		t.Logf("%s: %d bytes a booking that is followed; %d reads and %d writing statements for %d orders",
+		t.Logf("%s: %d bytes per followed booking; %d reads and %d writing statements for %d orders",
 			db.dialect, bytes, reads, written, bookings)
-		atMost := map[hotelstayssql.Dialect]int64{hotelstayssql.PostgreSQL: 7_000} // its rows alone
+		atMost := map[hotelstayssql.Dialect]int64{hotelstayssql.PostgreSQL: 7_000} // without indexes
 		assert.Less(t, bytes, cmp.Or(atMost[db.dialect], 12_000))
 		assert.Equal(t, 1, reads)
 		assert.LessOrEqual(t, written, 3*bookings)
 	})
 }
 
-// An idle Run makes one statement for each kind of rows and look, however many accounts there are.
-func TestIdleStatementsOfManyAccounts(t *testing.T) {
+// Run looks once per pause for each kind of rows, however many accounts there are.
+func TestIdleRunMakesOneStatementPerKind(t *testing.T) {
 	const pause = 50 * time.Millisecond
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
@@ -288,7 +287,7 @@ func TestIdleStatementsOfManyAccounts(t *testing.T) {
 	})
 }
 
-// The first look finds the one booking of an account behind thousands of another account that are due for longer.
+// Thousands of bookings of another account have been due for longer.
 func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 	loud := 10_000
 	if testing.Short() {
@@ -338,7 +337,7 @@ func TestFirstLookFindsTheBookingOfAQuietAccount(t *testing.T) {
 	})
 }
 
-// again executes a query again, and returns how long it takes.
+// again executes a query once more, and returns its duration.
 func (d *database) again(t *testing.T, s statement) time.Duration {
 	t.Helper()
 	var args []any

@@ -54,8 +54,8 @@ func mustStore(t *testing.T, s *hotelstayssql.TokenStore, value string) {
 	require.NoError(t, s.Store(t.Context(), tokenKey, hotelstays.Token{Value: types.NewSecret(value), Expiry: time.Now().Add(time.Hour)}))
 }
 
-// A process is stopped while it fetches. Its late token never overwrites a newer one.
-func TestStoreAfterTheLeaseEnded(t *testing.T) {
+// A process is frozen while it fetches. Its late token never overwrites a newer token.
+func TestLateTokenNeverReplacesANewerOne(t *testing.T) {
 	db := inDatabase(t)
 	pool, link := db.process(t)
 	s := newTokens(t, &database{DB: pool, dialect: db.dialect})
@@ -72,8 +72,8 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 		return release
 	}
 	release := freeze(func() {})
-	mustStore(t, s, "nobody came")
-	assert.Equal(t, "nobody came", mustLoad(t, s).Value.Reveal())
+	mustStore(t, s, "no other process took the lease")
+	assert.Equal(t, "no other process took the lease", mustLoad(t, s).Value.Reveal())
 	release()
 	release()
 
@@ -95,7 +95,7 @@ func TestStoreAfterTheLeaseEnded(t *testing.T) {
 	assert.Equal(t, "without a lease", mustLoad(t, other).Value.Reveal())
 }
 
-// A lease that has ended is released late. The lease that the same store has taken since goes on to guard its token.
+// The first lease has ended before its release. Meanwhile the same store has taken another lease.
 func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	db := inDatabase(t)
 	s, other := newTokens(t, db), newTokens(t, db)
@@ -116,7 +116,6 @@ func TestLateReleaseKeepsTheNextLease(t *testing.T) {
 	third()
 }
 
-// The token that replaces another has its own time.
 func TestNewTokenHasItsOwnExpiry(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)
@@ -126,8 +125,8 @@ func TestNewTokenHasItsOwnExpiry(t *testing.T) {
 	assert.Equal(t, "a day", mustLoad(t, s).Value.Reveal())
 }
 
-// Between the read of a refused token and its removal another process can store its successor.
-func TestRemovalLeavesANewToken(t *testing.T) {
+// Another process may store a new token between the read of the refused token and its removal.
+func TestRemovalOfARefusedTokenKeepsItsSuccessor(t *testing.T) {
 	db := inDatabase(t)
 	other := newTokens(t, db)
 	mustStore(t, other, "refused")
@@ -143,8 +142,8 @@ func TestRemovalLeavesANewToken(t *testing.T) {
 	assert.Equal(t, "successor", mustLoad(t, other).Value.Reveal())
 }
 
-// A process that has lost its lease does not renew that of another, whose process may have died.
-func TestRenewalLeavesTheLeaseOfAnother(t *testing.T) {
+// If a process renewed a lease that another process has taken, the lease would not end when that process dies.
+func TestLostLeaseIsNotRenewed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, p *process) {
 		release, _, err := newTokens(t, p.db).TryLease(t.Context(), tokenKey)
 		require.NoError(t, err)
@@ -155,9 +154,8 @@ func TestRenewalLeavesTheLeaseOfAnother(t *testing.T) {
 	})
 }
 
-// Encryption keys can be changed without losing a token. A token that does not decrypt counts as
-// absent, is logged, and is overwritten.
-func TestKeysCanBeChanged(t *testing.T) {
+// A token that does not decrypt counts as missing, is logged, and is overwritten.
+func TestEncryptionKeysCanBeChanged(t *testing.T) {
 	db := inDatabase(t)
 	var log bytes.Buffer
 	with := func(keys ...types.Secret) *hotelstayssql.TokenStore {
@@ -182,7 +180,6 @@ func TestKeysCanBeChanged(t *testing.T) {
 	assert.Equal(t, "the next one", mustLoad(t, first).Value.Reveal())
 }
 
-// A token that was copied to another row does not decrypt there.
 func TestCopiedTokenDoesNotDecrypt(t *testing.T) {
 	db := inDatabase(t)
 	s := newTokens(t, db)

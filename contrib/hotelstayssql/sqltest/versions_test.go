@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// asBefore makes the rows of the tables those of a version without rounds and identities.
+// asBefore changes the rows to the form of an earlier version, which had no rounds and no order numbers.
 func (p *process) asBefore() {
 	p.Helper()
 	ring, err := keyring.New([]types.Secret{bookingstest.Key})
@@ -56,9 +56,8 @@ func (p *process) asBefore() {
 	}
 }
 
-// What the version before has left in flight goes on: bookings that wait, are polled for and begin again,
-// cancellations that wait and whose answer was lost, and orders that are followed.
-func TestRowsOfTheVersionBefore(t *testing.T) {
+// The earlier version has left bookings, cancellations and followed orders in several phases.
+func TestRowsOfAnEarlierVersionContinue(t *testing.T) {
 	p := inProcess(t, nil)
 	p = p.another(p.db.followBookings)
 	p.Booked("followed", "cancelled", "standing", "sent")
@@ -80,7 +79,7 @@ func TestRowsOfTheVersionBefore(t *testing.T) {
 	before := p.polls()
 	p.Work()
 	p.Eventually("orders are read", func() bool { return p.polls() > before })
-	assert.Zero(t, p.changes("followed"), "nothing has changed but the version")
+	assert.Zero(t, p.changes("followed"), "only the version has changed")
 	p.ConfirmOrder("followed")
 	require.NoError(t, p.Wake(t.Context(), "followed"))
 	p.Eventually("a change is delivered", func() bool { return p.changes("followed") == 1 })
@@ -98,9 +97,8 @@ func TestRowsOfTheVersionBefore(t *testing.T) {
 	assert.Equal(t, 3, p.Ledger().Count(hotelstays.OpCancel))
 }
 
-// A process of the version before works while another one migrates its tables, and takes rows as well. Each row ends
-// once, whoever has it.
-func TestVersionBeforeWorksWhileAnotherMigrates(t *testing.T) {
+// A process of the earlier version works while a newer process migrates the tables and works, too. Each row ends once.
+func TestEarlierVersionWorksDuringAMigration(t *testing.T) {
 	onEachAlone(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, db.followBookings)
 		var polled, lost, booked []string
@@ -116,7 +114,7 @@ func TestVersionBeforeWorksWhileAnotherMigrates(t *testing.T) {
 		}
 		p.asBefore()
 		p.Work()
-		p.Eventually("it works", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
+		p.Eventually("the earlier version works", func() bool { return p.Ledger().Count(hotelstays.OpCancel) > 0 })
 		for _, table := range []string{"hotelstays_journal", "hotelstays_cancels", "hotelstays_orders"} {
 			drop := "DROP INDEX " + table + "_due_all"
 			if db.dialect == hotelstayssql.MySQL {

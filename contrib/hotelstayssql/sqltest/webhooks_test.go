@@ -34,8 +34,8 @@ func deliver(handler http.Handler, reference string) int {
 
 var signed = hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret("secret")}}
 
-// An event is handled once by the handlers of two processes, and wakes the journal in any case.
-func TestWebhookHandler(t *testing.T) {
+// The handlers of two processes receive the same event. Each delivery wakes the journal.
+func TestEventIsHandledOnceAndWakesTheJournal(t *testing.T) {
 	onEach(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil)
 		failure, calls := errors.New("failed"), 0
@@ -79,7 +79,7 @@ func TestWebhookHandler(t *testing.T) {
 		h, err := hotelstayssql.NewWebhookHandler(many.Journal, ofAccount, nil)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, deliver(h, "ref-2"))
-		assert.True(t, woken("ref-2"), "of its account")
+		assert.True(t, woken("ref-2"), "the booking of the handler's account")
 	})
 }
 

@@ -17,18 +17,18 @@ import (
 const (
 	maxBookings   = 20
 	maxSteps      = 40 // of a booking
-	maxReferences = 3  // a request about more bookings is of none
+	maxReferences = 3  // a request with more references belongs to no booking
 )
 
 // booking is what happened under a customerReferenceNo.
 type booking struct {
-	ID        int // in the page's ids
+	ID        int // the number of the booking in the page
 	Reference string
 	Order     *order
 	Steps     []step
-	Earlier   int // steps that are left out
+	Earlier   int // how many earlier steps are not shown
 	Webhooks  []webhook
-	Failing   int // webhooks that are not delivered
+	Failing   int // how many webhooks are not delivered
 	Open      bool
 
 	requests []*hotelstaystest.Request
@@ -64,7 +64,7 @@ type attempt struct {
 	Fault       hotelstaystest.FaultKind
 }
 
-// bookings returns a page of the bookings that a filter lets pass, the newest first.
+// bookings returns a page of the bookings that match a filter, the newest first.
 func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f filter) (shown []*booking, page pages) {
 	all, byReference := []*booking{}, map[string]*booking{}
 	at := func(reference string, t time.Time) *booking {
@@ -103,7 +103,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 	}
 	slices.SortStableFunc(all, func(a, b *booking) int { return b.first.Compare(a.first) })
 	for i, b := range all {
-		b.ID = len(all) - i // stays when newer ones come
+		b.ID = len(all) - i // does not change when newer bookings begin
 	}
 	matching := slices.DeleteFunc(slices.Clone(all), func(b *booking) bool { return !f.passes(b) })
 	shown, page = pageOf(matching, f.Bookings, maxBookings)
@@ -126,7 +126,7 @@ func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []ho
 	}
 	b.addRequests()
 	for _, o := range b.orders {
-		for _, change := range o.History[min(1, len(o.History)):] { // Book's step has the first
+		for _, change := range o.History[min(1, len(o.History)):] { // the first change belongs to the step of Book
 			b.Steps = append(b.Steps, step{At: change.At, Class: "mark", Title: "The order", Text: "is " + numbers.Name(change.Status) + "."})
 		}
 	}
@@ -146,7 +146,7 @@ func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []ho
 	}
 }
 
-// settled reports whether nothing more is about to happen.
+// settled reports whether nothing more will happen to the booking.
 func (b *booking) settled() bool {
 	pending := func(w webhook) bool { return w.State == hotelstaystest.WebhookPending }
 	return b.Order != nil && b.Order.Class != "" && !slices.ContainsFunc(b.Webhooks, pending)
@@ -168,7 +168,7 @@ func (b *booking) addRequests() {
 		}
 		s.Text = b.did(r, booked)
 		if s.Class == "good" || r.Cut || r.Done.IsZero() {
-			s.Note = "" // Text says it
+			s.Note = "" // Text says it already
 		}
 		if s.Text == foundNothing {
 			s.Class = ""

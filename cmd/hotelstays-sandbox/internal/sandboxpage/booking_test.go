@@ -1,4 +1,4 @@
-// The stories of bookings.
+// The steps of bookings.
 
 package sandboxpage
 
@@ -36,7 +36,7 @@ func newEngine(t *testing.T, srv *hotelstaystest.Server) *engine {
 	return &engine{t, client, book}
 }
 
-// poll asks for orders, whatever the answer.
+// poll calls QueryOrders, and ignores the answer.
 func (e *engine) poll(references ...string) {
 	_, _ = e.client.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references})
 }
@@ -51,7 +51,7 @@ func story(b *booking) []string {
 	return out
 }
 
-func TestStory(t *testing.T) {
+func TestStoryHasTheStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []int{503, 204}
 		receiver := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +66,7 @@ func TestStory(t *testing.T) {
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultStatus})
 		srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpBook, Kind: hotelstaystest.FaultCut, Commit: true})
-		for range 4 { // the first is without a body, and so without a reference
+		for range 4 { // the first request has no body, and so no reference
 			_, err := e.client.Book(t.Context(), e.book)
 			require.Error(t, err)
 			time.Sleep(time.Second)
@@ -74,7 +74,7 @@ func TestStory(t *testing.T) {
 		e.poll("trip-1")
 		time.Sleep(time.Minute)
 		e.poll("trip-1")
-		e.poll("trip-1", "a", "b", "c") // about too many
+		e.poll("trip-1", "a", "b", "c") // has too many references to belong to a booking
 		_, err := e.client.Book(t.Context(), e.book)
 		require.NoError(t, err)
 		time.Sleep(5 * time.Minute)
@@ -105,7 +105,7 @@ func TestStory(t *testing.T) {
 	})
 }
 
-func TestWrongSignatures(t *testing.T) {
+func TestWrongSignatureIsShown(t *testing.T) {
 	for kind, want := range map[hotelstaystest.FaultKind]string{
 		hotelstaystest.FaultBadSignature: ", signature wrong", hotelstaystest.FaultAlteredBody: ", signature wrong",
 		hotelstaystest.FaultDrop: "not sent",
@@ -128,7 +128,7 @@ func TestWrongSignatures(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNewestBookings(t *testing.T) {
+func TestPageHasTheNewestBookings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the client keeps its own rate limits
 		srv := start(t)
 		e := newEngine(t, srv)
@@ -148,7 +148,7 @@ func TestOnlyTheNewestBookings(t *testing.T) {
 		assert.Equal(t, "trip-c 3 1", fmt.Sprint(last.Reference, " ", last.ID, " ", last.Earlier))
 		assert.Len(t, last.Steps, maxSteps)
 
-		for query, want := range map[string]string{ // the first reference, and how many
+		for query, want := range map[string]string{ // the first reference, and the number of bookings
 			"bookings=2": "trip-b 2", "bookings=9": "trip-b 2", "reference=+TRIP-C+": "trip-c 1", "state=no+order": "trip-v 20",
 			"state=confirmed": " 0", "operation=QueryOrders": "trip-v 20", "operation=Book": " 0", "reference=trip-&bookings=2": "trip-b 2",
 		} {
@@ -166,7 +166,7 @@ func TestOnlyTheNewestBookings(t *testing.T) {
 	})
 }
 
-func TestSettled(t *testing.T) {
+func TestSettledBookingExpectsNothingMore(t *testing.T) {
 	sent := func(state hotelstaystest.WebhookState) []webhook {
 		return []webhook{{Webhook: hotelstaystest.Webhook{State: state}}}
 	}
@@ -184,7 +184,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-func TestSince(t *testing.T) {
+func TestSinceHasTwoUnits(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "+0.0 s", 1250 * time.Millisecond: "+1.2 s", 61 * time.Second: "+1 m 1 s", 25*time.Hour + 2*time.Minute: "+25 h 2 m",
 	} {

@@ -1,4 +1,4 @@
-// What a reader looks for, and the pages of what was found.
+// The filter of a reader, and the pages of a list.
 
 package sandboxpage
 
@@ -14,9 +14,9 @@ import (
 // noOrder is the state of a booking without an order.
 const noOrder = "no order"
 
-// filter is what a reader looks for, as the query of the page.
+// filter is what a reader looks for. It comes from the query of the page.
 type filter struct {
-	Reference          string // a part of it, or of the order's number
+	Reference          string // part of a reference or of an order's number
 	State              string // of the order
 	Operation          string // of the requests
 	Bookings, Requests int    // the numbers of the pages
@@ -29,7 +29,7 @@ func newFilter(query url.Values) filter {
 	return f
 }
 
-// Any reports whether the filter leaves anything out.
+// Any reports whether the filter has a condition.
 func (f filter) Any() bool { return f.Reference != "" || f.State != "" || f.Operation != "" }
 
 // Page returns the query of a page of the bookings, or of the requests.
@@ -70,7 +70,7 @@ type pages struct {
 	Page, Last, All int
 }
 
-// Newer and Older are the numbers of the pages beside it, or 0.
+// Newer and Older return the numbers of the neighbouring pages, or 0.
 func (p pages) Newer() int { return p.Page - 1 }
 
 func (p pages) Older() int {

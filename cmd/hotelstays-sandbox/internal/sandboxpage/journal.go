@@ -32,7 +32,7 @@ type entry struct {
 
 type detail struct{ Name, Value string }
 
-// newJournal returns a page of the requests that a filter lets pass.
+// newJournal returns a page of the requests that match a filter.
 func newJournal(base string, requests []hotelstaystest.Request, f filter) (newest []entry, page pages) {
 	var matching []*hotelstaystest.Request
 	for i := range requests {
@@ -73,7 +73,7 @@ func newEntry(base string, r *hotelstaystest.Request) entry {
 	return e
 }
 
-// outcome returns the class of a request and what the client has of it.
+// outcome returns the CSS class of a request, and the result that the client sees.
 func outcome(r *hotelstaystest.Request) (class, text string) {
 	switch {
 	case r.Done.IsZero():
@@ -118,7 +118,7 @@ func curl(base string, r *hotelstaystest.Request) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		switch name {
 		case "Accept-Encoding", "Connection", "Content-Length", "Cookie", "User-Agent":
-		case "Authorization": // the journal has no token
+		case "Authorization": // the journal does not keep the token
 			words = append(words, `-H "Authorization: Bearer $TOKEN"`)
 		default:
 			words = append(words, "-H "+quoted(name+": "+strings.Join(r.Header[name], ", ")))

@@ -38,7 +38,7 @@ func get(t *testing.T, srv *hotelstaystest.Server, path string) (*http.Response,
 	return resp, string(body)
 }
 
-// post sends what the sandbox refuses, which is enough for the journal.
+// post sends a request that the sandbox refuses. The journal has it nevertheless.
 func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	t.Helper()
 	resp, err := srv.Client().Post(srv.URL+path, "application/json", strings.NewReader(body))
@@ -46,9 +46,9 @@ func post(t *testing.T, srv *hotelstaystest.Server, path, body string) {
 	resp.Body.Close()
 }
 
-func TestPaths(t *testing.T) {
+func TestPageServesOnlyItsPaths(t *testing.T) {
 	srv := start(t)
-	for path, want := range map[string]string{ // its type
+	for path, want := range map[string]string{ // the Content-Type, or the status
 		"/_sandbox/":                         "text/html; charset=utf-8",
 		"/_sandbox/page/static/page.js":      "text/javascript; charset=utf-8",
 		"/_sandbox/page/static/page.css":     "text/css; charset=utf-8",
@@ -101,8 +101,7 @@ func TestFaultsAreDescribed(t *testing.T) {
 	}
 }
 
-// A request can be read, and sent again from a shell.
-func TestRequestsAreReadable(t *testing.T) {
+func TestRequestCanBeReadAndSentAgain(t *testing.T) {
 	srv := start(t)
 	post(t, srv, "/api/auth/ticket", `{"appKey":"it's"}`)
 	e := newView(srv, nil).Journal[0]

@@ -14,9 +14,9 @@ import (
 )
 
 type view struct {
-	LastSeq      int64 // of what the page shows
+	LastSeq      int64 // the last entry of the ledger that the page shows
 	Now          time.Time
-	Ahead        string // of real time; empty: not
+	Ahead        string // how far the clock is ahead of real time; empty: not at all
 	Filter       filter
 	States       []string
 	Bookings     []*booking
@@ -24,7 +24,7 @@ type view struct {
 	Operations   []hotelstaystest.Operation
 	FaultKinds   []hotelstaystest.FaultKind
 	Faults       []string
-	Requests     int // since the start
+	Requests     int // how many requests came since the start
 	Journal      []entry
 	JournalPages pages
 }
