@@ -206,7 +206,7 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 }
 
 // A client is forgotten between the look for work and its step.
-func TestAccountThatIsForgottenMeanwhile(t *testing.T) {
+func TestRowsOfAForgottenAccountWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book, e.orders = found, orderOne
 		e.begin("ref-1")
@@ -311,7 +311,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 }
 
 // Two accounts share no request, and the next look begins behind the last account that has got a worker.
-func TestRequestsAreOfOneAccount(t *testing.T) {
+func TestAccountsShareNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")
 		for _, account := range []string{"a", "b"} {

@@ -22,7 +22,7 @@ const (
 
 	// storeTimeout bounds the transaction after Book or Cancel, when the caller's ctx may have ended.
 	storeTimeout = 10 * time.Second
-	// busyTimeout is how long Wake and Retry wait for a worker that has the row, and busyPause the pause
+	// busyTimeout is how long Wake and Retry wait for a worker that has the row. busyPause is the pause
 	// between two looks.
 	busyTimeout = 5 * time.Second
 	busyPause   = 50 * time.Millisecond

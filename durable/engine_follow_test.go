@@ -103,7 +103,7 @@ func TestOrderIsFollowedAgainAfterItsBookingWasDeleted(t *testing.T) {
 }
 
 // An order or a request that no database can keep is an error, and is neither stored nor delivered.
-func TestOrderThatIsNoJSON(t *testing.T) {
+func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 	o := orderUnder("ref-1", "order-1")
 	o.NetRate = types.Money{Currency: "EUR", Amount: "one"}
 	req := requestOf("ref-1")

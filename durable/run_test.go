@@ -547,7 +547,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 }
 
 // The process ends while it reads many rows: other processes read them at once.
-func TestReadOfManyRowsThatEndsWithItsCtx(t *testing.T) {
+func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
 			if e.book = lostAnswer; kind == durable.KindOrder {

@@ -126,7 +126,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 }
 
 // A scheduler brings a row of an account that the client does not serve.
-func TestWorkOnARowOfAnotherAccount(t *testing.T) {
+func TestRowOfAnotherAccountWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
 		row := e.row(durable.KindBooking, "ref-1")
@@ -138,7 +138,7 @@ func TestWorkOnARowOfAnotherAccount(t *testing.T) {
 }
 
 // Steps of one account have all workers of a scheduler, and a row has one of them.
-func TestStepsOfAScheduler(t *testing.T) {
+func TestRowHasOneWorkerOfAScheduler(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		var books atomic.Int32
 		e.book = func() (*hotelstays.BookingOutcome, error) {

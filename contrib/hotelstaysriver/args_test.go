@@ -158,7 +158,7 @@ func TestPollEndsNothingThatAnOlderProcessHasChanged(t *testing.T) {
 }
 
 // An older process may put a job into the queue of bookings, where a process without its function finds it.
-func TestProcessWithoutAFunctionLeavesItsJobs(t *testing.T) {
+func TestProcessWithoutAFunctionLeavesItsJobsToOthers(t *testing.T) {
 	w := newWorld(t, func(cfg *Options) { cfg.OnOrder = caller(cfg.Pool).StoreOrder })
 	w.Booked("ref-1")
 	w.ConfirmOrder("ref-1")

@@ -188,7 +188,7 @@ func (d database) options() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: grammars[d.dialect].isolation}
 }
 
-// inTxOnce commits what fn writes, or nothing. ended is false if it may not have ended yet.
+// inTxOnce commits what fn writes, or nothing. ended is false if the transaction may still be open.
 func (d database) inTxOnce(ctx context.Context, tx *sql.Tx, fn func(*sql.Tx) error) (ended bool, err error) {
 	defer func() { ended = tx.Rollback() == nil || ended }() // fails after Commit; fn may panic
 	if err = fn(tx); err == nil {
