@@ -59,7 +59,7 @@ var changes = []struct{ at, old, new, found string }{
 	{"orders", `"nightCount":3`, `"nightCount":3.5`, "orders/form data.orders[0].nightCount"},
 	{"voucher", `"version":1`, `"version":0`, "voucher/form data.voucher.version"},
 	{"voucher", `"digest":"`, `"digest":"A`,
-		"voucher/form data.voucher.signature.digest, voucher/inline data.voucher.content.base64, " +
+		"voucher/form data.voucher.signature.digest, voucher/inline data.voucher.content.base64, voucher/download the document, " +
 			"value/version data.voucher.signature.digest"},
 	{"voucher", `"verifyUrl":"http`, `"verifyUrl":"x`, "voucher/form data.voucher.verifyUrl"},
 	{"voucher", `"verifyUrl":"http://`, `"verifyUrl":"http:/`, "voucher/form data.voucher.verifyUrl"},
@@ -159,6 +159,9 @@ var changes = []struct{ at, old, new, found string }{
 	{">capped", `"maxRatesPerHotel":2`, `"maxRatesPerHotel":1`, "list/max-rates data.list[0].rooms, value/max-rates data.list[0].rooms"},
 	{">capped", `"maxRatesPerHotel":2`, `"maxRatesPerHotel":3`, "value/max-rates data.list[0].rooms"},
 	{">capped", `"maxRatesPerHotel":2`, `"maxRatesPerHotel":0`, "value/max-rates data.list[0].rooms"},
+	{"by id", `"list":[`, `"list":[{"id":"x"},`, "list/total data.total, list/by-id data.list"},
+	{">by id", `"hotelIds":["S317-10000009"`, `"hotelIds":["x","y"`, "value/by-id data.list[0]"},
+	{"search", `"minPricesByCurrency":[`, `"minPricesByCurrency":[{"currency":"EUR","amount":1},`, "value/min-price data.list[0].minPricesByCurrency[0]"},
 	{">by name", `"destinationName":"`, `"destinationName":"x`, "value/name data.list[0].destinationId"},
 	{"nothing", `"basic":{`, `"basic":{"notices":["x"],"emptyReason":{"code":"NO_SUPPLIER_ANSWERED"},`, "list/reasons data.basic"},
 	{"nothing", `"basic":{`, `"basic":{"emptyReason":{"code":"NO"},`, "list/form data.basic.emptyReason.code"},
@@ -266,12 +269,13 @@ var changes = []struct{ at, old, new, found string }{
 		"value/size data.voucher.content.byteSize"},
 	{"voucher", `"byteSize":`, `"byteSize":9`, "value/size data.voucher.byteSize"},
 	{"voucher", `"digest":"`, `"digest":"0`,
-		"voucher/form data.voucher.signature.digest, voucher/inline data.voucher.content.base64, " +
+		"voucher/form data.voucher.signature.digest, voucher/inline data.voucher.content.base64, voucher/download the document, " +
 			"value/version data.voucher.signature.digest"},
 	{"voucher", `"signature":{`, `"x":{`, "voucher/signed data.voucher.signature"},
 	{"link", `"version":1`, `"version":2`, ""},
 	{"link", `"digest":"`, `"digest":"0`, "voucher/form data.voucher.signature.digest, value/version data.voucher.signature.digest"},
 	{"voucher", `"version":1`, `"version":2`, "voucher/version data.voucher.version"},
+	{"download", `PDF`, `PDf`, "voucher/download the document"},
 	{">cancel", `"supplierReferenceNo":"`, `"supplierReferenceNo":"x`, "cancel/foreign data"},
 	{"cancel", `"currency":"EUR"`, `"currency":"USD"`, "value/currency data.serviceFee.currency"},
 	{"cancel", `"amount":0`, `"amount":9999999`, "value/fee data.serviceFee, value/refund data.orders[0].refundedPrice"},

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,7 +121,11 @@ func life(test *testing.T) []spoken {
 	t.say("by supplier", "QueryOrders", `{"supplierReferenceNos":["`+supplier+`"]}`)
 	t.say("by status", "QueryOrders", `{"statusList":[2]}`)
 	t.say("by time", "QueryOrders", `{"bookingTimeWindow":{"start":"2000-01-01","end":"2000-01-01"}}`)
-	t.say("voucher", "OrderVoucher", `{"customerReferenceNo":"ref-1","includeDocument":true}`)
+	voucher := t.say("voucher", "OrderVoucher", `{"customerReferenceNo":"ref-1","includeDocument":true}`)
+	document, err := base64.StdEncoding.DecodeString(t.member(voucher, "base64"))
+	require.NoError(t, err)
+	link := strings.ReplaceAll(t.member(voucher, "downloadUrl"), `\u0026`, "&")
+	t.said = append(t.said, spoken{"download", judge.Exchange{URL: link, Status: http.StatusOK, Body: document}})
 	t.say("link", "OrderVoucher", `{"customerReferenceNo":"ref-1"}`)
 	t.say("cancel", "Cancel", `{"customerReferenceNo":"ref-1","supplierReferenceNo":"`+supplier+`"}`)
 	t.say("cancelled", "QueryOrders", `{"customerReferenceNos":["ref-1"]}`)
