@@ -289,13 +289,19 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 			return time.Until(due)
 		}
 		var working sync.WaitGroup
+		var waits atomic.Int32
 		for _, account := range []string{"a", "b"} {
 			for i := range workers {
 				p.begin(account, fmt.Sprint("ref-", i))
-				working.Go(func() { step(account, i) })
+				working.Go(func() {
+					if step(account, i) == time.Second {
+						waits.Add(1)
+					}
+				})
 			}
 			synctest.Wait()
 		}
+		assert.EqualValues(t, 2+4, waits.Load(), "the others are due again in a second")
 		assert.EqualValues(t, 3+1, p.books.Load())
 		p.known.Delete("a")
 		for i := range workers {

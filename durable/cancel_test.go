@@ -412,6 +412,8 @@ func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
 	assert.True(t, older.same(first), "an older version has stored it")
 	assert.False(t, later.same(first))
 	assert.False(t, second.same(first))
+	second.PlatformReferenceNo = "" // of a booking that was given up
+	assert.False(t, second.same(first))
 	another := first
 	another.PlatformReferenceNo = "order-2"
 	assert.True(t, another.ofAnother(first))

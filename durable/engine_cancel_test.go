@@ -80,10 +80,15 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 		round     int                  // that is stored
 		want      error
 	}{
-		"it is sent":                                {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
-		"its booking begins again":                  {nil, begins, true, 0, refused, 1, durable.ErrMoved},
-		"it is refused, and OnCancel receives it":   {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
-		"OnCancel receives its earlier refusal":     {begins, delivers, false, 1, refused, 1, nil},
+		"it is sent":                              {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
+		"its booking begins again":                {nil, begins, true, 0, refused, 1, durable.ErrMoved},
+		"it is refused, and OnCancel receives it": {nil, refuses, false, 1, refused, 1, durable.ErrMoved},
+		"OnCancel receives its earlier refusal":   {begins, delivers, false, 1, refused, 1, nil},
+		"OnCancel receives its earlier refusal, and a new cancellation begins": {begins, func(e *engine) {
+			delivers(e)
+			e.send()
+			require.NoError(e.t, e.cancel(toCancel))
+		}, false, 1, "", 2, nil},
 		"a new cancellation begins":                 {nil, replaces, false, 1, "", 2, durable.ErrMoved},
 		"a new cancellation begins during the read": {nil, replaces, true, 1, "", 2, durable.ErrMoved},
 		"OnCancel fails, and its booking begins again": {nil, func(e *engine) {

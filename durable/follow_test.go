@@ -82,6 +82,22 @@ func TestOnOrderReceivesOnlyChanges(t *testing.T) {
 	confirmed.HotelConfirmNo = "H-1"
 	dearer := stayOf(1)
 	dearer.NetRate = types.Money{Currency: "EUR", Amount: "1"}
+	withRooms := func(ids ...string) *types.Order {
+		o := stayOf(1)
+		for _, id := range ids {
+			o.Rooms = append(o.Rooms, types.OrderRoom{RoomTypeID: id})
+		}
+		return o
+	}
+	var err error
+	rooms := following(t, ring)
+	rooms, err = rooms.keep(ring, withRooms("a", "b"))
+	require.NoError(t, err)
+	for o, want := range map[*types.Order]bool{withRooms("a", "b"): false, withRooms("c", "b"): true, withRooms("a"): true} {
+		_, _, changed, err := rooms.saw(ring, at, o, states)
+		require.NoError(t, err)
+		assert.Equal(t, want, changed, "%v", o.Rooms)
+	}
 	for name, tc := range map[string]struct {
 		order   *types.Order
 		changed bool
@@ -195,6 +211,7 @@ func TestOrderIsIdentifiedByItsNumber(t *testing.T) {
 		{orders("b"), "a", "", []string{"b"}},
 		{orders("b", "a"), "a", "a", []string{"b"}},
 		{orders("b"), "", "b", nil},
+		{orders("c", "b"), "a", "", []string{"b", "c"}},
 		{orders("a", "b"), "", "", []string{"a", "b"}},
 	} {
 		order, others := identify(tc.under, tc.number)

@@ -22,6 +22,10 @@ type mysqlError struct{ Number uint16 }
 
 func (e *mysqlError) Error() string { return fmt.Sprint("Error ", e.Number) }
 
+type textError string
+
+func (e textError) Error() string { return string(e) }
+
 func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 	undone := fmt.Errorf("wrapped: %w", errors.Join(errors.New("other"), &mysqlError{1213}))
 	other := errors.New("ERROR: deadlock detected (SQLSTATE 40001)") // only a text, which proves nothing
@@ -33,6 +37,7 @@ func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 		"undone":     {[]error{undone, fmt.Errorf("wrapped: %w", &pgError{"40P01"}), &pgError{"40001"}, nil}, 4},
 		"always":     {[]error{undone}, 12},
 		"other":      {[]error{other}, 1},
+		"a text":     {[]error{textError("40001")}, 1},
 		"PostgreSQL": {[]error{&pgError{"23505"}}, 1},
 		"MySQL":      {[]error{&mysqlError{1062}}, 1},
 	} {

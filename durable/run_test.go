@@ -242,6 +242,7 @@ func TestFailedOnOutcomeIsCalledAgainWhateverItsError(t *testing.T) {
 					e.runFor(30 * time.Second)
 					assert.Equal(t, 1, calls)
 					assert.Contains(t, e.log.String(), "a step failed; it is tried again later")
+					assert.Contains(t, e.log.String(), "OnOutcome: ")
 					assert.Empty(t, e.Hanging())
 					e.step = polled(hotelstays.BookingFound, nil)
 					e.runFor(3 * time.Minute)
