@@ -348,7 +348,7 @@ func (c *Client) spoolOnce(
 	case inPreparation(resp.Status):
 		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrVoucherNotReady, Detail: status + "; AwaitVoucher waits for it"}
 	case resp.Status != types.VoucherGenerated:
-		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status}
+		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status + "; if the order is not cancelled, ask the supplier"}
 	case v == nil:
 		return nil, temp, &VoucherError{Status: resp.Status, Err: ErrNoVoucher, Detail: status + ", but the answer has no voucher"}
 	}

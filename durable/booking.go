@@ -32,7 +32,7 @@ var (
 	ErrAlreadyBegun = errors.New("a booking under this reference has not ended yet")
 	// ErrAlreadyBooked: a booking under this reference has ended with an order, and OnOutcome
 	// has received it. Book another stay under another reference.
-	ErrAlreadyBooked = errors.New("there is an order under this reference already")
+	ErrAlreadyBooked = errors.New("this reference has an order already; book another stay under another reference")
 	// ErrAlreadyStarted: Book was called before for this booking, or a worker already polls
 	// for its order.
 	ErrAlreadyStarted = errors.New("the booking has started already")

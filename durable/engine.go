@@ -222,7 +222,7 @@ func changeTx[S any, P pointer[S], Tx any](ctx context.Context, e *Engine[Tx], t
 		return err
 	}
 	if row == nil {
-		return ErrNotBegun
+		return fmt.Errorf("%w; check the reference, and that BeginTx was committed", ErrNotBegun)
 	}
 	before, err := read[S, P](row)
 	if err != nil {

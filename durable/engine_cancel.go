@@ -69,7 +69,7 @@ func (e *Engine[Tx]) beginCancel(ctx context.Context, tx Tx, req CancelOrder, op
 		return err
 	}
 	if e.opts.OnCancel == nil {
-		return errors.New("OnCancel is required")
+		return errors.New("OnCancel is required to cancel; set it in the options of every process")
 	}
 	row, err := e.store.Look(ctx, tx, e.id(KindBooking, req.CustomerReferenceNo))
 	if err != nil {

@@ -111,7 +111,7 @@ func (m Money) String() string {
 
 func decimals(m, n Money) (a, b decimal.Decimal, err error) {
 	if m.Currency != n.Currency {
-		return a, b, fmt.Errorf("%w: %s and %s", ErrCurrencyMismatch, m.Currency, n.Currency)
+		return a, b, fmt.Errorf("%w: %s and %s; convert one amount first", ErrCurrencyMismatch, m, n)
 	}
 	if a, err = m.Decimal(); err != nil {
 		return a, b, err

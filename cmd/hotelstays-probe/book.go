@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// booking is what the flags say about bookings.
+// booking holds the values of the flags about bookings.
 type booking struct {
 	probe.Booking
 	book, cleanup    bool
@@ -26,8 +26,8 @@ type booking struct {
 var money = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([A-Z]{3})$`)
 
 func (b *booking) flags(flags *flag.FlagSet) {
-	flags.BoolVar(&b.book, "book", false, "let rules book what is free to cancel for a day, and cancel it; needs -max-total")
-	const usage = "`limit`, such as 500EUR, of the prices of all bookings together, also of cancelled ones"
+	flags.BoolVar(&b.book, "book", false, "let rules book offers with free cancellation for a day, and cancel them; needs -max-total")
+	const usage = "`limit`, such as 500EUR, for the sum of all prices, cancelled bookings included"
 	flags.Func("max-total", usage, func(text string) error {
 		parts := money.FindStringSubmatch(text)
 		if parts == nil {
@@ -36,10 +36,10 @@ func (b *booking) flags(flags *flag.FlagSet) {
 		b.MaxTotal = types.Money{Amount: json.Number(parts[1]), Currency: parts[2]}
 		return nil
 	})
-	flags.StringVar(&b.Journal, "journal", "hotelstays-probe.journal", "`file` that names each booking before it is sent")
-	flags.BoolVar(&b.cleanup, "cleanup", false, "cancel what the journal has left, and try no rule")
-	flags.StringVar(&b.callback, "callback", "", "public https `URL` of -listen, to receive the events of bookings")
-	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` at which to receive what is sent to -callback")
+	flags.StringVar(&b.Journal, "journal", "hotelstays-probe.journal", "name each booking in this `file` before it is sent")
+	flags.BoolVar(&b.cleanup, "cleanup", false, "cancel the bookings that -journal names, and try no rule")
+	flags.StringVar(&b.callback, "callback", "", "receive the webhooks of bookings under this public https `URL`, which leads to -listen")
+	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives what is sent to -callback")
 }
 
 // allow lets c book, and receives events until stop is called.
@@ -47,7 +47,7 @@ func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), 
 	stop = func() {}
 	switch {
 	case b.book && b.cleanup:
-		return stop, errors.New("-book begins with -cleanup: choose one")
+		return stop, errors.New("-book already begins with a cleanup: use either -book or -cleanup")
 	case !b.book && (b.callback != "" || b.MaxTotal.Amount != ""):
 		return stop, errors.New("-callback and -max-total need -book")
 	case b.book || b.cleanup:
@@ -62,14 +62,14 @@ func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), 
 	}
 	listener, err := net.Listen("tcp", b.listen)
 	if err != nil {
-		return stop, fmt.Errorf("-listen %s: %w; if another run, or hotelstays-sandbox, has it, choose another", b.listen, err)
+		return stop, fmt.Errorf("-listen %s: %w; if another program uses this address, choose another address", b.listen, err)
 	}
 	server := &http.Server{Handler: b.Callback, ReadTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	return func() { _ = server.Close() }, nil
 }
 
-// cleanUp cancels what is left, and prints what is known of each booking.
+// cleanUp cancels the bookings that are left, and prints the state of each booking.
 func cleanUp(ctx context.Context, c probe.Config, w io.Writer) error {
 	entries, err := probe.Cleanup(ctx, c)
 	for _, e := range entries {

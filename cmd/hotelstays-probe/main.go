@@ -1,19 +1,19 @@
-// Command hotelstays-probe tries what the API's document promises against the test environment of an
-// account, finds out what it leaves open, and prints the facts for hotelstays.WithServiceFacts.
+// Command hotelstays-probe checks a test environment against the promises of the API's document. It also
+// finds out what the document leaves open, and prints these facts for hotelstays.WithServiceFacts.
 //
 //	export HOTELSTAYS_BASE_URL=https://test.example HOTELSTAYS_APP_KEY=... HOTELSTAYS_APP_SECRET=...
 //	go run github.com/hotelstays/hotelstays-go/cmd/hotelstays-probe -json report.json
 //
-// Credentials come from the environment alone: those above, and optionally HOTELSTAYS_CLIENT_ID and
-// HOTELSTAYS_CLIENT_SECRET for the rules of OAuth, and HOTELSTAYS_WEBHOOK_SECRET for those of webhooks.
-// -help lists the flags; -list the rules. It only reads, unless -book lets it book and cancel. An
-// interrupted run cancels first, says how long that may take, and writes its reports; a second signal ends it
-// at once, and leaves the rest to -cleanup.
+// It takes credentials only from the environment. The rules of OAuth also need HOTELSTAYS_CLIENT_ID and
+// HOTELSTAYS_CLIENT_SECRET, and the rules of webhooks need HOTELSTAYS_WEBHOOK_SECRET. -help lists the flags,
+// and -list lists the rules. The program only reads, unless -book allows it to book and cancel. If a run is
+// interrupted, it first cancels its bookings, says how long that may take, and writes its reports. A second
+// signal ends it at once; -cleanup then cancels what is left.
 //
-// It exits with status 0 if no rule is broken, 1 if one is, 2 for wrong usage, and 3 if the service
-// cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be cancelled.
-// With -fail-on it is 1 also if a rule is weak, or was not tried. With -diff it is 0 if nothing changed,
-// and 1 if something did.
+// The exit status is 0 if no rule is broken, 1 if a rule is broken, and 2 for wrong usage. It is 3 if the
+// service cannot be probed, no rule could be tried, the run was interrupted, or a booking could not be
+// cancelled. With -fail-on it is also 1 if a rule is weak or was not tried. With -diff it is 0 if nothing
+// changed, and else 1.
 package main
 
 import (
@@ -51,7 +51,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, &printer{w: os.Stdout, colour: takesColour(os.Stdout, os.Getenv)}, os.Stderr))
 }
 
-// settings are what the flags say.
+// settings holds the values of the flags.
 type settings struct {
 	config  probe.Config
 	list    bool
@@ -70,7 +70,7 @@ func (set *settings) flags() *flag.FlagSet {
 	flags.BoolVar(&set.list, "list", false, "print the rules, and send nothing")
 	flags.BoolVar(&set.version, "version", false, "print the version, and send nothing")
 	set.failOn = probe.Broken
-	const failOn = "the least bad `verdict` that is exit status 1: broken, weak, or untried, of what the flags allow (default broken)"
+	const failOn = "exit with status 1 if a rule has this `verdict` or a worse one: broken, weak or untried (default broken)"
 	flags.Func("fail-on", failOn, func(text string) error {
 		states := map[string]probe.State{"broken": probe.Broken, "weak": probe.Weak, "untried": probe.NotTried}
 		if set.failOn = states[text]; set.failOn == "" {
@@ -78,39 +78,39 @@ func (set *settings) flags() *flag.FlagSet {
 		}
 		return nil
 	})
-	flags.Func("run", "`name` of a rule, of its group or of its section; may be repeated", func(name string) error {
+	flags.Func("run", "try only the rule, group or section with this `name`; may be repeated", func(name string) error {
 		c.Only = append(c.Only, name)
 		return nil
 	})
-	flags.BoolVar(&set.diff, "diff", false, "print what changed between the reports in two files of -json, and send nothing")
+	flags.BoolVar(&set.diff, "diff", false, "print what changed between two files that -json has written, and send nothing")
 	for name, write := range map[string]func(io.Writer, *probe.Report) error{"json": writeJSON, "html": writeHTML, "junit": writeJUnit} {
-		flags.Func(name, "`file` to write the report to, as "+strings.ToUpper(name)+"; - is standard output", func(file string) error {
+		flags.Func(name, "write the report to this `file`, as "+strings.ToUpper(name)+"; - is standard output", func(file string) error {
 			set.outputs = append(set.outputs, output{file: file, write: write})
 			return nil
 		})
 	}
-	flags.StringVar(&c.ConfirmHost, "confirm-host", "", "the `host` of a base URL that does not look like a test environment")
-	flags.StringVar(&c.CountryCode, "country", "", "`code` of the country in which to look for a city with hotels")
-	flags.StringVar(&c.DestinationID, "destination", "", "`id` of the city to search")
-	flags.Func("check-in", "first `day` of the stays that are searched (default in 60 days)", func(text string) error {
+	flags.StringVar(&c.ConfirmHost, "confirm-host", "", "confirm the `host` of a base URL that does not look like a test environment")
+	flags.StringVar(&c.CountryCode, "country", "", "look for a city with hotels in the country with this `code`")
+	flags.StringVar(&c.DestinationID, "destination", "", "search the city with this `id`")
+	flags.Func("check-in", "search stays that begin on this `day` (default in 60 days)", func(text string) error {
 		_, err := types.Date(text).Time()
 		c.CheckIn = types.Date(text)
 		return err
 	})
 	set.booking.flags(flags)
-	flags.Float64Var(&c.Share, "share", 0.1, "`part` of each rate limit to use, at most 1")
+	flags.Float64Var(&c.Share, "share", 0.1, "use this `part` of each rate limit, at most 1")
 	flags.BoolVar(&c.Burst, "burst", false, "let rules exceed the rate limit of Ticket for a second")
-	flags.DurationVar(&c.Patience, "patience", 0, "`duration` that a rule may wait for the end of a session or of a voucher's link")
-	flags.DurationVar(&set.timeout, "timeout", 0, "`duration` that the whole run may take, but for cancellations (default without an end)")
+	flags.DurationVar(&c.Patience, "patience", 0, "let a rule wait for this `duration` for the end of a session or of a voucher's link")
+	flags.DurationVar(&set.timeout, "timeout", 0, "end the run after this `duration`; cancellations may take longer (default no limit)")
 	for name, option := range map[string]func(string) hotelstays.SharedOption{
 		"market": hotelstays.WithMarket, "user-ref": hotelstays.WithUserRef,
 	} {
-		flags.Func(name, "`text` to send with each call, as that header", func(text string) error {
+		flags.Func(name, "send this `text` with each call, in the header of this name", func(text string) error {
 			c.Options = append(c.Options, option(text))
 			return nil
 		})
 	}
-	flags.Func("facts", "`file` with the ServiceFacts of your client, which the service must not contradict", func(name string) error {
+	flags.Func("facts", "compare the service with the ServiceFacts in this `file`; a contradiction breaks a rule", func(name string) error {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (set *settings) flags() *flag.FlagSet {
 	return flags
 }
 
-// credentials come from the environment alone.
+// credentials reads the credentials from the environment.
 func credentials(c *probe.Config, env func(string) string) error {
 	for _, name := range []string{"HOTELSTAYS_BASE_URL", "HOTELSTAYS_APP_KEY", "HOTELSTAYS_APP_SECRET"} {
 		if env(name) == "" {
@@ -189,14 +189,14 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	}
 	c.Waiting = func(what string, until time.Time) {
 		if out.waiting(what, until); ctx.Err() != nil {
-			out.line(2, "The run ended early. A second ^C ends the program at once, and leaves this to -cleanup.")
+			out.line(2, "The run ended early. A second ^C ends the program at once; -cleanup then cancels what is left.")
 		}
 	}
 	if set.booking.cleanup {
 		return status(cleanUp(ctx, *c, out.w), stderr)
 	}
 	if set.booking.book {
-		out.line(0, "At the end all is cancelled. After a refused Book that takes ten minutes more.")
+		out.line(0, "All bookings are cancelled at the end. If a Book was refused, the run takes ten minutes longer.")
 	}
 	c.Progress = out.result
 	report, err := probe.Run(ctx, *c)
@@ -207,7 +207,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 		}
 	}
 	if report != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the run ended early, and its report has what is known: %w", err)
+		err = fmt.Errorf("the run ended early, and its report has the results until then: %w", err)
 	}
 	if err != nil {
 		return status(err, stderr)
@@ -215,7 +215,7 @@ func (set *settings) probe(ctx context.Context, env func(string) string, out *pr
 	return set.verdict(report)
 }
 
-// verdict is the exit status of a run.
+// verdict returns the exit status of a run.
 func (set *settings) verdict(report *probe.Report) int {
 	untried := slices.ContainsFunc(report.Results, func(r probe.Result) bool {
 		return r.State == probe.NotTried && r.Reason != "needs "+r.Needs
@@ -229,7 +229,7 @@ func (set *settings) verdict(report *probe.Report) int {
 	return exitHeld
 }
 
-// status is that of an error, which it prints.
+// status prints an error, and returns its exit status.
 func status(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitHeld
@@ -241,7 +241,7 @@ func status(err error, stderr io.Writer) int {
 	return exitFailed
 }
 
-// complain writes an error in one line. It may have words of the service.
+// complain writes an error in one line. The error may contain text of the service.
 func complain(w io.Writer, err error) {
 	fmt.Fprintln(w, "hotelstays-probe:", plain(err.Error()))
 }

@@ -122,7 +122,7 @@ func TestListSendsNothing(t *testing.T) {
 }
 
 // What -json writes is the report, for -diff and for programs.
-func TestReportIsReadBack(t *testing.T) {
+func TestReportInJSONIsReadBackUnchanged(t *testing.T) {
 	report := reported(t)
 	var first, second bytes.Buffer
 	require.NoError(t, writeJSON(&first, report))
@@ -135,7 +135,7 @@ func TestReportIsReadBack(t *testing.T) {
 	assert.NotEmpty(t, read.Results[0].Evidence)
 }
 
-func TestReportForCI(t *testing.T) {
+func TestJUnitReportHasACasePerRule(t *testing.T) {
 	report := reported(t)
 	var out bytes.Buffer
 	require.NoError(t, writeJUnit(&out, report))
@@ -157,7 +157,7 @@ func TestReportForCI(t *testing.T) {
 }
 
 // Texts of the service are shown on the page, and run nothing.
-func TestReportIsAPage(t *testing.T) {
+func TestPageEscapesTextsOfTheService(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
 	report.Results[1].State = probe.Weak
@@ -228,7 +228,7 @@ func TestReportReplacesAnOlderOne(t *testing.T) {
 }
 
 // A shell may pass a pipe as the file, and a device stays what it is.
-func TestReportGoesToAPipe(t *testing.T) {
+func TestReportIsWrittenToAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
@@ -282,7 +282,7 @@ func TestDiffShowsWhatChanged(t *testing.T) {
 	assert.Contains(t, out, "\nNothing changed.\n")
 }
 
-func TestExitStatuses(t *testing.T) {
+func TestExitStatusSaysWhatHappened(t *testing.T) {
 	facts := filepath.Join(t.TempDir(), "facts.json")
 	require.NoError(t, os.WriteFile(facts, []byte(`{"nullOrders":true}`), 0o600))
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -342,13 +342,13 @@ func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	assert.Contains(t, out, "waiting for session/life, until ")
 	assert.NotContains(t, out, "deadline exceeded")
 	assert.NotContains(t, out, "webhook/")
-	assert.Contains(t, complaint, "the run ended early, and its report has what is known")
+	assert.Contains(t, complaint, "the run ended early, and its report has the results until then")
 	read, err := readReport(report)
 	require.NoError(t, err)
 	assert.Positive(t, read.Count(probe.Held))
 }
 
-func TestBooks(t *testing.T) {
+func TestBookingsAreCancelledAtTheEnd(t *testing.T) {
 	port, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := port.Addr().String()
@@ -371,7 +371,7 @@ func TestBooks(t *testing.T) {
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)
 }
 
-func TestFlagsOfBookings(t *testing.T) {
+func TestWrongBookingFlagsAreRefused(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
 	require.NoError(t, os.WriteFile(journal, []byte("a diary\n"), 0o600))
 	for args, says := range map[string]string{

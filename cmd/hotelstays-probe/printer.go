@@ -28,11 +28,11 @@ func takesColour(f *os.File, env func(string) string) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
 }
 
-// plain returns text in one line, without what steers a terminal: the text may be the service's, or that
-// of somebody else's report.
+// plain returns text in one line, without control characters: the text may come from the service, or from
+// a report of somebody else.
 func plain(text string) string { return strings.Map(printable(""), text) }
 
-// plainLines is plain for a text that has lines.
+// plainLines is like plain, but keeps lines and tabs.
 func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
 
 func printable(control string) func(rune) rune {
@@ -105,7 +105,7 @@ func (p *printer) result(r probe.Result) {
 	}
 }
 
-// waiting is called before long waits, those of the cancellations after an interruption too.
+// waiting is called before each long wait, and also while an interrupted run cancels its bookings.
 func (p *printer) waiting(what string, until time.Time) {
 	p.line(2, fmt.Sprintf("waiting for %s, until %s at most", what, until.Format(time.TimeOnly)))
 }
@@ -117,5 +117,5 @@ func (p *printer) end(r *probe.Report) {
 	}
 	p.line(0, fmt.Sprintf("%d held, %d found out, %d weak, %d broken, %d not tried, in %s.", r.Count(probe.Held), r.Count(probe.Found),
 		r.Count(probe.Weak), r.Count(probe.Broken), r.Count(probe.NotTried), r.Ended.Sub(r.Began).Round(time.Second)))
-	fmt.Fprintf(p.w, "\nThe facts, for the client:\n\n%s\n", plainLines(r.FactsGo()))
+	fmt.Fprintf(p.w, "\nThe facts for WithServiceFacts:\n\n%s\n", plainLines(r.FactsGo()))
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/hotelstays/hotelstays-go/probe"
 )
 
-// output is a form of the report, and the file that it goes to.
+// output is a format of the report, and the file to which it is written.
 type output struct {
 	file  string
 	write func(io.Writer, *probe.Report) error
-	to    io.WriteCloser // of a file: its Close replaces the file
+	to    io.WriteCloser // Close replaces the file
 }
 
-// reportFile is a new file, for its owner alone, that replaces another one when it is closed.
+// reportFile is a new file that only its owner can read. Close replaces an older file with it.
 type reportFile struct {
 	*os.File
 	replaces string
@@ -71,7 +71,7 @@ func discard(outputs []output) {
 	}
 }
 
-// open opens the outputs before a run that may take hours. What goes to standard output silences out.
+// open opens the outputs before a run that may take hours. If a report goes to standard output, out prints nothing.
 func open(outputs []output, out *printer) error {
 	for i := range outputs {
 		o := &outputs[i]
@@ -148,14 +148,14 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty, "short": short, "slug": slug}).Parse(page))
 
-// chapter is the results of one state, or those that were not tried for one reason.
+// chapter has the results of one state. Untried rules have one chapter per reason.
 type chapter struct {
 	State   probe.State
 	Reason  string
 	Results []probe.Result
 }
 
-// chapters are the states, the worst first. The untried rules come last, by their reasons.
+// chapters returns the worst state first, and the untried rules last.
 func chapters(r *probe.Report) (all []chapter) {
 	states := []probe.State{probe.Broken, probe.Weak, probe.Found, probe.Held, probe.NotTried}
 	results := slices.Clone(r.Results)
@@ -197,10 +197,10 @@ func writeHTML(w io.Writer, r *probe.Report) error {
 	}
 }
 
-// slug is a state as the id of an element.
+// slug returns a state as the id of an HTML element.
 func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
 
-// short is the beginning of a body of a rule that is neither broken nor weak.
+// short cuts a body, unless its rule is broken or weak.
 func short(text string, state probe.State, most int) string {
 	if state == probe.Broken || state == probe.Weak || len(text) <= most {
 		return pretty(text)
@@ -208,7 +208,7 @@ func short(text string, state probe.State, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// pretty indents a JSON text. One that was cut off stays as it is.
+// pretty indents a JSON text. A text that was cut off stays as it is.
 func pretty(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {
@@ -227,7 +227,7 @@ func readReport(name string) (*probe.Report, error) {
 		err = json.Unmarshal(text, report)
 	}
 	if err == nil && len(report.Results) == 0 {
-		err = errors.New("not written by -json")
+		err = errors.New("this file is not a report of -json")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -1,17 +1,17 @@
-// Command hotelstays-sandbox serves the sandbox of the Hotel Stays Distribution API
-// until it is interrupted, with a page that shows what happens and an API that drives it.
+// Command hotelstays-sandbox serves the sandbox of the Hotel Stays Distribution API until it is
+// interrupted. Its page shows what happens, and its control API causes faults and moves the clock.
 //
 //	go run ./cmd/hotelstays-sandbox -listen 127.0.0.1:8080
 //
-// It prints a shell script: the environment of the programs in the README, and commands to begin
-// with. The page and the control API are under /_sandbox/; /_sandbox/openapi.json describes them
-// and the operations of the service.
+// It prints a shell script with the variables for the programs in the README, and the first commands to
+// try. The page and the control API are under /_sandbox/. /_sandbox/openapi.json describes both, and the
+// operations of the service.
 //
 // -help lists the flags. Flags override the file of -config, but flags that may be repeated add to the
 // lists in the file. Only -no-control turns the control API off.
 //
-// It exits with status 2 for wrong usage, such as an address that is not loopback, and with
-// 1 when it cannot listen or cannot write the certificate.
+// The exit status is 2 for wrong usage, such as an address that is not loopback, and 1 if the program
+// cannot listen or cannot write the certificate.
 package main
 
 import (
@@ -112,7 +112,7 @@ func usageError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errUsage, fmt.Errorf(format, args...))
 }
 
-// settings are what the flags say.
+// settings holds the values of the flags.
 type settings struct {
 	config     hotelstaystest.Config
 	configFile string
@@ -248,7 +248,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 		line("# Page: %s/_sandbox/?token=%s", srv.URL, url.QueryEscape(token))
 	}
 	line("# OAuth client: %s, with the secret %s", srv.ClientID, srv.ClientSecret)
-	line("\n# The environment of the programs in the README:")
+	line("\n# Variables for the programs in the README:")
 	export("BASE_URL", srv.URL)
 	export("APP_KEY", srv.AppKey)
 	export("APP_SECRET", srv.AppSecret)
@@ -261,7 +261,7 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 	case set.ca != "":
 		export("SANDBOX_CA", set.ca)
 		curl, quickstart = "curl -sS --cacert "+quoted(set.ca), "SSL_CERT_FILE="+quoted(set.ca)+" "+quickstart
-	case set.config.TLS: // a Go program has no certificate to trust
+	case set.config.TLS: // without a file, a Go program cannot trust the certificate
 		curl, quickstart = "curl -sS --insecure", ""
 	}
 	if quickstart != "" {

@@ -94,7 +94,7 @@ var schemaTables = map[Dialect]string{
 func checkSchema(ctx context.Context, conn *sql.Conn, dialect Dialect) error {
 	var tables, found int
 	if err := conn.QueryRowContext(ctx, schemaTables[dialect]).Scan(&tables); err != nil {
-		return fmt.Errorf("looking for the tables as in %s: %w", dialect, err)
+		return fmt.Errorf("looking for the tables with the dialect %s: %w", dialect, err)
 	}
 	autocommit := true
 	if dialect == MySQL {

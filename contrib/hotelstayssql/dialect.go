@@ -234,6 +234,8 @@ func (d database) advice(err error) string {
 	switch {
 	case noTable.MatchString(err.Error()):
 		return "; call Migrate, or check the database's name and search path"
+	case strings.Contains(err.Error(), "unable to open database file"): // SQLite
+		return "; check the path: its folder must exist and be writable"
 	case busy.MatchString(err.Error()):
 		return "; another transaction is writing: set busy_timeout, and call this outside of other transactions"
 	case errors.Is(err, context.DeadlineExceeded) && pool.InUse > 0 && pool.InUse == pool.MaxOpenConnections:

@@ -140,7 +140,7 @@ func Migrate(ctx context.Context, db *sql.DB, dialect Dialect) error {
 		if errors.As(err, &schema) {
 			return schema
 		}
-		return database{db, dialect}.failed(err, "migrating, as in %s", dialect)
+		return database{db, dialect}.failed(err, "migrating with the dialect %s", dialect)
 	}
 	return nil
 }

@@ -357,8 +357,8 @@ func TestErrorsNameTheCallAndSayWhatToDo(t *testing.T) {
 			assert.ErrorContains(t, err, "it has ended as found")
 		}
 
-		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables as in "+string(other[db.dialect]))
-		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating, as in "+string(other[db.dialect]))
+		assert.ErrorContains(t, hotelstayssql.Check(t.Context(), db.DB, other[db.dialect], nil), "checking the database: looking for the tables with the dialect "+string(other[db.dialect]))
+		assert.ErrorContains(t, hotelstayssql.Migrate(t.Context(), db.DB, other[db.dialect]), "migrating with the dialect "+string(other[db.dialect]))
 
 		// The caller has not committed yet, and the pool has no other connection.
 		one := db.open(t)
