@@ -380,7 +380,7 @@ func TestWrongBookingFlagsAreRefused(t *testing.T) {
 		"-book -max-total -5EUR":         "such as 500EUR",
 		"-max-total 500EUR":              "need -book",
 		"-callback https://you.example/": "need -book",
-		"-book -cleanup":                 "choose one",
+		"-book -cleanup":                 "use either -book or -cleanup",
 		"-book -max-total 5EUR -listen nowhere -callback https://you.example/": "choose another",
 		"-cleanup -journal " + journal:                                         "not a journal of the probe",
 	} {

@@ -5,8 +5,8 @@
 //
 // It runs against a sandbox in this process, with a temporary database. The README says how it
 // runs against a service, and what each file shows. With -lose-answer the sandbox makes the first
-// order, cuts the connection, and hides the order for half a minute: see what a guest sees if the
-// outcome of a booking is unknown.
+// order, cuts the connection, and hides the order for half a minute. The page then shows what a guest
+// sees if the outcome of a booking is unknown.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	loseAnswer := flag.Bool("lose-answer", false, "let the sandbox lose its answer to the first booking")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "unexpected argument %q: -help lists what it takes\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "unexpected argument %q; -help lists the flags\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// message describes a problem to a guest. Those of this site are its errors, too.
+// message describes a problem to a guest. It is also the type of the site's own errors.
 type message struct {
 	Status      int // of the page, if the message has its own page
 	Title, Text string
@@ -28,13 +28,13 @@ func (m *message) Error() string { return m.Title }
 
 var (
 	// errExpired reports a page whose search or checkout is no longer stored.
-	errExpired = &message{http.StatusNotFound, "This page has expired", "Prices hold for a while only. Please search again."}
+	errExpired = &message{http.StatusNotFound, "This page has expired", "Prices are valid only for a while. Please search again."}
 	errNoOrder = &message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}
 	errNoPage  = &message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}
 	// errElsewhere reports a request with a host name of another machine.
-	errElsewhere = &message{http.StatusMisdirectedRequest, "This site is not to be had here",
-		"It has no login, and is open only on the machine that it runs on."}
-	errForeign = &message{http.StatusForbidden, "That did not come from here", "Another site sent this form. Nothing was done."}
+	errElsewhere = &message{http.StatusMisdirectedRequest, "This site is not available under this address",
+		"It has no login, and can be opened only on the machine on which it runs."}
+	errForeign = &message{http.StatusForbidden, "This form came from another site", "We ignore forms of other sites. Nothing was done."}
 	// errForm reports a request that no page of this site sends.
 	errForm = &message{http.StatusBadRequest, "That did not work", "Please go back and send the form again."}
 	// errNoBooking reports a booking on a real service without HOTELSTAYS_ALLOW_BOOKING=1.
@@ -50,7 +50,7 @@ var (
 	busy     = message{Title: "We could not reach the hotels", Text: "Please try again in a moment."}
 )
 
-// messages are those for kinds of errors of the SDK. The message of all other kinds is internal.
+// messages has a message per kind of the SDK's errors. All other kinds have the message internal.
 var messages = map[hotelstays.ErrorKind]message{
 	"": {Title: "Your booking did not reach the hotel", // nothing failed, and certainly nothing was booked
 		Text: "Please check the offer once more, then book again."},
@@ -59,18 +59,18 @@ var messages = map[hotelstays.ErrorKind]message{
 	hotelstays.KindRateChanged: {Title: "The offer has changed",
 		Text: "The hotel changed its price or its terms a moment ago. Please look at the offer as it is now."},
 	hotelstays.KindDuplicateBooking: {Title: "You have this booking already",
-		Text: "There is a booking of the same guests for the same hotel and dates. To book again, cancel that one first."},
+		Text: "There is a booking of the same guests for the same hotel and dates. To book again, cancel that booking first."},
 	hotelstays.KindRefused: {Title: "That was not accepted", Text: "Nothing was done. Please choose another offer."},
 	hotelstays.KindCancelRefused: {Title: "This booking cannot be cancelled online",
 		Text: "Nothing has changed: your room is still booked. Please contact us."},
 	hotelstays.KindParam: {Title: "These details were not accepted",
-		Text: "Please check what you entered, names and dates above all."},
+		Text: "Please check what you entered, especially names and dates."},
 	hotelstays.KindVoucherNotReady: {Title: "The voucher is not ready",
 		Text: "It is made once the hotel has confirmed. Please try again in a minute."},
 	hotelstays.KindNoVoucher: {Title: "There is no voucher",
-		Text: "It is withdrawn when a booking is cancelled. If yours is not, please contact us."},
+		Text: "A cancelled booking has no voucher. If your booking is not cancelled, please contact us."},
 	hotelstays.KindVoucher: {Title: "The voucher could not be verified",
-		Text: "What we received is not the document that was issued, so we do not hand it out. Please try again."},
+		Text: "The document that we received is not the one that was issued, so we do not show it. Please try again."},
 	hotelstays.KindTransport: busy, hotelstays.KindTimeout: busy, hotelstays.KindCanceled: busy,
 	hotelstays.KindRateLimited: busy, hotelstays.KindUpstreamTimeout: busy, hotelstays.KindServerError: busy,
 }

@@ -301,7 +301,7 @@ func TestRequestsThatNoPageOfThisSiteMakes(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		w := s.answer(r)
 		assert.Equal(t, http.StatusForbidden, w.Code)
-		assert.Contains(t, w.Body.String(), "That did not come from here")
+		assert.Contains(t, w.Body.String(), "This form came from another site")
 
 		for _, test := range []struct {
 			method, address string

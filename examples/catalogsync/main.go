@@ -1,16 +1,15 @@
-// Catalogsync writes the whole catalogue of hotels into a file, one JSON object a line, and
-// continues where it was killed.
+// Catalogsync writes the whole catalogue of hotels into a file, one JSON object per line. If it is
+// killed, the next run continues.
 //
 //	go run -C examples/catalogsync . -o "$PWD/hotels.jsonl"
 //
 // It runs against a sandbox in this process. With HOTELSTAYS_BASE_URL, HOTELSTAYS_APP_KEY and
 // HOTELSTAYS_APP_SECRET it runs against that service.
 //
-// It reads the hotels city by city, many cities at a time, within the rate limits. Until all are
-// there, FILE.part has a line for each complete city, with its hotels. A run that finds it drops
-// an incomplete line at its end, and reads only the missing cities. So the program may be killed at
-// any point. An existing FILE is complete, and another run replaces it. Two runs do not write one
-// file: the second is refused.
+// It reads many cities at a time, within the rate limits. Until all hotels are there, FILE.part has a
+// line for each complete city, with its hotels. If FILE.part exists, a run drops an incomplete last line,
+// and reads only the missing cities. So the program may be killed at any point. FILE is always complete,
+// and the next run replaces it. Two runs cannot write the same file: the second run is refused.
 //
 // A hotel that several cities list is written once. It is recognised by its platformHotelId,
 // because its hotelId belongs to a supplier and may change. Key a database on platformHotelId,
@@ -84,7 +83,7 @@ func run(ctx context.Context, file string) error {
 	}
 	defer c.close()
 	if err := fetch(ctx, client, c); err != nil {
-		return fmt.Errorf("%w\n%d hotels are kept: run it again to continue", err, c.hotels)
+		return fmt.Errorf("%w\n%d hotels are stored: run the program again to continue", err, c.hotels)
 	}
 	return c.finish()
 }

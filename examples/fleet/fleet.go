@@ -207,7 +207,7 @@ func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest
 		problems = errors.Join(problems, errors.New("the token or the rate limits were not shared"))
 	}
 	if problems != nil {
-		return fmt.Errorf("the verdict is bad:\n%w", problems)
+		return fmt.Errorf("bookings or events were lost or handled twice:\n%w", problems)
 	}
 	fmt.Fprintln(out, "verdict   good: nothing lost, nothing twice")
 	return nil

@@ -4,7 +4,8 @@
 //	go run -C examples/fleet .
 //
 // worker.go and bookings.go are one process of a service: copy from them. The rest is the
-// sandbox, the kills and the verdict. The exit status is 1 if the verdict is bad.
+// sandbox, the kills and the verdict. The exit status is 1 if a booking or an event
+// was lost or handled twice.
 package main
 
 import (
@@ -47,7 +48,7 @@ func main() {
 func (o options) check(args []string) error {
 	switch {
 	case len(args) > 0:
-		return fmt.Errorf("unexpected argument %q: -help lists what it takes", args[0])
+		return fmt.Errorf("unexpected argument %q; -help lists the flags", args[0])
 	case o.bookings < 1:
 		return fmt.Errorf("-bookings %d: at least 1", o.bookings)
 	case o.workers < 1:

@@ -54,7 +54,7 @@ func run(ctx context.Context, city string) error {
 		os.Setenv("HOTELSTAYS_APP_SECRET", srv.AppSecret)
 		city, mayBook = cmp.Or(city, srv.CityName(0)), true
 		if !slices.ContainsFunc(cities(srv), func(name string) bool { return strings.EqualFold(name, city) }) {
-			return fmt.Errorf("the sandbox has no city %q; some that it has: %s", city, strings.Join(cities(srv)[:3], ", "))
+			return fmt.Errorf("the sandbox has no city %q; it has %s and others", city, strings.Join(cities(srv)[:3], ", "))
 		}
 	}
 	if city == "" {
@@ -79,7 +79,7 @@ func run(ctx context.Context, city string) error {
 		return err
 	}
 	if len(list.List) == 0 {
-		return fmt.Errorf("no hotel was found: perhaps no city is called %q", city)
+		return fmt.Errorf("no hotel was found in %q; check the name of the city", city)
 	}
 	for _, h := range list.List[:min(3, len(list.List))] {
 		show("%s from %s", h.Name, h.MinPrice)
@@ -91,7 +91,7 @@ func run(ctx context.Context, city string) error {
 		case err != nil:
 			return err
 		case offer == nil:
-			show("on to the next hotel")
+			show("no fully refundable offer; trying the next hotel")
 		case mayBook:
 			return book(ctx, client, search.SessionID, offer)
 		default:
@@ -115,7 +115,7 @@ func cities(srv *hotelstaystest.Server) (names []string) {
 func findOffer(
 	ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel,
 ) (*types.RoomRatePkg, error) {
-	step("HotelRates: every offer of %s", hotel.Name)
+	step("HotelRates: all offers of %s", hotel.Name)
 	rates, err := client.HotelRates(ctx, &hotelstays.HotelRatesRequest{
 		SessionID: search.SessionID, HotelID: cmp.Or(hotel.PlatformHotelID, hotel.ID),
 		CheckIn: search.CheckIn, CheckOut: search.CheckOut, RoomOccupancies: search.RoomOccupancies,
@@ -159,7 +159,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 			{RoomIndex: 1, FirstName: "Guest", LastName: "One"},
 			{RoomIndex: 1, FirstName: "Guest", LastName: "Two"},
 		},
-		Expect: offer, // an order of other dates is an error
+		Expect: offer, // an order for other dates is an error
 	})
 	if err != nil {
 		return err // an *OutcomeUnknownError says which reference to look for
@@ -168,7 +168,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 	show("order %s, %s", number, booked.HotelOrder.NetRate)
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("order %s stays booked under reference %s: %w", number, reference, err)
+			err = fmt.Errorf("order %s is not cancelled (reference %s): %w", number, reference, err)
 		}
 	}()
 

@@ -2,9 +2,9 @@
 //
 //	go run ./examples/recovery
 //
-// This process has a sandbox, which makes the order at once but answers Book a minute later. A
-// second process is a booking engine, which is killed in that minute. The engine has stored its
-// recovery on disk before Book. A third process is the engine that is started again.
+// This process has a sandbox, which makes the order at once but answers Book a minute later. The second
+// process is a booking engine. It stores its recovery on disk, calls Book, and is killed in that minute. The
+// third process is the engine again: it reads the recovery and finds the order.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	case len(args) == 3 && args[0] == "engine":
 		err = engine(ctx, args[1], args[2])
 	default:
-		fmt.Fprintf(os.Stderr, "unexpected argument %q: recovery takes none\n", args[0])
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: this program takes no arguments\n", args[0])
 		os.Exit(2)
 	}
 	if err != nil {
@@ -101,7 +101,7 @@ func direct(ctx context.Context) error {
 	fmt.Printf("sandbox:  %d Book requests, the first was refused, and %d order exists\n",
 		ledger.Count(hotelstays.OpBook), len(ledger.Orders()))
 	if len(ledger.Orders()) != 1 {
-		return errors.New("there should be one order")
+		return errors.New("the sandbox must have exactly one order")
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func engine(ctx context.Context, file, city string) error {
 		fmt.Println("engine:   found order", outcome.Order.PlatformReferenceNo)
 		return nil
 	case hotelstays.BookingAbsent:
-		return errors.New("there is no order: check the offer again, then book under the same reference")
+		return errors.New("no order exists: check the offer again, then book under the same reference")
 	default:
-		return errors.New("the order is unverified: do not book again, keep polling")
+		return errors.New("nobody knows yet whether an order exists: do not book again, keep polling")
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 func main() {
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "unexpected argument %q: it takes none\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "unexpected argument %q: this program takes no arguments\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
