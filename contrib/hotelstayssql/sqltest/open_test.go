@@ -59,7 +59,7 @@ func TestOpenNamesTheProblem(t *testing.T) {
 			return hotelstayssql.Open(t.Context(), "nobody's", "", hotelstayssql.MySQL, nil)
 		},
 		`the dialect is "oracle"`: func() (*sql.DB, error) { return hotelstayssql.Open(t.Context(), "sqlite", "", "oracle", nil) },
-		"unable to open database file": func() (*sql.DB, error) {
+		"unable to open database file (14); check the path: its folder must exist": func() (*sql.DB, error) {
 			return hotelstayssql.Open(t.Context(), "sqlite", filepath.Join(t.TempDir(), "missing", "db"), hotelstayssql.SQLite, nil)
 		},
 	} {
