@@ -100,7 +100,7 @@ func (x *exchange) check(req anyRequest) error {
 	return x.input.err(x.op)
 }
 
-// prepare builds what is sent from a valid request, the call's options and the client's.
+// prepare builds the HTTP request from a valid request, the options of the call and the options of the client.
 func (x *exchange) prepare(p parts) (err error) {
 	if x.call.Body, err = wire.Encode(p.body); err != nil {
 		x.input.add("body", "%v", err)

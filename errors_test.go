@@ -625,7 +625,7 @@ func TestEachSentinelHasItsKind(t *testing.T) {
 }
 
 // A documented code has a row, with a sentinel and a next step.
-func TestEachCodeHasARow(t *testing.T) {
+func TestEachCodeIsInTheTableOfErrors(t *testing.T) {
 	source, err := os.ReadFile("types/codes.go")
 	require.NoError(t, err)
 	codes := regexp.MustCompile(`(Code\w+) += (\d+)`).FindAllStringSubmatch(string(source), -1)

@@ -45,9 +45,9 @@ type CancelResponse struct {
 func (r *CancelResponse) meta() *ResponseMeta { return &r.Meta }
 
 // Cancel cancels an order. The error is ErrCancelRefused if the order cannot be cancelled online, and ErrNotFound if it does
-// not exist; for an order of another account it is one of the two. An *OutcomeUnknownError, also after the end of ctx, means
-// that the order may be cancelled: read it with QueryOrders. Cancel is never sent twice unless the first attempt provably
-// did nothing.
+// not exist. For an order of another account it is one of these two errors. After an *OutcomeUnknownError nobody knows yet
+// whether the order was cancelled: read it with QueryOrders. The end of ctx can cause this error, too. Cancel is sent again
+// only if the attempt before provably did nothing.
 func (c *Client) Cancel(ctx context.Context, req *CancelRequest, opts ...CallOption) (*CancelResponse, error) {
 	return invoke(ctx, c, OpCancel, req, opts)
 }

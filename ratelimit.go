@@ -37,7 +37,7 @@ type RateLimiter interface {
 
 // RateLimitKey names a budget. Further fields may follow, so compare keys as a whole.
 type RateLimitKey struct {
-	BaseURL   string // of the client, in lower case up to the path; without a default port or a slash at its end
+	BaseURL   string // the client's base URL: scheme and host in lower case, no default port, no final slash
 	Operation Operation
 }
 

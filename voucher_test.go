@@ -105,7 +105,7 @@ func TestAwaitVoucherEndsWithAFinalStatus(t *testing.T) {
 		{name: "until ctx ends, and nothing was seen", within: time.Minute, fault: fault(-1, hotelstaystest.Fault{Kind: hotelstaystest.FaultCut}),
 			ends: 60, err: context.DeadlineExceeded, says: "the last poll failed: OrderVoucher: "},
 		{name: "wake-ups shift no other poll", at: 31, happens: func(s server) { s.ConfirmOrder("ref-1") }, wakeups: []float64{3, 37},
-			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // there at 36
+			polls: []float64{0, 3, 5, 10, 20, 37}, ends: 37, status: types.VoucherGenerated}, // the voucher is ready at 36
 		{name: "six polls without a status", config: soon, fault: fault(6, status(200, `{"code":0,"data":{}}`)), ends: 110,
 			status: types.VoucherGenerated},
 		{name: "an unknown reference", reference: "nobody's", polls: []float64{0}, err: hotelstays.ErrNotFound},

@@ -134,9 +134,8 @@ func (f followed) lost(at time.Time) followed {
 	return f.missed(at)
 }
 
-// saw returns an order after a read that began at a time, and the order that the caller has received
-// before. changed reports whether it has changed: pass both to the caller in the transaction that
-// stores next.
+// saw compares an order that was read with before, the order that the caller last received. at is the
+// start of the read. If changed is true, pass both orders to the caller, in the transaction that stores next.
 func (f followed) saw(ring *keyring.Ring, at time.Time, order *types.Order, states hotelstays.StatusMeanings) (next followed,
 	before *types.Order, changed bool, err error) {
 	plain, before := f.seen(ring)

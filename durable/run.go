@@ -365,7 +365,7 @@ func (r *run[Tx]) jobsOf(kind Kind, due []Row, now time.Time, n int) (jobs [][]R
 // work does the next step of each claimed row.
 func (r *run[Tx]) work(ctx context.Context, kind Kind, rows []Row) {
 	at := time.Now()
-	if r.client == nil { // it was known when the rows were claimed
+	if r.client == nil { // the account was known when the rows were claimed, and is not any more
 		r.postpone(ctx, rows, func(Row) time.Time { return at.Add(unknownPause) })
 		return
 	}

@@ -84,8 +84,8 @@ type Store[Tx any] interface {
 	// List returns up to limit open rows of the kind of after, sorted by account and reference, starting
 	// behind after. If all is false, it returns only rows of the account of after.
 	List(ctx context.Context, after ID, all bool, limit int) ([]Row, error)
-	// Failed returns err with the name of the Store's package and call in front, and with what to do
-	// if the database names the cause.
+	// Failed puts the names of the Store's package and of the call in front of err. If the database
+	// names the cause, Failed adds what to do.
 	Failed(call string, err error) error
 }
 

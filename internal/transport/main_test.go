@@ -134,7 +134,7 @@ type recording struct {
 	results    []types.PermitResult
 	pauses     []time.Time
 	asked      int          // for slots
-	acquire    func() error // if set, refuses them
+	acquire    func() error // if set, its error is the answer to Acquire
 }
 
 func (c *recording) Acquire(context.Context) (Permit, error) {

@@ -40,10 +40,10 @@ func (f *Feed) Free() { *f = Feed{text: f.text[:0]} }
 // Cap returns the capacity of the text.
 func (f *Feed) Cap() int { return cap(f.text) }
 
-// Size is how many bytes have arrived.
+// Size returns how many bytes have arrived.
 func (f *Feed) Size() int64 { return f.limit + 1 - f.source.N }
 
-// Waited is how long bytes were waited for.
+// Waited returns how long the reader has waited for bytes.
 func (f *Feed) Waited() time.Duration { return f.waited }
 
 // Rest reads to the end. It returns the text without the removed parts, and the error if the arrival failed.
