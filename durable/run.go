@@ -212,6 +212,7 @@ func (r *run[Tx]) pause(ctx context.Context) {
 	select {
 	case <-timer.C:
 	case <-r.woken:
+		clear(r.locked) // the wake-up may have changed a row between a look and its lease
 	case <-r.workers.freed:
 	case <-ctx.Done():
 	}

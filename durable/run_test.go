@@ -218,6 +218,37 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 	})
 }
 
+// beforeLease is a queue with a function that runs once between a look and its lease.
+type beforeLease struct {
+	*memstore.Store
+	once func()
+}
+
+func (q *beforeLease) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) ([]durable.Row, error) {
+	if q.once != nil {
+		q.once()
+		q.once = nil
+	}
+	return q.Store.Postpone(ctx, rows, due)
+}
+
+// The service may send two webhooks at once. The second one changes the row that the first one made due.
+func TestWakeBetweenLookAndLeaseDelaysNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.PollInterval = time.Hour })
+		e.begin("ref-1")
+		e.book = found
+		e.send()
+		e.orders = func([]string) ([]types.Order, error) { return nil, nil }
+		wake := func() { require.NoError(t, e.Wake(t.Context(), "ref-1")) }
+		wake()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.NoError(t, e.Run(ctx, &beforeLease{e.store, wake}))
+		assert.Len(t, e.asked, 1)
+	})
+}
+
 // An error of OnOutcome may match any error of this package. It must not be mistaken for that error.
 func TestFailedOnOutcomeIsCalledAgainWhateverItsError(t *testing.T) {
 	for _, matches := range []error{errors.New("failed"), durable.ErrMoved, durable.ErrNotBegun, durable.ErrAlreadyBooked,
