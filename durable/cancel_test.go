@@ -349,6 +349,7 @@ func TestCancellationBelongsToARound(t *testing.T) {
 		"open, reused then":                               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
 		"abandoned, begun again and open":                 {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
 		"open, begun again and found":                     {&open, foundIn(2), toCancel, true, refused, false, ""},
+		"found, its row is deleted, then begun again":     {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := newCancellation(tc.req, tc.booking, "account", start)
