@@ -108,7 +108,7 @@ func TestOrderThatIsNotJSONIsAnError(t *testing.T) {
 	o.NetRate = types.Money{Currency: "EUR", Amount: "one"}
 	req := requestOf("ref-1")
 	req.Expect = &types.RoomRatePkg{TotalRate: types.Rate{NetRate: o.NetRate}}
-	require.ErrorContains(t, newEngine(t).beginTx(req), "invalid number")
+	require.ErrorContains(t, newEngine(t).beginTx(req), `"one"`)
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = func() (*hotelstays.BookingOutcome, error) {
 			return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
