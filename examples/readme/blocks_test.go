@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each Go block of a page stands in a file that is compiled and vetted: here, or in an example.
-// Indentation does not count.
-func TestBlocksOfPagesAreCompiled(t *testing.T) {
-	var code strings.Builder
-	pages := map[string]string{}
-	unindented := func(text []byte) string {
-		return regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(string(text), "")
-	}
+var indentation = regexp.MustCompile(`(?m)^[ \t]+`)
+
+func unindented(text string) string { return indentation.ReplaceAllString(text, "") }
+
+// codeAndPages returns all Go files without their indentation, and the Markdown pages by path.
+func codeAndPages(t *testing.T) (code string, pages map[string]string) {
+	var all strings.Builder
+	pages = map[string]string{}
 	require.NoError(t, filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -30,18 +30,38 @@ func TestBlocksOfPagesAreCompiled(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		if filepath.Ext(path) == ".go" {
-			code.WriteString(unindented(text))
+			all.WriteString(unindented(string(text)))
 		} else {
 			pages[path] = string(text)
 		}
 		return err
 	}))
+	return all.String(), pages
+}
+
+// Each Go block of a page stands in a file that is compiled and vetted: here, or in an example.
+// Indentation does not count.
+func TestBlocksOfPagesAreCompiled(t *testing.T) {
+	code, pages := codeAndPages(t)
 	fence := regexp.MustCompile(`(?ms)^[ \t]*` + "```go\n(.*?)^[ \t]*```")
 	require.Contains(t, pages["../../README.md"], "\n```go\n")
 	for path, page := range pages {
 		for _, block := range fence.FindAllStringSubmatch(page, -1) {
-			if !strings.Contains(code.String(), unindented([]byte(block[1]))) {
+			if !strings.Contains(code, unindented(block[1])) {
 				t.Errorf("%s: no Go file has this block; write the same there, so that it is compiled:\n%s", path, block[1])
+			}
+		}
+	}
+}
+
+// A page may also name the first words of several tests, for go test -run.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	code, pages := codeAndPages(t)
+	code = strings.Join(regexp.MustCompile(`(?m)^func Test\w+`).FindAllString(code, -1), "\n")
+	for path, page := range pages {
+		for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(page, -1) {
+			if !strings.Contains(code, "func "+name) {
+				t.Errorf("%s names %s, which no file has", path, name)
 			}
 		}
 	}
