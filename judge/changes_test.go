@@ -2,7 +2,7 @@ package judge_test
 
 import "strings"
 
-// changes are changes of one exchange, and what is found: each rule with its first place.
+// changes lists changes of one exchange, with the findings: each broken rule and the first place that breaks it.
 var changes = []struct{ at, old, new, found string }{
 	{"search", `"rating":4`, `"rating":5.1`, "envelope/success code, envelope/success msg, envelope/success data"},
 	{"search", `"rating":4`, `"rating":-0.1`, "envelope/success code, envelope/success msg, envelope/success data"},

@@ -25,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // what is not read is not judged
+	_, _ = io.Copy(io.Discard, resp.Body) // a body that is not read to its end is not judged
 	resp.Body.Close()
 	j.Wait()
 	fmt.Println("dropped:", j.Dropped())

@@ -38,7 +38,7 @@ func (x *exam) paged(group string, elements, asked, data value, standard int) {
 	x.memory.put(key, total)
 }
 
-// query is a hash of what the pages of one list have in common.
+// query returns a hash of the request members that are equal for all pages of a list.
 func (x *exam) query() uint64 {
 	if x.queried != 0 {
 		return x.queried
@@ -60,7 +60,7 @@ func catalogue(x *exam, o value) {
 	}
 }
 
-// inPlace expects that a hotel of a city is not of another one.
+// inPlace expects that a hotel of one city is not in another city.
 func (x *exam) inPlace(rule string, h value) {
 	asked, is := x.asked.get("destinationId").str(), h.get("destinationId").str()
 	wanted, found := recall[place](x.memory, "place", asked), recall[place](x.memory, "place", is)

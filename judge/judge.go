@@ -138,7 +138,7 @@ type priced struct {
 	lowest, highest float64
 }
 
-// is notes whether a rule holds for a value; "": that of the form.
+// is notes whether a rule holds for a value. The rule "" is formRule.
 func (x *exam) is(rule string, ok bool, v value, want string) bool {
 	if rule == "" {
 		rule = x.formRule

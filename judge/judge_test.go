@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// call sends a request through a judge to a service that answers 400 and a body. It reads so many bytes of the answer.
+// call sends a request through a judge to a service that answers 400 and a body. It reads the given number of bytes of the answer.
 func call(t *testing.T, j *judge.Judge, path, session, body string, read int64) {
 	t.Helper()
 	through := j.Transport(testkit.Transport(func(req *http.Request) (*http.Response, error) {
@@ -42,7 +42,8 @@ const (
 	whole       = 1 << 40
 )
 
-// Exchanges are judged one at a time. What is above MaxQueued, not read to its end or too long is dropped and counted.
+// Exchanges are judged one at a time. An exchange is dropped and counted if MaxQueued others wait, or if its body is too long
+// or was not read to its end.
 func TestQueueIsBounded(t *testing.T) {
 	hold, judged := make(chan struct{}), make(chan struct{}, 99)
 	j := judge.New(&judge.Options{MaxQueued: 62, OnFinding: func(f judge.Finding) {
@@ -103,7 +104,7 @@ func TestSessionsAreSampledAsAWhole(t *testing.T) {
 	}
 }
 
-// A ticket is known for MemoryAge, and while not more than MaxRemembered is newer.
+// The judge remembers a ticket for MemoryAge, unless more than MaxRemembered newer things replace it.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := judge.New(&judge.Options{MemoryAge: time.Hour, MaxRemembered: 8})
@@ -170,7 +171,7 @@ func TestEventsAreJudgedAndPassedOn(t *testing.T) {
 	}
 }
 
-// recorder is a T that notes what fails.
+// recorder is a T that records the failures.
 type recorder struct{ failed []string }
 
 func (*recorder) Helper() {}
@@ -187,8 +188,8 @@ func TestTestFailsForViolationsAlone(t *testing.T) {
 	assert.Len(t, failing.failed, 1, "%v", failing.failed)
 }
 
-// Names say how sure a rule is.
-func TestRulesOfValuesAreDoubts(t *testing.T) {
+// The name of a rule determines its grade.
+func TestGradeFollowsTheNameOfTheRule(t *testing.T) {
 	for _, r := range judge.Rules() {
 		want := judge.Violation
 		switch {

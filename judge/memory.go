@@ -67,7 +67,7 @@ func recall[T any](m *memory, parts ...string) *T {
 
 // The kinds of things that are remembered, by the first part of their keys.
 type (
-	// life is that of a token.
+	// life is the lifetime of a token.
 	life struct {
 		from time.Time
 		ttl  time.Duration
@@ -78,7 +78,7 @@ type (
 		rooms             int
 		equal             bool // the rooms
 	}
-	// offer is one of a session, as it was last.
+	// offer is an offer of a session, as the last answer described it.
 	offer struct {
 		*search
 		price money

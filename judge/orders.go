@@ -54,7 +54,7 @@ func (x *exam) parts(o value, now, was *order) {
 	x.is("value/time", err != nil || failed != nil || !cancelled.Before(created), o.get("cancelTime"), "a time after bookingTime")
 }
 
-// near doubts a time far from that of the request that caused it.
+// near reports a time that is far from the time of the request that caused it.
 func (x *exam) near(v value, caused time.Time) {
 	at, err := time.Parse(time.RFC3339, v.str())
 	x.is("value/time", err != nil || caused.IsZero() || at.Sub(caused).Abs() < clockSkew, v, "the time of the request")
@@ -125,7 +125,7 @@ func (x *exam) again(o value, now *order, open bool) bool {
 	return first != nil
 }
 
-// booked compares a new order with its request, and notes what later answers are compared with.
+// booked compares a new order with its request, and notes its values for the comparison with later answers.
 func (x *exam) booked(o value, now *order, open bool) {
 	at, err := time.Parse(time.RFC3339, now.bookedAt)
 	x.is("book/status", open || err != nil || x.Time.Sub(at).Abs() > time.Minute, o.get("status"), "0 or 1, because the order is new")
@@ -144,7 +144,7 @@ func (x *exam) booked(o value, now *order, open bool) {
 	}
 }
 
-// read compares an order that is read with what it was before.
+// read compares an order with an earlier answer about the same order.
 func (x *exam) read(o value, now, was *order, open bool) {
 	x.is("book/read", now.customer == "" || now.customer == was.customer, o.get("customerReferenceNo"), "the reference of its Book")
 	x.is("order/created", now.bookedAt == "" || was.bookedAt == "" || sameTime(now.bookedAt, was.bookedAt), o.get("bookingTime"),
@@ -164,7 +164,7 @@ func (x *exam) named(o value) uint64 {
 	return x.memory.key(fold("firstName"), fold("lastName"))
 }
 
-// windows are the filters of orders by time, and what they filter.
+// windows maps each time filter of QueryOrders to the member of an order that it filters.
 var windows = map[string]string{"checkInTimeWindow": "checkIn", "checkOutTimeWindow": "checkOut", "bookingTimeWindow": "bookingTime",
 	"cancelledTimeWindow": "cancelTime"}
 
@@ -187,10 +187,10 @@ func queryOrders(x *exam, answer value) {
 	}
 }
 
-// within doubts a time that is more than a day outside of a window. Their form is open.
+// within reports a time that is more than a day outside of a window. The API document leaves the form of these times open.
 func (x *exam) within(v, window value) {
-	day := func(v value) time.Time {
-		day, _ := time.Parse(time.DateOnly, v.str()[:min(len(v.str()), len(time.DateOnly))]) // the zero time is open
+	day := func(v value) time.Time { // An unreadable day is the zero time, and is not checked.
+		day, _ := time.Parse(time.DateOnly, v.str()[:min(len(v.str()), len(time.DateOnly))])
 		return day
 	}
 	at, start, end := day(v), day(window.get("start")), day(window.get("end"))

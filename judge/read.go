@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 )
 
-// kind is the JSON type of a value. The zero value is an absent one.
+// kind is the JSON type of a value. The zero kind means that the value is absent.
 type kind byte
 
 const (
@@ -62,7 +62,7 @@ type met struct {
 	*field
 }
 
-// value is one of the values of a document. The zero value is absent.
+// value is a value in a JSON document. The zero value means that it is absent.
 type value struct {
 	*document
 	at    int32
@@ -255,7 +255,7 @@ func (d *document) elements(i int, f *field, depth int) int {
 	}
 }
 
-// quoted returns where the string ends whose text begins at i.
+// quoted returns the end of the string whose text begins at i, or -1.
 func (d *document) quoted(i int) int {
 	for {
 		switch i = wire.SkipPlain(d.text, i); d.byteAt(i) {

@@ -96,7 +96,7 @@ func (x *exam) source(name string) (wanted []string) {
 	return wanted
 }
 
-// hooks judge what one member alone does not show, by type.
+// hooks has, by type, the functions that judge what concerns more than one member.
 var hooks = map[string]func(*exam, value){
 	"Ticket": ticket, "Destinations": destinations, "Place": aPlace, "HotelsMetadata": catalogue, "HotelStaticDetail": detail,
 	"HotelList": hotelList, "Hotel": aHotel, "Basic": basic, "Tax": tax, "Room": aRoom, "CheckAvail": checkAvail,

@@ -21,7 +21,7 @@ const (
 type Rule struct {
 	// Name is unique, such as "list/dates".
 	Name string `json:"rule"`
-	// Section is that of the API's document.
+	// Section is the section of the API document.
 	Section string `json:"section"`
 	// Promise is what must hold.
 	Promise string `json:"promise"`

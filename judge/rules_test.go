@@ -189,7 +189,7 @@ func found(t *testing.T, tape []spoken, at, old, new string) string {
 	return strings.Join(list, ", ")
 }
 
-// Each change is found by the rules that it breaks, and by no other.
+// The rules that a change breaks report it. No other rule does.
 func TestChangesAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tape := life(t)

@@ -73,7 +73,8 @@ func (j *Judge) report(ex Exchange) {
 	}
 }
 
-// sampled reports whether an exchange is judged. All of a session are, or none.
+// sampled reports whether an exchange is judged. Calls about tokens and orders always are. Of the other calls, either all
+// of a session are judged, or none of the session.
 func (j *Judge) sampled(op types.Operation, session, body string) bool {
 	switch op {
 	case "", "Ticket", "OAuthToken", "Book", "Cancel", "QueryOrders", "OrderVoucher":
@@ -123,14 +124,14 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// linked reports whether a URL is that of a document.
+// linked reports whether a URL is a link to a document that an earlier answer contained.
 func (j *Judge) linked(url string) bool {
 	j.looking.Lock()
 	defer j.looking.Unlock()
 	return recall[link](j.memory, "link", url) != nil
 }
 
-// copied is a body of which a copy is judged, once it was read to its end.
+// copied is a body. When it has been read to its end, a copy of it is judged.
 type copied struct {
 	io.ReadCloser
 	judge *Judge

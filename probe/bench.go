@@ -77,7 +77,7 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 	}
 }
 
-// verdicts are those of the judge's grades.
+// verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
 // anAnswer is what a rule of the judge lacks if no answer of the run was about it.

@@ -75,7 +75,7 @@ func (s *session) allow(ctx context.Context) error {
 	return nil
 }
 
-// cleanupTime is how long the cancellations after a run may take, with those of orders that appear late.
+// cleanupTime is the limit for all cancellations after a run, including the cancellation of orders that appear late.
 const cleanupTime = 40 * time.Minute
 
 // settle cancels what the run has booked, also if ctx has ended.
@@ -89,7 +89,7 @@ func (s *session) settle(ctx context.Context) error {
 	return s.cleanup(ctx, s.allowance.journal)
 }
 
-// now is the later one of this machine's time and the service's.
+// now returns the later of this machine's time and the service's time.
 func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
 
 // freeFor is how long a booking has to be free to cancel.
@@ -124,7 +124,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 	return nil
 }
 
-// cost is the most that an offer may cost: the higher one of net and gross, and taxes.
+// cost returns the most that an offer can cost: the higher of net and gross, plus taxes.
 func cost(o *types.RoomRatePkg) (types.Money, error) {
 	total := o.TotalRate.NetRate
 	if net, err := total.Decimal(); err != nil || !net.IsPositive() || total.Currency == "" {
@@ -161,7 +161,7 @@ func cost(o *types.RoomRatePkg) (types.Money, error) {
 	return total, nil
 }
 
-// left is the limit without the prices of this run's orders, and of Books that may have made one.
+// left returns MaxTotal minus the prices of this run's orders. A Book that may have made an order counts as an order.
 func (s *session) left() (types.Money, error) {
 	left, err := s.cfg.Booking.MaxTotal, error(nil)
 	for _, e := range s.allowance.journal.entries[s.allowance.earlier:] {

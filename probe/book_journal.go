@@ -89,7 +89,7 @@ func (e *JournalEntry) explains(o *types.Order) bool {
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
 }
 
-// index is where an order is among those of e, or -1.
+// index returns the place of an order in e.Orders, or -1.
 func (e *JournalEntry) index(o *types.Order) int {
 	return slices.IndexFunc(e.Orders, func(ref OrderRef) bool { return ref.PlatformReferenceNo == o.PlatformReferenceNo })
 }
@@ -140,7 +140,7 @@ func openJournal(path string) (_ *journal, err error) {
 	return j, cmp.Or(err, file.Chmod(0o600), file.Truncate(int64(whole)), syncDir(filepath.Dir(path)))
 }
 
-// syncDir makes a new name in a directory last. Some systems cannot; what they lose is an empty file.
+// syncDir makes a new file name durable. Some systems cannot: after a crash they may lose the name of a file that is still empty.
 func syncDir(path string) error {
 	dir, err := os.Open(path) //nolint:gosec // the folder of the journal
 	if err != nil {

@@ -112,12 +112,12 @@ func (a *answer) allowed() {
 	skip(a.Status == http.StatusForbidden, "the account may not call %s: %s", a.op, a)
 }
 
-// refusal reports whether it is one in an envelope, as far as that is known: not a failure of the service.
+// refusal reports whether the answer is an enveloped refusal. An answer with a status from 500 on is a failure instead.
 func (a *answer) refusal() bool {
 	return a.err == nil && a.Code != nil && *a.Code != 0 && a.Status < http.StatusInternalServerError
 }
 
-// msg is that of the envelope, or "".
+// msg returns the msg of the envelope, or "".
 func (a *answer) msg() string {
 	if a.Msg == nil {
 		return ""
@@ -183,13 +183,13 @@ func (a *answer) first(paths ...string) any {
 	return nil
 }
 
-// total is that of a page, or 0.
+// total returns the total of a page, or 0.
 func (a *answer) total() int {
 	n, _ := strconv.Atoi(fmt.Sprint(a.first("total", "page.total")))
 	return n
 }
 
-// more reports whether a page says that another one follows.
+// more reports whether a page says that another page follows.
 func (a *answer) more() bool { return a.first("hasMore", "page.hasMore") == true }
 
 // member is the JSON of a member of data, or "absent".
@@ -201,7 +201,7 @@ func (a *answer) member(name string) string {
 	return "absent"
 }
 
-// number is that of a header.
+// number returns the number in a header.
 func (a *answer) number(header string) int64 {
 	n, err := strconv.ParseInt(a.raw.header.Get(header), 10, 64)
 	breaks(err != nil, "%s of %s is %q", header, a.op, a.raw.header.Get(header))
@@ -267,7 +267,7 @@ func (p place) named(format string, args ...any) string {
 // strange is what stands where a path cannot go on.
 type strange string
 
-// shown is the value in a few words, without what may identify somebody.
+// shown describes the value in a few words, without data that may identify a person.
 func (p place) shown() string {
 	hidden := slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(p.at), func(c rune) bool { return strings.ContainsRune(".[]", c) }),
 		func(name string) bool { return slices.Contains(maskedNames, name) })
@@ -292,7 +292,7 @@ func (p place) shown() string {
 	return fmt.Sprint(p.v)
 }
 
-// paced uses a share of each rate limit, as one of several processes would. Calls with a burst in their context do not wait.
+// paced limits calls to a share of each rate limit. Calls with a burst in their context do not wait.
 type paced struct{ hotelstays.RateLimiter }
 
 type burst struct{}

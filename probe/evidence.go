@@ -174,7 +174,7 @@ func (m *masker) add(value string) {
 	}
 }
 
-// isBait reports whether a value is one that the service has to refuse, and no secret.
+// isBait reports whether the service has to refuse a value, so that the value is no secret.
 func isBait(value string) bool { return value == nobody || value == wrongSecret }
 
 // text masks a text, and replaces what a terminal may take for a command.

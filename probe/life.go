@@ -53,7 +53,7 @@ type booked struct {
 	done     bool // all of it shows that the order is cancelled, for a minute
 }
 
-// order makes the booking that most rules are about. A service may refuse an ordinary booking.
+// order makes the booking that most rules use. A service may refuse any booking: then these rules are skipped.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})

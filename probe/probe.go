@@ -31,7 +31,7 @@ var ErrNotTestEnvironment = fmt.Errorf("%w: the base URL does not look like a te
 // Config says what to probe, and what is allowed. Without its optional fields rules that need them are
 // not tried.
 type Config struct {
-	// BaseURL is as that of hotelstays.New.
+	// BaseURL is the base URL, as hotelstays.New takes it.
 	BaseURL    string
 	Credential hotelstays.TicketCredential
 	// OAuth, if set, lets rules fetch access tokens.

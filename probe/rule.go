@@ -142,7 +142,7 @@ func (r Rule) last() bool {
 	return slices.ContainsFunc(settlingRules, func(other Rule) bool { return other.Name == r.Name })
 }
 
-// selected reports whether one of the names is that of r, of its group or of its section, in any case.
+// selected reports whether one of the names is the name of r, of its group or of its section. Case does not count.
 func (r Rule) selected(names []string) bool {
 	group, _, _ := strings.Cut(r.Name, "/")
 	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {

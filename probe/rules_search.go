@@ -12,7 +12,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ids are those of elements, sorted, because the document promises no order.
+// ids returns the ids of elements, sorted, because the document promises no order.
 func ids[T any](list []T, id func(T) string) (all []string) {
 	for _, v := range list {
 		all = append(all, id(v))
@@ -28,7 +28,7 @@ func ratesIn(rooms []types.Room) (rates []types.RoomRatePkg) {
 	return rates
 }
 
-// byPrice compares offers, which have one currency.
+// byPrice compares the net prices of two offers in the same currency.
 func byPrice(a, b types.RoomRatePkg) int {
 	order, _ := a.TotalRate.NetRate.Cmp(b.TotalRate.NetRate)
 	return order

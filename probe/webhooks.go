@@ -25,8 +25,8 @@ const (
 	signHeader   = "X-Platform-Signature"
 )
 
-// events are the deliveries about the cancelled booking of the run, with one of the cancellation. Another kind than
-// order_cancelled may be that of an earlier change, until no more of these can come.
+// events returns the deliveries about the cancelled booking of the run, and waits for a delivery about the cancellation. A
+// delivery of another kind than order_cancelled may be about an earlier change, as long as such deliveries may still come.
 func (r *run) events() []delivery {
 	return r.world.events.get(r, "the events of a booking", func() (list []delivery) {
 		b := r.cancelled()
@@ -46,7 +46,7 @@ func (r *run) events() []delivery {
 	})
 }
 
-// fields are the documented ones of the body.
+// fields returns the documented fields of the body.
 func (d delivery) fields() (f struct {
 	Reference string          `json:"customerReferenceNo"`
 	Event     types.EventKind `json:"event"`

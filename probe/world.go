@@ -21,7 +21,7 @@ type memo[T any] struct {
 	seen *Exchange
 }
 
-// get looks, or ends the rule because what it needs cannot be had.
+// get calls look once, for all rules. If look failed, get ends the rule, because the rule needs the value.
 func (m *memo[T]) get(r *run, what string, look func() T) T {
 	before := len(r.log)
 	if m.done && m.seen != nil {
@@ -54,13 +54,13 @@ type world struct {
 	events                               memo[[]delivery]
 }
 
-// country is one with top-level places.
+// country is a country with top-level places.
 type country struct {
 	code   string
 	places []types.Destination
 }
 
-// city is one with hotels, and the request that returned it; nil if Config names it.
+// city is a city with hotels, and the request that returned it; nil if Config names it.
 type city struct {
 	types.Destination
 	asked obj
@@ -73,7 +73,7 @@ type search struct {
 	session string
 }
 
-// offer is one that HotelRates returned.
+// offer is an offer that HotelRates returned.
 type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
@@ -200,7 +200,7 @@ func (r *run) offer() *offer {
 	})
 }
 
-// lawful is a call that succeeds, apart from that of a voucher, whose order nobody has.
+// lawful returns a valid call of op. Unless op is ofSpare or ofEnded, the orders that it names do not exist.
 func (r *run) lawful(op operation) call {
 	c := call{op: op, body: obj{"customerReferenceNo": unknownReference}}
 	switch op {

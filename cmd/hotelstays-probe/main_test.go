@@ -68,7 +68,7 @@ func reported(t *testing.T) *probe.Report {
 	return &report
 }
 
-// No line of a whole run is longer than a terminal's, apart from commands and facts, which are to be copied.
+// No line of a whole run is longer than a terminal's line. Commands and facts may be longer, because users copy them.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t)
 	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " a line and a half
@@ -121,7 +121,7 @@ func TestListSendsNothing(t *testing.T) {
 	}
 }
 
-// What -json writes is the report, for -diff and for programs.
+// Programs and -diff read the report that -json writes.
 func TestReportInJSONIsReadBackUnchanged(t *testing.T) {
 	report := reported(t)
 	var first, second bytes.Buffer
@@ -156,7 +156,7 @@ func TestJUnitReportHasACasePerRule(t *testing.T) {
 	}
 }
 
-// Texts of the service are shown on the page, and run nothing.
+// The page shows texts of the service, and none of them runs as a script.
 func TestPageEscapesTextsOfTheService(t *testing.T) {
 	report := reported(t)
 	const script = `<script>alert(1)</script>`
@@ -187,7 +187,7 @@ func TestPageEscapesTextsOfTheService(t *testing.T) {
 	assert.Contains(t, page, "Confirmed: []types.OrderStatus{2}")
 }
 
-func TestFormsOfTheReportAreWritten(t *testing.T) {
+func TestReportIsWrittenInEveryFormat(t *testing.T) {
 	dir := t.TempDir()
 	status, _, _ := probed(t, hotelstaystest.Config{}, false, "-run", "orders/empty", "-json", dir+"/json", "-html", dir+"/html",
 		"-junit", dir+"/junit")
@@ -202,8 +202,8 @@ func TestFormsOfTheReportAreWritten(t *testing.T) {
 	}
 }
 
-// A report holds what an account's service answered: it is for its owner alone. A run that fails leaves the
-// report of an earlier one.
+// Only the owner can read a report, because it has an account's answers. A run that fails leaves the report of an
+// earlier run in place.
 func TestReportReplacesAnOlderOne(t *testing.T) {
 	dir := t.TempDir()
 	report, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
@@ -243,7 +243,7 @@ func TestReportIsWrittenToAPipe(t *testing.T) {
 	assert.True(t, json.Valid(<-got))
 }
 
-// -diff prints reports that somebody else may have written.
+// A stranger may have written the reports that -diff prints.
 func TestDiffPrintsNothingThatSteersATerminal(t *testing.T) {
 	hostile := "\x1b[2J\x1b]0;title\x07\u009b2J\u202e\r"
 	dir := t.TempDir()
@@ -333,7 +333,7 @@ func TestExitStatusSaysWhatHappened(t *testing.T) {
 	}
 }
 
-// A run that ends early writes what it knows, and says so once, not for each rule.
+// A run that ends early writes its results so far. It says once that it ended early, not once for each rule.
 func TestRunThatEndsEarlyWritesItsReport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	status, out, complaint := probed(t, hotelstaystest.Config{}, false, "-run", "session/life", "-run", "ticket/wrong-secret",

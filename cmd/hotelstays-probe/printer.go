@@ -32,7 +32,7 @@ func takesColour(f *os.File, env func(string) string) bool {
 // a report of somebody else.
 func plain(text string) string { return strings.Map(printable(""), text) }
 
-// plainLines is like plain, but keeps lines and tabs.
+// plainLines is like plain, but keeps newlines and tabs.
 func plainLines(text string) string { return strings.Map(printable("\n\t"), text) }
 
 func printable(control string) func(rune) rune {

@@ -200,7 +200,7 @@ func writeHTML(w io.Writer, r *probe.Report) error {
 // slug returns a state as the id of an HTML element.
 func slug(state probe.State) string { return strings.ReplaceAll(string(state), " ", "-") }
 
-// short cuts a body, unless its rule is broken or weak.
+// short cuts a body to its beginning, unless the rule is broken or weak.
 func short(text string, state probe.State, most int) string {
 	if state == probe.Broken || state == probe.Weak || len(text) <= most {
 		return pretty(text)
