@@ -128,7 +128,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 func cost(o *types.RoomRatePkg) (types.Money, error) {
 	total := o.TotalRate.NetRate
 	if net, err := total.Decimal(); err != nil || !net.IsPositive() || total.Currency == "" {
-		return total, fmt.Errorf("its price is %s", total)
+		return total, fmt.Errorf("the price of the offer is %s", total)
 	}
 	if gross := o.TotalRate.GrossRate; gross != nil {
 		higher, err := gross.Cmp(total)
@@ -148,10 +148,10 @@ func cost(o *types.RoomRatePkg) (types.Money, error) {
 	}
 	for _, tax := range items {
 		if tax.Amount == nil {
-			return total, errors.New("a tax of it has no amount")
+			return total, errors.New("a tax in the offer has no amount")
 		}
 		if amount, err := tax.Amount.Decimal(); err != nil || amount.IsNegative() {
-			return total, fmt.Errorf("its tax is %s", tax.Amount)
+			return total, fmt.Errorf("a tax of the offer is %s", tax.Amount)
 		}
 		var err error
 		if total, err = total.Add(*tax.Amount); err != nil {

@@ -187,9 +187,9 @@ func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
 		"taxes above the limit":               {false, "tax.total.amount", 9999, "2000 EUR is left"},
 		"taxes of items above the limit":      {false, "tax", taxed(obj{"amount": obj{"currency": "EUR", "amount": 9999}}), "2000 EUR is left"},
 		"a tax without an amount":             {false, "tax", taxed(obj{"taxName": "city"}), "has no amount"},
-		"a negative price":                    {false, "totalRate.netRate.amount", -9, "its price is -9 EUR"},
-		"a negative tax":                      {false, "tax.total.amount", -9, "its tax is -9 EUR"},
-		"no price":                            {false, "totalRate.netRate.amount", nil, "its price is no amount"},
+		"a negative price":                    {false, "totalRate.netRate.amount", -9, "the price of the offer is -9 EUR"},
+		"a negative tax":                      {false, "tax.total.amount", -9, "a tax of the offer is -9 EUR"},
+		"no price":                            {false, "totalRate.netRate.amount", nil, "the price of the offer is no amount"},
 		"a price that moves at CheckAvail":    {true, "totalRate.netRate.amount", 2001, "2000 EUR is left"},
 		"a currency that moves at CheckAvail": {true, "totalRate.netRate.currency", "JPY", "currencies"},
 		"a fee that appears at CheckAvail":    {true, "cancelFees", steps("1999-01-01T00:00:00Z"), "refundableMode is full"},
@@ -232,8 +232,8 @@ func notBooked(t *testing.T, name string, b bookingRun, says string) {
 	assert.Contains(t, report.result(t, "book/form").Reason, says, name)
 }
 
-// The limit is of all bookings together, and a price that only Book's answer has counts as well.
-func TestLimitIsOfAllBookings(t *testing.T) {
+// A price that only Book's answer has counts, too.
+func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	var price types.Money
 	_, err := bookingRun{change: only("book/form"),
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
@@ -277,7 +277,7 @@ func TestRunThatEndsEarlyCancels(t *testing.T) {
 	}, panics: "a broken terminal\nbookings are left in "}.run(t)
 }
 
-func TestJournal(t *testing.T) {
+func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(path)
 	require.NoError(t, err)
@@ -313,8 +313,8 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// A Book that cannot be noted is not sent, and changes nothing in what is known.
-func TestBookThatCannotBeNoted(t *testing.T) {
+// The entries of the journal stay as they are.
+func TestBookIsNotSentIfTheJournalCannotBeWritten(t *testing.T) {
 	j, err := openJournal(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	known := &JournalEntry{State: EntryBooked, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "known"}}
@@ -330,8 +330,8 @@ func TestBookThatCannotBeNoted(t *testing.T) {
 	assert.Equal(t, EntryBooked, known.State)
 }
 
-// An entry is noted only when it is on disk. A pipe can be written, but has no disk.
-func TestNoteThatIsNotOnDisk(t *testing.T) {
+// A pipe accepts the text of an entry, but cannot sync it to a disk.
+func TestEntryCountsOnlyWhenItIsOnDisk(t *testing.T) {
 	reader, pipe, err := os.Pipe()
 	require.NoError(t, err)
 	defer reader.Close()

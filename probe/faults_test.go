@@ -407,8 +407,8 @@ func TestFindingsNameTheirElement(t *testing.T) {
 	assert.Equal(t, "a text of 8 bytes", p.shown())
 }
 
-// The command is that of the answer that broke the rule, not of a later one.
-func TestCurlIsThatOfTheAnswerThatBrokeTheRule(t *testing.T) {
+// A rule may send further requests after the one that broke it.
+func TestCurlRepeatsTheRequestThatBrokeTheRule(t *testing.T) {
 	for name, part := range map[string]string{"an operation without a token": opDestinations.Path(), "a ttl of 0": `"ttl":0`} {
 		f := faults[name]
 		report, err := probed(t, hotelstaystest.Config{}, f, func(c *Config) { c.Only = strings.Fields(f.breaks) })

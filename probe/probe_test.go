@@ -75,8 +75,8 @@ func TestRulesAreSelected(t *testing.T) {
 	assert.ErrorContains(t, err, "no rule is named nothing")
 }
 
-// What was set by hand stays, because no rule finds it out, unless the service contradicts it.
-func TestFactsOfTheConfig(t *testing.T) {
+// No rule finds such a fact.
+func TestFactOfTheConfigStaysUnlessTheServiceContradictsIt(t *testing.T) {
 	states := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}}
 	for null, broken := range map[bool][]string{false: nil, true: {"orders/empty"}} {
 		report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) {
@@ -124,7 +124,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 	assert.Contains(t, string(text), `\"firstName\":\"[masked]\"`)
 }
 
-func TestMask(t *testing.T) {
+func TestMaskHidesSecretsAndGuests(t *testing.T) {
 	m := &masker{}
 	for _, value := range []string{"$(id)", "tick-$(id)-top", `a/b&"secret`, "47110815", nobody} {
 		m.add(value)
@@ -286,8 +286,7 @@ func TestEndOfContextEndsTheRun(t *testing.T) {
 	})
 }
 
-// The suite passes against the sandbox, with a subtest for each rule.
-func TestSuite(t *testing.T) {
+func TestSuiteHasASubtestForEachRule(t *testing.T) {
 	cfg, _ := sandboxed(t, hotelstaystest.Config{}, fault{})
 	cfg.Only, cfg.Share = []string{"orders", "Envelope"}, 1
 	Test(t, cfg)

@@ -41,7 +41,7 @@ func (r *run) events() []delivery {
 			r.bench.judges(judge.Exchange{Time: d.at, Request: d.header, RequestBody: d.body, Event: true},
 				&Exchange{Time: d.at, Method: d.method, RequestHeader: r.masker.header(d.header), RequestBody: r.masker.body(d.body, false)})
 		}
-		breaks(!found, "of the cancellation nothing came within %s", confirming)
+		breaks(!found, "no webhook about the cancellation came within %s", confirming)
 		return list
 	})
 }
