@@ -112,7 +112,7 @@ func TestEachFailedAttemptHasItsErrorType(t *testing.T) {
 }
 
 // If the call failed after an answer, or before anything was sent, the limiter failed, and not the service.
-func TestFailedLimiterIsNoSlot(t *testing.T) {
+func TestFailureOfTheLimiterHasItsOwnErrorType(t *testing.T) {
 	answered, unanswered := hotelstays.AttemptInfo{HTTPStatus: 503}, hotelstays.AttemptInfo{Err: errCause}
 	withRig(t, func(t *testing.T, r *rig) {
 		for _, err := range []error{errCause, dial, certificate} {

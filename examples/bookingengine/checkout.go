@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// checkout is an attempt to book an offer, or before the guest has chosen it, what one begins with.
+// checkout is a guest's attempt to book an offer. Until the guest has chosen the offer, it holds only the data to begin with.
 type checkout struct {
 	// Reference is the same for every Book of the checkout. However often its form is sent, the
 	// service makes one order.

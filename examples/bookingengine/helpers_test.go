@@ -100,8 +100,8 @@ func (s *testSite) start(svc *service) {
 	s.running.Store(s.site)
 }
 
-// restart ends the engine, and starts another one on its database after a time. If it is
-// killed, it stores nothing any more.
+// restart stops the engine, and after a time starts a new engine on the same database. If killed is
+// true, the old engine stores nothing while it stops.
 func (s *testSite) restart(killed bool, after time.Duration) {
 	s.t.Helper()
 	if killed {

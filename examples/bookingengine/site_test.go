@@ -259,8 +259,8 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	})
 }
 
-// A list that breaks off says so, and what was shown can be chosen.
-func TestHotelsThatBreakOff(t *testing.T) {
+// If the list of hotels breaks off, the page says so, and the hotels that arrived can be chosen.
+func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
 		page := s.get(s.searchAddress(60))

@@ -52,7 +52,8 @@ type World struct {
 	BookTimeout time.Duration
 	// InProcess lets a worker poll by itself after its Book, until BookTimeout.
 	InProcess bool
-	// ShowsWithin is how long after the end of Book an order is shown at the latest, and a Cancel carried out.
+	// ShowsWithin is the longest time after the end of Book until its order becomes visible. The same limit
+	// holds for the effect of a Cancel.
 	ShowsWithin time.Duration
 	// Idempotent: a second Book under the reference returns the first order. If it is false, no
 	// service protects the booking, and each Book that arrives makes an order.

@@ -32,7 +32,7 @@ func newFilter(query url.Values) filter {
 // Any reports whether the filter has a condition.
 func (f filter) Any() bool { return f.Reference != "" || f.State != "" || f.Operation != "" }
 
-// Page returns the query of a page of the bookings, or of the requests.
+// Page returns the URL query that shows one page of a list, which is "bookings" or "requests".
 func (f filter) Page(list string, page int) string {
 	query := url.Values{list: {strconv.Itoa(page)}}
 	for name, value := range map[string]string{"reference": f.Reference, "state": f.State, "operation": f.Operation} {
