@@ -42,7 +42,7 @@ func (b *booking) flags(flags *flag.FlagSet) {
 	flags.StringVar(&b.listen, "listen", "localhost:8081", "`address` on this machine that receives what is sent to -callback")
 }
 
-// allow lets c book, and receives events until stop is called.
+// allow lets the run book. It receives webhooks until stop is called.
 func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), err error) {
 	stop = func() {}
 	switch {
@@ -65,11 +65,11 @@ func (b *booking) allow(c *probe.Config, env func(string) string) (stop func(), 
 		return stop, fmt.Errorf("-listen %s: %w; if another program uses this address, choose another address", b.listen, err)
 	}
 	server := &http.Server{Handler: b.Callback, ReadTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // until it is closed
+	go func() { _ = server.Serve(listener) }()
 	return func() { _ = server.Close() }, nil
 }
 
-// cleanUp cancels the bookings that are left, and prints the state of each booking.
+// cleanUp cancels the bookings that an earlier run left open, and prints the state of each booking.
 func cleanUp(ctx context.Context, c probe.Config, w io.Writer) error {
 	entries, err := probe.Cleanup(ctx, c)
 	for _, e := range entries {

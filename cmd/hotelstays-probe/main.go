@@ -1,5 +1,5 @@
 // Command hotelstays-probe checks a test environment against the promises of the API's document. It also
-// finds out what the document leaves open, and prints these facts for hotelstays.WithServiceFacts.
+// finds out what the document leaves open. It prints these facts for hotelstays.WithServiceFacts.
 //
 //	export HOTELSTAYS_BASE_URL=https://test.example HOTELSTAYS_APP_KEY=... HOTELSTAYS_APP_SECRET=...
 //	go run github.com/hotelstays/hotelstays-go/cmd/hotelstays-probe -json report.json
@@ -160,7 +160,7 @@ func run(ctx context.Context, args []string, env func(string) string, out *print
 		out.list(probe.Rules())
 		return exitHeld
 	case set.version:
-		info, _ := debug.ReadBuildInfo() // every program of a module has it
+		info, _ := debug.ReadBuildInfo() // a program built from a module always has build info
 		fmt.Fprintln(out.w, "hotelstays-probe", info.Main.Version, info.GoVersion)
 		return exitHeld
 	case changed:

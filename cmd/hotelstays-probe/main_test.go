@@ -71,7 +71,7 @@ func reported(t *testing.T) *probe.Report {
 // No line of a whole run is longer than a terminal's line. Commands and facts may be longer, because users copy them.
 func TestOutputFitsATerminal(t *testing.T) {
 	report := reported(t)
-	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " a line and a half
+	report.Notes = []string{strings.Repeat("x", 200), strings.Repeat("x", 73) + " y"} // with "Note: " longer than one line
 	for _, colour := range []bool{false, true} {
 		var stdout bytes.Buffer
 		p := &printer{w: &stdout, colour: colour}
@@ -202,9 +202,9 @@ func TestReportIsWrittenInEveryFormat(t *testing.T) {
 	}
 }
 
-// Only the owner can read a report, because it has an account's answers. A run that fails leaves the report of an
-// earlier run in place.
-func TestReportReplacesAnOlderOne(t *testing.T) {
+// Only the owner can read a report, because it contains answers to an account. A failed run does not remove the
+// report of an earlier run.
+func TestReportReplacesTheOlderReport(t *testing.T) {
 	dir := t.TempDir()
 	report, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
 	require.NoError(t, os.WriteFile(report, []byte("older"), 0o644))
@@ -227,7 +227,7 @@ func TestReportReplacesAnOlderOne(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A shell may pass a pipe as the file, and a device stays what it is.
+// A shell may pass a pipe as the file. The program writes into it, and does not replace it by a file.
 func TestReportIsWrittenToAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -243,8 +243,8 @@ func TestReportIsWrittenToAPipe(t *testing.T) {
 	assert.True(t, json.Valid(<-got))
 }
 
-// A stranger may have written the reports that -diff prints.
-func TestDiffPrintsNothingThatSteersATerminal(t *testing.T) {
+// Somebody else may have written the reports that -diff reads.
+func TestDiffPrintsNoControlCharacters(t *testing.T) {
 	hostile := "\x1b[2J\x1b]0;title\x07\u009b2J\u202e\r"
 	dir := t.TempDir()
 	for name, found := range map[string]string{"old": "one", "new": "two"} {
@@ -302,7 +302,7 @@ func TestExitStatusSaysWhatHappened(t *testing.T) {
 		"-run orders/empty -json /no/such/folder/r.json": exitUsage,
 		"-run orders/empty -html /no/such/folder/r.html": exitUsage,
 		"-diff " + report:                               exitUsage,
-		"-diff " + facts + " " + facts:                  exitUsage, // no reports
+		"-diff " + facts + " " + facts:                  exitUsage, // both files contain facts, not reports
 		"-diff none.json none.json":                     exitUsage,
 		"-run limits/above":                             exitFailed, // it needs -burst, so nothing was tried
 		"-run session/life -patience 5m -timeout 200ms": exitFailed,
@@ -365,7 +365,7 @@ func TestBookingsAreCancelledAtTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"state":"cancelled"`)
 
-	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal) // of a sandbox at another port
+	status, out, complaint = probed(t, sandbox, false, "-cleanup", "-journal", journal) // the new sandbox has another port
 	assert.Equal(t, exitUsage, status, complaint)
 	assert.Contains(t, complaint, "another environment or account")
 	assert.Regexp(t, `^cancelled probe-\w+\n$`, out)

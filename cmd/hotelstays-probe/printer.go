@@ -22,7 +22,7 @@ type printer struct {
 
 const width = 80
 
-// takesColour reports whether a file is a terminal, whose user has not turned colours off (no-color.org).
+// takesColour reports whether a file is a terminal and the user has not turned colours off (no-color.org).
 func takesColour(f *os.File, env func(string) string) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && env("NO_COLOR") == ""
@@ -44,7 +44,7 @@ func printable(control string) func(rune) rune {
 	}
 }
 
-// line writes words behind an indent, broken at the width. A word that is longer than a line is broken, too.
+// line writes indented text, and breaks it at the width of the terminal. It also breaks words that are too long.
 func (p *printer) line(indent int, text string) {
 	margin, most := strings.Repeat(" ", indent), width-indent
 	var line []rune
@@ -62,7 +62,7 @@ func (p *printer) line(indent int, text string) {
 	fmt.Fprintln(p.w, margin+string(line))
 }
 
-// section writes a section's name, once.
+// section writes the name of a section before its first result.
 func (p *printer) section(name string) {
 	if name != p.group {
 		p.group = name
@@ -101,7 +101,7 @@ func (p *printer) result(r probe.Result) {
 		}
 	}
 	if r.Curl != "" {
-		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // to be pasted, so not broken
+		fmt.Fprintf(p.w, "\n%s\n\n", plainLines(r.Curl)) // without line breaks, because users paste it
 	}
 }
 

@@ -1,4 +1,4 @@
-// Reports: in files, and what changed from one to another.
+// Reports: their formats, their files, and the difference of two reports.
 
 package main
 
@@ -53,7 +53,7 @@ func (f reportFile) Close() error {
 	return os.Rename(f.Name(), f.replaces)
 }
 
-// finish writes a report. If that fails, an older file stays as it is.
+// finish writes a report. If that fails, it keeps the older file.
 func (o *output) finish(r *probe.Report) error {
 	if err := o.write(o.to, r); err != nil {
 		return err
@@ -148,14 +148,14 @@ var page string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"pretty": pretty, "short": short, "slug": slug}).Parse(page))
 
-// chapter has the results of one state. Untried rules have one chapter per reason.
+// chapter has the results with one state. Untried rules have one chapter per reason.
 type chapter struct {
 	State   probe.State
 	Reason  string
 	Results []probe.Result
 }
 
-// chapters returns the worst state first, and the untried rules last.
+// chapters returns the chapters, with the worst state first and the untried rules last.
 func chapters(r *probe.Report) (all []chapter) {
 	states := []probe.State{probe.Broken, probe.Weak, probe.Found, probe.Held, probe.NotTried}
 	results := slices.Clone(r.Results)
@@ -176,10 +176,10 @@ func chapters(r *probe.Report) (all []chapter) {
 	return all
 }
 
-// maxPage is how long a page may be, in bytes. Broken and weak rules keep all of their evidence.
+// maxPage is the maximum size of a page in bytes. Only the evidence of broken and weak rules may exceed it.
 const maxPage = 500_000
 
-// writeHTML shortens the bodies of other rules until the page is short enough.
+// writeHTML shortens the bodies of rules that are neither broken nor weak, until the page is short enough.
 func writeHTML(w io.Writer, r *probe.Report) error {
 	var b bytes.Buffer
 	for most := 4 << 10; ; most /= 4 {
@@ -208,7 +208,7 @@ func short(text string, state probe.State, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// pretty indents a JSON text. A text that was cut off stays as it is.
+// pretty indents a JSON text. It returns incomplete JSON unchanged.
 func pretty(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {
@@ -235,8 +235,8 @@ func readReport(name string) (*probe.Report, error) {
 	return report, nil
 }
 
-// diff prints the rules whose state or finding changed from the first file to the second, and the facts if they did. It
-// reports whether anything changed.
+// diff prints the rules whose state or finding changed from the first file to the second. If the facts changed, it prints
+// them, too. It reports whether anything changed.
 func (p *printer) diff(files []string) (changed bool, err error) {
 	if len(files) != 2 {
 		return false, errors.New("-diff needs two files, the older one first")

@@ -51,19 +51,19 @@ func logRequests(ledger *hotelstaystest.Ledger, to slog.Handler) func() {
 type requestLog struct {
 	ledger *hotelstaystest.Ledger
 	to     *slog.Logger
-	seq    int64 // the number of the last entry that was read
+	seq    int64 // of the last entry that was read
 }
 
 func (l *requestLog) catchUp() {
 	for _, e := range l.ledger.Entries(l.seq) {
 		l.seq = e.Seq
-		if r := e.Request; r != nil && !r.Done.IsZero() { // it does not change any more
+		if r := e.Request; r != nil && !r.Done.IsZero() { // the entry no longer changes
 			l.to.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes(r)...)
 		}
 	}
 }
 
-// attributes returns the attributes of a request that are not empty.
+// attributes returns the log attributes of a request, without empty values.
 func attributes(r *hotelstaystest.Request) []slog.Attr {
 	name := slog.String("operation", string(r.Operation))
 	if r.Operation == "" {

@@ -72,7 +72,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if set.version {
-		info, _ := debug.ReadBuildInfo() // every program of a module has it
+		info, _ := debug.ReadBuildInfo() // a program built from a module always has build info
 		fmt.Fprintln(stdout, "hotelstays-sandbox", info.Main.Version, info.GoVersion)
 		return nil
 	}
@@ -87,7 +87,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer srv.Close()
 	if set.ca != "" {
 		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-		// Everyone may read the file, whatever the umask. Renaming makes sure that nobody reads half of it.
+		// Everyone may read the file, whatever the umask. It is renamed when complete, so that nobody reads half of it.
 		part := set.ca + ".part"
 		err := os.WriteFile(part, certificate, 0o644)
 		if err == nil {
@@ -105,7 +105,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// errUsage is matched by errors about flags.
+// errUsage matches errors about flags.
 var errUsage = errors.New("wrong usage")
 
 func usageError(format string, args ...any) error {
@@ -126,7 +126,7 @@ type settings struct {
 
 const defaultAddr = "127.0.0.1:8080"
 
-// parse reads the flags twice: first for -config, then over the file.
+// parse reads the flags twice: first to find -config, then to override the values of the file.
 func parse(args []string, stderr io.Writer) (*settings, error) {
 	set := &settings{config: hotelstaystest.Config{Addr: defaultAddr}}
 	flags := set.flags()
@@ -181,7 +181,7 @@ func (set *settings) guardControl() error {
 	return nil
 }
 
-// flags defines the flags. Their defaults are the present settings.
+// flags defines the flags. The current settings are their defaults.
 func (set *settings) flags() *flag.FlagSet {
 	c := &set.config
 	flags := flag.NewFlagSet("hotelstays-sandbox", flag.ContinueOnError)
@@ -269,9 +269,9 @@ func greet(w io.Writer, srv *hotelstaystest.Server, set *settings) {
 		line("%s", quickstart)
 	}
 	line("\n# A ticket:")
-	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // strings can be encoded
+	body, _ := json.Marshal(map[string]string{"appKey": srv.AppKey, "appSecret": srv.AppSecret}) // strings always encode
 	line("%s -H 'Content-Type: application/json' -d %s %s", curl, quoted(string(body)), quoted(srv.URL+"/api/auth/ticket"))
-	_, _ = io.WriteString(w, b.String()) // an error does not matter
+	_, _ = io.WriteString(w, b.String())
 }
 
 // quoted returns a text as a word of a shell.

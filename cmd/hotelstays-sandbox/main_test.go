@@ -34,7 +34,7 @@ func TestWrongUsageIsRefused(t *testing.T) {
 	write(t, blank, " \t\n")
 	for name, tc := range map[string]struct {
 		args []string
-		want string // in the error
+		want string // a part of the error
 	}{
 		"every address":   {[]string{"-listen", ":8080"}, "loopback"},
 		"public address":  {[]string{"-listen", "0.0.0.0:8080"}, "loopback"},
@@ -154,7 +154,7 @@ func TestGreetingIsAShellScript(t *testing.T) {
 			}, hotelstays.WithHTTPClient(insecure))
 			require.NoError(t, err)
 			quickstart := "run ./examples/quickstart -destination " + city
-			if name == "TLS" { // its certificate is in no file
+			if name == "TLS" { // the program has written no file with the certificate
 				quickstart = ""
 			}
 			assert.Equal(t, quickstart, values["go"])

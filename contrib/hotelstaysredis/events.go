@@ -101,7 +101,7 @@ func (s *EventStore) run(ctx context.Context, sc *redis.Script, what string, key
 	case len(keys) == 0:
 		err = errors.New("no keys")
 	case span < time.Millisecond:
-		err = fmt.Errorf("%s is shorter than a millisecond", span)
+		err = fmt.Errorf("the lease or retention of %s is shorter than a millisecond", span)
 	default:
 		redisKeys := make([]string, len(keys))
 		for i, key := range keys {

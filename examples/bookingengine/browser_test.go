@@ -27,7 +27,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// screens are both sizes, and both colour schemes.
+// screens have both sizes and both colour schemes: a light desktop and a dark phone.
 var screens = []browsertest.Screen{browsertest.Screens[0], browsertest.Screens[3]}
 
 // tab is a browser's tab with the site.
@@ -38,7 +38,7 @@ type tab struct {
 	screen string
 }
 
-// openTab starts a site and a browser. The test runs beside others, because a browser waits most of
+// openTab starts a site and a browser. The test runs in parallel, because a browser waits most of
 // the time.
 func openTab(t *testing.T, screen browsertest.Screen, config hotelstaystest.Config) *tab {
 	t.Helper()
@@ -49,10 +49,10 @@ func openTab(t *testing.T, screen browsertest.Screen, config hotelstaystest.Conf
 	return p
 }
 
-// pictured are the pages in the README.
+// pictured lists the pages whose pictures are in the README.
 var pictured = []string{"hotels", "guests", "changed", "confirmed"}
 
-// check runs the checks of every page.
+// check runs the checks that every page must pass.
 func (p *tab) check(page string) {
 	p.t.Helper()
 	p.Check(page + " on a " + p.screen)
@@ -87,7 +87,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 			_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
 				page.AddScriptToEvaluateOnNewDocumentParams{Source: noteEarlyHotels})
 			require.NoError(t, err)
-			p.Do(chromedp.KeyEvent("\n")) // without a mouse
+			p.Do(chromedp.KeyEvent("\n")) // press Enter: no mouse is needed
 			p.WaitFor("main", "12\u00a0hotels.")
 			assert.True(t, browsertest.Eval[bool](p.Tab, `window.earlyHotels === true`))
 			p.check("hotels")
@@ -148,7 +148,7 @@ func TestBrowserBooksFromEndToEnd(t *testing.T) {
 	}
 }
 
-// noteEarlyHotels lets a page note that some hotels can be chosen while the rest is on its way.
+// noteEarlyHotels is a script that records whether hotels could be chosen before the last hotel arrived.
 const noteEarlyHotels = `new MutationObserver(() => {
 	window.earlyHotels ||= document.readyState === "loading" && document.querySelectorAll("#hotels > li").length < 12 &&
 		[...document.querySelectorAll("#hotels a.button")].some((e) => e.checkVisibility());
@@ -162,7 +162,7 @@ func (p *tab) address() string {
 	return strings.TrimSuffix(strings.TrimPrefix(address, p.site.base), "/book")
 }
 
-// verifyDownload downloads the voucher, under its number and as it was issued.
+// verifyDownload downloads the voucher, and checks its file name and its bytes.
 func (p *tab) verifyDownload(reference string) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -173,14 +173,14 @@ func (p *tab) verifyDownload(reference string) {
 	resp, err := p.site.engine.client.OrderVoucher(p.Ctx, &hotelstays.OrderVoucherRequest{PlatformReferenceNo: reference})
 	require.NoError(p.t, err)
 	p.Click("#voucher")
-	require.Eventually(p.t, func() bool { // the browser names the file before it has written all
+	require.Eventually(p.t, func() bool { // the file appears before all of it is written
 		document, err := os.ReadFile(filepath.Join(dir, resp.Voucher.VoucherNumber+".pdf"))
 		return err == nil && hotelstays.VerifyVoucher(document, resp.Voucher) == nil
 	}, time.Minute, 20*time.Millisecond, "the voucher should be downloaded as it was issued")
 }
 
 // Error pages pass the same checks.
-func TestBrowserTellsBadNews(t *testing.T) {
+func TestBrowserShowsFailures(t *testing.T) {
 	for _, screen := range screens {
 		t.Run(screen.Name, func(t *testing.T) {
 			p := openTab(t, screen, hotelstaystest.Config{})
@@ -194,7 +194,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.site.cut(hotelstays.OpBook, true)
 			p.site.status(hotelstays.OpQueryOrders, 503, -1)
 			p.Click("main button")
-			p.WaitFor("#panel h2", "We are ") // booking the room, or finding out already
+			p.WaitFor("#panel h2", "We are ") // "booking the room" or "finding out"
 			reference := strings.TrimPrefix(p.address(), "/orders/")
 			require.NoError(t, p.site.engine.journal.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 				return change(ctx, tx, reference, func(o *order) { o.Since = o.Since.Add(-patient) })
@@ -214,7 +214,7 @@ func TestBrowserTellsBadNews(t *testing.T) {
 			p.site.srv.ClearFaults()
 			p.site.srv.SendWebhook(reference, types.EventOrderCreated)
 			p.WaitFor("#panel h2", "Waiting for the hotel to confirm")
-			p.site.engine.endSends() // whose next poll is half a minute away
+			p.site.engine.endSends() // its next poll is half a minute away
 
 			address := p.site.toCheckout(60)
 			p.site.srv.CloseRate(p.site.checkoutAt(address).Offer.RatePkgID)
@@ -226,13 +226,13 @@ func TestBrowserTellsBadNews(t *testing.T) {
 	}
 }
 
-// Every target can be reached with the keyboard and shows its focus.
+// Every link, button and field can be reached with the keyboard and shows its focus.
 func TestBrowserShowsTheFocus(t *testing.T) {
 	p := openTab(t, browsertest.Screens[0], hotelstaystest.Config{})
 	p.WaitFor("h1", "Where would you like to stay?")
 	targets := browsertest.Eval[int](p.Tab, `document.querySelectorAll("a, button, input").length`)
 	reached := map[string]bool{}
-	for range 60 { // a date has several stops
+	for range 60 { // a date field takes the focus several times
 		p.Do(chromedp.KeyEvent("\t"))
 		where := browsertest.Eval[string](p.Tab, `(() => {
 			const e = document.activeElement, style = getComputedStyle(e);

@@ -1,4 +1,4 @@
-// The checkout: the offer is checked again, the guest agrees to changes and enters the travellers, and books.
+// The checkout: it checks the offer again. The guest agrees to changes, enters the travellers and books.
 
 package main
 
@@ -26,23 +26,23 @@ type checkout struct {
 	// service makes one order.
 	Reference   string
 	SearchID    string
-	SessionID   string // of the search; Book needs it, and Cancel long after
+	SessionID   string // of the search; Book needs it, and later Cancel
 	Hotel       types.Hotel
 	Room        string
 	Occupancies []types.GuestPerRoom
-	// Offer is what the guest agreed to. Changed is what it is now, until the guest agrees. Gone
-	// means sold out.
+	// Offer is the offer that the guest agreed to. Changed is the offer as it is now, until the guest agrees
+	// to it. Gone means sold out.
 	Offer   types.RoomRatePkg
 	Changed *types.RoomRatePkg
 	Gone    bool
-	// Version counts what the guest has seen, so that an old page agrees to nothing.
+	// Version counts the changes of the offer, so that an old page cannot agree to a newer offer.
 	Version int
 	// Form is what the guest sent last, without passport numbers. It is not stored with the order.
 	Form form `json:"-"`
 }
 
-// acceptable is what may differ without the consent of the guest: a lower price, the id, and the cancelTime
-// of an order, which no offer has.
+// acceptable lists the differences that need no consent of the guest: a lower price, another id, and
+// cancelTime, which only orders have.
 var acceptable = hotelstays.Tolerance{Accept: []types.OfferField{types.OfferRatePkgID, types.OfferCancelTime}}
 
 // traveller is a person whose name the form asks for.
@@ -52,7 +52,7 @@ type traveller struct {
 	Field string // the beginning of the names of the fields
 }
 
-// Travellers returns who sleeps in the rooms.
+// Travellers returns the persons in the rooms.
 func (co checkout) Travellers() (all []traveller) {
 	for i, room := range co.Occupancies {
 		for n := range room.AdultCount + len(room.ChildrenAges) {
@@ -67,8 +67,8 @@ func (co checkout) Travellers() (all []traveller) {
 	return all
 }
 
-// guests reads and checks the form, and returns the guests for Book. The form keeps no passport
-// number: no page shows it again.
+// guests reads and checks the form, and returns the guests for Book. It removes passport numbers from
+// the form, because no page may show them again.
 func (f *form) guests(travellers []traveller) (holder types.Holder, guests []types.Guest) {
 	for i, t := range travellers {
 		before := len(f.Errors)
@@ -103,8 +103,8 @@ func (s *site) choose(w http.ResponseWriter, r *http.Request) error {
 	return s.check(w, r, co)
 }
 
-// unbooked is a page of a checkout that is not booked: it may have been the last room. Once it is
-// or may be booked, all its addresses lead to the order.
+// unbooked serves a page of a checkout that is not booked. Once the checkout is booked or may be
+// booked, all its addresses lead to the order.
 func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		o, err := s.load(r.Context(), r.PathValue("reference"))
@@ -119,8 +119,8 @@ func (s *site) unbooked(h func(http.ResponseWriter, *http.Request, checkout) err
 	}
 }
 
-// checkout shows the guest form, the changed offer, or that the offer is gone, also at the address
-// of a form that led to an error.
+// checkout shows the guest form, the changed offer, or that the offer is gone. A form with an error
+// is shown again at the address that received it.
 func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) error {
 	status, page := http.StatusOK, "guests"
 	switch {
@@ -128,7 +128,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request, co checkout) err
 		page = "gone"
 	case co.Changed != nil:
 		page = "changed"
-	case r.Method == http.MethodPost: // the form is wrong
+	case r.Method == http.MethodPost: // the form has errors
 		status = http.StatusUnprocessableEntity
 	}
 	return s.render(w, status, page, co)
@@ -223,7 +223,7 @@ func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guest
 		err := s.journal.BeginTx(ctx, tx, &hotelstays.BookRequest{
 			SessionID: co.SessionID, CustomerReferenceNo: co.Reference, RatePkgID: co.Offer.RatePkgID,
 			Holder: holder, Guests: guests, CallbackURL: s.service.callbackURL,
-			Expect: &co.Offer, // an order of other dates is an error
+			Expect: &co.Offer, // an order for other dates is an error
 		}, hotelstays.WithTraceID(pageIDOf(ctx)))
 		if err != nil {
 			return err
@@ -231,10 +231,10 @@ func (s *site) send(ctx context.Context, co checkout, holder types.Holder, guest
 		return put(ctx, tx, order{Checkout: co, State: placing, Since: time.Now(), Price: selling(co.Offer.TotalRate)})
 	})
 	if errors.Is(err, durable.ErrAlreadyBegun) || errors.Is(err, durable.ErrAlreadyBooked) {
-		return nil // the same form, once more
+		return nil // the form was sent twice
 	}
 	if err == nil {
-		s.work.Go(func() { // it must not end with the page
+		s.work.Go(func() { // Book must continue if the guest leaves the page
 			if _, err := s.journal.Send(s.sends, co.Reference); err != nil {
 				s.log.Warn("the journal continues this booking", "reference", co.Reference, "error", err)
 			}

@@ -1,4 +1,4 @@
-// The engine: what outlives a page. The journal books, follows and cancels orders, also after a restart.
+// The engine: the part of the site that outlives a request. The journal books, follows and cancels orders, also after a restart.
 
 package main
 
@@ -36,20 +36,20 @@ type engine struct {
 
 	// In memory, the latest ones. A real engine keeps them in a shared cache.
 	searches  *lru.Cache[string, search]
-	offers    *lru.Cache[string, checkout] // that a guest saw: prices never come from a browser
+	offers    *lru.Cache[string, checkout] // offers that a guest saw: prices never come from a browser
 	checkouts *lru.Cache[string, checkout] // by reference
-	changing  sync.Mutex                   // of a checkout
+	changing  sync.Mutex                   // held to change a checkout
 
-	stop     context.CancelFunc // of the journal
-	sends    context.Context    // of the Books of this process, which have more time to end
+	stop     context.CancelFunc // ends the journal
+	sends    context.Context    // context of this process's Books; ends later than the journal
 	endSends context.CancelFunc
 	work     sync.WaitGroup
 }
 
-// newEngine returns an engine, which continues what an earlier one left open.
+// newEngine returns an engine. It continues the bookings that an earlier engine left open.
 func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error) {
 	e := &engine{service: svc, db: db, log: log}
-	e.searches, _ = lru.New[string, search](1_000) // only a size below 1 is an error
+	e.searches, _ = lru.New[string, search](1_000) // fails only if the size is below 1
 	e.offers, _ = lru.New[string, checkout](50_000)
 	e.checkouts, _ = lru.New[string, checkout](5_000)
 	e.client, err = hotelstays.New(svc.BaseURL, svc.credential, append([]hotelstays.Option{
@@ -84,10 +84,10 @@ func newEngine(svc *service, db *sql.DB, log *slog.Logger) (_ *engine, err error
 	return e, nil
 }
 
-// close ends the work and waits for it, ten seconds for a Book. The next start continues it.
+// close ends the work. It waits up to ten seconds for a Book. The next start continues unfinished bookings.
 func (e *engine) close() {
 	e.stop()
-	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // an answer that comes before saves ten minutes of polls
+	defer time.AfterFunc(10*time.Second, e.endSends).Stop() // an answer to Book saves ten minutes of polls
 	e.work.Wait()
 	e.client.CloseIdleConnections()
 }
@@ -104,25 +104,25 @@ func (e *engine) changed(ctx context.Context, tx *sql.Tx, c *durable.OrderChange
 	return change(ctx, tx, c.After.CustomerReferenceNo, func(o *order) { o.read(c.After, e.client.StatusMeanings()) })
 }
 
-// cancelled stores how a cancellation has ended.
+// cancelled stores the result of a cancellation.
 func (e *engine) cancelled(ctx context.Context, tx *sql.Tx, c *durable.Cancellation) error {
-	e.log.InfoContext(ctx, "cancelling", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err)
+	e.log.InfoContext(ctx, "cancellation ended", "reference", c.CustomerReferenceNo, "ending", c.Ending, "error", c.Err)
 	return change(ctx, tx, c.CustomerReferenceNo, func(o *order) { o.cancelled(c) })
 }
 
-// event is called once for each event. Then the journal reads its order.
+// event is called once for each event. Then the journal reads the order of the event.
 func (e *engine) event(ctx context.Context, _ *sql.Tx, event *hotelstays.WebhookEvent) error {
 	e.log.InfoContext(ctx, "event", "kind", event.Kind, "reference", event.CustomerReferenceNo)
 	return nil
 }
 
-// openDatabase opens a SQLite, and creates missing tables; a real engine creates them when it is deployed.
+// openDatabase opens a SQLite file, and creates missing tables. A real engine creates them when it is deployed.
 func openDatabase(ctx context.Context, file string, log *slog.Logger) (*sql.DB, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// Only its owner may read it: guests' names are in it. SQLite gives its -wal and -shm files the same mode.
+	// Only the owner may read the file, because it contains names of guests. SQLite gives its -wal and -shm files the same mode.
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, err
 	}

@@ -24,9 +24,9 @@ var free = url.Values{"fee": {"free"}}
 // checkoutOf returns the address of the checkout of an order.
 func checkoutOf(order string) string { return strings.Replace(order, "/orders/", "/checkouts/", 1) }
 
-// The answer is lost: the guest reads not to book again, and an event makes the engine find
+// The answer is lost. The page tells the guest not to book again, and a webhook makes the engine find
 // the order.
-func TestLostAnswerIsFoundOut(t *testing.T) {
+func TestOrderIsFoundAfterALostAnswer(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.cut(hotelstays.OpBook, true)
 		s.status(hotelstays.OpQueryOrders, 503, -1)
@@ -46,7 +46,7 @@ func TestLostAnswerIsFoundOut(t *testing.T) {
 	})
 }
 
-// The engine ends during a Book, and the next one on its database finds the order.
+// The engine ends during a Book. The next engine on the same database finds the order.
 func TestNextStartFindsTheOrder(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		inBubble(t, func(s *testSite) {
@@ -56,7 +56,7 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 			time.Sleep(time.Second) // Book is under way
 			s.status(hotelstays.OpQueryOrders, 503, -1)
 			s.restart(killed, time.Minute)
-			if killed { // it may still be under way
+			if killed { // the killed Book may still be running
 				s.shows(address, "We are finding out whether your room is booked")
 			}
 			s.srv.ClearFaults()
@@ -76,7 +76,7 @@ func TestNextStartFindsTheOrder(t *testing.T) {
 	}
 }
 
-// The request is lost: after ten minutes there is certainly no order, and the guest may book
+// The request is lost. After ten minutes it is certain that no order exists, and the guest may book
 // again under the same reference.
 func TestLostRequestCanBeBookedAgain(t *testing.T) {
 	inBubble(t, func(s *testSite) {
@@ -99,7 +99,8 @@ func TestLostRequestCanBeBookedAgain(t *testing.T) {
 	})
 }
 
-// The reference has the order of other dates: a guest reads to wait, and cannot cancel it.
+// Under the reference exists an order for other dates. The page asks the guest to wait, and does not let
+// the guest cancel that order.
 func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -117,8 +118,8 @@ func TestOrderOfAnotherBookingIsNotShown(t *testing.T) {
 	})
 }
 
-// The order has the price and the terms of another offer: the guest reads them, and may cancel it.
-func TestOrderThatDiffersFromItsOfferSaysSo(t *testing.T) {
+// The order has other terms and another price than the offer. The page shows them, and the guest may cancel.
+func TestPageShowsHowTheOrderDiffersFromItsOffer(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		other := s.checkoutAt(s.offer(links(s.get(s.searchAddress(60)))[1]))
@@ -138,7 +139,7 @@ func TestOrderThatDiffersFromItsOfferSaysSo(t *testing.T) {
 	})
 }
 
-func TestRefusedBooking(t *testing.T) {
+func TestRefusedBookingIsExplained(t *testing.T) {
 	for told, fault := range map[string]hotelstaystest.Fault{
 		"The offer has changed":         {Status: 200, Code: types.CodeRateChanged},
 		"You have this booking already": {Status: 200, Code: types.CodeDuplicateBooking},
@@ -167,7 +168,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 		assert.Equal(s.t, http.StatusConflict, s.send(http.MethodPost, address+"/cancel", nil).Code, "a fee that was not shown")
 
 		offered := s.stored(address).Checkout.Offer
-		// The fees of the order are what the cancellation costs.
+		// Set the cancellation fees of the order.
 		require.NoError(s.t, s.engine.journal.InTx(s.t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			return change(ctx, tx, strings.TrimPrefix(address, "/orders/"), func(o *order) {
 				for i := range o.Checkout.Offer.CancelFees {
@@ -201,7 +202,7 @@ func TestCancellingShowsWhatItCosts(t *testing.T) {
 	})
 }
 
-func TestRefusedCancellation(t *testing.T) {
+func TestRefusedCancellationKeepsTheBooking(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
 		time.Sleep(10 * time.Minute)

@@ -35,12 +35,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testSite is a site and its sandbox.
 type testSite struct {
 	*site
-	running atomic.Pointer[site] // where webhooks go, while a restart replaces the site
+	running atomic.Pointer[site] // receives webhooks; a restart replaces it
 	t       *testing.T
 	base    string
 	srv     *hotelstaystest.Server
 	log     logBuffer
-	db      string // of openDatabase
+	db      string // the file of openDatabase
 }
 
 // startSite serves a site on loopback until the test ends.
@@ -62,7 +62,7 @@ func startSite(t *testing.T, config hotelstaystest.Config) *testSite {
 	return s
 }
 
-// looks is how often the journal looks for work.
+// looks is the pause between two searches of the journal for work.
 const looks = 5 * time.Second
 
 // inBubble runs a test on a site without sockets, whose clock is virtual.
@@ -129,7 +129,7 @@ func (s *testSite) status(op types.Operation, status, times int) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultStatus, Status: status, Times: times})
 }
 
-// cut cuts the connection of a request, which may be carried out.
+// cut cuts the connection of a request. If commit is true, the sandbox executes the request first.
 func (s *testSite) cut(op types.Operation, commit bool) {
 	s.srv.Inject(hotelstaystest.Fault{Operation: op, Kind: hotelstaystest.FaultCut, Commit: commit})
 }
@@ -187,7 +187,7 @@ func (s *testSite) post(address string, form url.Values) string {
 	return w.Header().Get("Location")
 }
 
-// searchAddress is a search for a stay that starts in some days.
+// searchAddress returns the address of a search for a stay that starts in some days.
 func (s *testSite) searchAddress(days int) string {
 	return "/hotels?" + url.Values{
 		"destination": {s.srv.CityName(0)}, "rooms": {"2"}, "adults": {"1"}, "children": {"5"},
@@ -232,7 +232,7 @@ func (s *testSite) toCheckout(days int) string {
 	return s.post(offer, nil)
 }
 
-// checkoutAt returns the checkout of an address, or what an offer begins with.
+// checkoutAt returns the checkout of an address, or the initial checkout of an offer's address.
 func (s *testSite) checkoutAt(address string) checkout {
 	s.t.Helper()
 	co, known := s.checkouts.Get(path.Base(address))
@@ -243,7 +243,7 @@ func (s *testSite) checkoutAt(address string) checkout {
 	return co
 }
 
-// guests is the filled form of the guests.
+// guests returns a completed guest form.
 func guests() url.Values {
 	form := url.Values{"version": {"0"}, "email": {"guest@example.com"}}
 	for _, guest := range []string{"guest1", "guest2", "guest3", "guest4"} {

@@ -92,14 +92,14 @@ func serve(ctx context.Context, listener net.Listener, e *engine) error {
 		Handler:           newSite(ctx, e),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute, // streams move theirs
+		WriteTimeout:      time.Minute, // streams extend their own deadline
 		IdleTimeout:       2 * time.Minute,
 	}
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		ended <- errors.Join(server.Shutdown(grace), server.Close()) // Close ends those that are late
+		ended <- errors.Join(server.Shutdown(grace), server.Close()) // Close ends requests that are still running
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -117,13 +117,13 @@ type service struct {
 	Cities  []string // suggestions of the search form; a real engine fills its catalogue with WalkDestinations
 
 	credential hotelstays.TicketCredential
-	// journalKeys encrypt requests that wait, and orders. They outlive the process, and the credential.
+	// journalKeys encrypt waiting requests and orders. They stay the same when the process restarts or the credential changes.
 	journalKeys []types.Secret
 	// callbackURL receives the events of orders, signed with webhookSecret. It is empty without webhooks.
 	callbackURL   string
 	webhookSecret types.Secret
-	pause         time.Duration       // of the journal, until it looks for work again; zero is its default
-	options       []hotelstays.Option // without the numbers of order states the pages show less
+	pause         time.Duration       // between two searches of the journal for work; 0 is the journal's default
+	options       []hotelstays.Option // without WithServiceFacts the pages show less about an order's status
 }
 
 // findService returns the service of the environment, or starts a sandbox, which may lose an answer.
@@ -149,7 +149,7 @@ func findService(site string, loseAnswer bool) (*service, error) {
 	}, nil
 }
 
-// journalKeys reads keys in hexadecimal, with commas. The first one encrypts; all of them decrypt.
+// journalKeys reads hexadecimal keys, separated by commas. The first key encrypts. Every key can decrypt.
 func journalKeys(text string) (keys []types.Secret, err error) {
 	for key := range strings.SplitSeq(text, ",") {
 		decoded, err := hex.DecodeString(strings.TrimSpace(key))
@@ -177,17 +177,17 @@ func startSandbox(site string, loseAnswer bool) (*service, error) {
 	return sandboxService(srv, site), nil
 }
 
-// sandboxService returns a sandbox that calls back the site.
+// sandboxService returns the service of a sandbox that sends webhooks to the site.
 func sandboxService(srv *hotelstaystest.Server, site string) *service {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	svc := &service{
 		BaseURL: srv.URL, Sandbox: srv, MayBook: true,
 		credential:  hotelstays.TicketCredential{AppKey: srv.AppKey, AppSecret: types.NewSecret(srv.AppSecret)},
-		journalKeys: []types.Secret{types.NewSecret(string(key))}, // of this process, as the sandbox
+		journalKeys: []types.Secret{types.NewSecret(string(key))}, // a new key: the sandbox ends with this process, too
 		callbackURL: site + eventsPath, webhookSecret: types.NewSecret(srv.WebhookSecret),
 		options: []hotelstays.Option{hotelstays.WithServiceFacts(hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{
-			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // of the sandbox
+			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}, // the sandbox's numbers
 		}})},
 	}
 	for i := range srv.CityCount() {

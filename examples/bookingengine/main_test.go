@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-func TestHalfASettingIsRefused(t *testing.T) {
+func TestIncompleteSettingsAreRefused(t *testing.T) {
 	for _, half := range [][3]string{{"https://host.example", "key", ""}, {"https://host.example", "", "secret"}, {"", "key", "secret"}} {
 		withService(t, half[0], half[1], half[2])
 		_, err := findService("", false)
@@ -63,7 +63,7 @@ func TestHalfASettingIsRefused(t *testing.T) {
 	t.Setenv("HOTELSTAYS_CALLBACK_URL", "https://host.example/hotel-events")
 	_, err := findService("", false)
 	assert.ErrorContains(t, err, "HOTELSTAYS_WEBHOOK_SECRET together")
-	t.Setenv("HOTELSTAYS_CALLBACK_URL", "") // as the greeting of hotelstays-sandbox leaves it
+	t.Setenv("HOTELSTAYS_CALLBACK_URL", "") // hotelstays-sandbox prints no callback URL
 	t.Setenv("HOTELSTAYS_WEBHOOK_SECRET", "secret")
 	_, err = findService("", false)
 	assert.NoError(t, err)
@@ -74,8 +74,8 @@ func TestHalfASettingIsRefused(t *testing.T) {
 	}
 }
 
-// The keys of the journal are the environment's alone, and outlive the credential.
-func TestJournalKeys(t *testing.T) {
+// The keys do not depend on the credential, which may change.
+func TestJournalKeysComeOnlyFromTheEnvironment(t *testing.T) {
 	old, new := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 	withService(t, "https://host.example", "key", "rotated secret")
 	t.Setenv("HOTELSTAYS_JOURNAL_KEYS", new+", "+old)

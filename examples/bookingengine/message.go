@@ -1,5 +1,5 @@
-// What a guest reads: amounts, dates, terms, and what an error means for the booking and what to do
-// now. Errors of the SDK are for engineers and go to the log.
+// Texts for guests: amounts, dates, terms, and messages. A message says what an error means for the
+// booking, and what the guest can do. Errors of the SDK are for engineers and go to the log.
 
 package main
 
@@ -20,7 +20,7 @@ import (
 
 // message describes a problem to a guest. It is also the type of the site's own errors.
 type message struct {
-	Status      int // of the page, if the message has its own page
+	Status      int // HTTP status, if the message is a page
 	Title, Text string
 }
 
@@ -31,7 +31,7 @@ var (
 	errExpired = &message{http.StatusNotFound, "This page has expired", "Prices are valid only for a while. Please search again."}
 	errNoOrder = &message{http.StatusNotFound, "There is no such booking", "Please check the address of this page."}
 	errNoPage  = &message{http.StatusNotFound, "There is no such page", "Please check the address, or begin with a new search."}
-	// errElsewhere reports a request with a host name of another machine.
+	// errElsewhere reports a request whose host name is not a loopback name.
 	errElsewhere = &message{http.StatusMisdirectedRequest, "This site is not available under this address",
 		"It has no login, and can be opened only on the machine on which it runs."}
 	errForeign = &message{http.StatusForbidden, "This form came from another site", "We ignore forms of other sites. Nothing was done."}
@@ -40,7 +40,7 @@ var (
 	// errNoBooking reports a booking on a real service without HOTELSTAYS_ALLOW_BOOKING=1.
 	errNoBooking = &message{http.StatusForbidden, "Booking is switched off", "You can look at hotels and prices, but not book here."}
 
-	// notCancelled and cancelUnknown are for cancellations without an answer.
+	// notCancelled and cancelUnknown describe cancellations without an answer.
 	notCancelled  = message{Title: "Your booking is not cancelled", Text: "The cancellation did not reach the hotel. You can send it again."}
 	cancelUnknown = message{Title: "We do not know whether your booking was cancelled", Text: "Please contact us."}
 	dearer        = message{Title: "Your booking is not cancelled",
@@ -52,7 +52,7 @@ var (
 
 // messages has a message per kind of the SDK's errors. All other kinds have the message internal.
 var messages = map[hotelstays.ErrorKind]message{
-	"": {Title: "Your booking did not reach the hotel", // nothing failed, and certainly nothing was booked
+	"": {Title: "Your booking did not reach the hotel", // Book was never executed
 		Text: "Please check the offer once more, then book again."},
 	hotelstays.KindReferenceReused: {Title: "We are checking this booking",
 		Text: "The hotel's answer differs from what you agreed to. Please do not book again; we will contact you."},
@@ -108,7 +108,7 @@ var templateFuncs = template.FuncMap{
 }
 
 // selling returns the price for the guest: the supplier's binding selling price, or the net
-// price. A real engine adds its markup to the latter.
+// price. A real engine adds its markup to the net price.
 func selling(rate types.Rate) types.Money {
 	if rate.RespectGrossRate && rate.GrossRate != nil {
 		return *rate.GrossRate
@@ -120,7 +120,7 @@ func selling(rate types.Rate) types.Money {
 func price(m types.Money) string {
 	amount, err := m.Decimal()
 	if err != nil {
-		return "price on request" // absent is not zero
+		return "price on request" // an absent price is not zero
 	}
 	digits := amount.StringFixed(max(0, -amount.Exponent()))
 	for i := strings.Index(digits+".", ".") - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -155,7 +155,7 @@ func day(d types.Date) string {
 	return at.Format("Mon 2 Jan 2006")
 }
 
-// boards are what the trade calls codes of meal plans that have no name; the API's document names none.
+// boards maps codes of meal plans to the names used in the trade. The API's document has no names.
 var boards = map[types.BoardID]string{
 	types.BoardRO: "Room only", types.BoardBB: "Bed and breakfast", types.BoardHB: "Half board", types.BoardFB: "Full board",
 	types.BoardAI: "All inclusive",
@@ -183,7 +183,7 @@ func refund(r types.RoomRatePkg) string {
 	return "See the cancellation terms"
 }
 
-// cheapest returns the lowest price of a hotel. The search asked for one offer.
+// cheapest returns the lowest price of a hotel. The search requested one offer per hotel.
 func cheapest(h types.Hotel) types.Money {
 	for _, room := range h.Rooms {
 		for _, rate := range room.Rates {
@@ -201,7 +201,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d\u00a0%s", n, thing)
 }
 
-// occupancy describes who sleeps in the rooms.
+// occupancy describes the number of adults and children.
 func occupancy(rooms []types.GuestPerRoom) string {
 	adults, children := 0, 0
 	for _, room := range rooms {

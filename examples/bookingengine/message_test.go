@@ -32,14 +32,14 @@ func TestPricesKeepEveryDigit(t *testing.T) {
 	assert.Equal(t, "price on request", fee(types.Money{}), "an absent amount is not free")
 }
 
-func TestSellersKeepToABindingPrice(t *testing.T) {
+func TestBindingSellingPriceIsShown(t *testing.T) {
 	net, gross := types.Money{Currency: "EUR", Amount: "100"}, types.Money{Currency: "EUR", Amount: "118"}
 	assert.Equal(t, net, selling(types.Rate{NetRate: net}))
 	assert.Equal(t, net, selling(types.Rate{NetRate: net, GrossRate: &gross}))
 	assert.Equal(t, gross, selling(types.Rate{NetRate: net, GrossRate: &gross, RespectGrossRate: true}))
 }
 
-func TestTextsForTravellers(t *testing.T) {
+func TestGuestTextsAreFormatted(t *testing.T) {
 	for want, got := range map[string]string{
 		"Mon 18 Jan 2027, 18:00 UTC":       deadline("2027-01-18T18:00:00Z"),
 		"Mon 18 Jan 2027, 18:00 UTC+04:00": deadline("2027-01-18T18:00:00+04:00"),
@@ -60,15 +60,15 @@ func TestTextsForTravellers(t *testing.T) {
 	}
 }
 
-// panel is what the page shows of an order.
+// panel returns the HTML of an order's panel.
 func panel(t *testing.T, o order) string {
 	var page strings.Builder
 	require.NoError(t, parsePages(nil).ExecuteTemplate(&page, "panel", o))
 	return page.String()
 }
 
-// Without the numbers of order states a page shows only what is certain.
-func TestStatusSaysNoMoreThanIsKnown(t *testing.T) {
+// Without ServiceFacts the meaning of most status numbers is unknown.
+func TestPageShowsOnlyTheKnownStatus(t *testing.T) {
 	none, states := hotelstays.StatusMeanings{}, hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Pending: []types.OrderStatus{4}}
 	for _, test := range []struct {
 		order  types.Order
@@ -95,8 +95,8 @@ func TestStatusSaysNoMoreThanIsKnown(t *testing.T) {
 	}
 }
 
-// A non-refundable rate shows no free cancellation, whatever its terms.
-func TestTermsOfOffersThatCannotBeRefunded(t *testing.T) {
+// A non-refundable rate shows no free cancellation, even if its terms list a free step.
+func TestNonRefundableOfferShowsNoFreeCancellation(t *testing.T) {
 	steps := []types.CancelFee{{Until: "2027-01-20T12:00:00Z", Fee: types.Money{Currency: "EUR", Amount: "90.10"}}}
 	terms := func(mode types.RefundableMode, steps []types.CancelFee) string {
 		var page strings.Builder
@@ -110,8 +110,8 @@ func TestTermsOfOffersThatCannotBeRefunded(t *testing.T) {
 	assert.NotContains(t, no, "until")
 }
 
-// How a cancellation ended decides what a guest reads, and nobody waits for it any more.
-func TestEndingsOfCancellations(t *testing.T) {
+// After a cancellation has ended, the page shows its result and stops waiting.
+func TestEndOfACancellationIsShown(t *testing.T) {
 	for ending, want := range map[durable.CancelEnding]*message{
 		durable.CancelDone: nil, durable.CancelStanding: &notCancelled, durable.CancelUnknown: &cancelUnknown, durable.CancelRefused: &dearer,
 	} {

@@ -23,26 +23,26 @@ import (
 type orderState string
 
 const (
-	placing    orderState = "placing"    // its outcome is unknown
-	booked     orderState = "booked"     // there is one
-	notBooked  orderState = "not-booked" // there is none
-	cancelling orderState = "cancelling" // there is one, perhaps no longer
+	placing    orderState = "placing"    // the outcome is unknown
+	booked     orderState = "booked"     // an order exists
+	notBooked  orderState = "not-booked" // no order exists
+	cancelling orderState = "cancelling" // the order may or may not be cancelled
 	cancelled  orderState = "cancelled"
-	unclear    orderState = "unclear" // a person has to look; nothing can be done here
+	unclear    orderState = "unclear" // a person must look; the guest can do nothing
 )
 
-// order is a booking of a guest, from just before Book.
+// order is a guest's booking. It exists from just before Book.
 type order struct {
-	// Checkout is what the guest agreed to. Its reference names the order everywhere.
+	// Checkout holds the offer that the guest agreed to. Its reference identifies the order.
 	Checkout checkout
 	State    orderState
-	Since    time.Time // of placing or cancelling
+	Since    time.Time // start of placing or cancelling
 	Problem  *message  // why nothing was booked or cancelled, or what is unclear
 	Price    types.Money
-	Booked   *types.Order          // last read; nil if there is none, or another one has the reference
-	Status   hotelstays.OrderState // of Booked
-	Changed  bool                  // it is not what the guest agreed to
-	Fee      *types.Money          // of the cancellation
+	Booked   *types.Order          // as last read; nil without an order, or if another booking's order has the reference
+	Status   hotelstays.OrderState // status of Booked
+	Changed  bool                  // the order differs from the offer that the guest agreed to
+	Fee      *types.Money          // cancellation fee
 }
 
 // settle stores the outcome of a booking.
@@ -52,12 +52,12 @@ func (o *order) settle(outcome *hotelstays.BookingOutcome, states hotelstays.Sta
 	case durable.EndingFound:
 		o.State, o.Problem, o.Changed = booked, nil, !outcome.Changes.Within(acceptable)
 		o.read(outcome.Order, states)
-	case durable.EndingReused: // outcome.Order is another one: a guest must neither see nor cancel it
+	case durable.EndingReused: // the order belongs to another booking: the guest must neither see nor cancel it
 		o.State = unclear
 	}
 }
 
-// read stores the order as it was read.
+// read stores the order that the journal has read.
 func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	o.Booked, o.Status = seen, states.StateOf(seen.Status)
 	o.Price = selling(types.Rate{NetRate: seen.NetRate, GrossRate: seen.GrossRate, RespectGrossRate: seen.RespectGrossRate})
@@ -66,13 +66,13 @@ func (o *order) read(seen *types.Order, states hotelstays.StatusMeanings) {
 	}
 }
 
-// cancelled stores how a cancellation has ended.
+// cancelled stores the result of a cancellation.
 func (o *order) cancelled(c *durable.Cancellation) {
 	o.Fee = c.ServiceFee
 	switch {
-	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have been first
+	case o.State == cancelled || c.Ending == durable.CancelDone: // the hotel may have cancelled before the guest did
 		o.State = cancelled
-	case c.Ending == durable.CancelUnknown: // the journal begins no other one
+	case c.Ending == durable.CancelUnknown: // the journal begins no second cancellation
 		o.State, o.Problem = unclear, &cancelUnknown
 	case c.Ending == durable.CancelStanding:
 		o.State, o.Problem = booked, &notCancelled
@@ -81,10 +81,10 @@ func (o *order) cancelled(c *durable.Cancellation) {
 	}
 }
 
-// patient is how long an answer typically takes. A guest reads when one is overdue, also after a restart.
+// patient is the typical time until an answer. After it the page says that the answer is late, also after a restart.
 const patient = 10 * time.Second
 
-// Stage is what the page says of the order, in the words of its template.
+// Stage returns the name that the template uses for the state of the order.
 func (o order) Stage() string {
 	switch {
 	case o.State == booked && o.Booked.HotelConfirmNo != "":
@@ -97,7 +97,7 @@ func (o order) Stage() string {
 	return string(o.State)
 }
 
-// ordered is a page of an order. Anyone who knows the address can see it: a real engine requires a login.
+// ordered serves a page of an order. Anyone who knows the address can see it: a real engine requires a login.
 func (s *site) ordered(h func(http.ResponseWriter, *http.Request, order) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		o, err := s.load(r.Context(), r.PathValue("reference"))
@@ -112,7 +112,7 @@ func (s *site) order(w http.ResponseWriter, _ *http.Request, o order) error {
 	return s.render(w, http.StatusOK, "order", o)
 }
 
-// streamPause is the pause after which a stream looks for a change that another process has made.
+// streamPause is the time after which a stream looks for a change that another process has made.
 const streamPause = 3 * time.Second
 
 // orderEvents is a stream of Server-Sent Events: the order's panel as HTML, now and after each
@@ -148,7 +148,7 @@ func (s *site) orderEvents(w http.ResponseWriter, r *http.Request, o order) (err
 	}
 }
 
-// voucher serves the document, verified. It is downloaded each time, because newer versions replace older ones.
+// voucher serves the verified document. It downloads the document each time, because newer versions replace older ones.
 func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	if o.Booked == nil {
 		return errNoOrder
@@ -165,8 +165,8 @@ func (s *site) voucher(w http.ResponseWriter, r *http.Request, o order) error {
 	return nil
 }
 
-// cancel shows what a cancellation costs, and begins it at the fee that the guest has seen, because a
-// deadline may have passed since. The journal sends it, unless it would cost more.
+// cancel shows the cancellation fee. A POST begins the cancellation with the fee that the guest has seen
+// as the maximum, because a deadline may have passed since. The journal sends Cancel unless the fee is higher.
 func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 	reference := o.Checkout.Reference
 	if o.State != booked {
@@ -193,13 +193,13 @@ func (s *site) cancel(w http.ResponseWriter, r *http.Request, o order) error {
 			return err
 		}
 		return change(ctx, tx, reference, func(o *order) {
-			if o.State == booked { // the hotel has not cancelled it meanwhile
+			if o.State == booked { // the hotel has not cancelled meanwhile
 				o.State, o.Since, o.Problem = cancelling, time.Now(), nil
 			}
 		})
 	})
 	if errors.Is(err, durable.ErrAlreadyCancelling) || errors.Is(err, durable.ErrAlreadyCancelled) {
-		err = nil // the same form, once more
+		err = nil // the form was sent twice
 	}
 	return redirect(w, r, err, "/orders/"+reference)
 }

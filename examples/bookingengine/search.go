@@ -31,7 +31,7 @@ const (
 	maxTextInput = 100
 )
 
-// form is what a guest has entered, and what is wrong with it, in the order of the fields.
+// form holds what a guest has entered, and the problems, in the order of the fields.
 type form struct {
 	url.Values
 	Errors []formError
@@ -75,7 +75,7 @@ func (f *form) checkCity(field string, cities []string) {
 	near := slices.Clone(cities)
 	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
 	problem := formError{Field: field, Text: fmt.Sprintf("We know no city %q. The nearest names: %s.", name, strings.Join(near[:min(3, len(near))], ", "))}
-	f.Errors = slices.Insert(f.Errors, 0, problem) // it is the first field
+	f.Errors = slices.Insert(f.Errors, 0, problem) // the city is the first field
 }
 
 // distance returns how many letters have to be changed, added or left out to make one name of another.
@@ -99,14 +99,14 @@ func distance(a, b string) int {
 	return row[len(to)]
 }
 
-// number returns a field that is a number from 1.
+// number returns the value of a field that must be a number from 1 to most.
 func (f *form) number(field string, most int) int {
 	n, err := strconv.Atoi(f.text(field))
 	f.check(err == nil && n >= 1 && n <= most, field, "Choose a number from 1 to %d.", most)
 	return n
 }
 
-// ages returns a field such as "4, 9".
+// ages returns the ages in a field such as "4, 9".
 func (f *form) ages(field string) (ages []int) {
 	right := true
 	for _, word := range strings.FieldsFunc(f.Get(field), func(r rune) bool { return strings.ContainsRune(",; ", r) }) {
@@ -153,10 +153,10 @@ func readSearch(q url.Values) (form, hotelstays.HotelListRequest) {
 // search is a search of a guest.
 type search struct {
 	ID      string
-	Request hotelstays.HotelListRequest // with the session, to which the offers belong
-	Hotels  []types.Hotel               // that have arrived
-	Basic   types.SearchBasic           // of the whole answer, once all have arrived
-	Err     error                       // why hotels are missing
+	Request hotelstays.HotelListRequest // with the session that the offers belong to
+	Hotels  []types.Hotel               // hotels that have arrived
+	Basic   types.SearchBasic           // complete when all hotels have arrived
+	Err     error                       // the reason if hotels are missing
 }
 
 // hotels searches, and shows the hotels while they arrive. Its address contains the whole search,
@@ -168,11 +168,11 @@ func (s *site) hotels(w http.ResponseWriter, r *http.Request) error {
 		return s.render(w, http.StatusUnprocessableEntity, "home", form)
 	}
 	req.MaxRatesPerHotel, req.SortBy = 1, types.SortPriceAsc
-	stream := s.client.HotelListStream(r.Context(), &req) // the first page; HotelListPages has them all
+	stream := s.client.HotelListStream(r.Context(), &req) // only the first page; HotelListPages returns all pages
 	found := &search{ID: uuid.NewString(), Request: req}
 	store := func() {
 		resp, _ := stream.Response()
-		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // before the end, if a header names it
+		found.Basic, found.Request.SessionID = resp.Basic, resp.Basic.SessionID // a header may name it before the answer ends
 		s.searches.Add(found.ID, *found)
 	}
 	var page bytes.Buffer
@@ -228,13 +228,13 @@ func (s *site) hotel(w http.ResponseWriter, r *http.Request) error {
 	var rooms []room
 	for _, of := range resp.Rooms {
 		slices.SortStableFunc(of.Rates, func(a, b types.RoomRatePkg) int {
-			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if they cannot be compared
+			order, _ := selling(a.TotalRate).Cmp(selling(b.TotalRate)) // 0 if the prices cannot be compared
 			return order
 		})
 		shown := room{Name: of.RoomTypeName.In("en")}
 		for _, rate := range of.Rates {
 			if rate.IncludesPackaging {
-				continue // it may only be sold with a flight
+				continue // the offer may only be sold with a flight
 			}
 			co := checkout{Reference: uuid.NewString(), SearchID: found.ID, SessionID: req.SessionID,
 				Hotel: hotel, Room: shown.Name, Occupancies: req.RoomOccupancies, Offer: rate}

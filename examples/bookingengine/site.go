@@ -26,7 +26,7 @@ type site struct {
 	*http.ServeMux
 	*engine
 	pages *template.Template
-	open  context.Context // live pages end with it
+	open  context.Context // its end ends live pages
 }
 
 // newSite returns a site whose live pages end with ctx.
@@ -61,8 +61,8 @@ func newSite(ctx context.Context, e *engine) *site {
 	return s
 }
 
-// guarded sets security headers, and serves pages only under loopback names, because the site has no login.
-// Neither a name that another site points here nor the public name of the webhooks opens it.
+// guarded sets security headers. It serves pages only under loopback names, because the site has no login:
+// neither the public host name of the webhooks nor a foreign host name that resolves to this machine opens a page.
 func (s *site) guarded(pages http.Handler) http.Handler {
 	elsewhere := s.refuse(errElsewhere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +88,7 @@ func (s *site) refuse(m *message) http.Handler {
 	return s.page(func(http.ResponseWriter, *http.Request) error { return m })
 }
 
-// page is a handler that ends within half a minute, which bookings do not, for forms of up to 64 KiB.
+// page limits a handler to half a minute and to forms of 64 KiB. Bookings run longer, outside of the handler.
 func (s *site) page(h handler) http.Handler {
 	return s.stream(func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
@@ -98,7 +98,7 @@ func (s *site) page(h handler) http.Handler {
 	})
 }
 
-// stream is a handler without a time limit. Its error goes to the log, and the guest gets a
+// stream serves a handler without a time limit. Its error goes to the log, and the guest gets a
 // message with the id of the page in the log.
 func (s *site) stream(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,11 +118,11 @@ func (s *site) stream(h handler) http.Handler {
 	})
 }
 
-// pageID is the context key of the id of a page: the Trace-Id of all calls that the page causes, in
-// the lines that the SDK logs, too.
+// pageID is the context key of a page's id. It is the Trace-Id of all calls that the page causes, so the
+// log lines of the SDK contain it, too.
 type pageID struct{}
 
-// pageIDOf returns the id, or "" if no page causes this.
+// pageIDOf returns the id of the page that causes a call, or "".
 func pageIDOf(ctx context.Context) string {
 	id, _ := ctx.Value(pageID{}).(string)
 	return id
@@ -136,7 +136,7 @@ func (s *site) render(w http.ResponseWriter, status int, page string, data any) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	body.WriteTo(w) // the browser may be gone
+	body.WriteTo(w) // fails only if the browser has disconnected
 	return nil
 }
 

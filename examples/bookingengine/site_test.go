@@ -1,4 +1,4 @@
-// The site for a guest, and its requests to the service.
+// The site as a guest uses it, and its requests to the service.
 
 package main
 
@@ -60,7 +60,7 @@ func TestSearchFormSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
-func TestSearchWithoutHotels(t *testing.T) {
+func TestSearchWithoutHotelsSaysSo(t *testing.T) {
 	for reason, told := range map[types.EmptyReasonCode]string{
 		types.EmptyReasonNoSupplierAnswered:  "Please search again in a moment.",
 		types.EmptyReasonNoSupplierPermitted: "Please try other dates, or another city.",
@@ -70,7 +70,7 @@ func TestSearchWithoutHotels(t *testing.T) {
 	}
 }
 
-func TestAddressesHoldAnyHotelID(t *testing.T) {
+func TestHotelIDMayContainAnyCharacter(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotels := []types.Hotel{{ID: "A/1?b=%2F&c#d"}}
 		s.searches.Add("one", search{ID: "one", Hotels: hotels})
@@ -83,7 +83,6 @@ func TestAddressesHoldAnyHotelID(t *testing.T) {
 	})
 }
 
-// A form that is sent many times makes one order.
 func TestBookingIsMadeOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
@@ -143,7 +142,7 @@ func TestMovedPriceNeedsConsent(t *testing.T) {
 		assert.Regexp(t, `The price was EUR\x{a0}[\d,.]+ when you saw this offer, and is EUR\x{a0}[\d,.]+ now\.`, page)
 		assert.Equal(t, address, s.post(address+"/book", guests()), "no way around the consent")
 
-		// The guest agrees to what was shown, not to what it is now.
+		// The guest agrees to the offer on the page, not to a newer offer.
 		s.srv.MoveRate(rate, 10)
 		s.post(address+"/check", nil)
 		assert.Equal(t, address, s.post(address+"/agree", url.Values{"version": {"1"}}))
@@ -156,7 +155,7 @@ func TestMovedPriceNeedsConsent(t *testing.T) {
 		form := guests()
 		form.Set("version", "3")
 		assert.Contains(t, s.post(address+"/book", form), "/orders/")
-		s.shows(s.post(offer, nil), "The offer has changed") // who chooses it again has agreed to nothing
+		s.shows(s.post(offer, nil), "The offer has changed") // to choose the offer again is no consent
 	})
 }
 
@@ -174,7 +173,7 @@ func TestLowerPriceNeedsNoConsent(t *testing.T) {
 	})
 }
 
-func TestSoldOutRoom(t *testing.T) {
+func TestSoldOutRoomCannotBeBooked(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotel, offer := s.rooms(60)
 		s.srv.CloseRate(s.checkoutAt(offer).Offer.RatePkgID)
@@ -188,7 +187,7 @@ func TestSoldOutRoom(t *testing.T) {
 }
 
 // A guest never sees an error text; the log has it under the id that the guest sees.
-func TestFailuresAreToldInAGuestsWords(t *testing.T) {
+func TestGuestSeesNoErrorText(t *testing.T) {
 	const busy, ours = "We could not reach the hotels", "Something went wrong on our side"
 	for _, test := range []struct {
 		fault  hotelstaystest.Fault
@@ -221,8 +220,7 @@ func TestFailuresAreToldInAGuestsWords(t *testing.T) {
 	}
 }
 
-// The id of a page is in the log, and in the requests that the page causes, also after it was
-// shown.
+// The id of a page is in the log, and in all requests that the page causes, also later requests.
 func TestCallsHaveTheIDOfTheirPage(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.toOrder()
@@ -247,7 +245,7 @@ func (w *arrivals) FlushError() error {
 
 func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	inBubble(t, func(s *testSite) {
-		s.get(s.searchAddress(60)) // fetches the token
+		s.get(s.searchAddress(60)) // so that the token is there
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultSlowBody, BytesPerSecond: 4000})
 		w, start := &arrivals{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 		s.ServeHTTP(w, request(http.MethodGet, s.searchAddress(60), nil))
@@ -259,7 +257,7 @@ func TestHotelsAreShownWhileTheyArrive(t *testing.T) {
 	})
 }
 
-// If the list of hotels breaks off, the page says so, and the hotels that arrived can be chosen.
+// If the list of hotels is interrupted, the page says so, and the guest can choose the hotels that arrived.
 func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		s.srv.Inject(hotelstaystest.Fault{Operation: hotelstays.OpHotelList, Kind: hotelstaystest.FaultCutMidResponse})
@@ -276,7 +274,7 @@ func TestInterruptedSearchKeepsItsHotels(t *testing.T) {
 
 // If the service has forgotten a session or an offer, the guest can correct nothing, and needs
 // a new search.
-func TestServiceForgets(t *testing.T) {
+func TestForgottenSessionNeedsANewSearch(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		hotel, offer := s.rooms(60)
 		checkout := s.post(offer, nil)
@@ -293,8 +291,8 @@ func TestServiceForgets(t *testing.T) {
 	})
 }
 
-// Forms of other sites, unknown addresses, and pages that are no longer stored.
-func TestRequestsThatNoPageOfThisSiteMakes(t *testing.T) {
+// Such requests come from forms of other sites, to unknown addresses, or from pages that are no longer stored.
+func TestForeignRequestsAreRefused(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address := s.toCheckout(60)
 		r := request(http.MethodPost, address+"/book", guests())
@@ -324,7 +322,7 @@ func TestRequestsThatNoPageOfThisSiteMakes(t *testing.T) {
 	})
 }
 
-// A host name of another site, or the host name of the webhooks, does not open a site without a login.
+// The site has no login, so neither a foreign host name nor the host name of the webhooks opens it.
 func TestOnlyNamesOfThisMachineOpenTheSite(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		for host, status := range map[string]int{
@@ -375,7 +373,7 @@ func TestNothingPrivateIsShown(t *testing.T) {
 }
 
 // An order's stream sends the current state, and each change once and at once.
-func TestStreamTellsOfChanges(t *testing.T) {
+func TestStreamSendsEachChangeOnce(t *testing.T) {
 	inBubble(t, func(s *testSite) {
 		address, reference := s.toOrder()
 		time.Sleep(time.Second)
@@ -401,10 +399,10 @@ func TestStreamTellsOfChanges(t *testing.T) {
 	})
 }
 
-// The end of the site, at the end of the test, fails if it takes long.
+// The site ends at the end of the test. The test fails if that takes long.
 func TestOpenStreamsDoNotKeepTheSiteFromEnding(t *testing.T) {
 	var stream io.Closer
-	t.Cleanup(func() { stream.Close() }) // after the site
+	t.Cleanup(func() { stream.Close() }) // runs after the site has ended
 	s := startSite(t, hotelstaystest.Config{})
 	address, _ := s.toOrder()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -40,8 +40,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// atOnce is how many cities are read at once, and how many calls of the walk are under way. The
-// client keeps the rate limits.
+// atOnce limits the cities that are read at once, and the concurrent calls of the walk. The client
+// keeps the rate limits.
 const atOnce = 32
 
 func main() {
@@ -92,7 +92,7 @@ func run(ctx context.Context, file string) error {
 // cities are being read.
 func fetch(ctx context.Context, client *hotelstays.Client, c *catalogue) error {
 	everywhere := &hotelstays.DestinationsRequest{Include: types.DestinationsIncludeDetails}
-	top, err := client.Destinations(ctx, everywhere) // the walk reaches the last country when most hotels are read
+	top, err := client.Destinations(ctx, everywhere) // the walk reads the last country late, so count the countries now
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,12 @@ func fetchCity(ctx context.Context, client *hotelstays.Client, c *catalogue, cit
 // catalogue is the unfinished file.
 type catalogue struct {
 	file, service string
-	lock          *flock.Flock // on the part; it ends with the process
+	lock          *flock.Flock // a lock on the part; the system releases it when the process ends
 	part          *os.File
-	done          map[string]bool // cities of earlier runs
+	done          map[string]bool // cities that earlier runs have read
 
 	mu               sync.Mutex
-	size             int64 // of the complete lines
+	size             int64 // of the complete lines, in bytes
 	hotels, expected int
 	shown            time.Time
 }
@@ -188,7 +188,7 @@ func (c *catalogue) open() error {
 	return c.part.Truncate(c.size)
 }
 
-// lockIsThere reports whether the locked file still has its name: a run that ends removes it.
+// lockIsThere reports whether the locked file still has its name. A run removes the file when it ends.
 func (c *catalogue) lockIsThere() (bool, error) {
 	locked, err := c.lock.Stat()
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *catalogue) lockIsThere() (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
-// entries yields the complete lines of the part, and sets size to where they end.
+// entries yields the complete lines of the part, and sets size to their end.
 func (c *catalogue) entries() iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		c.size = 0
@@ -222,7 +222,7 @@ func (c *catalogue) entries() iter.Seq2[entry, error] {
 	}
 }
 
-// add writes a city where the last complete one ends, over the remains of a failed write.
+// add writes a city after the last complete line. It overwrites the remains of a failed write.
 func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	line, err := json.Marshal(entry{c.service, city, hotels})
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *catalogue) add(city string, hotels []*types.HotelMetadata) error {
 	return nil
 }
 
-// show prints a line every two seconds. Hotels of an earlier run are there before they are expected.
+// show prints the progress every two seconds. The hotels of earlier runs count from the beginning.
 func (c *catalogue) show() {
 	if time.Since(c.shown) >= 2*time.Second {
 		fmt.Fprintf(os.Stderr, "%d of %d hotels\n", c.hotels, max(c.expected, c.hotels))
@@ -247,13 +247,13 @@ func (c *catalogue) show() {
 	}
 }
 
-// finish writes each hotel once, and moves the file to its place.
+// finish writes each hotel once into a new file, and gives the file its final name.
 func (c *catalogue) finish() error {
 	whole, err := os.Create(c.file + ".new")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(whole.Name()) // if it did not get its name
+	defer os.Remove(whole.Name()) // if it was not renamed
 	out, seen, written := bufio.NewWriter(whole), map[string]bool{}, 0
 	lines := json.NewEncoder(out)
 	for e, err := range c.entries() {
@@ -284,7 +284,7 @@ func (c *catalogue) finish() error {
 // close leaves the part for the next run, unless it is empty.
 func (c *catalogue) close() {
 	if info, err := c.part.Stat(); err == nil && info.Size() == 0 {
-		os.Remove(c.part.Name()) // while it is locked
+		os.Remove(c.part.Name()) // while this run still holds the lock
 	}
 	c.part.Close()
 	c.lock.Close()

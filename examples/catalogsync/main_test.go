@@ -22,7 +22,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// TestMain runs the program itself in the processes of the tests.
+// TestMain runs the program itself in the child processes of the tests.
 func TestMain(m *testing.M) {
 	if os.Getenv("CATALOGSYNC_CHILD") == "1" {
 		main()
@@ -42,9 +42,9 @@ func start(t *testing.T, srv *hotelstaystest.Server, file string) (child *exec.C
 	return child, said
 }
 
-// Killed twice, with an incomplete line in its file, it writes every hotel once, and reads no complete
-// city again.
-func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
+// The program is killed twice, and its file ends with an incomplete line. Its last run writes every hotel
+// once, and reads no complete city again.
+func TestKilledRunsWriteEveryHotelOnce(t *testing.T) {
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{ProvincesPerCountry: 5,
 		CitiesPerProvince: 24, HotelsPerCity: 15}})
 	defer srv.Close()
@@ -66,7 +66,7 @@ func TestRunsThatAreKilledWriteEveryHotelOnce(t *testing.T) {
 	require.NoError(t, child.Wait(), said)
 	assert.Contains(t, said.String(), fmt.Sprintf("%d hotels are in %s", srv.HotelCount(), file))
 	assertWhole(t, srv, file)
-	cities := srv.CityCount() * 4 / 5 // the others have no hotels
+	cities := srv.CityCount() * 4 / 5 // one city in five has no hotels
 	read := srv.Ledger().Count(hotelstays.OpHotelsMetadata) - srv.Ledger().RateLimited(hotelstays.OpHotelsMetadata)
 	assert.LessOrEqual(t, read, cities+2*atOnce, "what was under way is read again, and nothing else")
 }
@@ -80,7 +80,7 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	for line := range strings.Lines(string(content)) {
 		var hotel types.HotelMetadata
 		require.NoError(t, json.Unmarshal([]byte(line), &hotel))
-		ids[hotel.HotelID] = true // the sandbox keeps them
+		ids[hotel.HotelID] = true // in the sandbox a hotelId does not change
 		if hotel.PlatformHotelID != "" {
 			matched = append(matched, hotel.PlatformHotelID)
 		}
@@ -94,8 +94,8 @@ func assertWhole(t *testing.T, srv *hotelstaystest.Server, file string) {
 	assert.Empty(t, left, "nothing is left behind")
 }
 
-// Two runs do not write one file, also if the first one has just removed what both lock.
-func TestLockThatWasRemovedIsNoLock(t *testing.T) {
+// Two runs cannot write the same file, even if the first run has just removed the file that both lock.
+func TestLockOnARemovedFileDoesNotCount(t *testing.T) {
 	c := &catalogue{lock: flock.New(filepath.Join(t.TempDir(), "lock"))}
 	defer c.lock.Close()
 	mine, err := c.lock.TryLock()
@@ -153,7 +153,7 @@ func open(t *testing.T, file, service string) (*catalogue, error) {
 	return c, err
 }
 
-// The file becomes complete, wherever the part was cut, and whatever follows the cut.
+// A later run completes the file, wherever the part was cut and whatever bytes follow the cut.
 func TestPartThatIsCutAtAnyByteIsContinued(t *testing.T) {
 	dir := t.TempDir()
 	c, err := open(t, filepath.Join(dir, "whole"), "service")
@@ -182,7 +182,7 @@ func TestPartThatIsCutAtAnyByteIsContinued(t *testing.T) {
 }
 
 // A complete file stays until a newer one is complete. Meanwhile a second run is refused.
-func TestOneRunAfterAnother(t *testing.T) {
+func TestNextRunReplacesTheCompleteFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	for range 2 {
 		c, err := open(t, file, "service")
@@ -195,7 +195,6 @@ func TestOneRunAfterAnother(t *testing.T) {
 	}
 }
 
-// A file holds the hotels of one service.
 func TestPartOfAnotherServiceIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hotels.jsonl")
 	c, err := open(t, file, "one")
@@ -211,7 +210,7 @@ func TestPartOfAnotherServiceIsRefused(t *testing.T) {
 	assert.Len(t, c.done, 4)
 }
 
-// An impossible file, an unknown argument and half a setting are refused before the catalogue is read.
+// An impossible file name, an unknown argument and an incomplete setting are refused before any call.
 func TestWrongUsageIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	_, err := open(t, dir, "service")

@@ -1,5 +1,5 @@
-// How a worker books: it checks the offer, commits its row together with the journal's entry, and
-// sends. And how it stores the outcome.
+// A worker books in three steps: it checks the offer, commits its row together with the journal's entry,
+// and sends Book. Later it stores the outcome.
 
 package main
 
@@ -17,8 +17,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// tables are the service's own. Times are microseconds since 1970. A booking is new, pending,
-// found or absent. events has no primary key, so that the verdict sees an event that was
+// tables belong to the booking service, not to the journal. Times are microseconds since 1970. A booking is new, pending,
+// found or absent. events has no primary key, so that the verdict counts an event that was
 // handled twice.
 const tables = `
 	CREATE TABLE bookings (reference text PRIMARY KEY, state text NOT NULL DEFAULT 'new', order_no text NOT NULL DEFAULT '',
@@ -26,10 +26,10 @@ const tables = `
 	CREATE TABLE outcomes (reference text NOT NULL, round integer NOT NULL, order_no text NOT NULL, at bigint NOT NULL);
 	CREATE TABLE events (id text NOT NULL)`
 
-// maxRounds is how often a booking without an order is tried.
+// maxRounds limits the rounds of a booking that has no order.
 const maxRounds = 5
 
-// book makes one booking after another until ctx ends, and finishes the last one.
+// book makes one booking after another until ctx ends. It finishes the last booking.
 func (w *worker) book(ctx context.Context) {
 	for ctx.Err() == nil {
 		reference, err := w.begin(ctx)
@@ -43,7 +43,7 @@ func (w *worker) book(ctx context.Context) {
 			continue
 		case errors.Is(err, sql.ErrNoRows): // nothing to do
 		case errors.Is(err, durable.ErrAlreadyBegun), errors.Is(err, durable.ErrAlreadyBooked): // another process was faster
-		case errors.As(err, &unknown): // Run has to find out
+		case errors.As(err, &unknown): // Run finds the outcome
 		case errors.Is(err, durable.ErrConflictingOutcome):
 			slog.ErrorContext(ctx, "a person must look at a booking", slog.Any("error", err))
 		default: // the database is restarting, or the offer cannot be booked
@@ -53,7 +53,7 @@ func (w *worker) book(ctx context.Context) {
 	}
 }
 
-// pause waits, not for the same time in processes that failed together.
+// pause waits for a random time, so that processes that failed together do not retry together.
 func pause(ctx context.Context) {
 	select {
 	case <-time.After(100*time.Millisecond + rand.N(200*time.Millisecond)):
@@ -76,7 +76,7 @@ func (w *worker) begin(ctx context.Context) (reference string, err error) {
 		return "", err
 	}
 	return reference, w.journal.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // first: OnOutcome locks in this order, too
+		if err := w.journal.BeginTx(ctx, tx, req); err != nil { // before the own row: OnOutcome locks in this order, too
 			return err
 		}
 		return tx.QueryRowContext(ctx, `UPDATE bookings SET state = 'pending', rounds = rounds + 1 WHERE reference = $1 AND rounds < $2
@@ -103,8 +103,8 @@ func (w *worker) request(ctx context.Context, reference string) (*hotelstays.Boo
 }
 
 // storeOutcome is the OnOutcome of every worker: its rows are committed together with the end
-// of the journal's entry, once for each round. outcome.Err says why there is no order; a real
-// service repeats only what is worth it.
+// of the journal's entry, once for each round. outcome.Err says why there is no order. A real
+// service decides by this error whether to book again.
 func storeOutcome(ctx context.Context, tx *sql.Tx, outcome *hotelstays.BookingOutcome) error {
 	reference, orderNo := outcome.Recovery.CustomerReferenceNo, ""
 	if outcome.Order != nil {

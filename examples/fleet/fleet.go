@@ -32,7 +32,7 @@ import (
 // .ci/services does. If it is empty, PostgreSQL does not crash.
 const restartVariable = "HOTELSTAYS_POSTGRES_RESTART"
 
-// run starts everything and prints the verdict. A bad one is an error.
+// run starts everything and prints the verdict. A bad verdict is an error.
 func run(ctx context.Context, o options, out io.Writer) error {
 	began, seed, workers := time.Now(), mathrand.Uint64(), make(balancer, o.workers)
 	sandbox := chaostest.Config(seed)
@@ -63,8 +63,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			var events int
 			err = db.QueryRowContext(ctx, `SELECT COUNT(*), (SELECT COUNT(DISTINCT id) FROM events) FROM bookings
 				WHERE state = 'found' OR state = 'absent' AND rounds >= $1`, maxRounds).Scan(&ended, &events)
-			if events < 3*len(srv.Ledger().Orders()) { // created, paid, modified
-				ended-- // the last one, until its webhooks have come
+			if events < 3*len(srv.Ledger().Orders()) { // each order has three events: created, paid, modified
+				ended-- // the last booking ends when its webhooks have come
 			}
 			if err == nil && time.Since(said) >= 5*time.Second {
 				said = time.Now()
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return judge(ctx, out, o, srv.Ledger(), db, started)
 }
 
-// balancer is the address of each worker, once it has started.
+// balancer holds the address of each worker that has started.
 type balancer []atomic.Pointer[url.URL]
 
 // handler sends each webhook to a random worker.
@@ -99,7 +99,7 @@ func (b balancer) handler() http.Handler {
 			r.SetURL(cmp.Or(b[mathrand.IntN(len(b))].Load(), b[0].Load()))
 		},
 		Transport: &http.Transport{DisableKeepAlives: true},
-		ErrorLog:  log.New(io.Discard, "", 0), // a worker is dead, and the sandbox delivers again
+		ErrorLog:  log.New(io.Discard, "", 0), // expected: a worker was killed, and the sandbox delivers again
 	}
 }
 
@@ -154,13 +154,13 @@ func createDatabase(ctx context.Context, o options, cfg *config) (db *sql.DB, dr
 func createSchema(ctx context.Context, address string, cfg *config) (remove func(), err error) {
 	server, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("-postgres is not a URL") // err has the password
+		return nil, errors.New("-postgres is not a URL") // err contains the password
 	}
 	db, err := sql.Open(drivers[hotelstayssql.PostgreSQL], address)
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxIdleConns(0) // the server may crash meanwhile
+	db.SetMaxIdleConns(0) // idle connections would not survive a crash of the server
 	schema, query := "fleet_"+strings.ToLower(rand.Text()), server.Query()
 	query.Set("search_path", schema)
 	server.RawQuery = query.Encode()
@@ -175,7 +175,7 @@ func createSchema(ctx context.Context, address string, cfg *config) (remove func
 	}, nil
 }
 
-// judge compares the workers' tables with the ledger, and prints the verdict. A bad one is an error.
+// judge compares the workers' tables with the ledger, and prints the verdict. A bad verdict is an error.
 func judge(ctx context.Context, out io.Writer, o options, ledger *hotelstaystest.Ledger, db *sql.DB, processes int) error {
 	begun, outcomes, err := readOutcomes(ctx, db)
 	if err != nil {

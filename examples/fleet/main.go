@@ -3,8 +3,8 @@
 //
 //	go run -C examples/fleet .
 //
-// worker.go and bookings.go are one process of a service: copy from them. The rest is the
-// sandbox, the kills and the verdict. The exit status is 1 if a booking or an event
+// worker.go and bookings.go show one process of a booking service: copy from them. The other
+// files contain the sandbox, the kills and the verdict. The exit status is 1 if a booking or an event
 // was lost or handled twice.
 package main
 
@@ -59,5 +59,5 @@ func (o options) check(args []string) error {
 	return nil
 }
 
-// workUntilClosed is a worker. The end of its standard input is what SIGTERM is in production.
+// workUntilClosed runs a worker until its standard input ends. In production SIGTERM ends a worker.
 func workUntilClosed(cfg config) error { return work(chaostest.UntilClosed(), cfg) }

@@ -24,10 +24,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// hasGoodVerdict runs a fleet, which must print what patterns describe.
+// hasGoodVerdict runs a fleet, and requires that the output matches the patterns.
 func hasGoodVerdict(t *testing.T, o options, patterns ...string) {
 	t.Helper()
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	var out bytes.Buffer
 	err := run(t.Context(), o, &out)
 	t.Log(out.String())
@@ -53,8 +53,8 @@ func TestRun(t *testing.T) {
 	hasGoodVerdict(t, options{bookings: 12, workers: 3, kills: 2}, `tokens    1, for 5 processes`)
 }
 
-// Two processes that take the same booking begin it once, and neither keeps a connection while
-// it waits for CheckAvail.
+// Two processes that take the same booking begin it once. During CheckAvail neither process keeps a
+// database connection.
 func TestBookingOfTwoProcessesIsBegunOnce(t *testing.T) {
 	srv := hotelstaystest.NewServer(nil)
 	defer srv.Close()

@@ -33,12 +33,12 @@ type config struct {
 }
 
 const (
-	// bookers is how many bookings a process makes at once, and searchers how many searches.
+	// bookers and searchers are the concurrent bookings and searches of a process.
 	bookers, searchers = 3, 3
-	// bookTimeout is short, because the sandbox answers late on purpose, and the bookings of a
-	// dead worker wait for it. The default, two minutes, is for production.
+	// bookTimeout is short, because the sandbox answers late on purpose, and the bookings of a dead
+	// worker wait until bookTimeout is over. Keep the default of two minutes in production.
 	bookTimeout = 2 * time.Second
-	// grace is how long an orderly stop may take: a Send, and a poll.
+	// grace limits an orderly stop: it is long enough for a Send and a poll.
 	grace = bookTimeout + 30*time.Second
 )
 
@@ -50,7 +50,7 @@ type worker struct {
 	offer   hotelstays.BookRequest // without reference and guests
 }
 
-// work is a worker until ctx ends. It prints its address when it is ready for webhooks.
+// work runs a worker until ctx ends. It prints its address when it is ready for webhooks.
 func work(ctx context.Context, cfg config) error {
 	w, err := newWorker(ctx, cfg)
 	if err != nil {
@@ -68,8 +68,8 @@ func work(ctx context.Context, cfg config) error {
 	return w.run(ctx, listener)
 }
 
-// newWorker creates the client, and what it shares with the other workers. In production pass each part a
-// Logger: here the warnings would be about failures that are made on purpose.
+// newWorker creates the client, and the stores that all workers share. In production pass a Logger to each
+// part. Here the log would be full of failures that are made on purpose.
 func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	w = &worker{config: cfg}
 	if w.db, err = openDatabase(ctx, cfg, nil); err != nil {
@@ -95,7 +95,7 @@ func newWorker(ctx context.Context, cfg config) (w *worker, err error) {
 	}
 	w.journal, err = hotelstayssql.NewJournal(w.db, cfg.Dialect, hotelstayssql.JournalOptions{
 		Client: w.client, OnOutcome: storeOutcome, Keys: keys, BookTimeout: bookTimeout,
-		PollInterval: 100 * time.Millisecond, // a minute takes a second here
+		PollInterval: 100 * time.Millisecond, // short, because a minute takes a second here
 	})
 	return w, err
 }
@@ -107,12 +107,12 @@ var drivers = map[hotelstayssql.Dialect]string{hotelstayssql.PostgreSQL: "pgx", 
 func openDatabase(ctx context.Context, cfg config, opts *hotelstayssql.OpenOptions) (*sql.DB, error) {
 	db, err := hotelstayssql.Open(ctx, drivers[cfg.Dialect], cfg.DSN, cfg.Dialect, opts)
 	if err == nil && cfg.Dialect == hotelstayssql.PostgreSQL {
-		db.SetMaxOpenConns(10) // the server's limit is for all processes together
+		db.SetMaxOpenConns(10) // all processes share the server's limit of connections
 	}
 	return db, err
 }
 
-// run works until ctx ends, and then stops in order.
+// run works until ctx ends, and then stops its parts one after another.
 func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	handler, err := hotelstayssql.NewWebhookHandler(w.journal, hotelstays.WebhookOptions{
 		Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}}, storeEvent)
@@ -124,7 +124,7 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	go func() { stop(server.Serve(listener)) }()
 	polling, endPolls := context.WithCancel(context.WithoutCancel(ctx))
 	var polls, callers sync.WaitGroup
-	polls.Go(func() { stop(w.journal.Run(polling)) }) // it ends early if the tables are of another version
+	polls.Go(func() { stop(w.journal.Run(polling)) }) // Run returns early if the tables have another version
 	for range bookers {
 		callers.Go(func() { w.book(ctx) })
 	}
@@ -135,8 +135,8 @@ func (w *worker) run(ctx context.Context, listener net.Listener) error {
 	}
 	<-ctx.Done()
 
-	// First the webhooks: others receive the next ones. Then the bookings, because an answer that
-	// comes saves ten minutes of polls. The polls come last, and lose nothing: others continue.
+	// Stop the webhooks first: other workers receive the next deliveries. Then let the bookings end, because an
+	// answer to Book saves ten minutes of polls. Stop the polls last: other workers continue them.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	err = server.Shutdown(ending)

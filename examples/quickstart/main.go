@@ -110,8 +110,8 @@ func cities(srv *hotelstaystest.Server) (names []string) {
 	return names
 }
 
-// findOffer returns an offer of a hotel as it is now, or nil if none can be cancelled free of charge
-// for another day.
+// findOffer returns an offer of a hotel after CheckAvail. It returns nil if no offer can be cancelled free
+// of charge for another day.
 func findOffer(
 	ctx context.Context, client *hotelstays.Client, search *hotelstays.HotelListRequest, hotel types.Hotel,
 ) (*types.RoomRatePkg, error) {
@@ -136,7 +136,7 @@ func findOffer(
 			if err != nil || !now.Available() {
 				return nil, err
 			}
-			// Book what the traveller saw, or something cheaper.
+			// Book only the offer that the traveller saw, or a cheaper one.
 			if diff := hotelstays.CompareOffer(&seen, now.RoomRatePkg); !diff.Within(hotelstays.Tolerance{}) {
 				return nil, fmt.Errorf("the offer has changed: %s", diff)
 			}
@@ -162,7 +162,7 @@ func book(ctx context.Context, client *hotelstays.Client, session string, offer 
 		Expect: offer, // an order for other dates is an error
 	})
 	if err != nil {
-		return err // an *OutcomeUnknownError says which reference to look for
+		return err // an *OutcomeUnknownError names the reference to look for
 	}
 	number := booked.HotelOrder.PlatformReferenceNo
 	show("order %s, %s", number, booked.HotelOrder.NetRate)

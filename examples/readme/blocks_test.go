@@ -39,8 +39,8 @@ func codeAndPages(t *testing.T) (code string, pages map[string]string) {
 	return all.String(), pages
 }
 
-// Each Go block of a page stands in a file that is compiled and vetted: here, or in an example.
-// Indentation does not count.
+// Each Go block of a page must also be in a compiled file: here, or in an example. Indentation is
+// ignored.
 func TestBlocksOfPagesAreCompiled(t *testing.T) {
 	code, pages := codeAndPages(t)
 	fence := regexp.MustCompile(`(?ms)^[ \t]*` + "```go\n(.*?)^[ \t]*```")

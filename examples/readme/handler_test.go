@@ -1,4 +1,4 @@
-// The README's handler of a booking, and what it answers to each kind of fault.
+// The booking handler of the README, and its answer to each kind of fault.
 
 package main
 
@@ -90,7 +90,7 @@ func TestHandlerAnswersEveryOutcome(t *testing.T) {
 		patience   time.Duration
 		left       bool // the traveller leaves the page
 		status     int
-		text       string // or the number of the order
+		text       string // of the answer; "" stands for the number of the order
 		orders     int
 		retryAfter string
 	}{

@@ -43,7 +43,7 @@ const reference = "ref-1"
 
 var signingSecret = types.NewSecret("signing-secret")
 
-// save keeps only the first recovery, as if the process had crashed during Book.
+// save keeps only the first recovery: this simulates a crash during Book.
 func save(_ context.Context, recovery *hotelstays.BookingRecovery) (err error) {
 	if saved == nil {
 		saved, err = json.Marshal(recovery)

@@ -2,7 +2,7 @@
 //
 //	go run ./examples/recovery
 //
-// This process has a sandbox, which makes the order at once but answers Book a minute later. The second
+// This process runs a sandbox. It makes the order at once, but answers Book a minute later. The second
 // process is a booking engine. It stores its recovery on disk, calls Book, and is killed in that minute. The
 // third process is the engine again: it reads the recovery and finds the order.
 package main
@@ -84,7 +84,7 @@ func direct(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	if err := first.Process.Kill(); err != nil { // the order exists, and its answer is not sent
+	if err := first.Process.Kill(); err != nil { // the order exists, but the answer was not sent yet
 		return err
 	}
 	<-ended

@@ -110,7 +110,7 @@ func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.Ord
 func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any) error {
 	n, err := d.Exec(ctx, tx, `UPDATE bookings SET `+set, args...)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows of reference %s", n, args[len(args)-1])
+		err = fmt.Errorf("updated %d rows of reference %s, not one", n, args[len(args)-1])
 	}
 	return err
 }

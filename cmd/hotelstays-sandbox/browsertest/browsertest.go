@@ -28,7 +28,7 @@ import (
 //go:embed checks.js
 var checks string
 
-// patience is how long a test waits for something on the page.
+// patience is the maximum time that a test waits for a text or an element.
 const patience = 30 * time.Second
 
 // Screen is the size of a window and its colour scheme, light or dark.
@@ -94,7 +94,7 @@ func start(t *testing.T) context.Context {
 	if path == "" {
 		t.Fatal("no browser found: apt-get install chromium-headless-shell, or name one in CHROME")
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], // no traffic to other machines:
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], // switch off the browser's own traffic to other machines
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
@@ -136,7 +136,7 @@ func Eval[T any](p *Tab, script string) T {
 func (p *Tab) Text(selector string) string {
 	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector)))
 	if err != nil {
-		return "" // the page is being replaced
+		return "" // the browser is replacing the page
 	}
 	return strings.TrimSpace(text)
 }
@@ -179,7 +179,7 @@ const seek = `(() => {
 })()`
 
 // find waits for an element and returns its middle. It runs a script in the page, because the driver's
-// copy of the document is updated too late.
+// copy of the document may be outdated.
 func (p *Tab) find(selector string) (x, y float64) {
 	p.t.Helper()
 	var at []float64
@@ -214,7 +214,7 @@ func (p *Tab) Fill(selector, value string) {
 // Check runs the checks that every page must pass.
 func (p *Tab) Check(page string) {
 	p.t.Helper()
-	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // the styles are loaded then
+	p.Do(chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)) // wait for the styles
 	assert.Empty(p.t, Eval[[]string](p, checks), page)
 }
 

@@ -28,7 +28,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable/oncall"
 )
 
-// openWork has the open bookings, cancellations and orders. Retry and Abandon end a booking.
+// openWork is a fake journal with open bookings, cancellations and orders. Its Retry and Abandon end a booking.
 type openWork struct {
 	durable.Bookings[any]
 

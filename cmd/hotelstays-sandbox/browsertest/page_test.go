@@ -64,7 +64,7 @@ func (e *engine) poll(reference string) {
 	require.NoError(e.t, err)
 }
 
-// pictured are the pages that docs/pictures shows. SCREENSHOTS=../../../docs/pictures takes them again.
+// pictured lists the pages whose pictures are in docs/pictures. SCREENSHOTS=../../../docs/pictures takes them again.
 var pictured = map[string]string{"lost-desktop": "sandbox", "oncall-3-desktop": "oncall", "report-desktop": "probe"}
 
 // checkScreens checks the page at both sizes and in both colour schemes.
@@ -145,7 +145,7 @@ func TestButtonsWorkWithTheControlToken(t *testing.T) {
 	p := openPage(t, srv, browsertest.Screens[0], "?token=secret-token")
 	p.WaitFor("#state", "live")
 	assert.Equal(t, srv.URL+"/_sandbox/", browsertest.Eval[string](p, `location.href`))
-	p.Click("#faults form button") // loses a Book's answer
+	p.Click("#faults form button") // the fault cuts the connection of the next Book
 	p.WaitFor("#faults-list", "cut on Book")
 	require.ErrorAs(t, e.book("trip-1", "One"), new(*hotelstays.OutcomeUnknownError))
 	assert.Len(t, srv.Ledger().Orders(), 1)

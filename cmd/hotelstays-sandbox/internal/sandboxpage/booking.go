@@ -1,4 +1,4 @@
-// Bookings: the story of each, from its requests, its order and its webhooks.
+// Bookings: the steps of each booking, made from its requests, its order and its webhooks.
 
 package sandboxpage
 
@@ -16,19 +16,19 @@ import (
 
 const (
 	maxBookings   = 20
-	maxSteps      = 40 // of a booking
+	maxSteps      = 40 // shown steps of a booking
 	maxReferences = 3  // a request with more references belongs to no booking
 )
 
 // booking is what happened under a customerReferenceNo.
 type booking struct {
-	ID        int // the number of the booking in the page
+	ID        int // in the HTML of the page
 	Reference string
 	Order     *order
 	Steps     []step
-	Earlier   int // how many earlier steps are not shown
+	Earlier   int // hidden earlier steps
 	Webhooks  []webhook
-	Failing   int // how many webhooks are not delivered
+	Failing   int // undelivered webhooks
 	Open      bool
 
 	requests []*hotelstaystest.Request
@@ -49,7 +49,7 @@ type order struct {
 	hotelstaystest.LedgerOrder
 	ID          int
 	Class, Path string
-	States      []string // by their numbers
+	States      []string // their names, indexed by status number
 }
 
 type webhook struct {
@@ -79,7 +79,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 		}
 		return b
 	}
-	customer := map[string]string{} // by platformReferenceNo
+	customer := map[string]string{} // customerReferenceNo by platformReferenceNo
 	for _, o := range srv.Ledger().Orders() {
 		customer[o.PlatformReferenceNo] = o.CustomerReferenceNo
 		b := at(o.CustomerReferenceNo, o.CreatedAt)
@@ -119,7 +119,7 @@ func bookings(srv *hotelstaystest.Server, requests []hotelstaystest.Request, f f
 	return shown, page
 }
 
-// addSteps makes the story of a booking.
+// addSteps adds the steps of a booking.
 func (b *booking) addSteps(numbers hotelstaystest.OrderStatusNumbers, hooks []hotelstaystest.Webhook) {
 	if len(b.orders) > 0 {
 		b.Order = newOrder(numbers, b.orders[0], b.ID)
@@ -168,7 +168,7 @@ func (b *booking) addRequests() {
 		}
 		s.Text = b.did(r, booked)
 		if s.Class == "good" || r.Cut || r.Done.IsZero() {
-			s.Note = "" // Text says it already
+			s.Note = "" // Text already contains it
 		}
 		if s.Text == foundNothing {
 			s.Class = ""
@@ -180,7 +180,7 @@ func (b *booking) addRequests() {
 
 const foundNothing = "found nothing."
 
-// did says what a request did, and what its client knows of it.
+// did describes what a request did, and what the client knows about the result.
 func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	lost := ""
 	if r.Cut {
@@ -208,7 +208,7 @@ func (b *booking) did(r *hotelstaystest.Request, booked bool) string {
 	return "was answered." + lost
 }
 
-// since writes the time since a booking's first step.
+// since formats the time since a booking's first step.
 func since(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -261,7 +261,7 @@ func newAttempt(a hotelstaystest.WebhookAttempt) attempt {
 	return out
 }
 
-// summary says what became of a webhook.
+// summary describes the state of a webhook's delivery.
 func (w *webhook) summary() string {
 	n := len(w.Attempts)
 	switch w.State {

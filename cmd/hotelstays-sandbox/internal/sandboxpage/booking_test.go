@@ -41,7 +41,7 @@ func (e *engine) poll(references ...string) {
 	_, _ = e.client.QueryOrders(e.t.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references})
 }
 
-// story returns the steps of a booking as texts.
+// story returns the texts of a booking's steps.
 func story(b *booking) []string {
 	var out []string
 	for _, s := range b.Steps {

@@ -14,11 +14,11 @@ import (
 // noOrder is the state of a booking without an order.
 const noOrder = "no order"
 
-// filter is what a reader looks for. It comes from the query of the page.
+// filter holds the search conditions and page numbers from the URL query of the page.
 type filter struct {
 	Reference          string // part of a reference or of an order's number
-	State              string // of the order
-	Operation          string // of the requests
+	State              string // of the order, or noOrder
+	Operation          string // Requests with another operation are hidden.
 	Bookings, Requests int    // the numbers of the pages
 }
 
@@ -80,7 +80,7 @@ func (p pages) Older() int {
 	return p.Page + 1
 }
 
-// pageOf returns a page of a list.
+// pageOf returns the elements of a list on the given page.
 func pageOf[T any](all []T, page, size int) (shown []T, at pages) {
 	at = pages{Last: max(1, (len(all)+size-1)/size), All: len(all)}
 	at.Page = min(max(page, 1), at.Last)

@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-const maxJournal = 50 // requests
+const maxJournal = 50 // requests on one page
 
 // entry is a request of the journal.
 type entry struct {
@@ -94,7 +94,7 @@ func outcome(r *hotelstaystest.Request) (class, text string) {
 	return "good", fmt.Sprintf("HTTP %d", r.Status)
 }
 
-// took writes how long a request took.
+// took formats the duration of a request.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
@@ -102,7 +102,7 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// indented returns JSON with a line for each field, and any other text as it is.
+// indented returns JSON with a line for each field. It returns any other text unchanged.
 func indented(text string) string {
 	var out bytes.Buffer
 	if json.Indent(&out, []byte(text), "", "  ") != nil {

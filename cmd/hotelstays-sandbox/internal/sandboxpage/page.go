@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// control is where the sandbox serves the page and the control API.
+// control is the path of the page and of the control API.
 const control = "/_sandbox/"
 
 //go:embed page.html
@@ -33,7 +33,7 @@ var page = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).Parse(pageFile))
 
-// pager is a list's links to its pages.
+// pager is the data of the links between the pages of a list.
 type pager struct {
 	Filter filter
 	List   string
@@ -42,7 +42,7 @@ type pager struct {
 
 type button struct{ Method, Path, Label, JSON string }
 
-// Handler returns the page of a sandbox, for Page of [hotelstaystest.ControlConfig].
+// Handler returns the page of a sandbox, for the field Page of [hotelstaystest.ControlConfig].
 func Handler(srv *hotelstaystest.Server) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+control+"page/static/", http.StripPrefix(control+"page/", http.FileServerFS(static)))
@@ -53,12 +53,12 @@ func Handler(srv *hotelstaystest.Server) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = body.WriteTo(w) // the browser may be gone
+		_, _ = body.WriteTo(w) // fails only if the browser has disconnected
 	})
 	return guarded(mux)
 }
 
-// guarded sets security headers. Guests' names and all other texts of clients are on the page.
+// guarded sets security headers, because the page shows texts of clients, such as names of guests.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -16,7 +16,7 @@ import (
 type view struct {
 	LastSeq      int64 // the last entry of the ledger that the page shows
 	Now          time.Time
-	Ahead        string // how far the clock is ahead of real time; empty: not at all
+	Ahead        string // the clock's lead over real time, or ""
 	Filter       filter
 	States       []string
 	Bookings     []*booking
@@ -24,7 +24,7 @@ type view struct {
 	Operations   []hotelstaystest.Operation
 	FaultKinds   []hotelstaystest.FaultKind
 	Faults       []string
-	Requests     int // how many requests came since the start
+	Requests     int // received since the start
 	Journal      []entry
 	JournalPages pages
 }
@@ -53,7 +53,7 @@ func newView(srv *hotelstaystest.Server, query url.Values) *view {
 	return v
 }
 
-// describe says which requests a fault waits for.
+// describe returns a text that says which requests a fault affects.
 func describe(f hotelstaystest.Fault) string {
 	text := string(f.Kind)
 	text += " on " + cmp.Or(string(f.Operation), "any operation")
