@@ -1,4 +1,4 @@
-// The judge of all exchanges of a run, whatever rule made them.
+// The judge reads every exchange of a run, whatever rule made it.
 
 package probe
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/judge"
 )
 
-// bench has what the judge has found, by rule.
+// bench holds the findings of the judge, by rule.
 type bench struct {
 	judge  *judge.Judge
 	masker *masker
@@ -28,7 +28,7 @@ func newBench(m *masker) *bench {
 	return &bench{judge: judge.New(&judge.Options{MemoryAge: 24 * time.Hour}), masker: m, found: map[string]*Result{}}
 }
 
-// judges judges an exchange. Of each rule the first exchange with the worst verdict counts.
+// judges judges an exchange. For each rule it keeps the first exchange with the worst verdict.
 func (b *bench) judges(of judge.Exchange, ex *Exchange) {
 	was := b.judge.Look(of)
 	b.mu.Lock()
@@ -80,10 +80,10 @@ func (b *bench) adds(result *Result, f judge.Finding, of judge.Exchange) {
 // verdicts maps the judge's grade of a finding to the state of the rule.
 var verdicts = map[judge.Grade]State{judge.Violation: Broken, judge.Doubt: Weak, judge.Hint: Found}
 
-// anAnswer is what a rule of the judge lacks if no answer of the run was about it.
+// anAnswer is the reason why a judge's rule was not tried: the run had no answer for it.
 const anAnswer = "an answer that is about it"
 
-// over adds to the result of a rule what the judge has found so far.
+// over adds the judge's findings so far to the result of a rule.
 func (b *bench) over(res Result, ended bool) Result {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +106,7 @@ func (b *bench) over(res Result, ended bool) Result {
 	return res
 }
 
-// recall adds what the judge has found after the rule was tried, and broken rules that were not selected.
+// recall adds the findings that the judge made after a rule was tried. It also adds broken rules that were not selected.
 func (b *bench) recall(report *Report) {
 	for i, result := range report.Results {
 		if result.State != Broken {

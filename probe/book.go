@@ -20,11 +20,11 @@ import (
 // Booking allows rules to book offers that can be cancelled free of charge for a day. A run makes three bookings, one of them
 // with two rooms. There are more if the service accepts a Book that it should refuse. Run cancels all of them.
 type Booking struct {
-	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price has its taxes,
-	// and is the gross rate if that is higher. A refused Book does not count, unless QueryOrders has its order.
+	// MaxTotal limits the sum of the prices of all bookings of a run, cancelled bookings included. A price includes taxes.
+	// It is the gross rate if the gross rate is higher than the net rate. A refused Book does not count, unless QueryOrders has its order.
 	MaxTotal types.Money
-	// Journal is the path of a file that names each booking before it is sent. A run first cancels what an earlier run
-	// has left in it. Two runs cannot use it at the same time.
+	// Journal is the path of a file. Each booking is written there before it is sent. A run first cancels the bookings
+	// that an earlier run has left in it. Two runs cannot use it at the same time.
 	Journal string
 	// Callback, if set, lets rules receive the events of the bookings.
 	Callback *Callback
@@ -46,16 +46,16 @@ func (b *Booking) check() error {
 	return nil
 }
 
-// allowance is what a run may still book, and what it has booked.
+// allowance holds the bookings of a run, and decides what the run may still book.
 type allowance struct {
 	journal *journal
-	earlier int               // how many entries of the journal are of earlier runs
-	offers  map[int]stayOffer // the last one that could be booked, by its number of rooms
-	silent  []*booked         // booked without a callbackUrl
-	doubled bool              // two orders have the same content
+	earlier int               // number of the journal's entries that earlier runs wrote
+	offers  map[int]stayOffer // the last bookable offer, by number of rooms
+	silent  []*booked         // bookings without a callbackUrl
+	doubled bool              // two orders with the same content exist
 }
 
-// allow opens the journal, and cancels what an earlier run has left.
+// allow opens the journal, and cancels the bookings that an earlier run has left.
 func (s *session) allow(ctx context.Context) error {
 	if s.cfg.Booking == nil {
 		return nil
@@ -78,7 +78,7 @@ func (s *session) allow(ctx context.Context) error {
 // cleanupTime is the limit for all cancellations after a run, including the cancellation of orders that appear late.
 const cleanupTime = 40 * time.Minute
 
-// settle cancels what the run has booked, also if ctx has ended.
+// settle cancels the bookings of the run, even if ctx has ended.
 func (s *session) settle(ctx context.Context) error {
 	if s.allowance == nil {
 		return nil
@@ -92,10 +92,10 @@ func (s *session) settle(ctx context.Context) error {
 // now returns the later of this machine's time and the service's time.
 func (s *session) now() time.Time { return time.Now().Add(max(0, s.behind)) }
 
-// freeFor is how long a booking has to be free to cancel.
+// freeFor is the time in which cancelling a booking must be free of charge.
 const freeFor = 24 * time.Hour
 
-// isFree returns nil, or why a cancellation within a day might cost something.
+// isFree returns nil, or an error that says why a cancellation within a day might cost something.
 func isFree(o *types.RoomRatePkg, now time.Time) error {
 	until, err := o.RefundableUntil.Time()
 	switch {
@@ -109,7 +109,7 @@ func isFree(o *types.RoomRatePkg, now time.Time) error {
 	times := []time.Time{now, now.Add(freeFor)}
 	for _, step := range o.CancelFees {
 		if end, err := step.Until.Time(); err == nil && end.After(now) && end.Before(now.Add(freeFor)) {
-			times = append(times, end.Add(time.Millisecond)) // when the next step begins
+			times = append(times, end.Add(time.Millisecond)) // the start of the next step
 		}
 	}
 	for _, at := range times {
@@ -178,7 +178,7 @@ func (s *session) left() (types.Money, error) {
 	return left, nil
 }
 
-// affordable returns nil, or why an offer must not be booked.
+// affordable returns nil, or an error that says why an offer must not be booked.
 func (s *session) affordable(o *types.RoomRatePkg) error {
 	price, err := cost(o)
 	if err != nil {
@@ -200,11 +200,11 @@ func (s *session) affordable(o *types.RoomRatePkg) error {
 type stayOffer struct {
 	types.RoomRatePkg
 	session string
-	rooms   []obj    // for which it was searched
-	others  []string // the ids of the other hotels of the search
+	rooms   []obj    // the rooms of the search
+	others  []string // ids of the other hotels that the search returned
 }
 
-// confirmed returns an offer as CheckAvail has it now, if it can be booked.
+// confirmed checks an offer with CheckAvail, and returns it if it can be booked.
 func (r *run) confirmed(o stayOffer) (stayOffer, error) {
 	a := r.do(call{op: opCheckAvail, session: o.session, body: obj{"ratePkgId": o.RatePkgID}, currency: r.cfg.Booking.MaxTotal.Currency})
 	if a.came(); !a.succeeded() {
@@ -258,20 +258,20 @@ func (r *run) bookable(rooms []obj) stayOffer {
 	return stayOffer{}
 }
 
-// sending says how a Book differs from an ordinary one.
+// sending says how a Book differs from an ordinary Book.
 type sending struct {
-	again   *booked  // sends the same again
-	rooms   []obj    // of the offer; the default is oneRoom
-	genders []string // of the guests, in turn
+	again   *booked  // if set, the same Book is sent again
+	rooms   []obj    // rooms of the offer; the default is oneRoom
+	genders []string // genders of the guests, in turn
 	change  obj
 }
 
-// book sends a Book. A refusal is believed only if QueryOrders has no order, because some rules are about refusals.
+// book sends a Book. A refusal counts only if QueryOrders has no order, because some rules test refusals.
 func (r *run) book(how sending) *booked {
 	for _, e := range r.allowance.journal.unfinished() {
 		nameless := func(ref OrderRef) bool { return ref.SupplierReferenceNo == "" }
 		if slices.ContainsFunc(e.Orders, nameless) {
-			_ = r.seek(r.ctx, e) // it may have one by now
+			_ = r.seek(r.ctx, e) // an order may exist by now
 		}
 		skip(slices.ContainsFunc(e.Orders, nameless),
 			"nothing more is booked: the order of %s has no supplierReferenceNo, and cannot be cancelled without it", e.reference())
@@ -337,7 +337,7 @@ func (r *run) noted(b *booked) {
 	}
 }
 
-// outcome finds out whether there is an order, and writes it into the journal.
+// outcome finds out whether an order exists, and writes the result into the journal.
 func (r *run) outcome(b *booked) {
 	made := hotelstays.BookResponse{}
 	if b.refusal() && len(b.entry.Orders) == 0 {
@@ -349,26 +349,26 @@ func (r *run) outcome(b *booked) {
 		b.order = made.HotelOrder
 		b.entry.has(b.order)
 		if more, err := b.order.NetRate.Cmp(b.entry.Price); err != nil || more > 0 {
-			b.entry.Price = b.order.NetRate // a price that cannot be compared ends booking
+			b.entry.Price = b.order.NetRate // nothing more is booked if this price cannot be compared
 		}
 	case b.unknown() || r.seek(r.ctx, b.entry) != nil:
-		return // it stays sent
+		return // its state stays EntrySent
 	case len(b.entry.Orders) == 0:
 		b.entry.State = EntryAbsent
 	default:
 		b.entry.State = EntryBooked
 	}
-	_ = r.allowance.journal.write(b.entry) // the line before it is enough to find the booking
+	_ = r.allowance.journal.write(b.entry) // without this line the earlier line is enough to find the booking
 }
 
-// unknown reports whether there may be an order that QueryOrders does not have yet. After a refusal in an
-// envelope one look is enough, as for Client.BookAndRecover.
+// unknown reports whether an order may exist that QueryOrders does not show yet. After an enveloped refusal one
+// poll is enough, as in Client.BookAndRecover.
 func (b *booked) unknown() bool {
 	return b.cause == nil || !b.refusal() && errors.As(b.cause, new(*hotelstays.OutcomeUnknownError))
 }
 
-// newReference is the reference of a booking, as long as a UUID, and the last name of its guests: no other booking has the
-// same content.
+// newReference returns the reference of a booking, as long as a UUID, and the last name of its guests. The name is unique, so
+// that no two bookings have the same content.
 func newReference() (reference, name string) {
 	text := rand.Text()
 	return "probe-" + strings.ToLower(text+rand.Text()[:4]), strings.Map(func(c rune) rune {
@@ -379,7 +379,7 @@ func newReference() (reference, name string) {
 	}, strings.ToLower(text[:8]))
 }
 
-// bookBody books an offer for guests, whose names are nobody's.
+// bookBody returns the body of a Book for guests with made-up names.
 func (r *run) bookBody(o stayOffer, genders []string) obj {
 	if genders == nil {
 		genders = []string{"FEMALE"}
@@ -390,7 +390,7 @@ func (r *run) bookBody(o stayOffer, genders []string) obj {
 		for range room["adultCount"].(int) {
 			n := len(guests)
 			guests = append(guests, obj{"roomIndex": i + 1, "firstName": "Guest", "lastName": "Probe " + name + strings.Repeat("x", n),
-				// some contracts want all of it
+				// some contracts require all fields
 				"gender": genders[n%len(genders)], "dateOfBirth": "1980-01-01", "passportNumber": fmt.Sprintf("P%07d", n+1)})
 		}
 	}

@@ -1,4 +1,4 @@
-// Cleanup: cancelling what is in the journal.
+// Cleanup: cancelling the bookings in the journal.
 
 package probe
 
@@ -50,7 +50,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 			return fmt.Errorf("%w: booking %s of the journal is of another environment or account, which needs its own", ErrConfig, e.reference())
 		}
 	}
-	s.try(ctx, emptyOrders) // finds out whether null is an empty list, which proves that there is no order
+	s.try(ctx, emptyOrders) // finds out whether null stands for an empty list, which would prove that no order exists
 	s.renewed = sync.OnceValue(func() (id string) {
 		r := &run{session: s, ctx: ctx}
 		_ = attempt(func() { id = read[hotelstays.HotelListResponse](r.list(obj{"pageSize": 1})).Basic.SessionID })
@@ -58,7 +58,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	})
 	failed := s.endAll(ctx, j, j.unfinished())
 	late, err := s.late(ctx, j)
-	if len(late) > 0 { // a code that this run has found came with an order, so it proves no refusal
+	if len(late) > 0 { // the code came although an order exists, so it proves no refusal
 		s.facts.RefusalCodes = nil
 		if s.cfg.Facts != nil {
 			s.facts.RefusalCodes = s.cfg.Facts.RefusalCodes
@@ -67,7 +67,7 @@ func (s *session) cleanup(ctx context.Context, j *journal) error {
 	return errors.Join(failed, err, s.endAll(ctx, j, late))
 }
 
-// endAll ends entries at the same time, because each may have to wait.
+// endAll ends entries concurrently, because each may have to wait.
 func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntry) error {
 	if n := len(entries); n > 0 {
 		s.waits(fmt.Sprintf("the cancellation of %d bookings, or the proof that there is none", n), visible+confirming)
@@ -88,7 +88,7 @@ func (s *session) endAll(ctx context.Context, j *journal, entries []*JournalEntr
 	return errors.Join(failed...)
 }
 
-// orders asks for the orders of references.
+// orders queries the orders of references.
 func (s *session) orders(ctx context.Context, references ...string) ([]types.Order, error) {
 	resp, err := s.client.QueryOrders(ctx, &hotelstays.QueryOrdersRequest{CustomerReferenceNos: references},
 		hotelstays.WithServiceFacts(s.facts))
@@ -98,7 +98,7 @@ func (s *session) orders(ctx context.Context, references ...string) ([]types.Ord
 	return resp.Orders, nil
 }
 
-// seek adds the orders that the service has under the reference of an entry.
+// seek adds the orders under the reference of an entry.
 func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
@@ -109,10 +109,10 @@ func (s *session) seek(ctx context.Context, e *JournalEntry) error {
 	return err
 }
 
-// visible is how long an order may take to appear in QueryOrders.
+// visible is the maximum time until an order appears in QueryOrders.
 const visible = 10 * time.Minute
 
-// keeping is how long a cancellation may take to be rolled back.
+// keeping is the maximum time until a cancellation is rolled back.
 const keeping = 5 * time.Minute
 
 // late reopens an ended entry of the last day if the service has an order that the entry does not know, or an order with
@@ -152,7 +152,7 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 			if e := ended[o.CustomerReferenceNo]; e != nil && !e.explains(o) {
 				e.has(o)
 				late = append(late, e)
-				delete(ended, o.CustomerReferenceNo) // once is enough: end looks for all orders of the reference
+				delete(ended, o.CustomerReferenceNo) // end looks for all orders of the reference
 			} else if o.CustomerReferenceNo == "" && !slices.ContainsFunc(j.entries, func(e *JournalEntry) bool { return e.index(o) >= 0 }) {
 				err = fmt.Errorf("an order may be of the journal, or of somebody else: %s has no customerReferenceNo", o.PlatformReferenceNo)
 			}
@@ -161,18 +161,18 @@ func (s *session) late(ctx context.Context, j *journal) (late []*JournalEntry, e
 	return late, err
 }
 
-// end finds the orders of an entry, and cancels each.
+// end finds the orders of an entry, and cancels each order.
 func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	if len(e.Orders) == 0 {
 		outcome, err := s.client.RecoverBooking(ctx, e.Recovery, hotelstays.WithServiceFacts(s.facts), hotelstays.WithSaveRecovery(
 			func(context.Context, *hotelstays.BookingRecovery) error {
-				_ = j.write(e) // no reason to leave an order open; it fails again at the end
+				_ = j.write(e) // a failed write must not leave the order open; the next write fails again
 				return nil
 			}))
 		switch {
 		case err != nil:
 			return err
-		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // each of them is to be cancelled
+		case errors.Is(outcome.Err, hotelstays.ErrAmbiguousReference): // cancel each of these orders
 		case outcome.State == hotelstays.BookingUnverified:
 			return fmt.Errorf("whether there is an order cannot be found out: %w", outcome.Err)
 		case outcome.State == hotelstays.BookingAbsent:
@@ -184,7 +184,7 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	if err == nil && len(e.Orders) == 0 {
 		err = errors.New("its order was there, and is no more, or has no platformReferenceNo")
 	}
-	for i := range e.Orders { // also if there may be others
+	for i := range e.Orders { // even if further orders may exist
 		if failed := s.cancel(ctx, j, e, &e.Orders[i]); failed != nil {
 			err = errors.Join(err, fmt.Errorf("order %s: %w", e.Orders[i].PlatformReferenceNo, failed))
 		}
@@ -195,14 +195,14 @@ func (s *session) end(ctx context.Context, j *journal, e *JournalEntry) error {
 	return err
 }
 
-// settling is how long an order has to keep the status that Cancel announced: a cancellation may be rolled back.
+// settling is the time that an order must keep the status that Cancel announced, because a cancellation may be rolled back.
 const settling = 2 * time.Minute
 
 // cancel cancels an order, and returns nil when its voucher or the status that Cancel announced proves the cancellation. It
 // sends Cancel again each minute, because the order may have to be confirmed first. Every second Cancel is in a new session,
 // because the booking's session may have ended.
 func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *OrderRef) error {
-	var since time.Time // since when the order has the announced status
+	var since time.Time // the start of the announced status
 	var refused, unseen error
 	const pause = 5 * time.Second
 	for n := range int(confirming / pause) {
@@ -227,7 +227,7 @@ func (s *session) cancel(ctx context.Context, j *journal, e *JournalEntry, ref *
 			if resp, refused = s.client.Cancel(ctx, req); refused == nil {
 				e.rolledBack = e.rolledBack || ref.Reached && status != nil && (resp.Status == nil || *resp.Status != *status)
 				s.announced(ref, status, resp.Status)
-				_ = j.write(e) // without the line Cleanup cancels again
+				_ = j.write(e) // if this fails, Cleanup cancels again
 			}
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -250,14 +250,14 @@ func (s *session) look(ctx context.Context, e *JournalEntry, ref *OrderRef) (sta
 	orders, err := s.orders(ctx, e.reference())
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == ref.PlatformReferenceNo {
-			e.has(o) // its supplierReferenceNo may be new
+			e.has(o) // stores a new supplierReferenceNo
 			status = &o.Status
 		}
 	}
 	return status, false, err
 }
 
-// settled is a rule about the bookings of the last day, as they are after all cancellations.
+// settled is a rule about the bookings of the last day, after all cancellations.
 func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) string) func(*run) {
 	return func(r *run) {
 		var references, texts []string
@@ -275,8 +275,8 @@ func settled(concerns, wrong func(*JournalEntry) bool, text func(*JournalEntry) 
 	}
 }
 
-// settlingRules come after the cancellations, because only these find out whether a refusal or a cancellation was true. They
-// break even if they are not selected.
+// settlingRules are tried after the cancellations, because only then a refusal or a cancellation can prove false. They
+// are reported as broken even if they are not selected.
 var settlingRules = append(rules("-book", []line{
 	{"book/refused", "a refused Book leaves no order, not ten minutes later either", settled(
 		func(e *JournalEntry) bool { return e.Refused != "" }, func(e *JournalEntry) bool { return e.turnedUp }, func(e *JournalEntry) string {
@@ -289,7 +289,7 @@ var settlingRules = append(rules("-book", []line{
 		})},
 }), unasked)
 
-// announced notes the status that Cancel returned, unless an open order may have it.
+// announced notes the status that Cancel returned, unless open orders may have this status, too.
 func (s *session) announced(ref *OrderRef, was, now *types.OrderStatus) {
 	if was == nil || now == nil {
 		return

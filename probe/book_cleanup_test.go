@@ -20,16 +20,16 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// No service that confirms, cancels, hides or loses in its own way keeps an order open.
+// However a service confirms, cancels, hides or loses orders, no order stays open.
 func TestNoOrderIsLeftOpen(t *testing.T) {
 	const both = "book/form book/gender-forms"
-	kept := func(q *question) { // no Cancel is carried out
+	kept := func(q *question) { // no Cancel is executed
 		if q.path == opCancel.Path() {
 			q.body["supplierReferenceNo"] = "none"
 		}
 	}
 	unanswered := func(a *reply) { a.status, a.err = 0, errors.New("the connection is lost") }
-	lost := func(books int) fault { // the first ones never arrive
+	lost := func(books int) fault { // the first Books never arrive
 		n := 0
 		return fault{op: opBook, asked: func(q *question) {
 			if n++; n <= books {
@@ -52,9 +52,9 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		only    string
 		orders  int
-		says    string // the run, though it has cancelled what it could
+		says    string // the error of the run, which has cancelled what it could
 		again   bool   // another run follows
-		broken  string // in the last run
+		broken  string // the rules broken in the last run
 		fault   fault
 		sandbox hotelstaystest.Config
 		facts   hotelstays.ServiceFacts
@@ -159,7 +159,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 	}
 }
 
-// An order without a reference may be anybody's: it is no proof of absence, and not cancelled.
+// An order without a reference may belong to anybody. It is not cancelled, and it prevents a proof of absence.
 func TestOrderWithoutAReferenceIsReported(t *testing.T) {
 	f := bookFaults()["a refusal that books"]
 	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
@@ -169,7 +169,7 @@ func TestOrderWithoutAReferenceIsReported(t *testing.T) {
 	assert.ErrorContains(t, err, "has no customerReferenceNo")
 }
 
-// An order that cannot be cancelled is the error of its run, and of each one that follows.
+// An order that cannot be cancelled is in the error of its run and of every later run.
 func TestOrderThatCannotBeCancelledIsReported(t *testing.T) {
 	_, err := bookingRun{sandbox: hotelstaystest.Config{CancelRule: hotelstaystest.CancelForbiddenByContract},
 		change: only("book/form"),

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ofGuest changes the guest of a Book that asks for something.
+// ofGuest changes the guest of a Book whose request has a given value.
 func ofGuest(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if guests, _ := q.body["guests"].([]any); len(guests) > 0 {
@@ -29,7 +29,7 @@ func ofGuest(name string, is, as any) func(*question) {
 	}
 }
 
-// remembers is a Book that differs depending on those before it.
+// remembers changes a Book depending on the earlier Books.
 func remembers(change func(q *question, seen map[string]string)) func(*question) {
 	seen := map[string]string{}
 	return func(q *question) {
@@ -44,7 +44,7 @@ func remembers(change func(q *question, seen map[string]string)) func(*question)
 	}
 }
 
-// booksTwice gives a second order to a reference that has had one for so long.
+// booksTwice makes a second order for a reference whose first order is old enough.
 func booksTwice(after time.Duration, breaks string) fault {
 	second, used := map[any]bool{}, map[any]time.Time{}
 	return fault{asked: func(q *question) {
@@ -82,7 +82,7 @@ func booksTwice(after time.Duration, breaks string) fault {
 	}, breaks: breaks}
 }
 
-// booksAgain has the content of a booking booked again, if it is so old.
+// booksAgain accepts a second booking with the same content, if the first booking is old enough.
 func booksAgain(after time.Duration) func(*question) {
 	used := map[string]time.Time{}
 	return func(q *question) {
@@ -96,7 +96,7 @@ func booksAgain(after time.Duration) func(*question) {
 	}
 }
 
-// refusesTwice is booksTwice whose second Book is refused all the same.
+// refusesTwice is booksTwice, but the answer to the second Book is a refusal.
 func refusesTwice() fault {
 	f := booksTwice(0, "book/again book/again-later book/again-cancelled book/other-content cancel/foreign")
 	told := f.told
@@ -109,7 +109,7 @@ func refusesTwice() fault {
 	return f
 }
 
-// kept refuses the content of a booking that is cancelled.
+// kept refuses a Book with the content of a cancelled booking.
 func kept() fault {
 	first, cancelled := map[string]any{}, map[any]bool{}
 	return fault{asked: func(q *question) {
@@ -130,7 +130,7 @@ func kept() fault {
 	}, breaks: "book/duplicate-cancelled"}
 }
 
-// elsewhere has orders of the last hotel of a search.
+// elsewhere books the last hotel of a search instead of the requested hotel.
 func elsewhere() func(*reply) {
 	other := ""
 	return func(a *reply) {
@@ -151,13 +151,13 @@ func status(is, as string) func(*reply) {
 	})
 }
 
-// event is a fault of webhooks: it changes the deliveries before they are signed. One whose path is lost never
-// arrives, and one that is signed keeps its signature.
+// event is a fault of webhooks: it changes the deliveries before they are signed. A delivery without a path never
+// arrives, and a delivery that is already signed keeps its signature.
 func event(change func(*question), breaks string) fault {
 	return fault{op: hotelstaystest.OpWebhook, asked: change, breaks: breaks}
 }
 
-// beforeCallback stands before a receiver, if the fault is one of webhooks.
+// beforeCallback puts the fault in front of a receiver, if it is a fault of webhooks.
 func (f *fault) beforeCallback(callback http.Handler) http.Handler {
 	if f.op != hotelstaystest.OpWebhook {
 		return callback
@@ -181,7 +181,7 @@ func (f *fault) beforeCallback(callback http.Handler) http.Handler {
 	})
 }
 
-// bookFaults are made anew for each test, because some remember what they have seen.
+// bookFaults returns new faults for each test, because some faults keep state.
 func bookFaults() map[string]fault {
 	issued := func(a *reply) {
 		a.succeed(obj{"platformReferenceNo": a.asked.body["platformReferenceNo"], "status": "GENERATED",
@@ -362,7 +362,7 @@ func TestFaultsOfBookingsAreFoundAndLeaveNoOrder(t *testing.T) {
 	})
 }
 
-// What comes first after a Cancel may be the event of an earlier change.
+// The first event after a Cancel may belong to an earlier change.
 func TestEventOfACancellationIsAwaited(t *testing.T) {
 	sandbox := hotelstaystest.Config{Webhooks: hotelstaystest.WebhookConfig{Events: map[hotelstaystest.WebhookTrigger][]types.EventKind{
 		hotelstaystest.OnCancel: {types.EventOrderModified, types.EventOrderCancelled}}}}
@@ -375,8 +375,8 @@ func TestEventOfACancellationIsAwaited(t *testing.T) {
 	assert.Contains(t, report.result(t, "webhook/delivered").Found, "order_modified order_cancelled")
 }
 
-// A service that refuses an ordinary booking, moves its rate, or answers each Book with a timeout, breaks no rule.
-func TestRefusedBookingIsNotTried(t *testing.T) {
+// A service breaks no rule if it refuses an ordinary booking, moves its rate, or answers each Book with a timeout.
+func TestRefusedBookingBreaksNoRule(t *testing.T) {
 	for code, status := range map[int]int{types.CodeParam: 400, types.CodeRateChanged: 400, 100000504: 504} {
 		report, err := bookingRun{fault: fault{op: opBook, asked: takes("holder", present, nil), told: refused(status, code)}}.run(t)
 		require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrJournalInUse is the error, beside ErrConfig, of a journal that another run has open.
+// ErrJournalInUse, wrapped together with ErrConfig, means that another run has opened the journal.
 var ErrJournalInUse = errors.New("another run uses the journal")
 
 // EntryState is what is known about a booking. The zero value is not set: Cleanup treats it as EntrySent.
@@ -28,26 +28,26 @@ type EntryState string
 
 // The states of a booking.
 const (
-	EntrySent      EntryState = "sent"      // Book was sent, or is about to be: there may be an order
-	EntryBooked    EntryState = "booked"    // there is an order
+	EntrySent      EntryState = "sent"      // Book was sent or is about to be sent: an order may exist
+	EntryBooked    EntryState = "booked"    // an order exists
 	EntryCancelled EntryState = "cancelled" // every order of the reference is cancelled
-	EntryAbsent    EntryState = "absent"    // there is no order
+	EntryAbsent    EntryState = "absent"    // no order exists
 )
 
-// JournalEntry is a line of the journal. The last line of a reference counts.
+// JournalEntry is a line of the journal. Only the last line of each reference counts.
 type JournalEntry struct {
 	Time  time.Time  `json:"time"`
 	Made  time.Time  `json:"made"` // when the booking was first sent
 	State EntryState `json:"state"`
-	// Recovery has the booking's reference and session, and finds its order.
+	// Recovery has the booking's reference and session. It is used to find the order.
 	Recovery  *hotelstays.BookingRecovery `json:"recovery"`
 	RatePkgID string                      `json:"ratePkgId"`
 	Price     types.Money                 `json:"price"`
-	// Orders are what Book and QueryOrders returned: more than one is a fault of the service.
+	// Orders are the orders that Book and QueryOrders returned. More than one order is a fault of the service.
 	Orders []OrderRef `json:"orders,omitempty"`
-	// Refused is what a refused Book got.
+	// Refused is the answer to a refused Book.
 	Refused string `json:"refused,omitempty"`
-	// Reason is why the booking is not cancelled.
+	// Reason says why the booking is not cancelled.
 	Reason string `json:"reason,omitempty"`
 
 	turnedUp   bool // Book was refused, and this run found an order
@@ -58,18 +58,18 @@ type JournalEntry struct {
 type OrderRef struct {
 	PlatformReferenceNo string `json:"platformReferenceNo"`
 	SupplierReferenceNo string `json:"supplierReferenceNo"`
-	// Announced is the status after a Cancel that succeeded.
+	// Announced is the status that a successful Cancel returned.
 	Announced *types.OrderStatus `json:"announced,omitempty"`
-	// Reached: the order had that status, or a voucher that is cancelled.
+	// Reached is true once the order had the announced status or its voucher was cancelled.
 	Reached bool `json:"reached,omitempty"`
 }
 
 func (e *JournalEntry) reference() string { return e.Recovery.CustomerReferenceNo }
 
-// open reports whether there may be an order that is not cancelled.
+// open reports whether an order may exist that is not cancelled.
 func (e *JournalEntry) open() bool { return e.State != EntryCancelled && e.State != EntryAbsent }
 
-// has notes an order, if it has a name. Its supplierReferenceNo may be known later.
+// has stores an order that has an identity. Its supplierReferenceNo may become known later.
 func (e *JournalEntry) has(o *types.Order) {
 	if o.PlatformReferenceNo == "" {
 		return
@@ -83,7 +83,7 @@ func (e *JournalEntry) has(o *types.Order) {
 	}
 }
 
-// explains reports whether an entry that has ended knows an order as it is now.
+// explains reports whether an ended entry contains this order with its present state.
 func (e *JournalEntry) explains(o *types.Order) bool {
 	i := e.index(o)
 	return i >= 0 && (e.Orders[i].Announced == nil || *e.Orders[i].Announced == o.Status)
@@ -98,12 +98,12 @@ func (e *JournalEntry) index(o *types.Order) int {
 type journal struct {
 	file    *os.File
 	unlock  func()
-	entries []*JournalEntry // one a reference, oldest first
+	entries []*JournalEntry // one for each reference, oldest first
 	mu      sync.Mutex      // held by write
-	broken  error           // the first failed write: after half a line nothing may follow
+	broken  error           // error of the first failed write: nothing may follow an incomplete line
 }
 
-// openJournal locks and reads a journal. A last line without an end was never acted on: it is cut off.
+// openJournal locks and reads a journal. It removes an incomplete last line: no request was sent after that line.
 func openJournal(path string) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the caller's
 	if err != nil {
@@ -174,7 +174,7 @@ func (j *journal) write(e *JournalEntry) error {
 	return nil
 }
 
-// unfinished are the entries that may have an order.
+// unfinished returns the entries that may have an open order.
 func (j *journal) unfinished() (list []*JournalEntry) {
 	for _, e := range j.entries {
 		if e.open() {

@@ -17,7 +17,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// part is what a killed process does.
+// part tells a killed process what to do.
 type part struct {
 	URL, Key, Secret, Journal string
 	Cleanup                   bool
@@ -38,15 +38,15 @@ func (p part) play() error {
 	return err
 }
 
-// stage is when a process is killed: while a request has not reached the sandbox, or its answer not the
-// process.
+// stage is the moment when a process is killed: before a request reaches the sandbox, or before the answer reaches
+// the process.
 type stage struct {
 	op       operation
-	n        int // which request of op
+	n        int // the number of the request of op
 	answered bool
 }
 
-// A run that is killed leaves no order behind, because Cleanup ends it, also one that is killed itself.
+// A killed run leaves no order behind, because Cleanup cancels its orders, even if Cleanup itself is killed once.
 func TestCleanupAfterAKilledRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		run, cleanup stage
@@ -85,7 +85,7 @@ func TestCleanupAfterAKilledRun(t *testing.T) {
 			}
 			polls, through := 0, &http.Transport{DisableKeepAlives: true}
 			for range 2 {
-				synctest.Test(t, func(t *testing.T) { // ten minutes without an order
+				synctest.Test(t, func(t *testing.T) { // virtual time: absence takes ten minutes to prove
 					cfg := p.config()
 					cfg.HTTPClient = &http.Client{Transport: fault{op: opQueryOrders, asked: func(*question) {
 						if polls++; polls == 4 { // after the first poll

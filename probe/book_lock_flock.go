@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock locks a file that no other open file of this or another process has locked. The lock ends with
-// the process, however that ends.
+// lock locks a file. It fails if the file is locked already, in this or another process. The lock ends with
+// the process, even if the process is killed.
 func lock(file *os.File) (unlock func(), err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// lock makes a file beside another that stands for the lock. A killed process leaves it behind.
+// lock creates a lock file next to the file. A killed process leaves the lock file behind.
 func lock(file *os.File) (unlock func(), err error) {
 	name := file.Name() + ".lock"
 	beside, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

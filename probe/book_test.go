@@ -25,12 +25,12 @@ import (
 
 func eur(amount json.Number) types.Money { return types.Money{Currency: "EUR", Amount: amount} }
 
-// bookingRun is a run that may book, in a bubble with its sandbox.
+// bookingRun is a run that may book, in a synctest bubble with its sandbox.
 type bookingRun struct {
 	sandbox hotelstaystest.Config
 	fault   fault
 	change  func(*Config)
-	ctx     context.Context // if it is not the test's
+	ctx     context.Context // default: the context of the test
 	panics  any
 	after   func(t *testing.T, srv *hotelstaystest.Server, cfg Config)
 }
@@ -63,7 +63,7 @@ func (b bookingRun) run(t *testing.T) (report *Report, err error) {
 	return report, err
 }
 
-// noneIsOpen expects that each order is cancelled, and returns how many there are.
+// noneIsOpen requires that each order is cancelled, and returns the number of orders.
 func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 	t.Helper()
 	for _, o := range srv.Ledger().Orders() {
@@ -75,7 +75,7 @@ func noneIsOpen(t *testing.T, srv *hotelstaystest.Server) int {
 // noneIsLeft is noneIsOpen after a run.
 func noneIsLeft(t *testing.T, srv *hotelstaystest.Server, _ Config) { noneIsOpen(t, srv) }
 
-// leaves expects so many orders, all of them cancelled.
+// leaves requires a number of orders, which are all cancelled.
 func leaves(n int) func(*testing.T, *hotelstaystest.Server, Config) {
 	return func(t *testing.T, srv *hotelstaystest.Server, _ Config) { assert.Equal(t, n, noneIsOpen(t, srv)) }
 }
@@ -110,12 +110,12 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 	}
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
-	assert.NotContains(t, string(text), "/vouchers/V") // links to documents
+	assert.NotContains(t, string(text), "/vouchers/V") // links to documents are secret
 	assert.NotContains(t, string(text), longestPassport)
 }
 
 func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
-	portion := testkit.PortionOf(t, 1, 4) // the last differs from the first in all
+	portion := testkit.PortionOf(t, 1, 4) // the last variant differs from the first in every number
 	for variant := range testkit.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
@@ -145,7 +145,7 @@ func TestStateThatTheServiceContradictsBreaksARule(t *testing.T) {
 	assert.Equal(t, []types.OrderStatus{3}, known.StatusMeanings.Confirmed)
 }
 
-// A code that came with a refusal, and left no order, is a fact.
+// If a refusal left no order, its code is a fact.
 func TestCodeOfARefusalIsFound(t *testing.T) {
 	refusal := fault{op: opBook, told: answers(types.CodeParam, refused(200, 100009999))}
 	report, err := bookingRun{fault: refusal, change: only("book/gender")}.run(t)
@@ -155,7 +155,7 @@ func TestCodeOfARefusalIsFound(t *testing.T) {
 }
 
 func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
-	_, err := bookingRun{change: only("book/form"), // cancelled: there may be another one, late
+	_, err := bookingRun{change: only("book/form"), // even if all is cancelled, because a late order may appear
 		after: func(t *testing.T, _ *hotelstaystest.Server, cfg Config) {
 			other, _ := testkit.NewSandbox(t, hotelstaystest.Config{Accounts: []hotelstaystest.Account{{AppKey: "other", AppSecret: "another"}}})
 			cfg.BaseURL, cfg.Credential, cfg.HTTPClient = other.URL, testkit.TicketOf(other), other.Client()
@@ -166,10 +166,10 @@ func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What might cost more than is allowed is not sent at all.
-func TestWhatIsNotAllowedIsNotBooked(t *testing.T) {
+// No Book is sent that might cost more than is allowed.
+func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 	portion := testkit.PortionOf(t, 3, 8)
-	steps := func(first string) []any { // free from noon to evening, and from tomorrow on
+	steps := func(first string) []any { // free of charge from noon to evening, and from tomorrow on
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}
 		}
@@ -232,7 +232,7 @@ func notBooked(t *testing.T, name string, b bookingRun, says string) {
 	assert.Contains(t, report.result(t, "book/form").Reason, says, name)
 }
 
-// A price that only Book's answer has counts, too.
+// A price that is only in the answer to Book counts, too.
 func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	var price types.Money
 	_, err := bookingRun{change: only("book/form"),
@@ -253,7 +253,7 @@ func TestMaxTotalLimitsAllBookingsTogether(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run that ends early, for whatever reason, cancels what it has booked.
+// A run that ends early, for whatever reason, cancels its bookings.
 func TestRunThatEndsEarlyCancels(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	said := ""
@@ -286,7 +286,7 @@ func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 	assert.ErrorIs(t, err, ErrConfig)
 	first := &JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}
 	require.NoError(t, j.write(first))
-	require.NoError(t, j.write(&JournalEntry{Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}})) // its state is not set
+	require.NoError(t, j.write(&JournalEntry{Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "two"}})) // an entry without a state
 	first.State = EntryCancelled
 	require.NoError(t, j.write(first))
 	j.close()
@@ -301,7 +301,7 @@ func TestJournalKeepsTheLastStateOfEachBooking(t *testing.T) {
 		testkit.AssertFile(t, path, whole)
 		require.NoError(t, j.write(j.unfinished()[0]))
 		j.close()
-		j, err = openJournal(path) // it is still one
+		j, err = openJournal(path) // the journal is still valid
 		require.NoError(t, err)
 		j.close()
 	}
@@ -319,7 +319,7 @@ func TestBookIsNotSentIfTheJournalCannotBeWritten(t *testing.T) {
 	require.NoError(t, err)
 	known := &JournalEntry{State: EntryBooked, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "known"}}
 	require.NoError(t, j.write(known))
-	j.close() // as a disk that is full
+	j.close() // writes fail now, as on a full disk
 	r := &run{session: &session{allowance: &allowance{journal: j}}}
 	for _, reference := range []string{"known", "new"} {
 		b := &booked{body: obj{"customerReferenceNo": reference},
@@ -341,7 +341,7 @@ func TestEntryCountsOnlyWhenItIsOnDisk(t *testing.T) {
 	require.NoError(t, err)
 	defer healed.Close()
 	j := &journal{}
-	for _, j.file = range []*os.File{pipe, healed} { // after half a line nothing may follow
+	for _, j.file = range []*os.File{pipe, healed} { // nothing may follow an incomplete line
 		require.Error(t, j.write(&JournalEntry{State: EntrySent, Recovery: &hotelstays.BookingRecovery{CustomerReferenceNo: "one"}}))
 	}
 	assert.Empty(t, j.entries)

@@ -1,4 +1,4 @@
-// Calls: one road for all requests of the rules, and what they expect of the answers.
+// Calls: one path for all requests of the rules, and what the rules expect of the answers.
 
 package probe
 
@@ -26,18 +26,18 @@ type call struct {
 	op       operation
 	body     any // nil: an empty object
 	session  string
-	currency string            // if it is not the run's
-	token    string            // likewise
+	currency string            // default: the currency of the run
+	token    string            // default: the token of the run
 	edit     func(http.Header) // changes the request's header before it leaves
 	opts     []hotelstays.CallOption
 }
 
-// answer is what came, for a rule to judge.
+// answer is the answer to a call, or the error instead of an answer.
 type answer struct {
 	*Exchange
 	op  operation
 	err error // why there is no answer
-	// cause is the client's error, also of an answer. It says whether a Book may have been carried out.
+	// cause is the error of the client, even if an answer came. It says whether a Book may have been executed.
 	cause error
 	coded
 	tree any // Data
@@ -53,7 +53,7 @@ type coded struct {
 // get calls an operation with the run's token.
 func (r *run) get(op operation, body any) *answer { return r.do(call{op: op, body: body}) }
 
-// do makes a call. The last answer counts, because calls are resent as by every client.
+// do makes a call. The client may send it several times; the last answer counts.
 func (r *run) do(c call) *answer {
 	client := r.client
 	if c.token != "" {
@@ -62,7 +62,7 @@ func (r *run) do(c call) *answer {
 			return &answer{op: c.op, err: err}
 		}
 	}
-	if c.op.RateLimit() == 0 { // nobody knows how many requests are too many
+	if c.op.RateLimit() == 0 { // the rate limit is undocumented
 		r.wait(time.Second)
 	}
 	on := &tape{edit: c.edit}
@@ -88,7 +88,7 @@ func (r *run) do(c call) *answer {
 	return &answer{op: c.op, err: err, cause: err}
 }
 
-// String is an answer in a few words.
+// String describes an answer in a few words.
 func (a *answer) String() string {
 	switch {
 	case a.err != nil:
@@ -99,14 +99,14 @@ func (a *answer) String() string {
 	return fmt.Sprintf("HTTP %d with code %d", a.Status, *a.Code)
 }
 
-// came expects an answer that says something about a rule.
+// came requires an answer that a rule can judge.
 func (a *answer) came() {
 	skip(a.err != nil, "%s: %v", a.op, a.err)
 	skip(slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		http.StatusGatewayTimeout}, a.Status), "%s answered %s", a.op, a)
 }
 
-// allowed expects that the account may call the operation, too.
+// allowed is like came, and also requires that the account may call the operation.
 func (a *answer) allowed() {
 	a.came()
 	skip(a.Status == http.StatusForbidden, "the account may not call %s: %s", a.op, a)
@@ -127,13 +127,13 @@ func (a *answer) msg() string {
 
 func (a *answer) succeeded() bool { return a.Status == http.StatusOK && a.Code != nil && *a.Code == 0 }
 
-// ok expects a success.
+// ok requires a success.
 func (a *answer) ok() {
 	a.allowed()
 	breaks(!a.succeeded(), "%s: expected a success, got %s", a.op, a)
 }
 
-// refused expects a refusal with an HTTP status and a code; 0: any.
+// refused requires a refusal with an HTTP status and a code. 0 allows any.
 func (a *answer) refused(status, code int) {
 	if a.came(); status == 0 || status == http.StatusNotFound {
 		a.allowed()
@@ -152,7 +152,7 @@ func read[T any](a *answer) *T {
 	return v
 }
 
-// at are the values at a path of data: of a list, the values in its elements. null is no value.
+// at returns the values at a path of data. A path through a list returns values of all its elements. null is not a value.
 func (a *answer) at(path string) []any {
 	if a.tree == nil {
 		a.tree = decoded(a.Data)
@@ -173,7 +173,7 @@ func (a *answer) at(path string) []any {
 	return found
 }
 
-// first is the first value at one of the paths, or nil.
+// first returns the first value at one of the paths, or nil.
 func (a *answer) first(paths ...string) any {
 	for _, path := range paths {
 		if found := a.at(path); len(found) > 0 {
@@ -192,7 +192,7 @@ func (a *answer) total() int {
 // more reports whether a page says that another page follows.
 func (a *answer) more() bool { return a.first("hasMore", "page.hasMore") == true }
 
-// member is the JSON of a member of data, or "absent".
+// member returns the JSON of a member of data, or "absent".
 func (a *answer) member(name string) string {
 	o, _ := decoded(a.Data).(obj)
 	if v, there := o[name]; there {
@@ -208,7 +208,7 @@ func (a *answer) number(header string) int64 {
 	return n
 }
 
-// decoded decodes JSON without touching its numbers. What cannot be read is nil.
+// decoded decodes JSON and keeps every digit of its numbers. Invalid JSON is nil.
 func decoded(text []byte) (v any) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -221,10 +221,10 @@ type place struct {
 	at      string // such as data.list[3].rooms[0]
 	v       any
 	element any      // the innermost element of a list around it
-	ids     []string // those of the elements around it
+	ids     []string // ids of the list elements around it
 }
 
-// idNames are the members that name an element of a list.
+// idNames are the members that identify an element of a list.
 var idNames = []string{"id", "platformHotelId", "hotelId", "roomTypeId", "ratePkgId", "platformReferenceNo"}
 
 // located finds a value by its path.
@@ -255,7 +255,7 @@ func located(body []byte, path string) place {
 	return p
 }
 
-// named is a text about the value.
+// named returns a text with the place of the value.
 func (p place) named(format string, args ...any) string {
 	at := p.at
 	if len(p.ids) > 0 {
@@ -264,10 +264,10 @@ func (p place) named(format string, args ...any) string {
 	return at + ": " + fmt.Sprintf(format, args...)
 }
 
-// strange is what stands where a path cannot go on.
+// strange marks a value at which a path cannot continue.
 type strange string
 
-// shown describes the value in a few words, without data that may identify a person.
+// shown describes the value in a few words, without personal data.
 func (p place) shown() string {
 	hidden := slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(p.at), func(c rune) bool { return strings.ContainsRune(".[]", c) }),
 		func(name string) bool { return slices.Contains(maskedNames, name) })

@@ -21,11 +21,11 @@ import (
 
 const (
 	mask       = "[masked]"
-	maxBody    = 64 << 20 // bytes of an answer that are judged
-	maxExcerpt = 4 << 10  // bytes of a body that are kept
-	maxText    = 2 << 10  // bytes of a finding or a reason
+	maxBody    = 64 << 20 // maximum bytes of a judged answer
+	maxExcerpt = 4 << 10  // maximum bytes kept of a body
+	maxText    = 2 << 10  // maximum bytes of a finding or a reason
 
-	maxEvidence = 10 // exchanges of a rule that are kept: the last ones
+	maxEvidence = 10 // only the last exchanges of a rule are kept
 )
 
 // Exchange is a request and its answer, masked.
@@ -47,16 +47,16 @@ type Exchange struct {
 	raw *rawAnswer
 }
 
-// rawAnswer is what rules judge. It is never kept longer than they need it.
+// rawAnswer is the answer without masks, for rules to judge. It is dropped when the rule is judged.
 type rawAnswer struct {
 	header http.Header
 	body   []byte
-	gzip   bool // as it was sent
+	gzip   bool // the body was compressed
 }
 
-// curl is a command that repeats the request, with the token in the shell variable TOKEN, a secret of the
-// body in SECRET, and the user's reference in USER_REF. It is "" for what books or cancels, which is
-// for a run with its journal.
+// curl returns a command that repeats the request. The token is in the shell variable TOKEN, a secret of the
+// body in SECRET, and the user's reference in USER_REF. For Book and Cancel it returns "", because only a run
+// with a journal may send them.
 func (e *Exchange) curl() string {
 	if op := types.OperationAt(e.URL); op == opBook || op == opCancel || e.Method != http.MethodPost {
 		return ""
@@ -66,7 +66,7 @@ func (e *Exchange) curl() string {
 	for _, name := range slices.Sorted(maps.Keys(e.RequestHeader)) {
 		value := e.RequestHeader[name]
 		switch name {
-		case "Request-Id": // none may be used twice
+		case "Request-Id": // the service refuses a repeated Request-Id
 		case "Authorization":
 			if value == "Bearer "+mask {
 				b.WriteString(` -H "Authorization: Bearer $TOKEN"`)
@@ -89,21 +89,21 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 // recorded is the key of a call's tape in its context.
 type recorded struct{}
 
-// tape is what one call sent and got. A token may still be renewed when the call has ended.
+// tape records the requests and answers of one call. A token may still be renewed when the call has ended.
 type tape struct {
-	edit func(http.Header) // changes requests; nil: does not
+	edit func(http.Header) // optional: changes requests
 	mu   sync.Mutex
 	list []*Exchange
 }
 
-// taken returns what is on the tape now.
+// taken returns the exchanges on the tape.
 func (t *tape) taken() []*Exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.list)
 }
 
-// recorder keeps what calls with a tape send and get.
+// recorder is a RoundTripper that records the exchanges of calls with a tape.
 type recorder struct {
 	base   http.RoundTripper
 	masker *masker
@@ -159,10 +159,10 @@ func (rec *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// masker replaces what must not leave: the values that it knows, and values by their place.
+// masker replaces secrets and personal data: the values that it knows, and values by their place in the JSON.
 type masker struct {
 	mu     sync.Mutex
-	values []string // the longest first, because one may be part of another
+	values []string // longest first, because one value may contain another
 }
 
 func (m *masker) add(value string) {
@@ -174,10 +174,10 @@ func (m *masker) add(value string) {
 	}
 }
 
-// isBait reports whether the service has to refuse a value, so that the value is no secret.
+// isBait reports whether a value is a wrong credential that the service must refuse. Such a value is not secret.
 func isBait(value string) bool { return value == nobody || value == wrongSecret }
 
-// text masks a text, and replaces what a terminal may take for a command.
+// text masks a text, and replaces control characters, which a terminal could execute.
 func (m *masker) text(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *masker) text(text string) string {
 	}, text)
 }
 
-// short is text, of which not more than a few lines are kept.
+// short is like text, but keeps only a few lines.
 func (m *masker) short(text string) string { return cut(m.text(text), maxText) }
 
 func cut(text string, most int) string {
@@ -216,12 +216,12 @@ func (m *masker) header(h http.Header) map[string]string {
 	return out
 }
 
-// Places whose values are masked, with all that is below them: names in lower case, without _.
+// Names of members whose values are masked, including nested values. The names are in lower case, without _.
 var maskedNames = []string{"ticket", "token", "accesstoken", "refreshtoken", "appsecret", "clientsecret", "firstname", "lastname", "email",
 	"phone", "passportnumber", "dateofbirth", "holder", "guests", "downloadurl", "verifyurl", "base64", "signature"}
 
-// body masks the beginning of a JSON text, as much as is kept of it. Of another text only the length is kept.
-// Answers of credentials are all secret, apart from what a refusal says.
+// body masks the kept beginning of a JSON text. If the text is not JSON, only its length is kept. Answers with
+// credentials are masked completely, except for refusals.
 func (m *masker) body(body []byte, credentials bool) string {
 	switch {
 	case len(body) == 0:
@@ -235,8 +235,8 @@ func (m *masker) body(body []byte, credentials bool) string {
 	return cut(m.text(out.String()), maxExcerpt)
 }
 
-// copy copies a value, or the beginning of one that is longer than what is kept. The text is valid, so no
-// error matters.
+// copy copies a value, or the beginning of a value that is too long to keep. The text is valid JSON, so
+// errors cannot occur.
 func (m *masker) copy(in *json.Decoder, out *strings.Builder, hide, credentials bool) {
 	token, _ := in.Token()
 	if begin, nested := token.(json.Delim); nested {
@@ -277,6 +277,6 @@ func encoded(v any) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // a text has no error, and neither has what was decoded
+	_ = enc.Encode(v) // texts and decoded values always encode
 	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// double is twice an amount.
+// double doubles an amount.
 func double(money obj) any {
 	n, _ := money["amount"].(json.Number).Float64()
 	return 2 * n
 }
 
-// stale remembers an answer for a token, so that it outlives its life.
+// stale answers from memory, so that an expired token still works.
 func stale() func(*reply) {
 	tokens := map[string]obj{}
 	return func(a *reply) {
@@ -39,7 +39,7 @@ func stale() func(*reply) {
 	}
 }
 
-// roams sends an operation with a session that the service does not know in that of the last HotelRates.
+// roams replaces an unknown session of an operation by the session of the last HotelRates.
 func roams(op operation) func(*question) {
 	session := ""
 	return func(q *question) {
@@ -53,7 +53,7 @@ func roams(op operation) func(*question) {
 	}
 }
 
-// anySession checks each offer in its own session, whatever session it is asked in.
+// anySession checks each offer in its own session, whatever session the request names.
 func anySession() fault {
 	of := map[any]string{}
 	return fault{asked: func(q *question) {
@@ -68,7 +68,7 @@ func anySession() fault {
 	}, breaks: "check/other-session"}
 }
 
-// lately refuses an operation if there were n requests in the last second.
+// lately refuses an operation if n requests arrived in the last second.
 func lately(n int, op operation) func(*reply) {
 	var times []time.Time
 	return func(a *reply) {
@@ -80,7 +80,7 @@ func lately(n int, op operation) func(*reply) {
 	}
 }
 
-// scopeless lets a token without scopes do all.
+// scopeless lets a token without scopes call every operation.
 func scopeless() func(*reply) {
 	token := ""
 	return func(a *reply) {
@@ -92,7 +92,7 @@ func scopeless() func(*reply) {
 	}
 }
 
-// tooMany is a 429.
+// tooMany answers with a 429.
 func (a *reply) tooMany() {
 	a.refuse(429, types.CodeRateLimited)
 	a.header.Set("Retry-After", "1")
@@ -270,7 +270,7 @@ func TestFaultsAreFound(t *testing.T) {
 	})
 }
 
-// eachBreaksItsRules expects that a fault of a service breaks the rules that are about it, and no other.
+// eachBreaksItsRules requires that each fault breaks exactly the rules that are named with it.
 func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T, fault) (*Report, error)) {
 	portion := testkit.PortionOf(t, 20, 41)
 	for name := range testkit.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
@@ -288,7 +288,7 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 	}
 }
 
-// shared counts HotelList for HotelRates.
+// shared counts requests of HotelList against the rate limit of HotelRates.
 func shared() func(*reply) {
 	var last time.Time
 	return func(a *reply) {
@@ -313,7 +313,7 @@ func blocked() func(*reply) {
 	}
 }
 
-// elder is a parent from another place of the country.
+// elder returns a parent from another part of the country.
 func elder() func(obj) any {
 	first := ""
 	return func(o obj) any {
@@ -324,7 +324,7 @@ func elder() func(obj) any {
 	}
 }
 
-// A rule that no fault breaks says nothing, unless it finds out what the document leaves open.
+// A rule is useless if no fault can break it, unless it finds out what the document leaves open.
 func TestEveryRuleCanBreak(t *testing.T) {
 	broken := []string{"cancel/kept"} // by TestNoOrderIsLeftOpen
 	for _, f := range slices.Concat(slices.Collect(maps.Values(faults)), slices.Collect(maps.Values(bookFaults()))) {
@@ -332,7 +332,7 @@ func TestEveryRuleCanBreak(t *testing.T) {
 	}
 	for _, rule := range Rules() {
 		if slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == rule.Name }) {
-			continue // package judge has their tests
+			continue // they are tested in package judge
 		}
 		word, _, _ := strings.Cut(rule.Promise, " ")
 		open := slices.Contains([]string{"what", "where", "which", "how", "whether"}, word)
@@ -342,7 +342,7 @@ func TestEveryRuleCanBreak(t *testing.T) {
 
 func cutOff(a *reply) { a.err = errors.New("the connection was reset") }
 
-// A mistake of a rule is neither hidden nor the end of a run.
+// A bug in a rule is reported, and does not end the run.
 func TestPanicOfARuleIsItsResult(t *testing.T) {
 	s := &session{masker: &masker{}, bench: newBench(&masker{})}
 	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) { var list []int; _ = list[0] }})
@@ -351,7 +351,7 @@ func TestPanicOfARuleIsItsResult(t *testing.T) {
 	assert.Contains(t, result.Reason, "index out of range")
 }
 
-// A Retry-After of a day makes rules untried, and does not hold up the others.
+// A Retry-After of a day leaves the rules of its operation untried, and does not delay other rules.
 func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
 	began := false
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opQueryOrders, told: func(a *reply) {
@@ -385,8 +385,8 @@ func TestFindingOfAStatusSaysWhichStatusCame(t *testing.T) {
 	assert.Contains(t, reasons, "HTTP status: expected a documented one, got 503")
 }
 
-// A finding of a form names each line that is wrong, the first element of it, and what was expected; and shows that element,
-// wherever the body is cut.
+// A finding about a form lists each wrong member, its first element, and what was expected. The evidence shows this element,
+// even if the body is cut off before it.
 func TestFindingsNameTheirElement(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opHotelList, told: func(a *reply) {
 		if l, _ := a.data["list"].([]any); len(l) > 9 {

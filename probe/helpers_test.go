@@ -1,4 +1,4 @@
-// A sandbox to probe, and a proxy before it that behaves wrongly in one way.
+// A sandbox to probe, and a proxy in front of it with one fault.
 
 package probe
 
@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// fault is a service that differs from the document in one thing, and the rules that say so.
+// fault is one difference from the document, and the names of the rules that find it.
 type fault struct {
-	op     operation       // "": all
+	op     operation       // "": all operations
 	asked  func(*question) // changes the request
 	told   func(*reply)    // changes the answer
-	breaks string          // names, by spaces
+	breaks string          // names of rules, separated by spaces
 }
 
 // question is a request before it reaches the sandbox.
@@ -52,8 +52,8 @@ type reply struct {
 	status int
 	header http.Header
 	body   obj
-	data   obj   // that of body
-	err    error // what the body ends with, or what comes instead of an answer whose status is 0
+	data   obj   // the data in body
+	err    error // error at the end of the body, or instead of the answer if status is 0
 }
 
 // refuse makes the answer a refusal.
@@ -66,7 +66,7 @@ func (a *reply) succeed(data obj) {
 	a.status, a.body, a.data = 200, obj{"code": 0, "msg": "success", "data": data}, data
 }
 
-// before stands before a service, and makes it one with the fault.
+// before puts the fault in front of a service.
 func (f fault) before(service http.RoundTripper) http.RoundTripper {
 	var mu sync.Mutex // held by asked and told
 	return testkit.Transport(func(req *http.Request) (*http.Response, error) {
@@ -106,7 +106,7 @@ func (f fault) before(service http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// numbers decodes an object without touching its numbers.
+// numbers decodes an object and keeps every digit of its numbers.
 func numbers(text []byte) (o obj) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -114,8 +114,8 @@ func numbers(text []byte) (o obj) {
 	return o
 }
 
-// asks reports whether a member of a request, of its page, or a header of it (in upper case) has a value. That is a
-// func(any) bool; nil: it is absent.
+// asks reports whether a member of a request or of its page has a value. An upper-case name is a header. The value may be
+// a func(any) bool; nil means absent.
 func (q *question) asks(name string, want any) bool {
 	value := q.holder(name)[name]
 	if text := q.header.Get(name); text != "" && name[0] <= 'Z' {
@@ -127,7 +127,7 @@ func (q *question) asks(name string, want any) bool {
 	return fmt.Sprint(value) == fmt.Sprint(want)
 }
 
-// holder is the request's page, if there is one with the member, or the request.
+// holder returns the object with the member: the page of the request, or else the request itself.
 func (q *question) holder(name string) obj {
 	if page, ok := q.body["page"].(obj); ok && page[name] != nil {
 		return page
@@ -137,7 +137,7 @@ func (q *question) holder(name string) obj {
 
 func present(v any) bool { return v != nil }
 
-// sized is a list of so many elements, or a text of so many bytes.
+// sized matches a list with n elements, or a text with n bytes.
 func sized(least, most int) func(any) bool {
 	return func(v any) bool {
 		n := 0
@@ -148,7 +148,7 @@ func sized(least, most int) func(any) bool {
 	}
 }
 
-// takes makes a limit higher, or another default: one value of a request is sent as another; nil: not at all.
+// takes replaces a value in requests, so that the service accepts more than it should or has another default. nil removes it.
 func takes(name string, is, as any) func(*question) {
 	return func(q *question) {
 		if q.asks(name, is) {
@@ -157,7 +157,7 @@ func takes(name string, is, as any) func(*question) {
 	}
 }
 
-// on changes the answers of requests that ask for something.
+// on changes the answers to requests in which a member has a value.
 func on(name string, want any, change func(*reply)) func(*reply) {
 	return func(a *reply) {
 		if a.asked.asks(name, want) {
@@ -166,7 +166,7 @@ func on(name string, want any, change func(*reply)) func(*reply) {
 	}
 }
 
-// answers changes refusals with a code; 0: with any.
+// answers changes refusals with a code. 0 means any code.
 func answers(code int, change func(*reply)) func(*reply) {
 	return func(a *reply) {
 		got := fmt.Sprint(a.body["code"])
@@ -182,7 +182,7 @@ func denied(a *reply) { a.refuse(400, types.CodeParam) }
 
 func granted(data obj) func(*reply) { return func(a *reply) { a.succeed(data) } }
 
-// headed sets a header of answers that have it; "": removes it.
+// headed changes a header in answers that have it. "" removes the header.
 func headed(name, value string) func(*reply) {
 	return func(a *reply) {
 		if a.header.Get(name) != "" {
@@ -194,7 +194,7 @@ func headed(name, value string) func(*reply) {
 	}
 }
 
-// sets changes a member of the data of successes. The value is a func of the object that has the member, or nil to remove it.
+// sets changes a member in the data of successes. The value may be a func of the object with the member, or nil to remove it.
 func sets(path string, value any) func(*reply) {
 	return func(a *reply) {
 		if a.data != nil {
@@ -203,7 +203,7 @@ func sets(path string, value any) func(*reply) {
 	}
 }
 
-// sandboxed configures a run of all rules that read against a sandbox with a fault.
+// sandboxed configures a run of all reading rules against a sandbox with a fault.
 func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) (Config, *hotelstaystest.Server) {
 	t.Helper()
 	sandbox.Catalog.RoomsPerHotel, sandbox.Catalog.RatesPerRoom = 1, 2
@@ -217,7 +217,7 @@ func sandboxed(t *testing.T, sandbox hotelstaystest.Config, f fault) (Config, *h
 	}, srv
 }
 
-// probed runs the rules that read against a sandbox in virtual time.
+// probed runs the reading rules against a sandbox in virtual time.
 func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*Config)) (report *Report, err error) {
 	t.Helper()
 	sandbox.Catalog.HotelsPerCity = 60
@@ -229,7 +229,7 @@ func probed(t *testing.T, sandbox hotelstaystest.Config, f fault, change func(*C
 	return report, err
 }
 
-// during is a fault for a time, from the first request of an operation for an order on.
+// during limits a fault to a time, which begins at the first request of an operation for an order.
 func during(op operation, d time.Duration, f fault) fault {
 	var began time.Time
 	now := func() bool { return !began.IsZero() && time.Since(began) < d }
@@ -259,7 +259,7 @@ func (r *Report) result(t *testing.T, rule string) Result {
 	return Result{}
 }
 
-// broken are the names of the broken rules.
+// broken returns the names of the broken rules.
 func (r *Report) broken() (names []string) {
 	for _, result := range r.Results {
 		if result.State == Broken {
@@ -271,5 +271,5 @@ func (r *Report) broken() (names []string) {
 
 func all(*Config) {}
 
-// only selects rules.
+// only selects rules by name.
 func only(names ...string) func(*Config) { return func(c *Config) { c.Only = names } }

@@ -19,7 +19,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// oneRemark moves the price of each check, and says so in the first answer of an offer alone.
+// oneRemark changes the price at each check, and says so only in the first answer for an offer.
 func oneRemark() func(*reply) {
 	seen := map[string]bool{}
 	return func(a *reply) {
@@ -32,7 +32,8 @@ func oneRemark() func(*reply) {
 	}
 }
 
-// Whatever comes, a run goes on: no rule breaks that is not about it, and what cannot be judged is not tried.
+// Whatever the service answers, a run continues. Only rules about the surprise may break. Rules that cannot be judged are
+// not tried.
 func TestSurprisesBreakNoRule(t *testing.T) {
 	portion := testkit.PortionOf(t, 6, 22)
 	n := 0
@@ -45,8 +46,8 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault
-		only    string // names or sections, by commas; "": all
-		untried string // names, by spaces, or the beginning of names
+		only    string // names or sections, separated by commas; "": all
+		untried string // names or their beginnings, separated by spaces
 		weak    string // likewise
 	}{
 		"a default page of 49 of 50": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
@@ -117,7 +118,7 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 	}
 }
 
-// noneIsBroken expects that no rule is broken, and which rules are weak.
+// noneIsBroken requires that no rule is broken, and that exactly the given rules are weak.
 func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	t.Helper()
 	for _, result := range report.Results {
@@ -127,7 +128,7 @@ func noneIsBroken(t *testing.T, service string, report *Report, weak string) {
 	}
 }
 
-// cancelling is a cancellation that goes on: Cancel announces a status, and orders have it.
+// cancelling is a cancellation in progress: Cancel announces a status, and orders then have this status.
 func cancelling(as string) func(*reply) {
 	return func(a *reply) {
 		status("3", as)(a)
@@ -140,8 +141,8 @@ func cancelling(as string) func(*reply) {
 	}
 }
 
-// A service that does something else than the sandbox where the document leaves that open breaks no rule, and its
-// facts are right.
+// A service may differ from the sandbox where the document leaves a choice. It breaks no rule, and its facts
+// are right.
 func TestLawfulServicesBreakNoRule(t *testing.T) {
 	portion, adults := testkit.PortionOf(t, 6, 25), map[string]int{}
 	for name, test := range map[string]struct {

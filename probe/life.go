@@ -1,4 +1,4 @@
-// The life of a booking, one step after another: book, read, confirm, voucher, cancel, read. The last step is to settle: see
+// The life of a booking, step by step: book, read, confirm, voucher, cancel, read. After all cancellations follow the
 // settlingRules.
 
 package probe
@@ -17,43 +17,43 @@ import (
 )
 
 const (
-	confirming  = 15 * time.Minute // how long a confirmation may take, which takes 3 to 10 minutes
-	lasting     = time.Minute      // how long a status has to stay, because an order may show it later than its voucher does
-	longestLink = 2 * time.Hour    // how long a rule waits for the end of a link: the order has to be cancelled within a day
+	confirming  = 15 * time.Minute // maximum wait for a confirmation, which takes 3 to 10 minutes
+	lasting     = time.Minute      // time that a status must last, because an order may show it later than its voucher
+	longestLink = 2 * time.Hour    // maximum wait for the end of a link, because the order must be cancelled within a day
 )
 
-// longestPassport has the most characters that are allowed. Its last four differ from all others.
+// longestPassport has the maximum number of characters. Its last four characters occur nowhere else in it.
 var longestPassport = strings.Repeat("P", types.MaxPassportNumber-4) + "7391"
 
-// booked is a Book, and what became of it.
+// booked is a Book and the state of its order.
 type booked struct {
-	*answer // to Book
+	*answer // the answer to Book
 	offer   stayOffer
 	body    obj
 	entry   *JournalEntry
 	order   *types.Order // nil after a refusal
-	gender  *answer      // the refusal of the same Book with genders in other forms, if there was one
+	gender  *answer      // the refusal, if any, of the same Book with genders in other forms
 
 	// voucher:
 	issued    hotelstays.OrderVoucherResponse
 	confirmed types.OrderStatus
-	passed    []types.OrderStatus // before it was confirmed, beside 0 and 1
+	passed    []types.OrderStatus // statuses before the confirmation, besides 0 and 1
 
 	// cancelled:
 	cancel   hotelstays.CancelResponse
 	cancelAt time.Time // when Cancel was sent
 	was      types.OrderStatus
-	fee      types.Money // that the offer announced
-	feeErr   error       // why it announced none
+	fee      types.Money // announced by the offer
+	feeErr   error       // why the offer announced no fee
 
 	// ended:
-	last     *types.Order // nil if QueryOrders does not have it any more
-	reached  bool         // it had the status that Cancel announced
+	last     *types.Order // nil if QueryOrders no longer shows the order
+	reached  bool         // the order has had the status that Cancel announced
 	document types.VoucherStatus
-	done     bool // all of it shows that the order is cancelled, for a minute
+	done     bool // for a minute, order and voucher have shown the cancellation
 }
 
-// order makes the booking that most rules use. A service may refuse any booking: then these rules are skipped.
+// order makes the booking that most rules use. If the service refuses it, as it may, these rules are skipped.
 func (r *run) order() *booked {
 	return r.world.order.get(r, "a booking", func() *booked {
 		b := r.book(sending{})
@@ -80,13 +80,13 @@ func (r *run) spare() *booked {
 				how.rooms = oneRoom
 				b = r.book(how)
 			}
-			r.order() // without an accepted booking the refusals say nothing about the passport number
+			r.order() // only after an accepted booking a refusal can be due to the passport number
 		}
 		return r.made(b)
 	})
 }
 
-// made expects an order.
+// made requires that a Book has made an order.
 func (r *run) made(b *booked) *booked {
 	r.suffers(b.err != nil || b.Status >= http.StatusBadGateway, "Book got %s, and whether there is an order had to be found out", b)
 	b.ok()
@@ -104,7 +104,7 @@ func (r *run) turnedDown(how sending, want expect) (text string) {
 	breaks(b.refusal() && len(b.entry.Orders) > 0, "Book was refused with %s, and there is an order", b.answer)
 	codes := r.facts.RefusalCodes[opBook]
 	if b.entry.State != EntryAbsent || !errors.As(b.cause, new(*hotelstays.OutcomeUnknownError)) || slices.Contains(codes, int(*b.Code)) {
-		return text // without the fact, too, the client takes it for a refusal
+		return text // the client takes it for a refusal even without the fact
 	}
 	all := map[operation][]int{}
 	maps.Copy(all, r.facts.RefusalCodes) // the caller's map is not changed
@@ -113,14 +113,14 @@ func (r *run) turnedDown(how sending, want expect) (text string) {
 	return text
 }
 
-// again sends the Book of an order again, and expects that order.
+// again sends the Book of an order again, and requires the same order.
 func (r *run) again(_ *booked) {
 	b := r.book(sending{again: r.order()})
 	b.ok()
 	breaks(b.order == nil || b.order.PlatformReferenceNo != r.order().order.PlatformReferenceNo, "Book made another order")
 }
 
-// duplicate sends the content of the booking under another reference, and expects a refusal that names the booking.
+// duplicate sends the content of the booking under another reference, and requires a refusal that names the booking.
 func (r *run) duplicate(*booked) { r.duplicated(obj{}, namesBooking) }
 
 func (r *run) duplicated(change obj, want expect) {
@@ -128,7 +128,7 @@ func (r *run) duplicated(change obj, want expect) {
 	r.turnedDown(sending{again: r.order(), change: change}, want)
 }
 
-// namesBooking expects code 100001003, and the name of the booking.
+// namesBooking requires code 100001003, and the identity of the booking.
 func namesBooking(r *run, a *answer) string {
 	a.refused(0, types.CodeDuplicateBooking)
 	first := r.order()
@@ -137,24 +137,24 @@ func namesBooking(r *run, a *answer) string {
 	return ""
 }
 
-// current returns an order as QueryOrders has it now, or nil.
+// current returns an order as QueryOrders returns it now, or nil.
 func (r *run) current(b *booked) *types.Order {
 	return b.among(r.get(opQueryOrders, obj{"customerReferenceNos": []string{b.entry.reference()}}))
 }
 
-// among returns the order as an answer of QueryOrders has it, or nil.
+// among returns the order that an answer of QueryOrders contains, or nil.
 func (b *booked) among(a *answer) *types.Order {
 	orders := read[hotelstays.QueryOrdersResponse](a).Orders
 	for i := range orders {
 		if o := &orders[i]; o.PlatformReferenceNo == b.order.PlatformReferenceNo {
-			b.order.SupplierReferenceNo = o.SupplierReferenceNo // it may be new
+			b.order.SupplierReferenceNo = o.SupplierReferenceNo // it may not have been known before
 			return o
 		}
 	}
 	return nil
 }
 
-// known returns an order as QueryOrders has it, or ends the rule.
+// known is like current, but ends the rule if QueryOrders does not return the order.
 func (r *run) known(b *booked) *types.Order {
 	o := r.current(b)
 	skip(o == nil, "QueryOrders does not have the order")
@@ -178,7 +178,7 @@ func (r *run) poll(most, pause time.Duration, there func() bool) (took time.Dura
 	}
 }
 
-// means adds a status to a list of StatusMeanings. A status that the configured facts have in another list breaks the rule.
+// means adds a status to a list of StatusMeanings. The rule is broken if the configured facts have the status in another list.
 func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 	s := &r.facts.StatusMeanings
 	known := s.StateOf(status)
@@ -191,12 +191,12 @@ func (r *run) means(status types.OrderStatus, list *[]types.OrderStatus) {
 		status, known, state)
 }
 
-// voucherOf asks for the voucher of a booking.
+// voucherOf requests the voucher of a booking.
 func (r *run) voucherOf(b *booked) hotelstays.OrderVoucherResponse {
 	return *read[hotelstays.OrderVoucherResponse](r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo}))
 }
 
-// voucher waits for the voucher, which is produced when the order is confirmed.
+// voucher waits for the voucher, which exists only after the confirmation.
 func (r *run) voucher() *booked {
 	return r.world.voucher.get(r, "a confirmed order with a voucher", func() *booked {
 		b := r.order()
@@ -216,7 +216,7 @@ func (r *run) voucher() *booked {
 		b.passed = slices.DeleteFunc(slices.Compact(seen), func(status types.OrderStatus) bool {
 			return status == b.confirmed || status <= types.OrderConfirming
 		})
-		r.lastButOne() // rules judge the voucher
+		r.lastButOne() // rules judge the answer with the voucher
 		log := r.log
 		r.get(opOrderVoucher, obj{"platformReferenceNo": b.order.PlatformReferenceNo, "includeDocument": true})
 		_ = r.download(*b.issued.Voucher) // the judge looks at both documents
@@ -225,27 +225,27 @@ func (r *run) voucher() *booked {
 	})
 }
 
-// lastButOne makes the answer before the last one the evidence of the rule.
+// lastButOne makes the second last answer the last evidence of the rule.
 func (r *run) lastButOne() {
 	n := len(r.log)
 	r.log[n-1], r.log[n-2] = r.log[n-2], r.log[n-1]
 }
 
-// download reads the document behind a voucher's link: the judge compares it with its digest. It is no evidence, because it has
-// the names of guests, and the link is a secret.
+// download reads the document behind a voucher's link, so that the judge compares it with its digest. The document is not kept
+// as evidence, because it contains names of guests, and the link is secret.
 func (r *run) download(v types.Voucher) error {
 	r.masker.add(v.DownloadURL)
-	v.Content = nil // else nobody asks for what is behind the link
+	v.Content = nil // otherwise the client would use the content and not download
 	return r.client.DownloadVoucher(r.ctx, &v, io.Discard)
 }
 
-// cancelling is a Cancel of an order.
+// cancelling returns the Cancel of an order.
 func (r *run) cancelling(b *booked) call {
 	return call{op: opCancel, session: b.offer.session, currency: r.cfg.Booking.MaxTotal.Currency, body: obj{
 		"customerReferenceNo": b.entry.reference(), "supplierReferenceNo": b.order.SupplierReferenceNo, "reason": cancelReason}}
 }
 
-// cancelled cancels the booking of the run, once it is confirmed: a service need not cancel it before.
+// cancelled cancels the booking of the run after its confirmation, because a service may refuse to cancel it earlier.
 func (r *run) cancelled() *booked {
 	return r.world.cancel.get(r, "a cancellation", func() *booked {
 		b := r.order()
@@ -258,13 +258,13 @@ func (r *run) cancelled() *booked {
 		b.cancel = *read[hotelstays.CancelResponse](r.do(r.cancelling(b)))
 		if i := b.entry.index(b.order); i >= 0 {
 			r.announced(&b.entry.Orders[i], &b.was, b.cancel.Status)
-			_ = r.allowance.journal.write(b.entry) // without the line Cleanup cancels again
+			_ = r.allowance.journal.write(b.entry) // if this fails, Cleanup cancels again
 		}
 		return b
 	})
 }
 
-// ended waits until an order is cancelled, which may take as long as a confirmation.
+// ended waits until an order is cancelled. This may take as long as a confirmation.
 func (r *run) ended() *booked {
 	return r.world.ended.get(r, "what becomes of a cancellation", func() *booked {
 		b, since, status := r.cancelled(), time.Now(), types.OrderStatus(-1)

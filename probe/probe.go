@@ -20,15 +20,15 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrConfig is the error of a Config that is invalid, beside the *hotelstays.ValidationError of what New
-// refuses.
+// ErrConfig is wrapped by every error about an invalid Config. If hotelstays.New refuses a value, the error also wraps
+// its *hotelstays.ValidationError.
 var ErrConfig = errors.New("invalid configuration")
 
-// ErrNotTestEnvironment, an ErrConfig, is the error of a base URL that does not look like a test environment, without
-// Config.ConfirmHost.
+// ErrNotTestEnvironment means that the base URL does not look like a test environment, and Config.ConfirmHost does not
+// confirm it. It wraps ErrConfig.
 var ErrNotTestEnvironment = fmt.Errorf("%w: the base URL does not look like a test environment", ErrConfig)
 
-// Config says what to probe, and what is allowed. Without its optional fields rules that need them are
+// Config says what to probe, and what is allowed. If an optional field is not set, the rules that need it are
 // not tried.
 type Config struct {
 	// BaseURL is the base URL, as hotelstays.New takes it.
@@ -36,32 +36,32 @@ type Config struct {
 	Credential hotelstays.TicketCredential
 	// OAuth, if set, lets rules fetch access tokens.
 	OAuth *hotelstays.OAuthCredential
-	// Options are for the clients of the run, such as hotelstays.WithMarket and WithUserRef. Their
-	// HTTP client and rate limiter are replaced.
+	// Options are options for the clients of the run, such as hotelstays.WithMarket and WithUserRef. Options for the
+	// HTTP client and the rate limiter have no effect.
 	Options []hotelstays.Option
 	// HTTPClient sends the requests. The default has the transport of hotelstays.NewTransport.
 	HTTPClient *http.Client
-	// ConfirmHost has to repeat the host of a BaseURL that does not look like a test environment: one
-	// that is not loopback and has no label such as test, sandbox, staging or uat.
+	// ConfirmHost must repeat the host of BaseURL if the host does not look like a test environment: it
+	// is not loopback, and has no label such as test, sandbox, staging or uat.
 	ConfirmHost string
 	// Only selects rules by name, group or section. The default is all.
 	Only []string
 
-	// CountryCode is where to look for a city with hotels. By default a few countries are tried.
+	// CountryCode is the country in which to look for a city with hotels. By default a few countries are tried.
 	CountryCode string
-	// DestinationID is the city to search, instead of one of CountryCode.
+	// DestinationID is the city to search. CountryCode is then not used.
 	DestinationID string
-	// CheckIn is the first day of the stays that are searched. The default is in 60 days.
+	// CheckIn is the first day of the searched stays. The default is 60 days from now.
 	CheckIn types.Date
 	// Share is the part of each rate limit that may be used, at most 1. The default is 0.1.
 	Share float64
 	// Burst lets rules exceed the rate limit of Ticket for a second.
 	Burst bool
-	// Patience is how long a rule may wait for the end of a session or of a voucher's link.
+	// Patience is the maximum time that a rule may wait for the end of a session or of a voucher's link.
 	Patience time.Duration
 	// Booking, if set, lets rules book and cancel.
 	Booking *Booking
-	// Facts are what the client is configured with. A fact that the service contradicts breaks a rule.
+	// Facts are the facts that your client uses. A rule is broken if the service contradicts one of these facts.
 	Facts *hotelstays.ServiceFacts
 	// Progress, if set, is called after each rule.
 	Progress func(Result)
@@ -69,20 +69,20 @@ type Config struct {
 	Waiting func(what string, until time.Time)
 }
 
-// Report is what came out of a run.
+// Report is the result of a run.
 type Report struct {
 	BaseURL string    `json:"baseUrl"`
 	Began   time.Time `json:"began"`
-	// Ended is when all was cancelled, and the last rule tried.
+	// Ended is the time after the last rule and the last cancellation.
 	Ended time.Time `json:"ended"`
-	// Notes are about the run as a whole, such as a clock that is wrong.
+	// Notes are about the whole run, such as a wrong clock.
 	Notes   []string `json:"notes,omitempty"`
 	Results []Result `json:"results"`
-	// Facts are Config.Facts with what was found out, for hotelstays.WithServiceFacts.
+	// Facts are Config.Facts plus the facts that the run found, for hotelstays.WithServiceFacts.
 	Facts hotelstays.ServiceFacts `json:"facts"`
 }
 
-// Count returns how many results have a state.
+// Count returns the number of results with a state.
 func (r *Report) Count(state State) (n int) {
 	for _, result := range r.Results {
 		if result.State == state {
@@ -104,7 +104,7 @@ func (r *Report) slow() (slow, all int) {
 	return slow, all
 }
 
-// session is a run: what its rules share.
+// session is a whole run. It holds what its rules share.
 type session struct {
 	cfg    Config
 	client *hotelstays.Client
@@ -113,17 +113,17 @@ type session struct {
 	world  world
 	facts  hotelstays.ServiceFacts
 	notes  []string
-	behind time.Duration // of this machine's clock
+	behind time.Duration // how far this machine's clock is behind the service's clock
 	http   *http.Client
 	// renewed is the session of a new search, for Cleanup.
 	renewed func() string
 	*allowance
 }
 
-// Run tries the rules one after another. The error is that of a Config that is invalid, or of a service
-// that cannot be reached or gives no ticket; then there is no report. If ctx ends, the remaining rules
-// are not tried, and the report comes with the error of ctx. It also comes with the error of bookings
-// that could not be cancelled.
+// Run tries the rules one after another. If cfg is invalid, or if the service cannot be reached or gives no
+// ticket, Run returns an error and no report. If ctx ends, the remaining rules are not tried, and Run
+// returns the report together with the error of ctx. If bookings could not be cancelled, Run returns the
+// report together with an error that names them.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if err := cfg.Booking.check(); err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	return report, errors.Join(ctx.Err(), left)
 }
 
-// tryAll tries all rules but those that come after the cancellations, and cancels what they have booked, also if one of them
-// panics. It returns the error of what it could not cancel.
+// tryAll tries all rules except for the settlingRules. Then it cancels the bookings of the rules, even if a rule panics.
+// It returns an error if a booking could not be cancelled.
 func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (left error) {
 	defer func() {
 		if left = s.settle(ctx); left == nil {
@@ -173,7 +173,7 @@ func (s *session) tryAll(ctx context.Context, rules []Rule, report *Report) (lef
 	return nil
 }
 
-// add adds a result. What was not tried because the run ended is no progress.
+// add adds a result. It does not report progress for rules that are untried because the run ended.
 func (s *session) add(ctx context.Context, report *Report, result Result) {
 	report.Results = append(report.Results, result)
 	if s.cfg.Progress != nil && (ctx.Err() == nil || result.State != NotTried) {
@@ -181,7 +181,7 @@ func (s *session) add(ctx context.Context, report *Report, result Result) {
 	}
 }
 
-// waits announces a wait.
+// waits calls Config.Waiting.
 func (s *session) waits(what string, most time.Duration) {
 	if s.cfg.Waiting != nil {
 		s.cfg.Waiting(what, time.Now().Add(most))
@@ -199,8 +199,8 @@ type testingT[T any] interface {
 	Skip(args ...any)
 }
 
-// Test is Run for a test suite: one subtest a rule, which fails if it is broken, and is skipped if it is
-// not tried.
+// Test is Run for a test suite, with one subtest per rule. The subtest fails if the rule is broken, and is
+// skipped if the rule was not tried.
 func Test[T testingT[T]](t T, cfg Config) {
 	t.Helper()
 	report, err := Run(t.Context(), cfg)
@@ -249,7 +249,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	s := &session{cfg: cfg, masker: &masker{}}
 	s.bench = newBench(s.masker)
 	if cfg.Facts != nil {
-		s.facts = *cfg.Facts // what the run does not find out stays
+		s.facts = *cfg.Facts // facts that the run does not find stay
 	}
 	s.masker.add(cfg.Credential.AppSecret.Reveal())
 	if cfg.OAuth != nil {
@@ -262,7 +262,7 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	through.Transport = &recorder{base: cmp.Or[http.RoundTripper](through.Transport, http.DefaultTransport), masker: s.masker, bench: s.bench}
 	s.http = through
 	s.client, err = hotelstays.New(cfg.BaseURL, cfg.Credential, slices.Concat([]hotelstays.Option{
-		hotelstays.WithTimeout(2 * time.Minute), // with the wait for a Retry-After
+		hotelstays.WithTimeout(2 * time.Minute), // includes the wait for a Retry-After
 	}, cfg.Options, []hotelstays.Option{
 		hotelstays.WithHTTPClient(through), hotelstays.WithRateLimiter(newPaced(cfg.Share)),
 	})...)
@@ -272,8 +272,8 @@ func start(ctx context.Context, cfg Config) (*session, []Rule, error) {
 	return s, rules, s.greet(ctx)
 }
 
-// greet fetches a ticket, so that a service that is down, another one, or a refused credential is one
-// error, and compares the clocks.
+// greet fetches a ticket, and compares the clocks. If the service is down, is another service or refuses
+// the credential, the run ends here with one error.
 func (s *session) greet(ctx context.Context) error {
 	resp, err := s.client.Ticket(ctx, &hotelstays.TicketRequest{
 		AppKey: s.cfg.Credential.AppKey, AppSecret: s.cfg.Credential.AppSecret, TTL: s.cfg.Credential.TTL,
@@ -287,7 +287,7 @@ func (s *session) greet(ctx context.Context) error {
 			s.notes = append(s.notes, fmt.Sprintf("this machine's clock and the service's differ by %s", off.Abs()))
 		}
 	}
-	// The client has its token from now on, so that no rule's evidence has its Ticket.
+	// The client has its token from now on, so the evidence of rules does not contain its call of Ticket.
 	_, _ = s.client.FindOrder(ctx, unknownReference)
 	return nil
 }
@@ -304,7 +304,7 @@ func looksLikeTest(host string) bool {
 	})
 }
 
-// unknown is a fact that nobody knows, in the syntax of Go.
+// unknown is the Go comment for a fact that nobody knows.
 var unknown = regexp.MustCompile(`\w+:\[\][\w.]+\(nil\)(, )?`)
 
 // FactsGo returns the facts as a Go expression, for hotelstays.WithServiceFacts.

@@ -36,7 +36,7 @@ func TestEveryRuleHoldsAgainstTheSandbox(t *testing.T) {
 	assert.Empty(t, report.Notes)
 }
 
-// Rules that need more than reading say so.
+// The reason of an untried rule names the missing permission.
 func TestWithoutPermissionsRulesAreNotTried(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.OAuth, c.Burst, c.Patience = nil, false, 0 })
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestRulesAreSelected(t *testing.T) {
 	assert.ErrorContains(t, err, "no rule is named nothing")
 }
 
-// No rule finds such a fact.
+// No rule can find this fact.
 func TestFactOfTheConfigStaysUnlessTheServiceContradictsIt(t *testing.T) {
 	states := hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}}
 	for null, broken := range map[bool][]string{false: nil, true: {"orders/empty"}} {
@@ -90,7 +90,7 @@ func TestFactOfTheConfigStaysUnlessTheServiceContradictsIt(t *testing.T) {
 	}
 }
 
-// Nothing of a report is a secret, a token or the name of a person.
+// A report contains no secret, no token and no name of a person.
 func TestReportHasNoSecrets(t *testing.T) {
 	var tokens []string
 	watch := fault{told: func(a *reply) {
@@ -113,7 +113,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 	require.NoError(t, err)
 	for _, result := range report.Results {
 		for _, ex := range result.Evidence {
-			assert.Nil(t, ex.raw, result.Name) // neither may a program see more
+			assert.Nil(t, ex.raw, result.Name) // programs get no unmasked answer, either
 		}
 	}
 	require.Greater(t, len(tokens), 10)
@@ -150,7 +150,7 @@ func TestMaskHidesSecretsAndGuests(t *testing.T) {
 		m.body([]byte(`{"code":0,"msg":"ok","data":{"jwt":"x"},"error":{"type":"x"},"other":1}`), true))
 	assert.Equal(t, "["+strings.Repeat("[1],", maxExcerpt/4)[:maxExcerpt-1]+"…",
 		m.body([]byte("["+strings.Repeat("[1],", maxExcerpt)+"[1]]"), false))
-	const secret = "12345678901234567890" // masked it is shorter, so that what is behind the excerpt would get into it
+	const secret = "12345678901234567890" // masking shortens the text, so text after the excerpt could move into it
 	m.add(secret)
 	for n := maxExcerpt/len(secret) - 20; n < maxExcerpt/len(secret); n++ {
 		body := `{"a":{"b":{"c":{"n":[` + strings.Repeat(secret+",", n) + `1],"lastName":"Janet"},"email":"Janet"},"phone":"Janet"},"d":1}`
@@ -174,7 +174,7 @@ func TestCurlRepeatsTheRequest(t *testing.T) {
 	assert.Contains(t, ex.curl(), `-H 'Authorization: Bearer `+nobody+`'`)
 }
 
-func TestBaseURLThatIsNoTestEnvironmentIsAskedTwice(t *testing.T) {
+func TestBaseURLOutsideATestEnvironmentMustBeConfirmed(t *testing.T) {
 	for base, test := range map[string]bool{
 		"https://api.example.com": false, "https://latest.example.com": false, "https://hotels.example": false,
 		"https://test.example.com": true, "https://api-uat2.example.com": true, "http://127.0.0.1:80": true, "https://SANDBOX.example": true,
@@ -190,8 +190,8 @@ func TestBaseURLThatIsNoTestEnvironmentIsAskedTwice(t *testing.T) {
 	}
 }
 
-// One line says what is wrong with a service that cannot be probed at all.
-func TestServiceThatCannotBeProbed(t *testing.T) {
+// If the service cannot be probed, the error says in one line what is wrong.
+func TestServiceThatCannotBeProbedIsOneError(t *testing.T) {
 	page := func(a *reply) {
 		a.header.Set("Content-Type", "text/html")
 		a.status, a.body = 403, obj{"html": "log in"}
@@ -224,7 +224,7 @@ func TestServiceThatCannotBeProbed(t *testing.T) {
 	}
 }
 
-// One line says what is wrong with a service that answers all the same.
+// A note says in one line what is wrong with a service that can be probed nevertheless.
 func TestNotesAreAboutTheWholeRun(t *testing.T) {
 	slow := func(*reply) { time.Sleep(20 * time.Second) }
 	late := func(a *reply) { a.header.Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat)) }
@@ -244,7 +244,7 @@ func TestNotesAreAboutTheWholeRun(t *testing.T) {
 	}
 }
 
-// The rules keep to a share of each limit, and wait for Retry-After.
+// The rules use only a share of each rate limit, and wait for Retry-After.
 func TestRunIsPolite(t *testing.T) {
 	for share, most := range map[float64]int{0: hotelstays.OpQueryOrders.RateLimit() / 10, 0.18: hotelstays.OpQueryOrders.RateLimit() / 6} {
 		var times []time.Time

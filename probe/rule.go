@@ -1,4 +1,4 @@
-// Rules: what is tried, and what came out.
+// Rules and their results.
 
 package probe
 
@@ -20,10 +20,10 @@ type Rule struct {
 	Name string `json:"rule"`
 	// Section is the section of the API's document.
 	Section string `json:"section"`
-	// Promise is what must hold, or what is found out.
+	// Promise is a sentence that must hold, or a question that the rule answers.
 	Promise string `json:"promise"`
 	// Needs is what the Config must allow, by its name in the program: -book is Config.Booking, -burst is Burst, -callback
-	// is Booking.Callback, HOTELSTAYS_CLIENT_ID is OAuth, -patience is Patience. "": the rule only reads.
+	// is Booking.Callback, HOTELSTAYS_CLIENT_ID is OAuth, -patience is Patience. If it is "", the rule only reads.
 	Needs string `json:"needs,omitempty"`
 
 	try func(*run)
@@ -58,7 +58,7 @@ func newRule(name, promise, needs string, try func(*run)) Rule {
 	return rule
 }
 
-// line is a rule of a table.
+// line is a rule in one of the tables.
 type line struct {
 	name, promise string
 	try           func(*run)
@@ -88,7 +88,7 @@ func Rules() []Rule {
 	all := judged(slices.Concat(reads, patientRules, books))
 	ofReads := slices.DeleteFunc(slices.Clone(all), func(r Rule) bool { return !r.provokedByReads() })
 	others := slices.DeleteFunc(all, Rule.provokedByReads)
-	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // the patient rules outlive sessions
+	return slices.Concat(reads, ofReads, patientRules, books, others, settlingRules) // patient rules wait until sessions end
 }
 
 func (r Rule) provokedByReads() bool {
@@ -112,7 +112,7 @@ func judged(own []Rule) (all []Rule) {
 	return all
 }
 
-// provoked makes the calls that the judge's rules of a group are about. Without them, a run of these rules alone sends nothing.
+// provoked makes calls for the judge's rules of a group. Without these calls, a run of only judge's rules would send nothing.
 var provoked = map[string]struct {
 	needs string
 	by    func(*run)
@@ -134,7 +134,7 @@ var provoked = map[string]struct {
 	"webhook":      {"-callback", func(r *run) { r.events() }},
 }
 
-// blamed are the rules that break if the step before them breaks: no other rule is about that step.
+// blamed are the rules that break if the step before them breaks, because no other rule checks this step.
 var blamed = []string{"book/passport-largest", "voucher/form", "cancel/status", "voucher/cancelled", "webhook/delivered"}
 
 // last reports whether a rule comes after the cancellations.
@@ -150,7 +150,7 @@ func (r Rule) selected(names []string) bool {
 	})
 }
 
-// State is what came out of a rule. The zero value is not set: no Result of a run has it.
+// State is the verdict on a rule. The zero value means that the state is not set. No Result of a run has it.
 type State string
 
 // The states of a result.
@@ -158,42 +158,43 @@ const (
 	Held     State = "held"      // the service does what the document promises
 	Found    State = "found"     // an open point: Result.Found is what the service does
 	Weak     State = "weak"      // the document allows what the service does, but clients have trouble with it
-	Broken   State = "broken"    // the service does something else
+	Broken   State = "broken"    // the service contradicts the document
 	NotTried State = "not tried" // Result.Reason says why
 )
 
-// Result is what came out of one rule.
+// Result is the result of one rule.
 type Result struct {
 	Rule
 	State State `json:"state"`
-	// Reason is what was expected and what came instead, what clients have trouble with, or why the rule was not tried.
+	// Reason says for a broken rule what was expected and what came instead, for a weak rule what troubles clients, and for an
+	// untried rule why it was not tried.
 	Reason string `json:"reason,omitempty"`
 	// Found is what the service does where the document leaves that open.
 	Found string `json:"found,omitempty"`
-	// Curl repeats the request whose answer broke the rule. There is none for Book and Cancel.
+	// Curl is a command that repeats the request whose answer broke the rule. It is empty for Book and Cancel.
 	Curl     string     `json:"curl,omitempty"`
 	Evidence []Exchange `json:"evidence,omitempty"`
 }
 
-// untried is why a rule could not be judged.
+// untried is the error of a rule that could not be judged.
 type untried struct {
 	why   string
-	cause error // what broke in a step before, if it did
+	cause error // the error of an earlier step, if it failed
 }
 
 func (u untried) Error() string { return u.why }
 
-// stop ends a rule with an error, as the FailNow of a test does.
+// stop ends a rule with an error, like FailNow in a test.
 type stop struct{ err error }
 
-// breaks ends the rule as broken.
+// breaks ends the rule with the state Broken.
 func breaks(wrong bool, format string, args ...any) {
 	if wrong {
 		panic(stop{fmt.Errorf(format, args...)})
 	}
 }
 
-// skip ends the rule as not tried.
+// skip ends the rule with the state NotTried.
 func skip(unknown bool, format string, args ...any) {
 	if unknown {
 		panic(stop{untried{fmt.Sprintf(format, args...), nil}})
@@ -215,7 +216,7 @@ func attempt(part func()) (err error) {
 	return nil
 }
 
-// run is one rule that is being tried.
+// run is the trial of one rule.
 type run struct {
 	*session
 	name  string
@@ -228,7 +229,7 @@ type run struct {
 // find notes what the service does where the document leaves it open.
 func (r *run) find(format string, args ...any) { r.found = fmt.Sprintf(format, args...) }
 
-// suffers notes what the document allows, but clients have trouble with.
+// suffers notes behaviour that the document allows, but that troubles clients.
 func (r *run) suffers(bad bool, format string, args ...any) {
 	if bad && r.weak == "" {
 		r.weak = fmt.Sprintf(format, args...)
@@ -260,7 +261,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 	case err != nil && !errors.As(err, &missing):
 		res.State, res.Reason = Broken, s.masker.short(err.Error())
 		if n := len(res.Evidence); n > 0 {
-			res.Curl = res.Evidence[n-1].curl() // a rule ends with the answer that breaks it
+			res.Curl = res.Evidence[n-1].curl() // the last answer is the answer that broke the rule
 		}
 	case r.weak != "":
 		res.State, res.Reason = Weak, s.masker.short(r.weak)
@@ -276,7 +277,7 @@ func (s *session) try(ctx context.Context, rule Rule) Result {
 
 type operation = hotelstays.Operation
 
-// Short names, because rules are full of them.
+// Short names, because rules use them everywhere.
 const (
 	opTicket, opOAuthToken                        = hotelstays.OpTicket, hotelstays.OpOAuthToken
 	opDestinations, opHotelsMetadata, opHotelList = hotelstays.OpDestinations, hotelstays.OpHotelsMetadata, hotelstays.OpHotelList
@@ -285,5 +286,5 @@ const (
 	opQueryOrders, opOrderVoucher, opCancel       = hotelstays.OpQueryOrders, hotelstays.OpOrderVoucher, hotelstays.OpCancel
 )
 
-// readOps are the operations that change nothing, in the order of the document.
+// readOps are the operations that only read, in the order of the document.
 var readOps = []operation{opDestinations, opHotelsMetadata, opHotelList, opHotelRates, opCheckAvail, opQueryOrders, opOrderVoucher}

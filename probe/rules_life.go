@@ -1,4 +1,4 @@
-// What is expected, and found out, at each step of a booking's life.
+// Rules for each step of a booking's life.
 
 package probe
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// moment is a rule about a booking after one of its steps.
+// moment is a rule that reads a booking after one of its steps.
 type moment struct {
 	name, promise string
 	after         func(*run) *booked
@@ -72,14 +72,14 @@ var bookRules = life([]moment{
 	}},
 })
 
-// compared doubts an order that differs from its offer.
+// compared makes the rule weak if the order differs from its offer.
 func (r *run) compared(b *booked) {
 	diff := hotelstays.CompareOrder(&b.offer.RoomRatePkg, b.order)
 	r.suffers(len(diff.Changes) > 0, "the order differs from the offer: %s", diff)
 	r.find("%s", diff)
 }
 
-// bookRequests are changed Books, each of which is refused and leaves no order, and changed Cancels.
+// bookRequests are changed Books and changed Cancels. Each changed Book must be refused and leave no order.
 var bookRequests = asks("-book", []request{
 	{"book/token", "Book without a token gets HTTP 401", opBook, refuses(401, 0), changes("Authorization", nil)},
 	{"book/session", "a session is needed, and has to be known", opBook, refusal, changes("Session-Id", nil, noSession)},
@@ -138,7 +138,7 @@ var confirmedRules = life([]moment{
 				continue
 			}
 			a := r.get(opOrderVoucher, obj{name: value})
-			if a.Code == nil || *a.Code != types.CodeAmbiguousReference { // several orders may have it
+			if a.Code == nil || *a.Code != types.CodeAmbiguousReference { // several orders may have the reference
 				a.ok()
 			}
 		}
@@ -163,14 +163,14 @@ var confirmedRules = life([]moment{
 	}},
 })
 
-// cancelRules are about an order that is cancelled, and those that it leaves room for.
+// cancelRules are about a cancelled order, and about a new booking of the same stay.
 var cancelRules = slices.Concat(life([]moment{
 	{"cancel/fee", "how the fee compares with the one that the offer announced", (*run).cancelled, func(r *run, b *booked) {
 		is := b.cancel.ServiceFee
 		skip(b.feeErr != nil, "%v", b.feeErr)
 		skip(is == nil, "there is no serviceFee")
 		more, err := is.Cmp(b.fee)
-		fee, _ := is.Decimal() // Cmp has its error
+		fee, _ := is.Decimal() // Cmp reports the error
 		r.suffers(err != nil || more > 0 || fee.IsNegative(), "serviceFee is %s, and the offer announced %s", is, b.fee)
 		r.find("serviceFee is %s, and the offer announced %s", is, b.fee)
 	}},
@@ -220,11 +220,11 @@ var cancelRules = slices.Concat(life([]moment{
 		return r.withScopes(scopes...)
 	})}))
 
-// filter is a member of QueryOrders, which finds the orders inside it and no others.
+// filter is a member of QueryOrders. QueryOrders must find the orders that match it, and no other orders.
 type filter struct {
 	name, member string
 	after        func(*run) *booked
-	is           func(*run, *booked) any // what the order has: a reference, a status, or a time; the zero time is not known
+	is           func(*run, *booked) any // the order's reference, status or time; the zero time means unknown
 }
 
 var filterRules = func() (all []Rule) {
@@ -248,11 +248,11 @@ var filterRules = func() (all []Rule) {
 }()
 
 func day(date types.Date) time.Time {
-	t, _ := date.Time() // what cannot be read is not known
+	t, _ := date.Time() // an unreadable time stays zero, which means unknown
 	return t
 }
 
-// windows are all forms that a window may have.
+// windows returns a window in every form that the document allows.
 func windows(start, end time.Time) (all []any) {
 	bounds := func(at time.Time) []any {
 		return []any{at.Format(time.DateOnly), at.Format(time.RFC3339), at.Format(time.DateTime), fmt.Sprint(at.Unix()),
@@ -264,13 +264,13 @@ func windows(start, end time.Time) (all []any) {
 	return all
 }
 
-// longAgo is a time of no order.
+// longAgo is a time before every order.
 var longAgo = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// unfit are windows in which no order can be.
+// unfit are windows that cannot contain an order.
 var unfit = windows(longAgo, longAgo)
 
-// inAndOut are a value inside which an order is, and values outside, in each form that they may have.
+// inAndOut returns filter values that match an order, and values that do not, in every allowed form.
 func inAndOut(is any) (in []any, out [][]any) {
 	switch is := is.(type) {
 	case string:
@@ -294,7 +294,7 @@ func inAndOut(is any) (in []any, out [][]any) {
 func (f filter) try(r *run) {
 	b := f.after(r)
 	in, out := inAndOut(f.is(r, b))
-	// finds reports whether an answer has the order.
+	// finds reports whether an answer contains the order.
 	finds := func(body obj) (there, taken bool) {
 		a := r.get(opQueryOrders, body)
 		if a.allowed(); !a.succeeded() {

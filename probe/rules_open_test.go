@@ -14,7 +14,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 )
 
-// What a service does where the document leaves a choice is what the probe finds.
+// Where the document leaves a choice, the probe finds what the service does.
 func TestOpenPointsAreFound(t *testing.T) {
 	variants := func(v hotelstaystest.Variants) hotelstaystest.Config { return hotelstaystest.Config{Variants: v} }
 	for name, test := range map[string]struct {
@@ -123,14 +123,14 @@ func TestOpenPointsAreFound(t *testing.T) {
 	}
 }
 
-// stayLimits are the accepted stays, with the last of them, and the refused ones.
+// stayLimits returns the finding for the last accepted stay and the refused stays.
 func stayLimits(rooms, refused string) string {
 	return "accepted: 14 nights, 28 nights, 30 nights, 31 nights, 60 nights, 90 nights, 365 nights, 4 rooms, 5 rooms, 6 rooms, " + rooms +
 		", 4 adults, 5 adults, 6 adults, 8 adults, 9 adults, 10 adults, 20 adults, 4 children, 5 children, 6 children, 8 children, " +
 		"a child of 0, a child of 11, a child of 12, a child of 17; HTTP 400 with code 100000400: " + refused
 }
 
-// Each open point names the rules that find it out, or says why none can.
+// Each open point in the docs names the rules that answer it, or says why no rule can.
 func TestOpenPointsNameTheirRules(t *testing.T) {
 	page, err := os.ReadFile("../docs/open-points.md")
 	require.NoError(t, err)

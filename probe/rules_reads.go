@@ -1,4 +1,4 @@
-// Rules that only read, a line each.
+// Rules that only read, with one line for each rule.
 
 package probe
 
@@ -125,10 +125,10 @@ var twinRules = same([]twins{
 
 var prices = texts("list.rooms.rates.totalRate.netRate")
 
-// nowhere is the id of no destination.
+// nowhere is an id that belongs to no destination.
 const nowhere = "00000000-0000-4000-8000-000000000000"
 
-// foreign are ids that no hotel has.
+// foreign are ids that belong to no hotel.
 func foreign(n int) (ids []string) {
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("probe-none-%d", i))
@@ -136,7 +136,7 @@ func foreign(n int) (ids []string) {
 	return ids
 }
 
-// otherSession is a session of a new search.
+// otherSession returns the session of a new search.
 func otherSession(r *run) any {
 	own, other := r.offer().session, *r
 	other.anew()
@@ -177,7 +177,7 @@ var stays = func() (all []obj) {
 	return all
 }()
 
-// lists shows the JSON of a member.
+// lists returns a finding with the JSON of a member.
 func lists(member string) expect {
 	return shows(func(a *answer) string { return member + ": " + a.member(member) })
 }
@@ -235,15 +235,15 @@ func unfiltered(a *answer) string {
 		slices.IsSorted(times))
 }
 
-// walk is a walk over pages. The judge has the order, and what hasMore and total say.
+// walk is a rule that reads all pages. The judge checks the order, hasMore and total.
 type walk struct {
 	name, promise string
 	op            operation
-	size, other   int // sizes of pages: a walk in each; 0: none
+	size, other   int // page sizes: one walk for each size; 0: no walk
 	by            string
 }
 
-// longest is how many pages a walk has at most.
+// longest is the maximum number of pages of a walk.
 const longest = 12
 
 var walks = func() (all []Rule) {
@@ -274,7 +274,7 @@ func (w walk) try(r *run) {
 	skip(len(one) <= w.size, "there is one page")
 }
 
-// pages returns the hotels of all pages of a size, and whether these are all, because no page but the last had room.
+// pages returns the hotels of all pages of a size. complete is true if only the last page was not full.
 func (w walk) pages(r *run, size int) (all []string, whole bool) {
 	before, session, full := map[string]int{}, any(nil), true
 	for num := 1; num <= longest; num++ {
@@ -288,7 +288,7 @@ func (w walk) pages(r *run, size int) (all []string, whole bool) {
 		r.suffers(w.by == "" && num > 1 && len(hotels) == 0, "hasMore of page %d is set, and page %d is empty", num-1, num)
 		all = append(all, hotels...)
 		r.find("totals: %t; the pages share a session: %t", total != 0, shared)
-		r.log = r.log[max(0, len(r.log)-4):] // the others are no evidence
+		r.log = r.log[max(0, len(r.log)-4):] // keep only the last answers as evidence
 		if !a.more() {
 			n := len(hotelIDs(w.page(r, size, num+1, session)))
 			breaks(n > 0, "hasMore of page %d is not set, and page %d has %d hotels", num, num+1, n)

@@ -42,13 +42,13 @@ func (r *run) listed(more obj) []types.Hotel {
 // byID searches hotels by ids.
 func (r *run) byID(ids ...string) *answer { return r.get(opHotelList, r.stay(obj{"hotelIds": ids})) }
 
-// hits are the hotels of a search for ids.
+// hits returns the hotels of a search for ids.
 func (r *run) hits(known ...string) []types.Hotel {
 	return read[hotelstays.HotelListResponse](r.byID(known...)).List
 }
 
-// cheapest expects that a capped search has the cheapest offers of a search without a cap,
-// which is the same before and after. It reports whether a hotel has more offers.
+// cheapest requires that a search with a cap returns the cheapest offers of a search without a cap. The search without a
+// cap is made before and after, and must not change. cheapest reports whether a hotel has more offers than the cap.
 func (r *run) cheapest(capped int) (compared bool) {
 	amounts := func(most int) map[string][]string {
 		all := map[string][]string{}
@@ -189,7 +189,7 @@ var searchRules = rules("", []line{
 		r.find("%s", lists("exchangeRateSnapshot")(r, r.changed(opCheckAvail, obj{"Currency": "EUR"})))
 	}},
 	{"check/same", "a price that moved has a statusRemark; where", func(r *run) {
-		r.anew() // a remark may come with the first answer alone
+		r.anew() // a remark may be only in the first answer
 		a := r.checked()
 		for _, around := range []string{"", "basic.", "roomRatePkg."} {
 			if a.first(around+"statusRemark") != nil {
@@ -204,7 +204,7 @@ var searchRules = rules("", []line{
 	}},
 })
 
-// checked is the answer to CheckAvail for an offer that is still there.
+// checked returns the answer to CheckAvail for an offer that is still available.
 func (r *run) checked() *answer {
 	a := r.do(r.lawful(opCheckAvail))
 	a.ok()
@@ -226,7 +226,7 @@ var emptyOrders = newRule("orders/empty", "a reference without an order is a suc
 		known != nil && known.NullOrders, list)
 })
 
-// ages are when a session is tried again.
+// ages are the ages of a session at which it is tried again.
 var ages = []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute, 45 * time.Minute,
 	time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
 

@@ -19,16 +19,16 @@ import (
 
 const (
 	maxTTL           = 31_536_000
-	nobody           = "none-of-the-service" // a token that the service never made
-	wrongSecret      = "not-the-secret"      // the secret of no key and of no client
+	nobody           = "none-of-the-service" // not a token of the service
+	wrongSecret      = "not-the-secret"      // not a secret of any key or client
 	unknownReference = "probe-no-such-order"
 	noSession        = "probe-no-session"
 )
 
-// unknownOrder asks for an order that nobody has.
+// unknownOrder is the body of a request for an order that does not exist.
 func unknownOrder() obj { return obj{"customerReferenceNos": []string{unknownReference}} }
 
-// noSuchOrder is the Cancel of an order that nobody has.
+// noSuchOrder is the body of a Cancel of an order that does not exist.
 var noSuchOrder = obj{"customerReferenceNo": unknownReference, "supplierReferenceNo": unknownReference}
 
 var ticketRules = rules("", []line{
@@ -54,7 +54,7 @@ var ticketRules = rules("", []line{
 var scopes = []types.Scope{types.ScopeSearchRead, types.ScopeContentRead, types.ScopeBookingRead, types.ScopeBookingWrite,
 	types.ScopeBookingCancel}
 
-// token is the access token of an answer, or "": an error of OAuth may come without an envelope.
+// token returns the access token of an answer, or "". OAuth answers may have no envelope.
 func (r *run) token(a *answer) string {
 	a.came()
 	top, _ := decoded(a.raw.body).(obj)
@@ -65,7 +65,7 @@ func (r *run) token(a *answer) string {
 	return flat + below
 }
 
-// withScopes returns a token with scopes, or not tried.
+// withScopes returns a token with scopes, or skips the rule.
 func (r *run) withScopes(scopes ...types.Scope) string {
 	scope := strings.Trim(fmt.Sprint(scopes), "[]")
 	a := r.changed(opOAuthToken, obj{"scope": scope})
@@ -74,7 +74,7 @@ func (r *run) withScopes(scopes ...types.Scope) string {
 	return token
 }
 
-// opened returns the operations that a token may call.
+// opened returns the operations that accept a token.
 func (r *run) opened(token string) (ops []operation) {
 	for _, op := range readOps {
 		a := r.changed(op, obj{"token": token})
@@ -85,7 +85,7 @@ func (r *run) opened(token string) (ops []operation) {
 	return ops
 }
 
-// noToken expects a refusal.
+// noToken requires a refusal without a token.
 func noToken(r *run, a *answer) string {
 	token := r.token(a)
 	breaks(token != "" || a.Status >= http.StatusInternalServerError, "expected a refusal, got HTTP %d, a token: %t", a.Status, token != "")
@@ -166,7 +166,7 @@ var oauthRules = slices.Concat(asks("HOTELSTAYS_CLIENT_ID", []request{
 	}},
 }))
 
-// unpaced sends calls at once, without waiting for the limiter.
+// unpaced sends calls at the same time, without waiting for the limiter.
 func (r *run) unpaced(calls ...call) []*answer {
 	runs, answers := make([]run, len(calls)), make([]*answer, len(calls))
 	var group sync.WaitGroup
@@ -183,8 +183,8 @@ func (r *run) unpaced(calls ...call) []*answer {
 
 var once = []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}
 
-// limited sends n calls of Ticket that are refused, every second one malformed, at once, after a pause. It returns the
-// answers with HTTP 429.
+// limited pauses, and then sends n calls of Ticket at the same time. Each has a wrong secret, and every second call is
+// malformed. limited returns the answers with HTTP 429.
 func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	r.wait(pause)
 	calls := make([]call, n)
@@ -206,7 +206,7 @@ func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	return refused
 }
 
-// wait waits, or ends the rule.
+// wait waits. If ctx ends, it ends the rule.
 func (r *run) wait(d time.Duration) {
 	if d >= 10*time.Second {
 		r.waits(r.name, d)
@@ -215,7 +215,7 @@ func (r *run) wait(d time.Duration) {
 	skip(err != nil, "%v", err)
 }
 
-// remaining is X-RateLimit-Remaining of a lawful call that does not wait for the limiter.
+// remaining returns X-RateLimit-Remaining of a lawful call that does not wait for the limiter.
 func (r *run) remaining(op operation) int64 {
 	a := r.unpaced(r.lawful(op))[0]
 	a.came()
@@ -223,8 +223,8 @@ func (r *run) remaining(op operation) int64 {
 }
 
 const (
-	ticketLimit = 5               // a second
-	idle        = 2 * time.Second // after which no request counts any more
+	ticketLimit = 5               // requests per second
+	idle        = 2 * time.Second // after this pause no earlier request counts
 )
 
 var limitRules = append(rules("", []line{
@@ -242,7 +242,7 @@ var limitRules = append(rules("", []line{
 	}},
 	{"limits/own", "requests of one operation do not count for another", func(r *run) {
 		var shared []operation
-		for range 3 { // another process behind this address may call once, and not three times
+		for range 3 { // another process behind this address may interfere once, but hardly three times
 			r.offer()
 			r.wait(1100 * time.Millisecond)
 			var now []operation
@@ -279,7 +279,7 @@ var limitRules = append(rules("", []line{
 		const pause = 600 * time.Millisecond
 		r.limited(ticketLimit, idle)
 		skip(len(r.limited(ticketLimit, pause)) < ticketLimit, "the limit is not the documented one")
-		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0) // only the refused ones are in this second
+		r.find("they do: %t", len(r.limited(ticketLimit, pause)) > 0) // only refused calls are in this second
 	}},
 	{"limits/each", "each operation has a limit of its own", func(r *run) {
 		skip(len(r.limited(2*ticketLimit, idle)) == 0, "no request got HTTP 429")

@@ -1,4 +1,4 @@
-// Rules as lines of tables: a changed request and its expected answer, and requests that must get the same answer.
+// Two kinds of rules as table lines: changed requests with expected answers, and requests that must get the same answer.
 
 package probe
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// request is a rule: a lawful request is sent once with each change.
+// request is a rule that sends a lawful request once with each change.
 type request struct {
 	name, promise string
 	op            operation
@@ -23,7 +23,7 @@ type request struct {
 	changes       []obj
 }
 
-// expect judges an answer, and returns what the answer says about an open point, or "".
+// expect judges an answer. If the answer resolves an open point, expect returns the finding, otherwise "".
 type expect func(*run, *answer) string
 
 // Requests about the bookings of the run.
@@ -32,7 +32,7 @@ const (
 	ofEnded operation = "QueryOrders of the cancelled booking"
 )
 
-// asks returns a rule for each line.
+// asks returns a rule for each line of the table.
 func asks(needs string, lines ...request) (all []Rule) {
 	for _, q := range lines {
 		all = append(all, newRule(q.name, q.promise, needs, q.try))
@@ -40,7 +40,7 @@ func asks(needs string, lines ...request) (all []Rule) {
 	return all
 }
 
-// try sends each change. A change that breaks the rule ends it. A change that cannot be tried leaves the others to be tried.
+// try sends each change. A change that breaks the rule ends it. If a change cannot be tried, try continues with the next change.
 func (q request) try(r *run) {
 	var texts []string
 	var missing error
@@ -78,7 +78,7 @@ func (q request) send(r *run, change obj) string {
 	return q.want(r, r.changed(op, change))
 }
 
-// named returns a change in a few words.
+// named describes a change in a few words.
 func named(change obj) string {
 	if name, given := change[""].(string); given {
 		return name
@@ -97,10 +97,10 @@ func named(change obj) string {
 	return strings.Join(values, " ")
 }
 
-// accepted expects a success. The judge checks its form.
+// accepted requires a success. The judge checks the form of the answer.
 func accepted(_ *run, a *answer) string { a.ok(); return "" }
 
-// gets takes any answer.
+// gets accepts any answer.
 func gets(_ *run, a *answer) string { a.came(); return a.String() }
 
 // taken finds out which values are accepted.
@@ -111,7 +111,7 @@ func taken(_ *run, a *answer) string {
 	return a.String()
 }
 
-// shows finds out what a success shows.
+// shows finds out how a success looks.
 func shows(what func(*answer) string) expect {
 	return func(_ *run, a *answer) string {
 		if a.allowed(); a.succeeded() {
@@ -121,7 +121,7 @@ func shows(what func(*answer) string) expect {
 	}
 }
 
-// has lists the members of the objects at a path.
+// has finds out the members of the objects at a path.
 func has(path string) expect {
 	return shows(func(a *answer) string {
 		all := obj{}
@@ -136,7 +136,7 @@ func has(path string) expect {
 // members lists the names of an object's members.
 func members(o obj) string { return strings.Join(slices.Sorted(maps.Keys(o)), " ") }
 
-// forms lists the values at paths, each digit as 9.
+// forms finds out the formats of the values at paths. It writes each digit as 9.
 func forms(paths ...string) expect {
 	return shows(func(a *answer) string {
 		var all []string
@@ -156,7 +156,7 @@ func forms(paths ...string) expect {
 	})
 }
 
-// sent takes any answer to a call without a header. The rule is not tried if the calls of the run never have the header.
+// sent accepts any answer to a call without a header. The rule is skipped if the calls of the run never have the header.
 func sent(name string) expect {
 	return func(r *run, a *answer) string {
 		lawful := r.do(r.lawful(a.op))
@@ -165,7 +165,7 @@ func sent(name string) expect {
 	}
 }
 
-// refuses expects a refusal with a status and a code. 0 is any, and the answer is found out.
+// refuses requires a refusal with a status and a code. 0 allows any, and the rule finds out the status and code that come.
 func refuses(status, code int) expect {
 	return func(_ *run, a *answer) string {
 		if a.refused(status, code); code != 0 {
@@ -180,7 +180,7 @@ var (
 	badParam = refuses(0, types.CodeParam)
 )
 
-// naming expects a refusal because of a parameter, whose msg names it.
+// naming requires a refusal whose msg names the wrong parameter.
 func naming(parameter string) expect {
 	return func(_ *run, a *answer) string {
 		a.refused(0, types.CodeParam)
@@ -189,28 +189,28 @@ func naming(parameter string) expect {
 	}
 }
 
-// noOffer expects that CheckAvail has no offer: a refusal, or a success that says so.
+// noOffer requires that CheckAvail has no offer: a refusal, or a success that says so.
 func noOffer(_ *run, a *answer) string {
 	a.allowed()
 	breaks(a.succeeded() && read[hotelstays.CheckAvailResponse](a).Available(), "the offer is available")
 	return a.String()
 }
 
-// noOrder expects that Cancel finds no order.
+// noOrder requires that Cancel finds no order.
 func noOrder(_ *run, a *answer) string {
 	a.refused(0, 0)
 	breaks(a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest, "it gets %s", a)
 	return a.String()
 }
 
-// doubted takes any answer. A success is weak.
+// doubted accepts any answer. A success makes the rule weak.
 func doubted(r *run, a *answer) string {
 	a.allowed()
 	r.suffers(a.succeeded(), "%s accepts it", a.op)
 	return a.String()
 }
 
-// fills doubts a page that is not full although another page follows. The document does not forbid it.
+// fills makes the rule weak if a page is not full although another page follows. The document does not forbid this.
 func fills(size int) expect {
 	return func(r *run, a *answer) string {
 		a.ok()
@@ -227,8 +227,8 @@ func (r *run) changed(op operation, change obj) *answer {
 	return r.do(c)
 }
 
-// apply changes a call. A name in upper case is a header's, and "" names the change. A name with a dot is the name of a member
-// of an object, or of each element of a list. A nil removes what it names; a func is called for the value.
+// apply changes a call. An upper-case name is a header, and the value of "" is the name of the change. A name with a dot is a
+// member of an object, or of each element of a list. nil removes the member. A func is called for the value.
 func (r *run) apply(c *call, change obj) {
 	body, _ := decoded([]byte(encoded(c.body))).(obj)
 	for name, value := range change {
@@ -246,7 +246,7 @@ func (r *run) apply(c *call, change obj) {
 			c.token = text
 		case name[0] <= 'Z':
 			if name == "Authorization" {
-				c.token = nobody // otherwise the client renews the token of the run
+				c.token = nobody // otherwise the client would renew the token of the run
 			}
 			c.edit = func(h http.Header) {
 				if h.Set(name, text); value == nil {
@@ -260,7 +260,7 @@ func (r *run) apply(c *call, change obj) {
 	c.body = body
 }
 
-// set changes a member of an object, or of the elements of a list. A nil removes it; a func of the object is called for the value.
+// set changes a member of an object, or of the elements of a list. nil removes it. A func gets the object and returns the value.
 func set(at any, path string, value any) {
 	name, below, deeper := strings.Cut(path, ".")
 	list, _ := at.([]any)
@@ -296,11 +296,11 @@ func everyOp(name string, value any) (all []obj) {
 	return all
 }
 
-// twins is a rule about requests that must get the same answer.
+// twins is a rule about two requests that must get the same answer.
 type twins struct {
 	name, promise string
 	op            operation
-	of            func(*answer) []string // what is the same
+	of            func(*answer) []string // the part of the answers that must be equal
 	changes       []obj
 }
 
@@ -332,12 +332,12 @@ func (t twins) try(r *run) {
 	}
 }
 
-// texts are the values at a path, sorted because lists of the document have no order.
+// texts returns the values at a path, sorted, because the document promises no order of lists.
 func texts(path string) func(*answer) []string {
 	return func(a *answer) []string { return ids(a.at(path), encoded) }
 }
 
-// hotelIDs are the ids of the hotels of a page, of a search or of the catalogue.
+// hotelIDs returns the ids of the hotels of a page, of a search or of the catalogue.
 func hotelIDs(a *answer) []string {
 	return ids(append(a.at("list"), a.at("hotelsMetadata")...), func(v any) string {
 		h, _ := v.(obj)

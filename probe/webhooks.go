@@ -1,4 +1,4 @@
-// Rules of webhooks: what comes for the booking of the run.
+// Rules about the webhooks for the booking of the run.
 
 package probe
 
@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	redelivering = 5 * time.Minute  // in which a redelivery may come
-	overtaken    = 10 * time.Second // in which an event may come that a later one has overtaken
+	redelivering = 5 * time.Minute  // a redelivery may come within this time
+	overtaken    = 10 * time.Second // an event may come this much after a later event
 	idHeader     = "X-Platform-Event-Id"
 	signHeader   = "X-Platform-Signature"
 )
@@ -52,7 +52,7 @@ func (d delivery) fields() (f struct {
 	Event     types.EventKind `json:"event"`
 	Time      int64           `json:"eventTime"`
 }) {
-	_ = json.Unmarshal(d.body, &f) // what cannot be read is not there
+	_ = json.Unmarshal(d.body, &f) // unreadable fields stay empty
 	return f
 }
 
@@ -98,13 +98,13 @@ var webhookRules = rules("-callback", []line{
 		types, all := obj{}, obj{}
 		for _, d := range r.events() {
 			types[d.header.Get("Content-Type")] = true
-			_ = json.Unmarshal(d.body, &all) // those of one event stay for the next
+			_ = json.Unmarshal(d.body, &all) // all fields of one event are overwritten by the next event
 		}
 		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},
 })
 
-// unasked comes after the cancellations: an order that was booked without a callbackUrl has no events.
+// unasked requires that no event came for orders booked without a callbackUrl. It is tried after the cancellations.
 var unasked = newRule("webhook/unasked", "no event comes for an order without callbackUrl", "-callback", func(r *run) {
 	tried := false
 	for _, b := range r.allowance.silent {
@@ -115,11 +115,11 @@ var unasked = newRule("webhook/unasked", "no event comes for an order without ca
 	r.get(opQueryOrders, obj{"customerReferenceNos": []string{r.allowance.silent[0].entry.reference()}})
 })
 
-// Callback receives the events of the bookings: serve it at its URL. It answers the first delivery with
-// HTTP 503, to see another one.
+// Callback receives the events of the bookings. Serve it at URL. It answers the first delivery with
+// HTTP 503, so that the service must deliver it again.
 type Callback struct {
 	URL string // public and https
-	// Secrets are the webhook signing secrets. Without one signatures are not judged.
+	// Secrets are the webhook signing secrets. Without a secret, signatures are not judged.
 	Secrets []types.Secret
 
 	mu  sync.Mutex
@@ -132,7 +132,7 @@ type delivery struct {
 	method string
 	header http.Header
 	body   []byte
-	err    error // of its signature, or of the body
+	err    error // the signature or the body is invalid
 	status int   // the answer
 }
 
@@ -148,14 +148,14 @@ func (c *Callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if len(c.got) == 0 {
 		d.status = http.StatusServiceUnavailable
 	}
-	if len(c.got) < 1000 { // it is open to the world
+	if len(c.got) < 1000 { // limited, because anybody can call this handler
 		c.got = append(c.got, d)
 	}
 	c.mu.Unlock()
 	w.WriteHeader(d.status)
 }
 
-// about are the deliveries of a reference so far.
+// about returns the deliveries for a reference so far.
 func (c *Callback) about(reference string) []delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()

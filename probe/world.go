@@ -1,4 +1,4 @@
-// What rules have in common: a city with hotels, a search, an offer. Each is looked for once.
+// Values that rules share: a city with hotels, a search, an offer. Each is looked for only once per run.
 
 package probe
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// memo is what was looked for once, and the last answer, which had it.
+// memo keeps a value that was looked for once, and the answer that contained it.
 type memo[T any] struct {
 	done bool
 	v    T
@@ -36,7 +36,7 @@ func (m *memo[T]) get(r *run, what string, look func() T) T {
 	if m.err != nil {
 		cause := m.err
 		if errors.As(cause, new(untried)) {
-			cause = nil // another rule is about that
+			cause = nil // another rule checks this
 		}
 		panic(stop{untried{fmt.Sprintf("needs %s: %v", what, m.err), cause}})
 	}
@@ -78,8 +78,8 @@ type offer struct {
 	*answer
 	hotelstays.HotelRatesResponse
 	session  string
-	hotel    string // the id that HotelRates took
-	property string // what searches call the hotel
+	hotel    string // the id that was sent to HotelRates
+	property string // the hotel's id in searches
 	types.RoomRatePkg
 }
 
@@ -88,7 +88,7 @@ func (r *run) places(body obj) []types.Destination {
 	return read[hotelstays.DestinationsResponse](r.get(opDestinations, body)).Destinations
 }
 
-// country returns a country that has places.
+// country returns a country with places.
 func (r *run) country() *country {
 	return r.world.country.get(r, "a country with places (-country)", func() *country {
 		codes := []string{"AE", "GB", "FR", "ES", "US", "DE", "IT", "TH", "CN", "JP"}
@@ -105,7 +105,7 @@ func (r *run) country() *country {
 	})
 }
 
-// city returns a city with hotels: the given one, or the first below the country.
+// city returns a city with hotels: the city of the Config, or the first city found in the country.
 func (r *run) city() *city {
 	if r.cfg.DestinationID != "" {
 		return &city{Destination: types.Destination{ID: r.cfg.DestinationID, Type: types.DestinationCity}}
@@ -141,7 +141,7 @@ func (r *run) city() *city {
 	})
 }
 
-// stay is the body of a search: two adults for two nights, and more. A nil leaves a member out.
+// stay returns the body of a search: two adults for two nights, plus the given members. nil removes a member.
 func (r *run) stay(more obj) obj {
 	in, _ := r.cfg.CheckIn.Time()
 	body := obj{"checkIn": r.cfg.CheckIn, "checkOut": types.DateOf(in.AddDate(0, 0, 2)),
@@ -160,7 +160,7 @@ func (r *run) stayIn(more obj) obj {
 	return r.stay(body)
 }
 
-// anew gives this rule a search and an offer that no other rule has used.
+// anew gives this rule a new search and a new offer, which no other rule has used.
 func (r *run) anew() {
 	s := *r.session
 	s.world.search, s.world.rates = memo[*search]{}, memo[*offer]{}
@@ -179,7 +179,7 @@ func (r *run) search() *search {
 	})
 }
 
-// hotelID is how searches name a hotel.
+// hotelID returns the id that searches use for a hotel.
 func hotelID(h types.Hotel) string { return cmp.Or(h.PlatformHotelID, h.ID) }
 
 // offer returns the first offer of HotelRates.
