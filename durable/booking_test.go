@@ -472,6 +472,8 @@ func TestUnknownOutcomeWrapsItsCause(t *testing.T) {
 			assert.ErrorIs(t, err.Err, tc.wraps, name)
 		}
 	}
+	_, is := sent{b, start, open, nil}.settle(b)
+	assert.Equal(t, settled{}, is, "an outcome without Recovery stores nothing")
 }
 
 func TestOnlyABookingWithoutAnOrderBeginsAgain(t *testing.T) {

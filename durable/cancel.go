@@ -338,9 +338,6 @@ func (c cancellation) inVain(at time.Time) cancellation {
 // otherStay reports whether an order has other dates than the stay that was booked: then somebody else
 // booked it.
 func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
-	if expect == nil {
-		return false
-	}
 	return slices.ContainsFunc(hotelstays.CompareOrder(expect, order).Changes, func(c hotelstays.OfferChange) bool {
 		return (c.Field == types.OfferCheckIn || c.Field == types.OfferCheckOut) && c.Seen != "" && c.Now != ""
 	})

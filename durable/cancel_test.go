@@ -138,6 +138,11 @@ func TestCostIsTheSumOfAllRoomsOfTheBookedStay(t *testing.T) {
 		c, err = given.start(start, after(time.Minute), dearer, states)
 		require.NoError(t, err)
 		assert.ErrorIs(t, c.err(), ErrNothingToCancel, "an order with other dates is another stay")
+		known := given
+		known.PlatformReferenceNo = dearer.PlatformReferenceNo
+		c, err = known.start(start, after(time.Minute), dearer, states)
+		require.NoError(t, err)
+		assert.Equal(t, phaseSending, c.phase(start), "an order whose number is known may have changed its dates")
 	}
 	for rooms, want := range []*types.Money{nil, {Currency: "EUR", Amount: "10"}, {Currency: "EUR", Amount: "20"}} {
 		c, err := waitingCancel(t, "").start(after(2*time.Minute), after(3*time.Minute), orderIn(2, rooms), states)

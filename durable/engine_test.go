@@ -102,6 +102,7 @@ func newEngineOn(t *testing.T, store *memstore.Store) *engine {
 		},
 		OnOrder: func(_ context.Context, tx *memstore.Tx, change *durable.OrderChange) error {
 			assert.True(t, tx.Guarded)
+			assert.Equal(t, change.After.PlatformReferenceNo, change.Before.PlatformReferenceNo)
 			e.note(func() { e.changes = append(e.changes, change.After.HotelConfirmNo) })
 			return nil
 		}}
@@ -611,11 +612,11 @@ func TestRetryWaitsForABusyRow(t *testing.T) {
 		e.store.Put(*row)
 		require.ErrorIs(t, e.Retry(t.Context(), "ref-1"), context.DeadlineExceeded)
 		assert.Equal(t, 5*time.Second, time.Since(began))
-		time.AfterFunc(2*time.Second-1, func() {
+		time.AfterFunc(2010*time.Millisecond, func() {
 			row.Busy = false
 			e.store.Put(*row)
 		})
 		require.NoError(t, e.Retry(t.Context(), "ref-1"))
-		assert.Equal(t, 7*time.Second, time.Since(began))
+		assert.Equal(t, 7050*time.Millisecond, time.Since(began), "it looks each 50 ms")
 	})
 }

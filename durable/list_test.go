@@ -26,6 +26,10 @@ func TestListContinuesAfterUnreadableRows(t *testing.T) {
 				e.store.Put(*row)
 			}
 		}
+		var err error
+		store := &failingStore{Store: e.store}
+		e.Engine, err = durable.NewEngine(store, e.options)
+		require.NoError(t, err)
 		var listed, unreadable []string
 		for b, err := range e.List(t.Context()) {
 			if err != nil {
@@ -37,6 +41,8 @@ func TestListContinuesAfterUnreadableRows(t *testing.T) {
 		}
 		assert.Len(t, unreadable, 250)
 		assert.Contains(t, unreadable[0], `"000" was changed by hand`)
+		assert.Contains(t, unreadable[0], " List: ")
+		assert.EqualValues(t, 4, store.operation.Load(), "a page has 100 rows")
 		assert.Len(t, listed, 100)
 	})
 }

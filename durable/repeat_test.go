@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -45,7 +46,9 @@ func TestTransactionIsRepeatedIfItWasUndone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				last := len(c.errs) - 1
-				assert.Equal(t, c.errs[last], durable.Repeat(t.Context(), func() error {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // also if it never stops
+				defer cancel()
+				assert.Equal(t, c.errs[last], durable.Repeat(ctx, func() error {
 					calls++
 					return c.errs[min(calls-1, last)]
 				}))

@@ -674,3 +674,70 @@ func TestFailedPollIsRepeatedAfterTheLease(t *testing.T) {
 		})
 	}
 }
+
+// slowQueue is a Queue that is slow, or whose rows other processes lease.
+type slowQueue struct {
+	*memstore.Store
+	look  func(ctx context.Context)
+	lease func()
+}
+
+func (q slowQueue) Due(ctx context.Context, look durable.DueLook) ([]durable.Row, error) {
+	q.look(ctx)
+	return q.Store.Due(ctx, look)
+}
+
+func (q slowQueue) Postpone(_ context.Context, rows []durable.Row, _ func(durable.Row) time.Time) ([]durable.Row, error) {
+	if len(rows) > 0 {
+		q.lease()
+	}
+	return nil, nil
+}
+
+func TestWaitForADatabaseIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		var sent time.Time
+		e.book = func() (*hotelstays.BookingOutcome, error) {
+			go e.lockStore()
+			synctest.Wait()
+			sent = time.Now()
+			return found()
+		}
+		e.begin("ref-1")
+		_, err := e.Send(t.Context(), "ref-1")
+		require.Error(t, err)
+		assert.Equal(t, 10*time.Second, time.Since(sent), "to store the result of Book")
+		time.Sleep(time.Minute)
+	})
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.lose()
+		e.reopen(func(*options) {}) // nobody has woken its Run
+		time.Sleep(time.Hour)
+		var limits []time.Duration
+		var leases []time.Time
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, e.Run(ctx, slowQueue{e.store, func(ctx context.Context) {
+			end, _ := ctx.Deadline()
+			limits = append(limits, time.Until(end))
+		}, func() { leases = append(leases, time.Now()) }}))
+		assert.Equal(t, 10*time.Second, limits[0], "to look for work")
+		assert.Equal(t, 5*time.Second, leases[1].Sub(leases[0]), "to try again a row that another process leases")
+	})
+}
+
+func TestUnreadableRowTakesNoWorker(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *engine) {
+		e.reopen(func(o *options) { o.MaxWorkers = 1 })
+		e.book = found
+		e.begin("bad")
+		row := e.row(durable.KindBooking, "bad")
+		row.State = []byte("{")
+		e.store.Put(*row)
+		time.Sleep(time.Second)
+		e.begin("ref-1")
+		time.Sleep(time.Hour)
+		e.runFor(time.Second / 2)
+		assert.Len(t, e.outcomes, 1)
+	})
+}

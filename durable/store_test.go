@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -133,7 +134,7 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 		"Retry":    {"", again, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Retry(e.t.Context(), "ref-1") }},
 		"Abandon":  {"", (*engine).lose, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Abandon(e.t.Context(), "ref-1") }},
 		"Unfollow": {"", booked, func(e *engine, _ *failingStore, _ *durable.Row) error { return e.Unfollow(e.t.Context(), "ref-1") }},
-		"List": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) (err error) {
+		"Cancellations": {"", again, func(e *engine, _ *failingStore, _ *durable.Row) (err error) {
 			for _, err = range e.Cancellations(e.t.Context()) {
 			}
 			return err
@@ -182,7 +183,11 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 					e.Engine, err = durable.NewEngine(store, e.options)
 					require.NoError(t, err)
 					err = tc.act(e, store, row)
-					if more = store.operation.Load() >= failing; more && !errors.Is(err, errDisk) {
+					more = store.operation.Load() >= failing
+					switch call, _, _ := strings.Cut(name, " "); {
+					case more && err != nil && tc.kind == "":
+						assert.ErrorContains(t, err, call, "operation %d", failing)
+					case more && !errors.Is(err, errDisk):
 						assert.Contains(t, e.log.String(), errDisk.Error(), "operation %d: %v", failing, err)
 					}
 				})
