@@ -34,7 +34,7 @@ type platform struct {
 	known sync.Map      // accounts that have a client
 	mu    sync.Mutex
 	ended []string // account and reference, in the order of OnOutcome
-	asked []string // account and references, of QueryOrders
+	asked []string // account and references of each QueryOrders
 	books atomic.Int32
 }
 
@@ -88,7 +88,7 @@ func newPlatform(t *testing.T, accounts ...string) *platform {
 			if _, is := p.known.Load(account); is {
 				return tenant{client, p, account}
 			}
-			return (*hotelstays.Client)(nil) // what a map of clients returns for an unknown account
+			return (*hotelstays.Client)(nil) // a map of clients returns this for an unknown account
 		},
 		OnOutcome: func(_ context.Context, _ *memstore.Tx, outcome *hotelstays.BookingOutcome) error {
 			if p.hang != nil {
@@ -113,7 +113,7 @@ func (p *platform) begin(account, reference string) {
 	}))
 }
 
-// run works until the test ends.
+// run calls Run until the test ends.
 func (p *platform) run() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan struct{})
@@ -205,7 +205,7 @@ func TestRowsOfAnUnknownAccountAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A client is forgotten between the look for work and its step.
+// Clients returns no client any more, after Run has found the row of the account.
 func TestRowsOfAForgottenAccountWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book, e.orders = found, orderOne
@@ -316,7 +316,7 @@ func TestAccountsShareTheWorkersOfAScheduler(t *testing.T) {
 	})
 }
 
-// Two accounts share no request, and the next look begins behind the last account that has got a worker.
+// Two accounts share no request. The next look for work begins after the last account that has got a worker.
 func TestAccountsShareNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform(t, "a", "b")

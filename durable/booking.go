@@ -298,18 +298,18 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 
 // sent is a Book that has ended.
 type sent struct {
-	marked  booking   // as start has returned it
+	marked  booking   // the booking that start has returned
 	at      time.Time // when it ended
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover
 }
 
-// settled is what the end of a Book means for the stored booking.
+// settled says what to do after the end of a Book.
 type settled struct {
-	outcome *hotelstays.BookingOutcome // what the Book has shown; nil: it is unknown
+	outcome *hotelstays.BookingOutcome // the outcome of the Book; nil: it is unknown
 	store   bool                       // commit the next booking
-	deliver bool                       // and pass outcome to the caller in the same transaction
-	err     error                      // for the sender: another outcome was stored before
+	deliver bool                       // pass outcome to the caller in the same transaction
+	err     error                      // the error of Send: another outcome was stored before
 }
 
 // settle returns what a Book that has ended means for the stored booking, which may already be in a
@@ -363,7 +363,7 @@ func (b booking) retry(now time.Time) (booking, error) {
 	return next, nil
 }
 
-// refused says why a booking does not change.
+// refused returns the reason why a booking does not change.
 func (b booking) refused(now time.Time) error {
 	switch b.Phase(now) {
 	case PhaseBooking:

@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// start is when Book must have started, in every test.
+// start is the time by which Book must have started, in every test.
 var start = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func after(d time.Duration) time.Time { return start.Add(d) }
@@ -55,10 +55,10 @@ func ended(as Ending) booking {
 	return b
 }
 
-// proven is how long after the end of Book a poll proves absence.
+// proven is the time after the end of Book from which on a poll proves absence.
 const proven = 10*time.Minute + ClockMargin
 
-// bookedBy is when the Book of started has certainly ended.
+// bookedBy is the time after which the Book of started has certainly ended.
 const bookedBy = time.Minute + ClockMargin
 
 func TestPhaseAndDueFollowFromTheStoredTimes(t *testing.T) {
@@ -185,7 +185,7 @@ func TestFirstEndingOfABookingStays(t *testing.T) {
 	}
 }
 
-// Workers poll with the stored options. They would not find an order that was booked with others.
+// Workers poll with the stored options. They would not find an order that was booked with other options.
 func TestSendRefusesOptionsThatPollsWouldLack(t *testing.T) {
 	b := newBooking(hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Market: "DE", UserRef: "u1"}, start)
 	_, err := b.start(start, append(b.options(), hotelstays.WithCurrency("EUR"), hotelstays.WithTimeout(time.Minute))...)
@@ -206,7 +206,7 @@ func TestSendRefusesOptionsThatPollsWouldLack(t *testing.T) {
 	assert.ErrorAs(t, err, &invalid)
 }
 
-// Otherwise another round could begin although the order of this one may still appear.
+// Otherwise the next round could begin although the order of this round may still appear.
 func TestEndRefusesOutcomesThatAreNotFinal(t *testing.T) {
 	for _, outcome := range []*hotelstays.BookingOutcome{nil, {}, {State: hotelstays.BookingOpen, Err: refused},
 		{State: hotelstays.BookingUnverified}, {State: hotelstays.BookingUnverified, Err: refused}, {State: "lost"}} {
@@ -415,7 +415,7 @@ func TestOnlyAProvenResultIsAFinalOutcome(t *testing.T) {
 		outcome        *hotelstays.BookingOutcome
 		err            error
 		booked, polled *hotelstays.BookingOutcome
-		ending         Ending // of booked
+		ending         Ending // of the outcome that booked returns
 	}{
 		"found":                   {found, nil, found, found, EndingFound},
 		"absent":                  {in(hotelstays.BookingAbsent), nil, absent, absent, EndingAbsent},

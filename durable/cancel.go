@@ -140,8 +140,8 @@ type cancellation struct {
 	expect *types.RoomRatePkg // the stay that was booked, while a worker acts
 }
 
-// newCancellation returns a cancellation to store. A worker sends it. booking is the latest one under
-// the reference, or nil. An option that is not data, or an incomplete request, is a
+// newCancellation returns a cancellation to store. A worker sends it. booking is the latest booking
+// under the reference, or nil. An option that is not data, or an incomplete request, is a
 // *hotelstays.ValidationError. The error is ErrNothingToCancel if the request does not name an order and
 // the booking has no order of its own.
 func newCancellation(req CancelOrder, booking *booking, fingerprint string, now time.Time,
@@ -183,7 +183,7 @@ func (c cancellation) bind(at time.Time, booking *booking) (next cancellation, w
 			c.Ending, c.Nothing = CancelRefused, whyNotBooked
 		}
 		return c, false
-	case c.Round == 0: // it is new, or an older version has stored it
+	case c.Round == 0: // the cancellation is new, or an older version has stored it
 		c.Round = max(booking.Round, 1)
 	case c.Round != max(booking.Round, 1):
 		c.Ending, c.Nothing = CancelRefused, whyBegunAgain
@@ -335,8 +335,8 @@ func (c cancellation) inVain(at time.Time) cancellation {
 	return c
 }
 
-// otherStay reports whether an order has other dates than the stay that was booked: then somebody else
-// booked it.
+// otherStay reports whether the dates of an order differ from the stay that was booked. If they differ, somebody
+// else booked the order.
 func otherStay(expect *types.RoomRatePkg, order *types.Order) bool {
 	return slices.ContainsFunc(hotelstays.CompareOrder(expect, order).Changes, func(c hotelstays.OfferChange) bool {
 		return (c.Field == types.OfferCheckIn || c.Field == types.OfferCheckOut) && c.Seen != "" && c.Now != ""
@@ -357,7 +357,7 @@ func (c cancellation) answered(at time.Time, resp *hotelstays.CancelResponse, er
 		c.Due = c.SendBy
 	case err == nil:
 		c.ServiceFee = resp.ServiceFee
-		if resp.Status != nil && !saysCancelled(*resp.Status, states) { // the order will say
+		if resp.Status != nil && !saysCancelled(*resp.Status, states) { // reads of the order show whether it is cancelled
 			c.Accepted, c.SendBy, c.Due = true, wallClock(at), wallClock(at)
 			return c
 		}

@@ -14,19 +14,19 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The states of the orders: 2 is confirmed, 3 cancelled, and 5 is in no list.
+// The statuses of the orders: 2 is confirmed, 3 is cancelled, and 5 is in no list.
 var states = hotelstays.StatusMeanings{Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}}
 
 var toCancel = CancelOrder{CustomerReferenceNo: "ref-1", SessionID: "session", Reason: "illness"}
 
-// in is a booking that has ended in a round.
+// in returns a booking that has ended, in a given round.
 func in(round int, ending Ending) *booking {
 	b := ended(ending)
 	b.Round = round
 	return &b
 }
 
-// foundIn is a booking that has ended in a round with order-1.
+// foundIn returns a booking that has ended with order-1, in a given round.
 func foundIn(round int) *booking {
 	b := in(round, EndingFound)
 	b.OrderNo = "order-1"
@@ -44,7 +44,7 @@ func waitingCancel(t *testing.T, maxFee string) cancellation {
 	return c
 }
 
-// orderIn is an order. Cancelling one of its rooms is free for a minute, costs 10 for an hour, and 50 later.
+// orderIn returns an order. Cancelling one of its rooms is free for a minute, costs 10 for an hour, and 50 later.
 func orderIn(status types.OrderStatus, rooms int) *types.Order {
 	step := func(until time.Time, fee string) types.CancelFee {
 		return types.CancelFee{Until: types.Timestamp(until.Format(time.RFC3339)), Fee: types.Money{Currency: "EUR", Amount: json.Number(fee)}}
@@ -86,13 +86,13 @@ func TestCancelIsSentOnlyForAnOrderWithinMaxFee(t *testing.T) {
 	}{
 		"no MaxFee":         {"", 0, orderIn(2, 1), send, cancelBy, nil},
 		"the fee is MaxFee": {"10", 2 * time.Minute, orderIn(2, 1), send, cancelBy, nil},
-		"the fee has another currency than MaxFee":   {"100", 2 * time.Minute, inDinars, "", 0, ErrCancelCost},
-		"the fee exceeds MaxFee":                     {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, ErrCancelCost},
-		"the fee may exceed MaxFee during Cancel":    {"0", 0, orderIn(2, 1), "", 0, ErrCancelCost},
-		"the fees of two rooms together exceed it":   {"10", 2 * time.Minute, orderIn(2, 2), "", 0, ErrCancelCost},
-		"the fee is unknown":                         {"100", 0, orderIn(2, 0), "", 0, ErrCancelCost},
-		"the fee is unknown, and there is no MaxFee": {"", 0, orderIn(2, 0), send, cancelBy, nil},
-		"the fee is unknown from the next minute on": {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
+		"the fee has another currency than MaxFee":     {"100", 2 * time.Minute, inDinars, "", 0, ErrCancelCost},
+		"the fee exceeds MaxFee":                       {"9.99", 2 * time.Minute, orderIn(2, 1), "", 0, ErrCancelCost},
+		"the fee may exceed MaxFee during Cancel":      {"0", 0, orderIn(2, 1), "", 0, ErrCancelCost},
+		"the fees of two rooms together exceed MaxFee": {"10", 2 * time.Minute, orderIn(2, 2), "", 0, ErrCancelCost},
+		"the fee is unknown":                           {"100", 0, orderIn(2, 0), "", 0, ErrCancelCost},
+		"the fee is unknown, and there is no MaxFee":   {"", 0, orderIn(2, 0), send, cancelBy, nil},
+		"the fee is unknown from the next minute on":   {"100", 24*time.Hour - 30*time.Second, orderIn(2, 1), "", 0, ErrCancelCost},
 		"no order":                                     {"", time.Second, nil, wait, 5 * time.Second, nil},
 		"no order for almost 15 minutes":               {"", 15*time.Minute - 2*time.Second, nil, wait, 2 * time.Second, nil},
 		"no order for 15 minutes":                      {"", 15 * time.Minute, nil, "", 0, hotelstays.ErrNotFound},
@@ -182,7 +182,7 @@ func TestAnswerToCancelDecidesWhatFollows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		resp *hotelstays.CancelResponse
 		err  error
-		want any // an ending or a phase
+		want any // the expected ending or phase
 	}{
 		"no status":              {&hotelstays.CancelResponse{ServiceFee: fee}, nil, done},
 		"cancelled":              {status(3), nil, done},
@@ -303,7 +303,7 @@ func TestAcceptedCancelIsReadForADay(t *testing.T) {
 		"at once":                           {0, orderIn(2, 1), ""},
 		"after ten minutes":                 {proven, orderIn(2, 1), ""},
 		"cancelled":                         {proven, orderIn(3, 1), CancelDone},
-		"a moment before a day is over":     {24*time.Hour - 1, orderIn(2, 1), ""},
+		"almost a day later":                {24*time.Hour - 1, orderIn(2, 1), ""},
 		"a day later":                       {24 * time.Hour, orderIn(2, 1), CancelAccepted},
 		"missing in the answer a day later": {24 * time.Hour, nil, ""},
 	} {
@@ -335,7 +335,7 @@ func TestCancellationBelongsToARound(t *testing.T) {
 		"nothing was booked":                     {none, none, toCancel, false, "", false, ""},
 		"not booked here, order is named":        {none, none, named, true, "", false, "order-9"},
 		"reused, and named":                      {in(1, EndingReused), in(1, EndingReused), named, true, "", false, "order-9"},
-		"open, and another one is named":         {&open, &open, named, true, "", false, "order-9"},
+		"open, and another order is named":       {&open, &open, named, true, "", false, "order-9"},
 		"absent":                                 {in(1, EndingAbsent), none, toCancel, false, "", false, ""},
 		"refused":                                {in(1, EndingFailed), none, toCancel, false, "", false, ""},
 		"reused":                                 {in(1, EndingReused), none, toCancel, false, "", false, ""},
@@ -348,10 +348,10 @@ func TestCancellationBelongsToARound(t *testing.T) {
 		"abandoned by an older version, then begun again": {in(0, EndingAbandoned), foundIn(2), toCancel, true, refused, false, ""},
 		"abandoned, an earlier round was sent":            {&unsent, &unsent, toCancel, true, "", false, ""},
 		"open":                                            {&open, &open, toCancel, true, "", true, ""},
-		"open, found then":                                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
-		"open, absent then":                               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
-		"open, refused then":                              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
-		"open, reused then":                               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
+		"open, then found":                                {&open, foundIn(1), toCancel, true, "", false, "order-1"},
+		"open, then absent":                               {&open, in(1, EndingAbsent), toCancel, true, refused, false, ""},
+		"open, then refused":                              {&open, in(1, EndingFailed), toCancel, true, refused, false, ""},
+		"open, then reused":                               {&open, in(1, EndingReused), toCancel, true, refused, false, ""},
 		"abandoned, begun again and open":                 {in(1, EndingAbandoned), &booking{Round: 2}, toCancel, true, refused, false, ""},
 		"open, begun again and found":                     {&open, foundIn(2), toCancel, true, refused, false, ""},
 		"found, its row is deleted, then begun again":     {foundIn(1), foundIn(2), toCancel, true, refused, false, "order-1"},
@@ -418,7 +418,7 @@ func TestLaterCancellationIsNotMistakenForAnEarlierOne(t *testing.T) {
 	assert.True(t, older.same(first), "an older version has stored it")
 	assert.False(t, later.same(first))
 	assert.False(t, second.same(first))
-	second.PlatformReferenceNo = "" // of a booking that was given up
+	second.PlatformReferenceNo = "" // the booking was abandoned, so its order is unknown
 	assert.False(t, second.same(first))
 	another := first
 	another.PlatformReferenceNo = "order-2"

@@ -28,7 +28,7 @@ const (
 	busyPause   = 50 * time.Millisecond
 )
 
-// BookingClient is what an Engine needs of a *hotelstays.Client.
+// BookingClient has the methods of a *hotelstays.Client that an Engine calls.
 type BookingClient interface {
 	Account() string
 	ValidateBook(*hotelstays.BookRequest, ...hotelstays.CallOption) error
@@ -96,7 +96,7 @@ type Options[Tx any] struct {
 	// A booking waits for Send for this time and ClockMargin, five seconds. Then a worker sends it. A
 	// booking of a process that died in Send waits as long for the first poll.
 	BookTimeout time.Duration
-	// MaxWorkers is how many steps this process makes at once. With four or more workers, each of bookings,
+	// MaxWorkers is the maximum number of steps that this process makes at once. With four or more workers, each of bookings,
 	// cancellations and followed orders finds a worker, however many rows of the other kinds are due.
 	// Default: 10.
 	MaxWorkers int
@@ -116,8 +116,8 @@ type Engine[Tx any] struct {
 	*core[Tx]
 
 	account string        // empty: all accounts
-	client  BookingClient // of the account; nil if it is unknown
-	log     *slog.Logger  // names the account, where there are many
+	client  BookingClient // the client of the account; nil if the account is unknown
+	log     *slog.Logger  // adds the account to each line if there are many accounts
 }
 
 // core is what an Engine shares with the Engines of ForAccount.
@@ -176,7 +176,7 @@ func NewEngine[Tx any](store Store[Tx], opts Options[Tx]) (*Engine[Tx], error) {
 // id identifies a row of the account.
 func (e *Engine[Tx]) id(kind Kind, reference string) ID { return ID{e.account, kind, reference} }
 
-// watched is the key of the watchers of a reference. Without an account they watch it in all accounts.
+// watched returns the key of the watchers of a reference. Without an account they watch the reference in all accounts.
 func watched(account, reference string) string { return account + " " + reference }
 
 // changed wakes the watchers of a reference.
@@ -372,7 +372,7 @@ type handlerCall struct {
 	name string
 }
 
-// handle calls a function of the caller for a row, inside the transaction that ctx ends.
+// handle calls a function of the caller for a row, inside a transaction that ends with ctx.
 func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)

@@ -152,7 +152,7 @@ func (e *Engine[Tx]) mark(ctx context.Context, reference string, bookBy time.Tim
 		if req, all, err = b.openRequest(e.keys, sealed); err != nil {
 			return nil, err
 		}
-		if len(opts) > 0 { // the others were checked before they were stored
+		if len(opts) > 0 { // the stored options were checked before
 			all = append(all, opts...)
 			err = e.client.ValidateBook(req, all...)
 		}
@@ -219,9 +219,9 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		_, err := e.Send(ctx, row.Reference)
 		switch {
 		case isOfHandler(err):
-		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // it is handed over, or the caller was faster
+		case isUnknown(err), errors.Is(err, ErrAlreadyStarted): // the booking is handed over, or the caller was faster
 			err = ErrMoved
-		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // and it has ended
+		case errors.Is(err, ErrAlreadyBooked), errors.Is(err, ErrNotBegun): // the booking has ended
 			err = nil
 		}
 		return due, err
@@ -234,7 +234,7 @@ func (e *Engine[Tx]) workBooking(ctx context.Context, row *Row) (due time.Time, 
 		return due, e.storeFinal(ctx, row, b, final)
 	case err != nil:
 		return due, err
-	case b.Recovery.EndedAt.IsZero() && !next.Recovery.EndedAt.IsZero(): // nobody else can report it
+	case b.Recovery.EndedAt.IsZero() && !next.Recovery.EndedAt.IsZero(): // the dead process cannot report it
 		e.log.WarnContext(ctx, "the process of a booking ended during Book, so the outcome is unknown; workers poll for the order",
 			slog.String("reference", row.Reference), slog.Time("begun", next.Begun),
 			slog.Time("absenceProvenAt", next.Recovery.EndedAt.Add(provenAfter)))
@@ -269,7 +269,7 @@ func (e *Engine[Tx]) storeFinal(ctx context.Context, row *Row, polled booking, f
 	})
 	switch {
 	case isOfHandler(err):
-	case errors.Is(err, ErrConflictingOutcome): // it has ended before
+	case errors.Is(err, ErrConflictingOutcome): // the booking has ended before
 		e.log.ErrorContext(ctx, "a booking has two outcomes", slog.String("reference", id.Reference), slog.String("error", err.Error()))
 		err = nil
 	case delivered:

@@ -54,7 +54,7 @@ type Cancellation struct {
 //
 // The error matches ErrNothingToCancel if there is no such booking, or if it has ended as absent, failed
 // or reused. It matches ErrAlreadyCancelling if a cancellation under the same reference has not ended, and
-// ErrAlreadyCancelled if one has cancelled the order. After an error roll tx back. Another cancellation
+// ErrAlreadyCancelled if an earlier cancellation has cancelled the order. After an error roll tx back. Another cancellation
 // may begin if the earlier one was refused, left the order standing, or was of another order.
 func (e *Engine[Tx]) CancelTx(ctx context.Context, tx Tx, req CancelOrder, opts ...hotelstays.CallOption) error {
 	err := e.beginCancel(ctx, tx, req, opts)

@@ -28,7 +28,7 @@ func twoOrders([]string) ([]types.Order, error) {
 
 var errFailed = errors.New("failed")
 
-// twoProcesses returns two engines on one store, with a cancellation of ref-1. Its booking was abandoned, and has
+// twoProcesses returns two engines on one store, with a cancellation of ref-1. The booking was abandoned, but has
 // made order-1.
 func twoProcesses(t *testing.T) (slow, other *engine) {
 	slow = newEngine(t)
@@ -40,7 +40,7 @@ func twoProcesses(t *testing.T) (slow, other *engine) {
 	return slow, other
 }
 
-// stepOf does the step of a row of ref-1 that is stored now.
+// stepOf does the next step of the stored row of ref-1.
 func (e *engine) stepOf(kind durable.Kind) {
 	_, err := e.work(kind)
 	require.NoError(e.t, err)
@@ -76,8 +76,8 @@ func TestSlowWorkerOfACancellationStoresNothing(t *testing.T) {
 		meanwhile func(e *engine)
 		reading   bool // whether meanwhile runs while the worker reads the order
 		told      int
-		ending    durable.CancelEnding // that is stored
-		round     int                  // that is stored
+		ending    durable.CancelEnding // the stored ending
+		round     int                  // the stored round
 		want      error
 	}{
 		"it is sent":                              {nil, (*engine).loseCancel, true, 0, "", 1, durable.ErrMoved},
@@ -238,7 +238,7 @@ func TestFailedReadOfACancellationIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-// abandoned begins ref-1, loses the answer to its Book, and abandons the booking.
+// abandoned begins ref-1, loses the answer to Book, and abandons the booking.
 func (e *engine) abandoned(req *hotelstays.BookRequest) {
 	e.book = lostAnswer
 	require.NoError(e.t, e.beginTx(req))
@@ -372,7 +372,7 @@ func TestMissingOrderEndsACancellationOnlyAfterACompleteAnswer(t *testing.T) {
 	})
 }
 
-// lockedRows is a queue whose rows a frozen process has locked.
+// lockedRows is a queue of rows that a frozen process has locked.
 type lockedRows struct {
 	*memstore.Store
 	locked map[string]bool

@@ -33,7 +33,7 @@ func (e *Engine[Tx]) follow(ctx context.Context, tx Tx, outcome *hotelstays.Book
 		return err
 	}
 	row := &Row{ID: e.id(KindOrder, f.CustomerReferenceNo)}
-	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // an earlier row is of an earlier round
+	return insert(ctx, e, tx, row, f, func(*Row) (followed, error) { return f, nil }) // an existing row belongs to an earlier round
 }
 
 // workOrder reads a followed order, and returns when the next read is due.
@@ -92,7 +92,7 @@ func (e *Engine[Tx]) compared(ctx context.Context, f followed, at time.Time, of 
 	}
 	if of.err != nil {
 		log(slog.LevelWarn, "a followed order cannot be read", slog.String("error", of.err.Error()))
-		return f.failed(at), nil, nil, nil //nolint:nilerr // the next read says it
+		return f.failed(at), nil, nil, nil //nolint:nilerr // the next read reports it
 	}
 	if _, seen := f.seen(e.keys); f.PlatformReferenceNo == "" && seen != nil { // an older version has stored it
 		f.PlatformReferenceNo, f.CheckOut = seen.PlatformReferenceNo, seen.CheckOut

@@ -15,7 +15,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// While a worker reads a followed order, something else happens.
+// While a worker reads a followed order, another call changes its row.
 func TestChangeOfAFollowedOrderIsDeliveredOnce(t *testing.T) {
 	wake := func(e *engine) { require.NoError(e.t, e.Wake(e.t.Context(), "ref-1")) }
 	for name, tc := range map[string]struct {
@@ -190,7 +190,7 @@ func TestMissingFollowedOrderIsLoggedAndEndsAfterAWhile(t *testing.T) {
 
 func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 	for name, tc := range map[string]struct {
-		missing bool // whether the answer before lacked the order
+		missing bool // whether the previous answer lacked the order
 		after   time.Duration
 		life    durable.Life
 	}{
@@ -225,7 +225,7 @@ func TestRunEndsAFollowedOrderAfterItsStay(t *testing.T) {
 	}
 }
 
-// The ctx of a worker ends while it reads. Then nothing is stored. A watching page notices the next change.
+// The ctx of a worker ends while it reads an order. Then nothing is stored. A watching page notices the next change.
 func TestInterruptedReadStoresNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.book = found

@@ -37,11 +37,11 @@ type engine struct {
 	step      func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) // replaces StepRecovery, unless nil
 	orders    func(references []string) ([]types.Order, error)
 	answer    func()                  // is called before Cancel returns
-	lost      error                   // what Cancel returns
-	given     []hotelstays.CallOption // of the last Book or Cancel
-	limit     time.Duration           // of its ctx
+	lost      error                   // the error that Cancel returns
+	given     []hotelstays.CallOption // options of the last Book or Cancel
+	limit     time.Duration           // time limit of the last Book or Cancel
 	asked     [][]string              // references of QueryOrders
-	priority  hotelstays.Priority     // of the last QueryOrders
+	priority  hotelstays.Priority     // priority of the last QueryOrders
 	cancels   []string                // supplierReferenceNos
 	outcomes  []durable.Ending
 	cancelled []durable.CancelEnding
@@ -180,7 +180,7 @@ func (e *engine) beginTx(req *hotelstays.BookRequest, opts ...hotelstays.CallOpt
 
 func (e *engine) begin(reference string) { require.NoError(e.t, e.beginTx(requestOf(reference))) }
 
-// send sends ref-1, whose outcome is then known.
+// send sends ref-1, and requires that the outcome is known.
 func (e *engine) send() {
 	_, err := e.Send(e.t.Context(), "ref-1")
 	require.NoError(e.t, err)
@@ -213,13 +213,13 @@ func (e *engine) edit(kind durable.Kind, old, with string) {
 	e.store.Put(*row)
 }
 
-// booking returns what is stored of ref-1.
+// booking returns the stored booking of ref-1.
 func (e *engine) booking() (b durable.StoredBooking) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindBooking, "ref-1").State, &b))
 	return b
 }
 
-// cancellation returns what is stored of the cancellation of ref-1.
+// cancellation returns the stored cancellation of ref-1.
 func (e *engine) cancellation() (c durable.StoredCancellation) {
 	require.NoError(e.t, json.Unmarshal(e.row(durable.KindCancel, "ref-1").State, &c))
 	return c
@@ -232,13 +232,13 @@ func (e *engine) runFor(d time.Duration) {
 	require.NoError(e.t, e.Run(ctx, e.store))
 }
 
-// orderUnder is an order of a reference, with a number.
+// orderUnder returns an order with a reference and a number.
 func orderUnder(reference, number string) types.Order {
 	return types.Order{CustomerReferenceNo: reference, PlatformReferenceNo: number, SupplierReferenceNo: "supplier-" + number,
 		Status: 1, CheckIn: "2100-01-01", CheckOut: "2100-01-03"}
 }
 
-// found is what Book returns: ref-1 is order-1.
+// found returns the results of a Book that has made order-1 under ref-1.
 func found() (*hotelstays.BookingOutcome, error) {
 	o := orderUnder("ref-1", "order-1")
 	return &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: &o}, nil
@@ -258,15 +258,15 @@ func TestLateBookNeverHidesAnOrder(t *testing.T) {
 	conflict := durable.ErrConflictingOutcome
 	for name, tc := range map[string]struct {
 		book    func() (*hotelstays.BookingOutcome, error)
-		round   int            // that is stored when Book ends
-		ending  durable.Ending // that is stored when Book ends
-		stored  durable.Ending // afterwards
+		round   int            // the stored round when Book ends
+		ending  durable.Ending // the stored ending when Book ends
+		stored  durable.Ending // the stored ending afterwards
 		told    int            // how many outcomes OnOutcome receives
 		earlier bool           // the round waits for the order of the first Book
 		err     error
 	}{
 		"the same round, unknown":                               {lostAnswer, 1, "", "", 0, false, unknown},
-		"the same round, and nothing else":                      {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
+		"the same round, unknown without an outcome":            {func() (*hotelstays.BookingOutcome, error) { return nil, unknown }, 1, "", "", 0, false, unknown},
 		"found, in the same round":                              {found, 1, "", durable.EndingFound, 1, false, nil},
 		"refused, in the same round":                            {refusal, 1, "", durable.EndingFailed, 1, false, nil},
 		"found, after a poll has found it":                      {found, 1, durable.EndingFound, durable.EndingFound, 0, false, nil},
@@ -350,7 +350,7 @@ func TestUnreadableRowIsReported(t *testing.T) {
 	}
 }
 
-// Run postpones rows that nobody can read, also those of cancellations and orders.
+// Run postpones unreadable rows of cancellations and orders, too.
 func TestRunPostponesUnreadableRows(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindCancel, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -486,7 +486,7 @@ func TestRefusedPollForManyBookingsIsDivided(t *testing.T) {
 	})
 }
 
-// While workers are free, Run looks for more due rows at once. Each order that is found has a worker.
+// While workers are free, Run looks for more due rows at once. Each order that is found gets its own worker.
 func TestRowsOfOneUserShareARequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.PollInterval = time.Hour })
@@ -542,7 +542,7 @@ func TestPanicIsAnErrorWithoutItsText(t *testing.T) {
 		assert.Contains(t, e.log.String(), "a step panicked")
 		assert.NotContains(t, err.Error()+e.log.String(), "12345678")
 	})
-	inBubble(t, func(t *testing.T, e *engine) { // in a request for several rows
+	inBubble(t, func(t *testing.T, e *engine) { // the panic is in a request for several rows
 		e.book = lostAnswer
 		for _, reference := range []string{"ref-1", "ref-2"} {
 			e.begin(reference)
@@ -598,12 +598,12 @@ func TestHangingFunctionIsLoggedAndKeepsItsRow(t *testing.T) {
 	}
 }
 
-// lockStore keeps other transactions waiting for a minute.
+// lockStore locks the store for a minute: other transactions wait.
 func (e *engine) lockStore() {
 	assert.NoError(e.t, e.store.InTx(e.t.Context(), false, func(context.Context, *memstore.Tx) error { time.Sleep(time.Minute); return nil }))
 }
 
-// A worker of the database's own scheduler may have asked the service too early.
+// A busy row has a worker of the database's scheduler. That worker may have asked the service too early.
 func TestRetryWaitsForABusyRow(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.lose()

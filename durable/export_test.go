@@ -1,6 +1,6 @@
 package durable
 
-// The tests of package durable_test use these as well.
+// The tests of package durable_test need these names, too.
 var (
 	Refused  = refused
 	Reused   = reused

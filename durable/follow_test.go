@@ -19,7 +19,7 @@ func newRing(t *testing.T, key string) *keyring.Ring {
 	return ring
 }
 
-// stayOf is an order of a stay from 2 to 4 July.
+// stayOf returns an order of a stay from 2 to 4 July.
 func stayOf(status types.OrderStatus) *types.Order {
 	return &types.Order{Status: status, CustomerReferenceNo: "ref-1", PlatformReferenceNo: "order-1",
 		CheckIn: "2026-07-02", CheckOut: "2026-07-04",
@@ -41,14 +41,14 @@ func seenBy(ring *keyring.Ring, f followed) *types.Order {
 	return order
 }
 
-// reseal changes the text of the order that the caller has received last, as another version writes it.
+// reseal changes the stored text of the order that the caller last received, as if another version had written it.
 func reseal(f followed, ring *keyring.Ring, change func(text []byte) []byte) (_ followed, err error) {
 	plain, _ := f.seen(ring)
 	f.Seen, err = ring.Seal(f.place(), change(plain))
 	return f, err
 }
 
-// following is the order of a booking that was found at the start.
+// following returns the followed order of a booking that was found at start.
 func following(t *testing.T, ring *keyring.Ring) followed {
 	recovery := &hotelstays.BookingRecovery{CustomerReferenceNo: "ref-1", Fingerprint: "account", Market: "FR", UserRef: "user"}
 	f, err := follow(ring, &hotelstays.BookingOutcome{State: hotelstays.BookingFound, Order: stayOf(1), Recovery: recovery}, start)
@@ -56,7 +56,7 @@ func following(t *testing.T, ring *keyring.Ring) followed {
 	return f
 }
 
-func TestFollowedOrderIsReadLessAndLess(t *testing.T) {
+func TestPausesBetweenReadsOfAFollowedOrderGrow(t *testing.T) {
 	f := following(t, newRing(t, "a key of thirty-two random bytes"))
 	assert.Equal(t, after(time.Minute), f.Due)
 	reads, at := 0, start
@@ -236,7 +236,7 @@ func TestOrderIsSettledByItsStatusAndDates(t *testing.T) {
 		"confirmed, and past its check-in":    {2, day(4), true},
 		"open, and past its check-in":         {1, day(4), false},
 		"an unknown state past its check-in":  {5, day(4), false},
-		"open, a day after its check-out":     {1, day(5), false}, // which is not over everywhere
+		"open, a day after its check-out":     {1, day(5), false}, // in some time zones this day is not over
 		"open, and past its check-out":        {1, day(6), true},
 		"an unknown state past its check-out": {5, day(6), true},
 	} {

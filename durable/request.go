@@ -156,7 +156,7 @@ func (b booking) sealRequest(ring *keyring.Ring, req *hotelstays.BookRequest, op
 	for _, g := range req.Guests {
 		stored.Guests = append(stored.Guests, storedGuest{g, g.PassportNumber.Reveal()})
 	}
-	plain, _ := json.Marshal(stored) // texts and numbers alone
+	plain, _ := json.Marshal(stored) // it holds only texts and numbers, so Marshal cannot fail
 	return ring.Seal(b.place(), plain)
 }
 

@@ -1,4 +1,4 @@
-// Run: what is due in a database without a scheduler of its own.
+// Run: the work that is due in a database without a scheduler.
 
 package durable
 
@@ -72,7 +72,7 @@ func (e *Engine[Tx]) logUnknown(ctx context.Context, row *Row) {
 		slog.String("kind", string(row.Kind)), slog.String("reference", row.Reference))
 }
 
-// guarded does a step, unless a worker of this process has the row. A panic is an error.
+// guarded does a step, unless a worker of this process has the row. It turns a panic into an error.
 func (e *Engine[Tx]) guarded(ctx context.Context, row *Row,
 	step func(context.Context, *Row) (time.Time, error)) (due time.Time, err error) {
 	id := row.ID
@@ -197,7 +197,7 @@ func (r *run[Tx]) start(ctx context.Context, kind Kind, job func()) {
 	r.ended.Go(func() {
 		defer r.workers.give(kind, r.account)
 		defer func() {
-			if panicked := recover(); panicked != nil { // of a request for several rows
+			if panicked := recover(); panicked != nil { // in a request for several rows
 				_ = r.panicked(ctx, panicked)
 			}
 		}()
@@ -288,7 +288,7 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 		if !seen {
 			is = r.of(row.Account).client != nil
 			known[row.Account] = is
-			r.last[kind] = row.Account // if no job begins
+			r.last[kind] = row.Account // the next look begins after it, even if no job begins
 		}
 		if is {
 			r.unknown.Delete(row.Account)

@@ -1,4 +1,4 @@
-// What Run reads in one request for several rows.
+// The reads of Run that serve several rows in one request.
 
 package durable
 
@@ -17,7 +17,7 @@ import (
 // postponeQuiet stores when followed orders that have not changed are read next, and returns the others.
 func (r *run[Tx]) postponeQuiet(ctx context.Context, rows []Row, at time.Time, readings map[string]reading) (others []Row) {
 	if ctx.Err() != nil {
-		return rows // to be given back
+		return rows // the caller ends their leases
 	}
 	due := map[string]time.Time{}
 	var quiet []Row
@@ -38,7 +38,7 @@ func (r *run[Tx]) postponeQuiet(ctx context.Context, rows []Row, at time.Time, r
 func (r *run[Tx]) pollTogether(ctx context.Context, rows []Row, at time.Time) (alone []Row) {
 	readings := r.readTogether(ctx, rows)
 	if ctx.Err() != nil {
-		return rows // to be given back
+		return rows // the caller ends their leases
 	}
 	var missed []Row
 	for _, row := range rows {

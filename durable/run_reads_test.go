@@ -10,7 +10,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// After such an error Run asks for fewer orders at once. In an outage it does not.
+// After a refusal because of its content, a request for several orders is divided. In an outage it is not.
 func TestRefusedContentIsRecognized(t *testing.T) {
 	answer := func(status, code int) error {
 		return &hotelstays.APIError{Operation: hotelstays.OpQueryOrders, HTTPStatus: status, Code: code}

@@ -5,13 +5,13 @@ package durable
 import "sync"
 
 // shares divides workers among kinds of rows: each kind that has no worker can still get one. But every kind
-// may have two workers before any is reserved for others, because a function of the caller may block one.
+// may have two workers before any is reserved for others, because a function of the caller may block one worker.
 type shares struct {
 	mu       sync.Mutex
 	total    int
 	kinds    []Kind
 	running  map[Kind]int
-	accounts map[string]int // how many workers each has; nil if there is one account
+	accounts map[string]int // the number of workers of each account; nil if there is only one account
 	freed    chan struct{}  // a worker was given back
 }
 

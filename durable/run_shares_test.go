@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each kind without a worker can still get one, but any kind may have two.
+// Each kind without a worker can still get one. But every kind may have two workers before any is reserved.
 func TestWorkersAreSharedByKind(t *testing.T) {
 	for _, tc := range []struct{ total, bookings, cancels, orders, free int }{
 		{10, 0, 0, 0, 8},
@@ -32,7 +32,7 @@ func TestWorkersAreSharedByKind(t *testing.T) {
 	}
 }
 
-// An account may have fewer workers than are free then.
+// An account may get a further worker only while it has fewer workers than are free.
 func TestWorkersAreSharedByAccount(t *testing.T) {
 	s := newShares(5, []Kind{KindBooking}, true)
 	for _, account := range []string{"a", "a", "a", "b", "c", "a"} {

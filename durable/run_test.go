@@ -29,7 +29,7 @@ func inBubble(t *testing.T, test func(t *testing.T, e *engine)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newEngine(t)) })
 }
 
-// work does the step of a row of ref-1 that is stored now.
+// work does the next step of the stored row of ref-1.
 func (e *engine) work(kind durable.Kind) (time.Time, error) {
 	return e.Work(e.t.Context(), e.row(kind, "ref-1"), 10)
 }
@@ -42,7 +42,7 @@ func (e *engine) lose() {
 	require.Error(e.t, err)
 }
 
-// polled returns an outcome of a poll.
+// polled returns a poll that ends with a state and an error.
 func polled(state hotelstays.BookingState, err error) func(*hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 	return func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
 		outcome := &hotelstays.BookingOutcome{State: state, Err: err, Recovery: r}
@@ -105,7 +105,7 @@ func TestDefaultsAreTwoMinutesOneSecondAndTenWorkers(t *testing.T) {
 	})
 }
 
-// looks is a queue that notes what Run looks for.
+// looks is a queue that records what Run looks for.
 type looks struct {
 	*memstore.Store
 	of []durable.DueLook
@@ -218,7 +218,7 @@ func TestWakeAndRetryMakeARowDueNow(t *testing.T) {
 	})
 }
 
-// beforeLease is a queue with a function that runs once between a look and its lease.
+// beforeLease is a queue that calls a function once, between a look for rows and their lease.
 type beforeLease struct {
 	*memstore.Store
 	once func()
@@ -357,7 +357,7 @@ func TestOutcomeOutlivesItsCtx(t *testing.T) {
 	})
 }
 
-// While a worker polls for a booking, something else may change the row.
+// While a worker polls for a booking, another call or worker may change the row.
 func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 	const found, absent = hotelstays.BookingFound, hotelstays.BookingAbsent
 	const unverified, open = hotelstays.BookingUnverified, hotelstays.BookingOpen
@@ -374,31 +374,31 @@ func TestPollThatIsOvertakenStoresOnlyAnOrder(t *testing.T) {
 		ends(durable.EndingAbsent)(e)
 		e.begin("ref-1")
 	}
-	anew := func(e *engine) { // after a person has deleted the row
+	anew := func(e *engine) { // a person deletes the row, and the reference is used again
 		e.store.Delete(e.id(durable.KindBooking, "ref-1"))
 		e.begin("ref-1")
 	}
 	for name, tc := range map[string]struct {
 		state     hotelstays.BookingState
-		after     time.Duration // since Book
+		after     time.Duration // time since Book
 		meanwhile func(e *engine)
 		ending    durable.Ending
 		told      int
 		moved     bool
 		log       string
 	}{
-		"found":                               {found, 0, nil, durable.EndingFound, 1, false, ""},
-		"found, while a webhook wakes it":     {found, 0, wake, durable.EndingFound, 1, false, ""},
-		"found, after another found it":       {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
-		"found, after another proved absence": {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
-		"found, but the next round began":     {found, 0, begins, "", 0, true, ""},
-		"found, but the row was deleted":      {found, 0, anew, "", 0, true, ""},
-		"absent":                              {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
-		"absent, while a webhook wakes it":    {absent, time.Hour, wake, "", 0, true, ""},
-		"absent, but the next round began":    {absent, time.Hour, begins, "", 0, true, ""},
-		"absent, but too early":               {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
-		"open, while a webhook wakes it":      {open, 0, wake, "", 0, true, ""},
-		"unverified":                          {unverified, time.Hour, nil, "", 0, false, "still unverified"},
+		"found":                                      {found, 0, nil, durable.EndingFound, 1, false, ""},
+		"found, while a webhook wakes the row":       {found, 0, wake, durable.EndingFound, 1, false, ""},
+		"found, after another worker found it":       {found, 0, ends(durable.EndingFound), durable.EndingFound, 0, false, ""},
+		"found, after another worker proved absence": {found, 0, ends(durable.EndingAbsent), durable.EndingAbsent, 0, false, "two outcomes"},
+		"found, but the next round began":            {found, 0, begins, "", 0, true, ""},
+		"found, but the row was deleted":             {found, 0, anew, "", 0, true, ""},
+		"absent":                                     {absent, time.Hour, nil, durable.EndingAbsent, 1, false, ""},
+		"absent, while a webhook wakes it":           {absent, time.Hour, wake, "", 0, true, ""},
+		"absent, but the next round began":           {absent, time.Hour, begins, "", 0, true, ""},
+		"absent, but too early":                      {absent, 10*time.Minute + durable.ClockMargin - 1, nil, "", 0, false, ""},
+		"open, while a webhook wakes it":             {open, 0, wake, "", 0, true, ""},
+		"unverified":                                 {unverified, time.Hour, nil, "", 0, false, "still unverified"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
@@ -439,7 +439,7 @@ func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
 	for single, want := range map[bool]time.Duration{true: 0, false: hotelstays.OpBook.Timeout() + durable.ClockMargin} {
 		t.Run(fmt.Sprint(single), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *engine) {
-				require.NoError(t, e.beginTx(requestOf("ref-2"))) // SingleProcess does not change it
+				require.NoError(t, e.beginTx(requestOf("ref-2"))) // SingleProcess does not change a booking that waits for Send
 				e.book = lostAnswer
 				_, err := e.Send(t.Context(), "ref-2")
 				require.Error(t, err)
@@ -472,7 +472,7 @@ func TestSingleProcessPollsInterruptedBookingsAtOnce(t *testing.T) {
 	}
 }
 
-// Nobody else can report such a booking.
+// The dead process cannot report the booking, so the worker that polls first logs it.
 func TestUnknownOutcomeOfADeadProcessIsLoggedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -514,7 +514,8 @@ func TestWorkerSendsOnlyWaitingBookings(t *testing.T) {
 	}
 }
 
-// want has how many bookings and cancellations are worked on at once. A free worker takes the next row.
+// want is the number of bookings and of cancellations that have a worker at the same time. A free worker takes the
+// next row.
 func TestEachKindFindsAWorker(t *testing.T) {
 	for workers, want := range map[int][]int{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 5: {3, 1}} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
@@ -578,7 +579,7 @@ func TestUnknownBookIsHandedOverOrLogged(t *testing.T) {
 	})
 }
 
-// The process ends while it reads many rows: other processes read them at once.
+// The process ends while it reads many rows. Then other processes read these rows at once.
 func TestInterruptedReadOfManyRowsIsRepeatedAtOnce(t *testing.T) {
 	for _, kind := range []durable.Kind{durable.KindBooking, durable.KindOrder} {
 		inBubble(t, func(t *testing.T, e *engine) {
@@ -622,8 +623,8 @@ func TestRunEndsBesideAHangingFunction(t *testing.T) {
 	})
 }
 
-// Orders of many users are read one after the other. What is not read early in the lease is due again at once.
-func TestOrdersOfManyUsers(t *testing.T) {
+// The order of each user needs its own request. A row that is not read early in its lease is due again at once.
+func TestOrdersOfManyUsersAreReadOneAfterTheOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.reopen(func(o *options) { o.MaxWorkers = 1 })
 		e.book = found

@@ -13,12 +13,12 @@ import (
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
 )
 
-// limit is how many states a search may have.
+// limit is the maximum number of states of a search.
 const limit = 30_000_000
 
 var more = flag.Int("more", 0, "how many more faults may happen in each world")
 
-// worlds are what may happen, and how often.
+// worlds returns the worlds to search. Each says what may happen, and how often.
 func worlds() map[string]model.World {
 	plain := model.World{Faults: 2, Wakes: 1, Rounds: 2, BookTimeout: 2 * time.Minute, ShowsWithin: 10 * time.Minute}
 	clocks, alone, person := plain, plain, plain
@@ -92,7 +92,7 @@ func sized(w model.World) model.World {
 	return w
 }
 
-// small returns a world without webhooks and without a second round. Most faults are found there, in less time.
+// small returns a world without webhooks and without a second round. Its search is faster, and finds most faults.
 func small(w model.World) model.World {
 	w.Wakes, w.Rounds = 0, 1
 	return w
@@ -117,7 +117,7 @@ func TestSearchFindsEachPlantedFault(t *testing.T) {
 	}{
 		"a commit is undone before Book":            {model.TwoOrders, one, model.Breaks{CommitLost: true}},
 		"a lock does not lock":                      {model.TwoOrders, one, model.Breaks{NoLock: true}},
-		"versions do not differ":                    {model.FalseAbsent, "one clock", model.Breaks{SameVersion: true}},
+		"versions do not differ":                    {model.FalseAbsent, one, model.Breaks{SameVersion: true}},
 		"Book is sent after its time limit":         {model.FalseAbsent, one, model.Breaks{LateClient: true}},
 		"OnOutcome does not use its transaction":    {model.Twice, one, model.Breaks{DeliverApart: true}},
 		"an ending is not saved":                    {model.Twice, one, model.Breaks{EndingLost: true}},

@@ -98,12 +98,12 @@ type Queue interface {
 	Postpone(ctx context.Context, rows []Row, due func(Row) time.Time) ([]Row, error)
 }
 
-// DueLook is what Run asks a Queue for.
+// DueLook says which rows Run asks a Queue for.
 type DueLook struct {
 	Kind    Kind
 	Account string // the only account to look at; empty: all
 	At      time.Time
-	Limit   int // of rows
+	Limit   int // the maximum number of rows
 	// Each and After matter only for all accounts. The first Each rows of every account come before its
 	// further rows. Accounts are in the order of their names: first those behind After, then the
 	// others.
@@ -117,7 +117,7 @@ var ErrMoved = errors.New("the row has changed meanwhile")
 // errKeep leaves a row as it is.
 var errKeep = errors.New("nothing is to be stored")
 
-// state is what a row is about: a booking, a cancellation or a followed order.
+// state is the state of a row: of a booking, a cancellation or a followed order.
 type state interface {
 	identity() (reference, fingerprint string)
 	due() time.Time

@@ -18,7 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// failingStore is a store whose operation number failing, counted from 1, fails.
+// failingStore is a store in which one operation fails: failing is its number, counted from 1.
 type failingStore struct {
 	*memstore.Store
 	operation atomic.Int32
@@ -145,7 +145,7 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 		"a worker finds it": {durable.KindBooking, func(e *engine) { e.lose(); e.step = polled(hotelstays.BookingFound, nil) },
 			work},
 		"a worker cancels": {durable.KindCancel, cancels, work},
-		"a cancellation that waits": {durable.KindCancel, func(e *engine) { e.lose(); require.NoError(e.t, e.cancel(toCancel)) },
+		"a cancellation waits for its booking": {durable.KindCancel, func(e *engine) { e.lose(); require.NoError(e.t, e.cancel(toCancel)) },
 			work},
 		"a worker reads a changed order": {durable.KindOrder, func(e *engine) {
 			booked(e)
@@ -156,7 +156,7 @@ func TestFailureOfTheStoreIsReported(t *testing.T) {
 			}
 		}, work},
 		"Run": {"", again, run},
-		"Run polls for two": {"", func(e *engine) {
+		"Run polls for two bookings": {"", func(e *engine) {
 			e.book = lostAnswer
 			for _, reference := range []string{"ref-1", "ref-2"} {
 				e.begin(reference)

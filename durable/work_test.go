@@ -24,7 +24,7 @@ func TestFailedReadNeverEndsACancellation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		sent  bool
 		read  func([]string) ([]types.Order, error)
-		after time.Duration // the next attempt
+		after time.Duration // time until the next attempt
 	}{
 		"before Cancel": {false, failed, time.Minute},
 		"after Cancel":  {true, failed, 5 * time.Minute},
@@ -117,7 +117,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 		_, err := e.Send(t.Context(), "ref-1")
 		require.Error(t, err)
 		e.step = func(r *hotelstays.BookingRecovery) (*hotelstays.BookingOutcome, error) {
-			e.stepOf(durable.KindCancel) // also while a worker polls for the booking
+			e.stepOf(durable.KindCancel) // a worker polls for the booking meanwhile
 			return polled(hotelstays.BookingOpen, nil)(r)
 		}
 		_, err = e.work(durable.KindBooking)
@@ -125,7 +125,7 @@ func TestCancellationWakesItsBooking(t *testing.T) {
 	})
 }
 
-// A scheduler brings a row of an account that the client does not serve.
+// A scheduler calls Work with a row of an account that the client does not serve.
 func TestRowOfAnotherAccountWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		e.begin("ref-1")
@@ -137,7 +137,7 @@ func TestRowOfAnotherAccountWaits(t *testing.T) {
 	})
 }
 
-// Steps of one account have all workers of a scheduler, and a row has one of them.
+// Steps of one account may use all workers of a scheduler, but a row has only one worker.
 func TestRowHasOneWorkerOfAScheduler(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *engine) {
 		var books atomic.Int32
@@ -161,8 +161,8 @@ func TestRowHasOneWorkerOfAScheduler(t *testing.T) {
 	})
 }
 
-// How long a step may take: as long as Book or Cancel, if it sends one.
-func TestTimeoutOfAStep(t *testing.T) {
+// A step that reads has less than a lease. A step that sends Book or Cancel has their time limit.
+func TestTimeoutOfAStepDependsOnWhetherItSends(t *testing.T) {
 	const sends, reads = 3 * time.Minute, 55 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		_, e := twoProcesses(t)

@@ -27,11 +27,11 @@ import (
 // work has the open rows, and records the actions.
 type work struct {
 	durable.Bookings[any]
-	account  string // of the last action
+	account  string // the account of the last action
 	bookings []durable.Booking
 	cancels  []durable.Cancellation
 	orders   []durable.FollowedOrder
-	broken   []error // at the end of each list
+	broken   []error // errors at the end of each list
 	refuses  error
 	done     []string
 	hanging  []string
@@ -122,7 +122,7 @@ var (
 	tags       = regexp.MustCompile(`<span class="tag(?: bad)?">(.*?)</span>`)
 )
 
-// found returns the matches of the group of a regular expression.
+// found returns what the group of a regular expression matches, once for each match.
 func found(in *regexp.Regexp, text string) (all []string) {
 	for _, match := range in.FindAllStringSubmatch(text, -1) {
 		all = append(all, match[1])

@@ -1,4 +1,4 @@
-// What the page says of a row.
+// The rows of the page.
 
 package oncall
 
@@ -36,7 +36,7 @@ type row struct {
 	State     string
 	Bad       string // why a person should look at it, in one or two words
 	Since     time.Time
-	At, Age   string // of Since
+	At, Age   string // Since as a time, and as an age
 	Why, Next string
 	Abandons  bool // Abandon may be allowed
 	Retries   bool // Retry may be allowed
@@ -178,15 +178,15 @@ type view struct {
 	Kind       durable.Kind
 	Search     string
 	Now        string
-	All, Found int // rows
+	All, Found int // numbers of rows
 	Bad        int // found rows that need a person
 	Rows       []row
-	Accounts   bool // there are several
+	Accounts   bool // there are several accounts
 	From, To   int
 	Page, Last int
 	Hanging    []string
 	Problems   []string
-	More       int // problems
+	More       int // the number of problems that are left out
 	Done       string
 }
 

@@ -22,7 +22,7 @@ var twoAccounts = hotelstaystest.Config{Accounts: Accounts(2)}
 // platform is a process for many accounts. The caller has a row for each account and reference.
 type platform[Tx any] struct {
 	*World[Tx]
-	known sync.Map // of a durable.BookingClient, by account
+	known sync.Map // the durable.BookingClient of each account
 
 	mu    sync.Mutex
 	ended []string // rows, in the order of their outcomes
@@ -95,7 +95,7 @@ func accountsShareReferences[Tx any](w *World[Tx]) {
 	p := w.platform()
 	var begun []string
 	for i, client := range p.Clients {
-		p.Fleet.Pass(p.Options.BookTimeout + durable.ClockMargin) // the first one is due
+		p.Fleet.Pass(p.Options.BookTimeout + durable.ClockMargin) // the first booking is due
 		p.begin(i, "ref-1")
 		begun = append(begun, rowOf(client.Account(), "ref-1"))
 	}
@@ -137,10 +137,10 @@ func (stuck) BookAndRecover(ctx context.Context, _ *hotelstays.BookRequest,
 	return nil, &hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: ctx.Err()}
 }
 
-// An account with many bookings that are due for longer delays no other, also if its calls hang.
+// An account whose many bookings have been due for longer delays no other account, even if its calls hang.
 func loudAccountDelaysNoOther[Tx any](w *World[Tx]) {
 	const many = 400
-	w.Options.BookTimeout = 2 * Patience // what hangs does not end before the test
+	w.Options.BookTimeout = 2 * Patience // a hanging call does not end before the test
 	p := w.platform()
 	loud, quiet := p.Clients[0], p.Clients[1]
 	for _, hangs := range []bool{false, true} {

@@ -181,8 +181,8 @@ func abandonAndRetry[Tx any](w *World[Tx]) {
 	assert.Equal(w, books, w.books())
 }
 
-// freeze begins a booking, freezes its Book until the booking is stored as absent, and returns what ends that Book without
-// an answer.
+// freeze begins a booking, and freezes its Book until the booking is stored as absent. thaw ends that Book without an
+// answer.
 func (w *World[Tx]) freeze(reference string) (thaw func()) {
 	w.Helper()
 	w.Begin(reference)
@@ -227,13 +227,13 @@ func thawsInTheNextRound[Tx any](w *World[Tx]) {
 	assert.NotNil(w, w.MustSend("ref-1").Order)
 }
 
-// failing counts the calls of a function, of which the first ones fail, and the next one panics.
+// failing counts the calls of a function. The first calls fail, and the next call panics.
 type failing struct {
 	atomic.Int32
 	failures []error
 }
 
-// after returns what a call returns after it has stored something.
+// after returns the error of a call that has stored its row, or panics.
 func (f *failing) after(err error) error {
 	if err != nil {
 		return err
@@ -247,10 +247,10 @@ func (f *failing) after(err error) error {
 	return nil
 }
 
-// Also after an error of this SDK, which is no outcome.
+// OnOutcome is called again after any error, also after an error of this SDK.
 func onOutcomeFails[Tx any](w *World[Tx]) {
 	calls := failing{failures: []error{
-		errors.New("customer 40001 is in a deadlock"), // words of an error that repeats a transaction
+		errors.New("customer 40001 is in a deadlock"), // has the words of an error after which a transaction is repeated
 		durable.ErrConflictingOutcome,
 		&hotelstays.OutcomeUnknownError{Operation: hotelstays.OpBook, Err: errors.New("unknown")},
 	}}

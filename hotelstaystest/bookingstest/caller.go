@@ -21,7 +21,7 @@ const Table = `CREATE TABLE bookings (reference varchar(64) PRIMARY KEY, state v
 	order_no varchar(64) NOT NULL, ended integer NOT NULL, cancel varchar(16) NOT NULL DEFAULT '', cancels integer NOT NULL DEFAULT 0,
 	mirror varchar(64) NOT NULL DEFAULT '', changes integer NOT NULL DEFAULT 0)`
 
-// Database is where an implementation and its caller store. Statements have ? for parameters.
+// Database is the database of an implementation and its caller. Statements have ? for parameters.
 type Database[Tx any] struct {
 	// InTx calls a function in a transaction, and commits if it returns nil.
 	InTx func(context.Context, func(Tx) error) error
@@ -29,7 +29,7 @@ type Database[Tx any] struct {
 	Exec func(ctx context.Context, tx Tx, statement string, args ...any) (int64, error)
 	// QueryRow returns the only row of a query.
 	QueryRow func(ctx context.Context, query string, args ...any) interface{ Scan(...any) error }
-	// Query returns all rows of a query, which are then read to their end.
+	// Query returns the rows of a query. The caller reads all of them.
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
 }
 
@@ -61,7 +61,7 @@ func (w *World[Tx]) Row(reference string) (r Row) {
 	return r
 }
 
-// mirror returns the caller's mirror of an order, and how often it has changed.
+// mirror returns the caller's copy of an order, and the number of changes.
 func (w *World[Tx]) mirror(reference string) (mirror string, changes int) {
 	w.Helper()
 	w.scan(reference, "mirror, changes", &mirror, &changes)
@@ -100,13 +100,13 @@ func (d Database[Tx]) StoreCancel(ctx context.Context, tx Tx, c *durable.Cancell
 	return d.update(ctx, tx, `cancel = ?, cancels = cancels + 1 WHERE reference = ?`, string(c.Ending), c.CustomerReferenceNo)
 }
 
-// StoreOrder is the caller's OnOrder. It refuses a change of another order than the one it has.
+// StoreOrder is the caller's OnOrder. It refuses a change of any order except the stored one.
 func (d Database[Tx]) StoreOrder(ctx context.Context, tx Tx, change *durable.OrderChange) error {
 	return d.update(ctx, tx, `mirror = ?, changes = changes + 1 WHERE mirror IN (?, '') AND reference = ?`,
 		mirrorOf(change.After), mirrorOf(change.Before), change.After.CustomerReferenceNo)
 }
 
-// update changes the row of the reference that is the last of args.
+// update changes the row of a reference, which is the last of args.
 func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any) error {
 	n, err := d.Exec(ctx, tx, `UPDATE bookings SET `+set, args...)
 	if err == nil && n != 1 {
@@ -115,7 +115,7 @@ func (d Database[Tx]) update(ctx context.Context, tx Tx, set string, args ...any
 	return err
 }
 
-// mirrorOf is the status, and a digest of the whole order.
+// mirrorOf returns the caller's copy of an order: its status, and a digest of the whole order.
 func mirrorOf(o *types.Order) string {
 	text, _ := json.Marshal(o)
 	return fmt.Sprintf("%d %x", o.Status, sha256.Sum256(text))[:40]

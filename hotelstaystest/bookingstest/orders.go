@@ -101,7 +101,8 @@ func cancelWaits[Tx any](w *World[Tx]) {
 	assert.Empty(w, listed(w, w.Cancellations(w.Context())))
 }
 
-// Nothing is sent: at once if it is known that there is no order, and when the booking ends.
+// If a booking has no order, Cancel is not sent. CancelTx fails if this is known, or else OnCancel receives it when the
+// booking ends.
 func nothingToCancel[Tx any](w *World[Tx]) {
 	require.ErrorIs(w, w.CancelAlone("not booked", nil), durable.ErrNothingToCancel)
 	w.SendUnknown("absent", BookLost)
@@ -119,7 +120,7 @@ func nothingToCancel[Tx any](w *World[Tx]) {
 	assert.Zero(w, w.cancels())
 }
 
-// A cancellation is of one round: the order of the next one stays.
+// A cancellation belongs to one round. It never cancels the order of the next round.
 func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookLost)
 	require.NoError(w, w.CancelAlone("ref-1", nil))
@@ -139,7 +140,7 @@ func cancelOfAnEarlierRound[Tx any](w *World[Tx]) {
 	assert.Equal(w, 1, w.cancels())
 }
 
-// While a Cancel may be under way, its booking cannot begin again: it could become that of the new round.
+// While a Cancel may be under way, its booking cannot begin again: that Cancel could cancel the order of the new round.
 func beginsAfterItsCancel[Tx any](w *World[Tx]) {
 	w.SendUnknown("ref-1", BookMade)
 	w.Fleet.Pass(time.Minute)
@@ -205,7 +206,7 @@ func (w *World[Tx]) following(onOrder func(context.Context, Tx, *durable.OrderCh
 	return w.Another(func(o *durable.Options[Tx]) { o.OnOrder = onOrder })
 }
 
-// hasMirror waits until the caller's mirror is as the service's order, after as many changes.
+// hasMirror waits until the caller's copy equals the service's order, and has changed so many times.
 func (w *World[Tx]) hasMirror(reference string, changes int, step time.Duration) {
 	w.Helper()
 	order, err := w.Clients[0].FindOrder(w.Context(), reference)
@@ -229,7 +230,7 @@ func followed[Tx any](w *World[Tx]) {
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
 	w.hasMirror("ref-1", 1, 0)
 	require.NoError(w, w.Wake(w.Context(), "ref-1"))
-	w.ConfirmOrder("ref-2") // and its webhook is lost
+	w.ConfirmOrder("ref-2") // the webhook is lost
 	w.hasMirror("ref-2", 1, time.Minute)
 	w.hasMirror("ref-1", 1, 0)
 
@@ -309,7 +310,7 @@ func unfollowed[Tx any](w *World[Tx]) {
 	w.hasMirror("ref-2", 1, 0)
 	w.SetOrderStatus("ref-2", 4)
 	require.NoError(w, w.Wake(w.Context(), "ref-2"))
-	w.hasMirror("ref-2", 2, 0) // later than the other would have been read
+	w.hasMirror("ref-2", 2, 0) // by now the other order would have been read
 	_, changes := w.mirror("ref-1")
 	assert.Zero(w, changes)
 }

@@ -14,15 +14,15 @@ import (
 type promise[Tx any] struct {
 	says     string // the name of the subtest
 	test     func(*World[Tx])
-	database bool // statements that databases execute differently prove it
+	database bool // databases execute its statements differently
 	config   hotelstaystest.Config
 }
 
 // lateOrders hides new orders for longer than a recovery takes.
 var lateOrders = hotelstaystest.Config{LateVisibility: 2 * time.Hour}
 
-// promises are what an implementation must prove: that it commits, locks, finds again, and delivers. The tests of
-// package durable prove what the engine decides.
+// promises returns what an implementation must prove: it commits, locks, finds rows again, and delivers. The tests of
+// package durable prove the decisions of the engine.
 func promises[Tx any]() []promise[Tx] {
 	return []promise[Tx]{
 		{says: "InTx commits booking and row or neither, and repeats what the database undid", test: inTx[Tx], database: true},
@@ -67,7 +67,7 @@ func promises[Tx any]() []promise[Tx] {
 // parallel.
 func Test[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) { run(t, start, promises[Tx]()) }
 
-// TestDatabase tests a further database: what its statements may do otherwise.
+// TestDatabase tests an implementation with a further database: only the cases whose statements may behave differently.
 func TestDatabase[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	run(t, start, slices.DeleteFunc(promises[Tx](), func(p promise[Tx]) bool { return !p.database }))
 }

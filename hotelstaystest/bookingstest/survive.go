@@ -1,5 +1,4 @@
-// Processes that book until they are killed, mirror orders and cancel some, and what they must have stored
-// in the end.
+// Processes that book until they are killed. They copy orders and cancel some. In the end the stored rows are checked.
 
 package bookingstest
 
@@ -26,9 +25,9 @@ import (
 )
 
 const (
-	// bookers is how many bookings a process makes at once.
+	// bookers is the number of bookings that a process makes at once.
 	bookers = 4
-	// maxRounds is how often a booking is tried.
+	// maxRounds is the maximum number of rounds of a booking.
 	maxRounds = 3
 )
 
@@ -38,11 +37,11 @@ type Engine[Tx any] struct {
 	Database[Tx]
 	// Bookings are opened with Options.
 	Bookings durable.Bookings[Tx]
-	clients  []*hotelstays.Client // of the accounts
+	clients  []*hotelstays.Client // one client for each account
 }
 
-// Options returns the options of the engine's Bookings. Each engine has an address of its own, and so
-// the rate limits of one.
+// Options returns the options of the engine's Bookings. Each engine has its own IP address, and therefore its own
+// rate limits.
 func (e *Engine[Tx]) Options() (opts durable.Options[Tx], err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	address := net.IPv4(127, byte(1+rand.IntN(250)), byte(rand.IntN(256)), byte(1+rand.IntN(250)))
@@ -56,7 +55,7 @@ func (e *Engine[Tx]) Options() (opts durable.Options[Tx], err error) {
 		OnCancel: e.onCancel, OnOrder: e.onOrder, Keys: []types.Secret{Key}, BookTimeout: 2 * time.Second}, err
 }
 
-// of returns what the account of a reference books with.
+// of returns the account of a reference, with its client and its Bookings.
 func (e *Engine[Tx]) of(reference string) (Account, *hotelstays.Client, durable.Bookings[Tx]) {
 	i := number(reference) % len(e.Accounts)
 	return e.Accounts[i], e.clients[i], e.Bookings.ForAccount(e.clients[i].Account())
@@ -71,10 +70,10 @@ func (e *Engine[Tx]) Run(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// onOutcome stores an outcome in the booking's row and in a list of all. Sometimes it fails.
+// onOutcome stores an outcome in the booking's row and in a list of all outcomes. Sometimes it fails.
 //
-// The Book of a process that was frozen for long may be unknown after its round has ended. The
-// outcome of its polls counts as that of a further round.
+// If a process was frozen for long, its Book may end as unknown after the round has ended. The outcome of
+// the polls for that Book counts as the outcome of a further round.
 func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 	chaostest.MayBlock()
 	reference := outcome.Recovery.CustomerReferenceNo
@@ -92,7 +91,7 @@ func (e *Engine[Tx]) onOutcome(ctx context.Context, tx Tx, outcome *hotelstays.B
 	return byChance(err)
 }
 
-// book makes bookings: new ones, and those whose last round found no order.
+// book makes bookings: new bookings, and bookings whose last round found no order.
 func (e *Engine[Tx]) book(ctx context.Context) {
 	for {
 		reference, err := e.next(ctx)
@@ -138,7 +137,7 @@ func (e *Engine[Tx]) next(ctx context.Context) (reference string, err error) {
 	})
 }
 
-// Survive lets a fleet make its bookings, and checks what it has stored. open counts the open
+// Survive lets a fleet make its bookings, and checks the stored rows. open counts the open
 // bookings of the implementation.
 func (w *World[Tx]) Survive(fleet chaostest.Fleet, open func(context.Context) (int, error)) {
 	chaostest.Inject(w.Server)
@@ -254,7 +253,7 @@ var lifeFaults = []hotelstaystest.Fault{
 	{Operation: webhookOp, Kind: hotelstaystest.FaultDelay, Delay: 2 * time.Second, Probability: 0.3},
 }
 
-// receive is where webhooks arrive, twice if they are sent twice.
+// receive handles webhooks. The sandbox sends some webhooks twice.
 func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	handler, err := hotelstays.NewWebhookHandler(hotelstays.WebhookOptions{Secrets: []types.Secret{types.NewSecret(w.WebhookSecret)}},
 		func(ctx context.Context, event *hotelstays.WebhookEvent) error {
@@ -265,7 +264,7 @@ func (w *World[Tx]) receive(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lifeOver is which rows need nothing more: each order is as its caller wants it, and the mirror says so.
+// lifeOver selects the rows that need nothing more: the order is as the caller wants it, and so is the caller's copy.
 const lifeOver = `(state <> 'found' AND cancel <> 'begun' OR
 	state = 'found' AND (cancel = 'cancelled' AND mirror LIKE '3 %' OR cancel = '' AND mirror LIKE '2 %'))`
 
@@ -281,8 +280,8 @@ func (e *Engine[Tx]) onOrder(ctx context.Context, tx Tx, change *durable.OrderCh
 	return byChance(e.StoreOrder(ctx, tx, change))
 }
 
-// onCancel stores how a cancellation has ended. If it did nothing, another one begins. But half of those whose
-// round made no order are given up: the order of the next round must stay.
+// onCancel stores how a cancellation has ended. If nothing was cancelled, another cancellation begins. But if the
+// round made no order, half of the cancellations are given up: the order of the next round must stay.
 func (e *Engine[Tx]) onCancel(ctx context.Context, tx Tx, c *durable.Cancellation) error {
 	err := e.StoreCancel(ctx, tx, c)
 	if err == nil && (c.Ending == durable.CancelRefused || c.Ending == durable.CancelStanding) {
@@ -314,7 +313,7 @@ func (e *Engine[Tx]) cancel(ctx context.Context) {
 	}
 }
 
-// checkLives compares mirrors and cancellations with the service.
+// checkLives compares the caller's copies and the cancellations with the service.
 func (w *World[Tx]) checkLives(lasted time.Duration) {
 	polls := w.polls()
 	w.ClearFaults()
@@ -341,7 +340,7 @@ func (w *World[Tx]) checkLives(lasted time.Duration) {
 	}
 	assert.LessOrEqual(w, sent, begun, "Cancels")
 	for some := range slices.Chunk(references, 100) {
-		for _, client := range w.Clients { // each is shown its own
+		for _, client := range w.Clients { // each account sees only its own orders
 			resp, err := client.QueryOrders(w.Context(), &hotelstays.QueryOrdersRequest{CustomerReferenceNos: some})
 			require.NoError(w, err)
 			for _, order := range resp.Orders {
@@ -370,8 +369,8 @@ func (w *World[Tx]) OfReference(reference string) durable.Bookings[Tx] {
 	return w.ForAccount(w.Clients[number(reference)%len(w.Clients)].Account())
 }
 
-// checkAccounts checks that no account was left behind: when a tenth of the bookings was left, each had at most half
-// of its own before it. outcomes are the oldest first.
+// checkAccounts checks that no account was left behind: when a tenth of all bookings was open, at most half of the
+// bookings of each account was open. outcomes are sorted, the oldest first.
 func (w *World[Tx]) checkAccounts(outcomes []chaostest.Outcome) {
 	last := map[string]int{}
 	for i, o := range outcomes {

@@ -24,7 +24,7 @@ func TestRowLocks[Tx any](t *testing.T, start func(t *testing.T) Fleet[Tx]) {
 	})
 }
 
-// The server would end the transaction of OnOutcome, which is idle, before CancelTx got the lock.
+// If CancelTx waited for the lock, the server would first end the idle transaction of OnOutcome.
 func cancelTxDuringOnOutcome[Tx any](w *World[Tx]) {
 	w.Options.OnOutcome = func(ctx context.Context, tx Tx, outcome *hotelstays.BookingOutcome) error {
 		return errors.Join(w.CancelAlone("ref-1", nil), w.Fleet.StoreRow(ctx, tx, outcome))

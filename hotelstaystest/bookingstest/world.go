@@ -1,8 +1,8 @@
-// Package bookingstest tests what a durable.Bookings promises, with a sandbox as the service: that it commits,
-// locks, finds again and delivers, whatever is lost.
+// Package bookingstest tests the promises of a durable.Bookings, with a sandbox as the service: it commits, locks,
+// finds bookings again and delivers outcomes, whatever fails.
 //
 // [Test] has a case for each promise. [World.Survive] kills processes while they book, and [New] is for
-// further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run them, each in its database.
+// further tests. contrib/hotelstaysriver and the journal of contrib/hotelstayssql run these tests in their databases.
 //
 // A recovery takes ten minutes. Its times are stored, so a test lets time pass by moving them back.
 //
@@ -30,7 +30,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// Patience bounds what a test waits for.
+// Patience bounds each wait of a test.
 const Patience = 30 * time.Second
 
 // Key encrypts requests.
@@ -51,7 +51,7 @@ type Fleet[Tx any] struct {
 	Cancellation func(reference string) Cancellation
 }
 
-// Booking is what the tests have to know of the stored state of a booking.
+// Booking has the parts of a stored booking that the tests need.
 type Booking struct {
 	durable.Booking
 	Round   int                  `json:"round,omitempty"`
@@ -60,14 +60,14 @@ type Booking struct {
 	Changes hotelstays.OfferDiff `json:"changes,omitzero"`
 }
 
-// Cancellation is what the tests have to know of the stored state of a cancellation.
+// Cancellation has the parts of a stored cancellation that the tests need.
 type Cancellation struct {
 	SendBy           time.Time
 	Ending           durable.CancelEnding
 	Cost, ServiceFee *types.Money
 }
 
-// Plan is a sandbox, and what its accounts book there.
+// Plan has a sandbox, and its accounts with their offers.
 type Plan struct {
 	BaseURL  string
 	Accounts []Account
@@ -80,7 +80,7 @@ type Account struct {
 	Offer   types.RoomRatePkg
 }
 
-// Request books the offer under a reference. Each reference has its own guests.
+// Request returns a request that books the offer under a reference. Each reference has its own guests.
 func (a Account) Request(reference string) *hotelstays.BookRequest {
 	name := strings.ToUpper(reference)
 	return &hotelstays.BookRequest{CustomerReferenceNo: reference, SessionID: a.Session, RatePkgID: a.Offer.RatePkgID, Expect: &a.Offer,
@@ -96,7 +96,7 @@ func Accounts(n int) (accounts []hotelstaystest.Account) {
 	return accounts
 }
 
-// NewPlan returns a plan for accounts of a sandbox, or else for the only one.
+// NewPlan returns a plan for accounts of a sandbox. Without accounts it is for the only account of the sandbox.
 func NewPlan(t testing.TB, srv *hotelstaystest.Server, accounts []hotelstaystest.Account) Plan {
 	t.Helper()
 	if accounts == nil {
@@ -124,7 +124,7 @@ func NewPlan(t testing.TB, srv *hotelstaystest.Server, accounts []hotelstaystest
 // Connect returns a client for each account. They share rate limits, and send through a transport.
 func (p Plan) Connect(transport http.RoundTripper, opts ...hotelstays.Option) (clients []*hotelstays.Client, err error) {
 	opts = append(opts, hotelstays.WithHTTPClient(&http.Client{Transport: transport}), hotelstays.WithServiceFacts(hotelstays.ServiceFacts{
-		StatusMeanings: hotelstays.StatusMeanings{ // of the sandbox
+		StatusMeanings: hotelstays.StatusMeanings{ // the statuses of the sandbox
 			Confirmed: []types.OrderStatus{2}, Cancelled: []types.OrderStatus{3}, Pending: []types.OrderStatus{4}}}))
 	for i, account := range p.Accounts {
 		var client *hotelstays.Client
@@ -150,9 +150,9 @@ type World[Tx any] struct {
 	Plan
 	Fleet   Fleet[Tx]
 	Options durable.Options[Tx]
-	Clients []*hotelstays.Client // of the accounts
+	Clients []*hotelstays.Client // one client for each account
 
-	opts []hotelstays.Option // of the clients
+	opts []hotelstays.Option // the options of the clients
 }
 
 // Faults of the sandbox.
@@ -207,7 +207,7 @@ func (w *World[Tx]) Another(change func(*durable.Options[Tx])) *World[Tx] {
 // Work lets the process work.
 func (w *World[Tx]) Work() (stop func()) { return w.Fleet.Work(w.Bookings) }
 
-// Request books the offer of the first account.
+// Request returns a request that books the offer of the first account.
 func (w *World[Tx]) Request(reference string) *hotelstays.BookRequest {
 	return w.Accounts[0].Request(reference)
 }
@@ -232,12 +232,12 @@ func (w *World[Tx]) Begin(reference string) {
 	}))
 }
 
-// BeginAlone commits a booking without a row, or whose row is there.
+// BeginAlone commits a booking, but adds no row of the caller.
 func (w *World[Tx]) BeginAlone(req *hotelstays.BookRequest, opts ...hotelstays.CallOption) error {
 	return w.Fleet.InTx(w.Context(), func(tx Tx) error { return w.BeginTx(w.Context(), tx, req, opts...) })
 }
 
-// MustSend sends a booking, whose outcome is then known.
+// MustSend sends a booking, and requires that its outcome is known.
 func (w *World[Tx]) MustSend(reference string, opts ...hotelstays.CallOption) *hotelstays.BookingOutcome {
 	w.Helper()
 	outcome, err := w.Send(w.Context(), reference, opts...)
@@ -245,7 +245,7 @@ func (w *World[Tx]) MustSend(reference string, opts ...hotelstays.CallOption) *h
 	return outcome
 }
 
-// Booked makes orders.
+// Booked books each reference.
 func (w *World[Tx]) Booked(references ...string) {
 	w.Helper()
 	for _, reference := range references {
@@ -279,7 +279,7 @@ func (w *World[Tx]) SendUnknown(reference string, fault hotelstaystest.Fault) {
 	require.Equal(w, Row{State: "pending"}, w.Row(reference))
 }
 
-// CancelAlone commits a cancellation whose row is there.
+// CancelAlone commits a cancellation, but changes no row of the caller.
 func (w *World[Tx]) CancelAlone(reference string, change func(*durable.CancelOrder), opts ...hotelstays.CallOption) error {
 	req := durable.CancelOrder{CustomerReferenceNo: reference, SessionID: w.Accounts[0].Session}
 	if change != nil {
@@ -307,8 +307,8 @@ func (w *World[Tx]) Eventually(what string, condition func() bool) {
 	require.Eventually(w, condition, Patience, 10*time.Millisecond, what)
 }
 
-// PassUntil lets time pass in steps until a condition holds. What a worker has begun can be in vain
-// after a step, so the pauses between them grow with the time that this takes, up to half a second.
+// PassUntil lets time pass in steps until a condition holds. A step can make the current work of a worker
+// useless. So the pauses between steps grow with the time that the wait takes, up to half a second.
 func (w *World[Tx]) PassUntil(what string, step time.Duration, condition func() bool) {
 	w.Helper()
 	began, next := time.Now(), time.Time{}
@@ -330,8 +330,8 @@ func (w *World[Tx]) HasState(reference string, want durable.Ending, step time.Du
 	w.PassUntil(fmt.Sprintf("%s is %s", reference, want), step, func() bool { return w.Row(reference).State == string(want) })
 }
 
-// CancelEnds waits until the caller's row has how the latest of as many cancellations ended, and lets
-// time pass in steps.
+// CancelEnds waits until the caller's row has an ending, and the row's number of ended cancellations is times. It
+// lets time pass in steps.
 func (w *World[Tx]) CancelEnds(reference string, want durable.CancelEnding, times int, step time.Duration) {
 	w.Helper()
 	w.PassUntil(fmt.Sprintf("the cancellation of %s is %s", reference, want), step, func() bool {
@@ -351,7 +351,7 @@ type Held struct {
 	held, end chan struct{}
 	// Release lets the answer pass.
 	Release func()
-	lose    bool // the answer, after all
+	lose    bool // the answer is lost instead of passed on
 }
 
 // RoundTrip sends a request.
@@ -373,7 +373,7 @@ func (h *Held) RoundTrip(r *http.Request) (*http.Response, error) {
 // Wait waits until the service has answered.
 func (h *Held) Wait() { <-h.held }
 
-// Hold opens the process anew. It holds the next answer of a path back.
+// Hold opens the process anew, and holds back the next answer from a path.
 func (w *World[Tx]) Hold(path string) *Held {
 	w.Helper()
 	end := make(chan struct{})

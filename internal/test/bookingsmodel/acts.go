@@ -1,4 +1,4 @@
-// What the service does, and what persons and webhooks do.
+// Steps of the service, of persons and of webhooks.
 
 package bookingsmodel
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// read is a read of the orders under the reference.
+// read yields the ways in which a read of the orders under the reference may end.
 func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	r := reply{view: v.from.view()}
 	if r.view == (view{}) {
@@ -27,7 +27,7 @@ func (v *visit) read(w int, do string, then func(s *state, r reply)) {
 	}
 }
 
-// book sends Book, and awaits its answer.
+// book yields what may happen when a worker sends Book and waits for the answer.
 func (v *visit) book(w int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(r reply) func(s *state) { return func(s *state) { v.answer(s, w, r) } }
@@ -81,7 +81,7 @@ func (v *visit) lostBook() int32 {
 	return v.lost
 }
 
-// recover polls with the recovery of the process.
+// recover yields the polls of a Book that polls in its own process.
 func (v *visit) recover(w int) {
 	me := v.from.workers[w]
 	known := v.move(me.recovery, me.age)
@@ -102,7 +102,7 @@ func (v *visit) recover(w int) {
 	})
 }
 
-// cancel sends Cancel for an order, and awaits its answer.
+// cancel yields what may happen when a worker sends Cancel and waits for the answer.
 func (v *visit) cancel(w, slot int) {
 	me, limit := v.from.workers[w], v.limit(v.from.workers[w])
 	ends := func(c code) func(s *state) { return func(s *state) { v.answer(s, w, reply{code: c}) } }
@@ -147,7 +147,7 @@ func (v *visit) asked(s *state, slot int) bool {
 	return slot != foreign && c.Round == int(s.round) && int(s.books[slot].round) <= c.Round
 }
 
-// serve yields what the service may do with a Book, and with its order.
+// serve yields what the service may do with a Book and its order.
 func (v *visit) serve(i int) {
 	s, b := v.from, v.from.books[i]
 	ending := v.facts[s.rows[booking]].booking.Ending
@@ -242,7 +242,7 @@ func (v *visit) world() {
 	}
 }
 
-// act does a call at once, unless it changes nothing. -1 is a person.
+// act yields a call with all its operations, unless the call changes nothing. Worker -1 is a person.
 func (v *visit) act(c call, worker int, do string, then func(s *state)) {
 	s := v.from
 	err := v.atOnce(&s, c, max(worker, 0))

@@ -43,7 +43,7 @@ func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.reply.roundTrip(req)
 }
 
-// answer sets the answer to a call with the returned ctx, also if that ctx has ended.
+// answer sets the answer to a call with the returned ctx, even if that ctx has ended.
 func (c *client) answer(ctx context.Context, r reply) (context.Context, context.CancelFunc) {
 	ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	if c.reply = r; r.code == unsent {
@@ -52,7 +52,7 @@ func (c *client) answer(ctx context.Context, r reply) (context.Context, context.
 	return ctx, c.end
 }
 
-// BookAndRecover ends with its Book, or with the polls of its process.
+// BookAndRecover ends with the answer to Book, or with the polls of its own process.
 func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest,
 	opts ...hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	switch r := c.m.take(ctx, asked{what: books}); r.code {
@@ -68,7 +68,7 @@ func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	}
 }
 
-// booked is BookAndRecover, whose results differ only in time.
+// booked runs BookAndRecover once for each reply, because its results differ only in time.
 func (c *client) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	is, known := c.known[bookReply{r.code, r.view}]

@@ -11,10 +11,10 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 )
 
-// graph is what a search has seen. A state is its index in states.
+// graph holds the states that a search has seen. Numbers of states are indices in states.
 type graph struct {
 	states []state
-	from   []int32 // the state that each was first reached from; -1 for the first states
+	from   []int32 // the state before, by which each state was first reached; -1 for the first states
 	edges  [][]int32
 	known  map[state]int32
 	next   func(state, func(Step, state))
@@ -57,7 +57,7 @@ func (m *model) explore(limit int, next func(state, func(Step, state))) (g *grap
 	return g, why, at
 }
 
-// circle returns a state that leads back to itself, or -1.
+// circle returns a state from which steps lead back to it, or -1.
 func (g *graph) circle() int32 {
 	into := make([]int, len(g.states))
 	for _, edges := range g.edges {
@@ -84,12 +84,12 @@ func (g *graph) circle() int32 {
 	return int32(slices.IndexFunc(into, func(count int) bool { return count > 0 }))
 }
 
-// Now is what can be seen of a state from outside.
+// Now is the part of a state that can be seen from outside.
 type Now struct {
 	Booking   durable.Ending
-	Delivered int // outcomes of this round
+	Delivered int // the number of outcomes that OnOutcome has received in this round
 	Cancel    durable.CancelEnding
-	Cancelled int    // what OnCancel has received of this cancellation
+	Cancelled int    // how often OnCancel has received this cancellation
 	Order     string // the HotelConfirmNo and the status of the order as the caller knows it
 }
 
@@ -142,7 +142,7 @@ func (w World) Paths(limit int, keep func(Step) bool) (paths [][]Step) {
 	return paths
 }
 
-// transition is what a path covers.
+// transition is a step to cover, in the situation in which it happens.
 type transition struct {
 	words       [kinds]string
 	mine, other what

@@ -1,6 +1,6 @@
 // A worker of the model is a call of the engine, and the replies that it has received from its Store and its Client. To
-// find out what it asks for next, the call runs from its beginning. It receives the replies at their times, and ends
-// where it asks for a reply that does not exist yet.
+// find out which operation the call asks for next, the model runs the call again from its beginning. The call receives
+// the replies at their times. It ends where it asks for a reply that does not exist yet.
 
 package bookingsmodel
 
@@ -71,28 +71,28 @@ func (m *model) start(c call) error {
 	return e.Run(ctx, m)
 }
 
-// what is an operation that a call asks for.
+// what is the kind of an operation that a call asks for.
 type what uint8
 
 const (
-	returned what = iota // nothing: it has returned
+	returned what = iota // the call has returned
 	claims               // rows that are due, and a lease of them
 	transacts
 	postpones
-	reads // the booking
+	reads // a read of the booking
 	queries
-	steps // a recovery
+	steps // a poll with a recovery
 	books
 	sendsCancel
 )
 
 type asked struct {
 	what
-	limit   int32 // when its ctx ends
-	slot    int   // of the order to cancel
-	kind    int   // of the row to postpone
+	limit   int32 // when the ctx of the operation ends
+	slot    int   // the slot of the order to cancel
+	kind    int   // the kind of the row to postpone
 	version int8  // the version of that row that the call knows
-	err     error // that was returned
+	err     error // the error that the call returned
 }
 
 // reply is the result of an operation. Its times are seconds from the beginning of the call.
@@ -105,7 +105,7 @@ type reply struct {
 	recovery int32
 }
 
-// told is what the caller has received in a transaction.
+// told holds what OnOutcome, OnCancel and OnOrder received in a transaction.
 type told struct {
 	outcome      durable.Ending
 	cancel       durable.CancelEnding
@@ -114,10 +114,10 @@ type told struct {
 	before, look look
 }
 
-// result is what the last reply of a history leads to.
+// result is the result of the last reply of a history.
 type result struct {
 	asked
-	looked [kinds]bool // the rows that it has looked at
+	looked [kinds]bool // the rows that the operation has looked at
 	wrote  [kinds]int32
 	told   told
 }
@@ -158,7 +158,7 @@ func (m *model) callOf(h int32) (c call, replies []reply) {
 	return call(-m.nodes[h].parent), replies
 }
 
-// replay returns what the last reply of a history leads to.
+// replay returns the result of the last reply of a history.
 func (m *model) replay(h int32) *result {
 	if m.results[h] != nil {
 		return m.results[h]
@@ -221,7 +221,7 @@ func (m *model) version(version int8) any {
 	return version
 }
 
-// wrote notes a row that was stored.
+// wrote records a row that was stored.
 func (m *model) wrote(row durable.Row, before int32) {
 	s := m.script
 	t := s.result.told
@@ -276,7 +276,7 @@ func (m *model) Read(ctx context.Context, _ durable.ID) (*durable.Row, error) {
 	return &row, nil
 }
 
-// List is not called.
+// List is never called.
 func (m *model) List(context.Context, durable.ID, bool, int) ([]durable.Row, error) {
 	return nil, nil
 }
@@ -328,7 +328,7 @@ func (m *model) another(kind int, at time.Time) durable.Row {
 	return durable.Row{ID: durable.ID{Account: m.account, Kind: kindOf[kind], Reference: another}, Life: durable.Open, Due: at, State: text, Version: int8(0)}
 }
 
-// Postpone makes rows due, unless they have changed. The rows of a claim have not.
+// Postpone sets when rows are due, unless they have changed. The rows of a claim have not changed.
 func (m *model) Postpone(ctx context.Context, rows []durable.Row, due func(durable.Row) time.Time) (changed []durable.Row, err error) {
 	s := m.script
 	var r reply

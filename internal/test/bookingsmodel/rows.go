@@ -33,23 +33,23 @@ func indexOf(kind durable.Kind) int {
 	panic("an unknown kind: " + kind)
 }
 
-// row is a row of the table. Row 0 is none.
+// row is a row of the table. Number 0 means that there is no row.
 type row struct {
 	kind   int
 	life   durable.Life
 	due    int32
 	text   string // the State; each time in it is @ and the seconds
 	sealed bool
-	seen   uint8 // how often the order was stored that the caller has received
+	seen   uint8 // how often the last received order was stored
 }
 
-// facts is what the model has to know of a row, with its times from the epoch.
+// facts are the parts of a row that the model needs. Times are seconds from the epoch.
 type facts struct {
 	booking bookingFacts
 	cancel  cancellation
 }
 
-// bookingFacts is what the model has to know of the state of a booking.
+// bookingFacts are the parts of a stored booking that the model needs.
 type bookingFacts struct {
 	durable.Booking
 	Round   int            `json:"round,omitempty"`
@@ -57,7 +57,7 @@ type bookingFacts struct {
 	Ending  durable.Ending `json:"ending,omitempty"`
 }
 
-// cancellation is what the model has to know of the state of a cancellation.
+// cancellation has the parts of a stored cancellation that the model needs.
 type cancellation struct {
 	PlatformReferenceNo string
 	Round               int
@@ -90,7 +90,7 @@ var (
 	times     = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 	offsets   = regexp.MustCompile(`"@-?\d+"`)
 	seenText  = regexp.MustCompile(`"seen":"[^"]*"`)
-	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // of a booking; nothing depends on it
+	forPeople = regexp.MustCompile(`,"(begun|problem)":"[^"]*"`) // fields of a booking that only people read
 )
 
 func (t *table) number(r row) int32 {
@@ -171,7 +171,7 @@ func (t *table) numberOf(stored durable.Row, before int32, told string, from tim
 	return t.number(r)
 }
 
-// move returns a row with its times later by some seconds.
+// move adds seconds to the times of a row, and returns the new row.
 func (t *table) move(n int32, by int16) int32 {
 	if n == 0 || by == 0 {
 		return n

@@ -16,7 +16,7 @@ import (
 
 const (
 	reference = "ref-1"
-	another   = "ref-2" // is also due if one request asks for many
+	another   = "ref-2" // the reference of the other due row, if World.Many is set
 )
 
 // The order that somebody else has made under the reference is the last one of a view.
@@ -25,7 +25,7 @@ const (
 	slots   = 3
 )
 
-// look is how an order looks: 0 is no order, and each change makes it greater. An order with an odd look is not
+// look is the version of an order: 0 means no order, and each change adds to it. If it is odd, the order is not
 // cancelled.
 type look uint8
 
@@ -84,7 +84,7 @@ const (
 	accepted // Cancel is answered before it is carried out
 	refused
 	lost
-	unsent // it was too late
+	unsent // the request was not sent, because it was too late
 	polled // Book has polled by itself, and has an outcome
 	gaveUp // Book has polled by itself, without an outcome
 )
@@ -101,7 +101,7 @@ func Client(transport http.RoundTripper) *hotelstays.Client {
 	return client
 }
 
-// roundTrip answers a request.
+// roundTrip returns the HTTP response of a reply.
 func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	status, data := http.StatusOK, any(map[string]any{"orders": append([]types.Order{}, r.view.orders()...)})
 	cancels := strings.HasSuffix(req.URL.Path, "/cancel")
@@ -131,10 +131,10 @@ func (r reply) roundTrip(req *http.Request) (*http.Response, error) {
 	return testkit.Reply(status, string(text)), err
 }
 
-// Request is what each Book asks for.
+// Request returns the request of each Book.
 func (w World) Request() *hotelstays.BookRequest { return request(w.Foreign) }
 
-// request has an Expect: the stay of the order that Book makes.
+// request returns the request of each Book. If expect is true, Expect has the stay of the order.
 func request(expect bool) *hotelstays.BookRequest {
 	req := &hotelstays.BookRequest{SessionID: "session", RatePkgID: "offer", CustomerReferenceNo: reference,
 		Holder: types.Holder{FirstName: "Guest", LastName: "One"},

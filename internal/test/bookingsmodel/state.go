@@ -13,7 +13,7 @@ import (
 
 // state is a state of the world. Its times, also those of its rows, are seconds from now.
 type state struct {
-	skew    int16 // of the second worker
+	skew    int16 // how far the clock of the second worker is ahead
 	rows    [kinds]int32
 	workers [2]worker
 	round   uint8
@@ -25,16 +25,16 @@ type state struct {
 
 	books   [2]book
 	foreign look
-	sent    is // a Cancel
+	sent    is // the state of a Cancel
 	target  int8
 	sentBy  int16
-	left    uint8 // Cancels of this cancellation
+	left    uint8 // the number of Cancels that were sent for this cancellation
 
-	delivered  uint8 // outcomes of this round
+	delivered  uint8 // the number of outcomes delivered in this round
 	told       durable.Ending
-	ended      uint8 // what OnCancel has received of this cancellation
-	done       bool  // it was cancelled
-	slot       int8  // of the order that was found
+	ended      uint8 // how often OnCancel has received this cancellation
+	done       bool  // the cancellation ended as cancelled
+	slot       int8  // the slot of the order that was found
 	seen       look  // the look that the caller has received last
 	unfollowed bool
 	wrong      broken
@@ -56,7 +56,7 @@ func (b broken) String() string {
 // book is a Book that may make an order, or has made it.
 type book struct {
 	is    is
-	by    int16 // by which it becomes visible, or changes next
+	by    int16 // the time by which the order becomes visible, or changes next
 	look  look
 	round uint8
 }
@@ -65,7 +65,7 @@ type is uint8
 
 const (
 	nothing is = iota
-	flying     // it may arrive
+	flying     // the request may still arrive
 	exists     // the order exists, or is cancelled
 	shown      // QueryOrders returns it
 )
@@ -73,7 +73,7 @@ const (
 // worker is a call of the engine.
 type worker struct {
 	history  int32
-	age      int16 // of the call
+	age      int16 // the age of the call
 	does     does
 	still    bool  // it stands still while time passes
 	mine     int8  // the order of its Book
@@ -84,7 +84,7 @@ type does uint8
 
 const (
 	asks     does = iota
-	awaits        // the answer of Book or Cancel
+	awaits        // waits for the answer to Book or Cancel
 	recovers      // polls by itself, after Book
 	holds         // has not committed a transaction that it has run
 )
@@ -127,10 +127,10 @@ func (s *state) view() (v view) {
 	return v
 }
 
-// mayCome reports whether there is an order of Book, or one may come.
+// mayCome reports whether an order of Book exists, or may still be made.
 func (s *state) mayCome() bool { return s.books[0].is != nothing || s.books[1].is != nothing }
 
-// awaited reports whether a worker awaits the answer of a Book.
+// awaited reports whether a worker waits for the answer to a Book.
 func (s *state) awaited(i int) bool {
 	return slices.ContainsFunc(s.workers[:], func(w worker) bool { return w.does == awaits && int(w.mine) == i })
 }
@@ -138,7 +138,7 @@ func (s *state) awaited(i int) bool {
 // marks holds the next time at which something can happen, and the time that may not pass before something does.
 type marks struct {
 	next  int16
-	limit int16 // time may not pass it before something happens
+	limit int16 // time may not pass this mark before something happens
 }
 
 func (m *marks) at(t int16) {
@@ -217,12 +217,12 @@ func (v *visit) mark(m *marks, w int) (busy bool) {
 	return false
 }
 
-// limit returns when the ctx of what a worker asks for ends.
+// limit returns when the ctx of the operation that a worker asks for ends.
 func (v *visit) limit(me worker) int16 {
 	return int16(min(v.replay(me.history).limit-int32(me.age), never))
 }
 
-// pass moves the times of a state.
+// pass lets time pass: it moves the times of a state back.
 func (v *visit) pass(s *state, by int16) {
 	for k := range s.rows {
 		s.rows[k] = v.move(s.rows[k], -by)

@@ -1,4 +1,4 @@
-// What may follow a state: the operations of the workers' calls, each in all its ways.
+// The steps that may follow a state: each operation of the workers' calls, with each possible result.
 
 package bookingsmodel
 
@@ -14,9 +14,9 @@ import (
 type visit struct {
 	*model
 	from   state
-	passes time.Duration // in the next step
-	ends   bool          // the ctx of a request, in the next step
-	given  reply         // in the last step
+	passes time.Duration // the time that passes in the next step
+	ends   bool          // the ctx of a request ends in the next step
+	given  reply         // the reply of the last step
 	yield  func(Step, state)
 }
 
@@ -61,7 +61,7 @@ func (v *visit) fault(worker int, op Op, do string, change func(s *state)) {
 	}
 }
 
-// place is an operation of a call.
+// place identifies an operation of a call.
 type place struct {
 	call  call
 	reply int
@@ -124,7 +124,7 @@ func (v *visit) answer(s *state, w int, r reply) {
 	v.rest(s, w)
 }
 
-// commit stores what a worker's operation has written, and delivers what it has delivered. age is of its call.
+// commit stores the rows that a worker's operation has written, and delivers its outcomes. age is the age of the call.
 func (v *visit) commit(s *state, w int, age int16, res *result) {
 	for k, n := range res.wrote {
 		if n == 0 {
@@ -138,7 +138,7 @@ func (v *visit) commit(s *state, w int, age int16, res *result) {
 	v.deliver(s, res.told)
 }
 
-// stale returns a history after a change of a row: the version that it has seen last is not the latest any more.
+// stale returns a history after a change of a row: the last version that its call has seen is no longer the latest.
 func (v *visit) stale(h int32, kind int) int32 {
 	to, known := v.stales[stale{h, kind}]
 	if known || h == 0 {
@@ -172,7 +172,7 @@ func (v *visit) leased(c call, replies []reply, kind int) bool {
 	return is && k == kind && len(replies) > 0 && replies[0].versions[kind] == -1
 }
 
-// deliver is what the caller receives.
+// deliver records what the caller receives.
 func (v *visit) deliver(s *state, t told) {
 	switch {
 	case t.outcome != "":
@@ -213,7 +213,7 @@ func (v *visit) atOnce(s *state, c call, w int) error {
 	return res.err
 }
 
-// leave ends what a worker does.
+// leave ends the call of a worker.
 func (v *visit) leave(s *state, w int) {
 	if me := s.workers[w]; me.does == awaits {
 		v.lose(s, me)
@@ -221,7 +221,7 @@ func (v *visit) leave(s *state, w int) {
 	s.workers[w] = worker{}
 }
 
-// lose ends the wait for an answer.
+// lose ends the wait for an answer, which is lost.
 func (v *visit) lose(s *state, me worker) {
 	switch {
 	case v.replay(me.history).what == sendsCancel:
@@ -234,7 +234,7 @@ func (v *visit) lose(s *state, me worker) {
 // within is ShowsWithin in seconds.
 func (m *model) within() int16 { return int16(m.ShowsWithin / second) }
 
-// work is what a worker may do next.
+// work yields what a worker may do next.
 func (v *visit) work(w int) {
 	me := v.from.workers[w]
 	if me.history == 0 {
@@ -265,7 +265,7 @@ func (v *visit) work(w int) {
 	v.fault(w, "", "dies", func(s *state) { v.leave(s, w) })
 }
 
-// begin takes up work: the caller's Send, or a row that is due.
+// begin yields the calls that a free worker may start: the caller's Send, or a turn of Run.
 func (v *visit) begin(w int) {
 	s, now := v.from, v.from.clock(w)
 	b := v.facts[s.rows[booking]].booking
@@ -297,7 +297,7 @@ func count(is bool) int {
 	return 0
 }
 
-// write is a transaction of a call, or sets when a row is due.
+// write yields the results of a transaction, or of a Postpone.
 func (v *visit) write(w int, res *result) {
 	r, op, do := reply{}, Transaction, ""
 	if res.what == postpones {
@@ -308,7 +308,8 @@ func (v *visit) write(w int, res *result) {
 	v.perform(w, op, do, v.from.workers[w], r)
 }
 
-// perform writes for a call, unless that fails. A call that does not know whether it has written has failed.
+// perform yields a write of a call, and its failures. A call also sees a failure if the write is applied, but reports
+// an error.
 func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	s := v.from
 	s.workers[w] = me
@@ -351,7 +352,7 @@ func (v *visit) perform(w int, op Op, do string, me worker, r reply) {
 	}
 }
 
-// describe says what a transaction writes.
+// describe returns a text about the rows that a transaction writes.
 func (v *visit) describe(s *state, w int, res *result) (text string) {
 	for k, n := range res.wrote {
 		if n != 0 {

@@ -6,7 +6,7 @@
 // person or a webhook comes, or something fails. World.Search visits each state once, breadth first, so that the path
 // to a violated promise is the shortest.
 //
-// docs/decisions/every-order.md says what it found, and what its bounds leave out.
+// docs/decisions/every-order.md says what the search has found, and what it leaves out.
 package bookingsmodel
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// The invariants, by the words of Result.Violated.
+// The values of Result.Violated: the invariants.
 const (
 	TwoOrders   = "two orders for one booking"
 	FalseAbsent = "an absence is reported while an order exists or may still come"
@@ -34,15 +34,15 @@ const (
 	LostChange  = "a change of an order is never delivered"
 )
 
-// World is what may happen.
+// World says what may happen, and how often.
 type World struct {
-	// Faults is how often something may fail, in all: a crash, an answer of Book or Cancel that is lost, a
+	// Faults is the total number of faults: a crash, an answer of Book or Cancel that is lost, a
 	// read that fails, a write that fails, a write that is applied although it reports a failure, or a worker
 	// that stands still while time passes, until it goes on at any time.
 	Faults int
-	// Wakes is how many webhooks come, at any time and for any reason.
+	// Wakes is the number of webhooks. They come at any time and for any reason.
 	Wakes int
-	// Rounds is how often a booking begins under the reference.
+	// Rounds is the number of times that a booking begins under the reference.
 	Rounds int
 	// Alone: there is one worker.
 	Alone bool
@@ -73,9 +73,9 @@ type World struct {
 	Changes int
 	// Many: another row is due at the same time, so that one request asks for both.
 	Many bool
-	// Breaks is what the Store, the Queue or the Client does wrong.
+	// Breaks are the planted faults of the Store, the Queue or the Client.
 	Breaks Breaks
-	// Only is the one invariant to look at. Empty is all.
+	// Only is the one invariant to check. If it is empty, all invariants are checked.
 	Only string
 }
 
@@ -98,16 +98,16 @@ const (
 
 // Step is a step of a path.
 type Step struct {
-	Worker int // 0 or 1, or -1 for what no worker does
+	Worker int // 0 or 1, or -1 if no worker makes the step
 	// Op is the operation of the worker's call that happens: one of the constants, or empty.
 	Op  Op
 	Do  string
-	At  time.Duration // since the booking began
-	Now Now           // after the step; only in Paths
+	At  time.Duration // the time since the booking began
+	Now Now           // the state after the step; set only in Paths
 	// Ends: time passes until the ctx of a Book or Cancel in flight ends.
 	Ends   bool
 	swaps  bool
-	answer reply // of a Request
+	answer reply // the answer to a Request
 }
 
 // RoundTrip answers the request of a step as the service does.
@@ -121,11 +121,11 @@ const (
 	Claim       Op = "claim"       // Due and Postpone of the turn of a Run
 	Transaction Op = "transaction" // InTx
 	Postpone    Op = "postpone"    // Postpone behind a turn
-	Read        Op = "read"        // of the booking, for its cancellation
+	Read        Op = "read"        // a read of the booking, for its cancellation
 	Request     Op = "request"     // Book, Cancel or QueryOrders
 )
 
-// The ends of Step.Do if an operation fails, or seems to fail.
+// The last words of Step.Do if an operation fails, or seems to fail.
 const (
 	ButFails   = ", which fails"
 	ButApplied = ", which is applied, but seems to fail"
@@ -140,17 +140,17 @@ func (s Step) String() string {
 	return fmt.Sprintf("%8s  %s  %s", s.At, who, s.Do)
 }
 
-// Result is what a search has found.
+// Result is the result of a search.
 type Result struct {
 	States, Depth int
-	// Replays is how often a call of the engine has run.
+	// Replays is the number of times that a call of the engine has run.
 	Replays int
 	// Violated is the invariant that does not hold, or empty. Path leads there.
 	Violated string
 	Path     []Step
 }
 
-// Search searches all states of a world, but at most limit. Call it in a bubble of testing/synctest.
+// Search searches all states of a world, but at most limit states. Call it in a bubble of testing/synctest.
 func (w World) Search(limit int) Result {
 	m := w.model()
 	g, why, at := m.explore(limit, m.next)
@@ -177,7 +177,7 @@ func tell(path []Step) {
 	}
 }
 
-// model computes what follows a state of a world.
+// model computes the states that follow a state of a world.
 type model struct {
 	World
 	table
@@ -266,7 +266,7 @@ func (m *model) wrong(s state) string {
 	return ""
 }
 
-// done reports whether everything has come to an end.
+// done reports whether nothing is left to do.
 func (m *model) done(s state) bool {
 	if m.Only != "" && m.Only != NeverEnds {
 		return true
