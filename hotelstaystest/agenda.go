@@ -1,4 +1,4 @@
-// The clock, and the agenda of what the sandbox does by itself.
+// The clock, and the agenda: the confirmations and deliveries that become due without a request.
 
 package hotelstaystest
 
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxAhead is how far the clock may be from real time.
+// maxAhead is the maximum difference between the clock and real time.
 const maxAhead = 10 * 365 * 24 * time.Hour
 
 // clock is real time plus an offset.
@@ -68,8 +68,8 @@ func (g *agenda) rouse() {
 
 func (g *agenda) due(at time.Time) bool { return len(g.ahead) > 0 && !g.ahead[0].at.After(at) }
 
-// lock locks the orders, the webhooks and the agenda. It does what is due, unless Advance
-// is doing that, and returns the sandbox's time.
+// lock locks the orders, the webhooks and the agenda. It keeps due appointments, unless
+// Advance is doing that, and returns the sandbox's time.
 func (s *Server) lock() time.Time {
 	s.orders.mu.Lock()
 	now := s.clock.now()
@@ -93,7 +93,7 @@ func (s *Server) doNext() {
 	}
 }
 
-// keepAgenda does what is due until the server closes.
+// keepAgenda keeps the due appointments until the server closes.
 func (s *Server) keepAgenda() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -1,4 +1,4 @@
-// The movable clock, and what stays in real time.
+// The movable clock, and the times that stay in real time.
 
 package hotelstaystest
 

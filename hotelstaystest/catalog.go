@@ -49,7 +49,7 @@ type world struct {
 
 func newWorld(seed uint64, size Catalog) *world { return &world{seed: seed, size: size} }
 
-// mix is the finaliser of splitmix64.
+// mix applies the finaliser of splitmix64.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -117,13 +117,13 @@ func (w *world) count(k placeKind) int {
 	return 1
 }
 
-// parent is the place one level up; a country has none.
+// parent returns the place one level up. It returns false for a country.
 func (w *world) parent(p place) (place, bool) {
 	up, ok := above[p.kind]
 	return place{up, p.index * w.count(up) / w.count(p.kind)}, ok
 }
 
-// country is the index of a place's country.
+// country returns the index of a place's country.
 func (w *world) country(p place) int { return p.index * w.size.Countries / w.count(p.kind) }
 
 func (w *world) children(p place) []place {
@@ -136,7 +136,7 @@ func (w *world) children(p place) []place {
 	return out
 }
 
-// within is the range [from, to) of a place's places of a level below.
+// within returns the range [from, to) of a place's subplaces with the lower level k.
 func (w *world) within(p place, k placeKind) (from, to int) {
 	per := w.count(k) / w.count(p.kind)
 	return p.index * per, (p.index + 1) * per
@@ -189,8 +189,8 @@ func (w *world) hotelExists(hotel int) bool {
 	return hotel >= 0 && w.cityOf(hotel) < w.cities() && hotel%w.size.HotelsPerCity < w.hotelsIn(w.cityOf(hotel))
 }
 
-// destinationID is the UUID of a place. The second half holds level and index, the first
-// half is a hash, so that an id of another world does not resolve.
+// destinationID returns the UUID of a place. Its second half holds level and index. Its first
+// half is a hash, so that an id of another world is unknown.
 func (w *world) destinationID(p place) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], w.hash(forID, int(p.kind), p.index))
@@ -223,7 +223,7 @@ const hotelBase = 10_000_000
 // suppliers are the suppliers' numbers.
 var suppliers = []int{101, 204, 317}
 
-// platformID is a hotel's platformHotelId, or "" for [Catalog.UnmatchedEvery].
+// platformID returns a hotel's platformHotelId, or "" for hotels of [Catalog.UnmatchedEvery].
 func (w *world) platformID(hotel int) string {
 	if every := w.size.UnmatchedEvery; every > 0 && hotel%every == every-1 {
 		return ""

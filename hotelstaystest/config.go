@@ -14,8 +14,8 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// AtOnce and Never are values for the durations of a [Config]: no time at all, and for ever. They
-// are needed because zero stands for the default. Their JSON is "0s" and "never".
+// AtOnce and Never are values for the durations of a [Config]. AtOnce means no time. Never means for ever.
+// They are needed because zero means the default. Their JSON is "0s" and "never".
 const (
 	AtOnce time.Duration = -1
 	Never  time.Duration = math.MaxInt64
@@ -40,7 +40,7 @@ type Config struct {
 	// TLS serves https and HTTP/2, with a self-signed certificate for 127.0.0.1, ::1 and
 	// localhost. [Server.Client] trusts it.
 	TLS bool `json:"tls,omitzero"`
-	// TLSNames are more host names and IP addresses of the certificate of TLS.
+	// TLSNames are further host names and IP addresses of the certificate.
 	TLSNames []string `json:"tlsNames,omitzero"`
 	// HTTP1Only turns HTTP/2 off. It needs TLS.
 	HTTP1Only bool `json:"http1Only,omitzero"`
@@ -80,7 +80,7 @@ type Config struct {
 
 	// NoRateLimits turns rate limits off. Answers keep their X-RateLimit headers.
 	NoRateLimits bool `json:"noRateLimits,omitzero"`
-	// RateLimits is how many calls of an operation one client IP address may make in a second,
+	// RateLimits are the calls of an operation that one client IP address may make in any second,
 	// 1 to 1,000,000. Operations that are not listed have the documented limits.
 	RateLimits map[Operation]int `json:"rateLimits,omitzero"`
 	// VisibilityBand gives the accounts a visibility band: HotelList takes 200 hotel ids
@@ -103,8 +103,8 @@ type Config struct {
 	// CancelRule is the cancellation rule of new orders. The default is CancelAllowed.
 	// [Server.SetCancelRule] changes the rule of one order.
 	CancelRule CancelRule `json:"cancelRule,omitzero"`
-	// CancelCutoff is how long before check-in, at midnight UTC, cancelling ends. The
-	// default is 24 hours.
+	// CancelCutoff is the time before check-in from which Cancel is refused. Check-in is at midnight
+	// UTC. The default is 24 hours.
 	CancelCutoff time.Duration `json:"cancelCutoff,omitzero"`
 
 	// VoucherDelay is the time from the confirmation, when a voucher is PENDING, until it
@@ -122,7 +122,7 @@ type Config struct {
 	Variants Variants      `json:"variants,omitzero"`
 	Control  ControlConfig `json:"control,omitzero"`
 
-	// LedgerLimit is how many requests, webhooks and changed orders the ledger keeps. It drops the
+	// LedgerLimit is the maximum number of requests, webhooks and changed orders in the ledger. It drops the
 	// oldest first. It also drops the oldest if all of them need more memory than 1 MiB plus 4 KiB
 	// times the limit. The default is 50,000.
 	LedgerLimit int `json:"ledgerLimit,omitzero"`
@@ -236,7 +236,7 @@ func (n OrderStatusNumbers) Name(status types.OrderStatus) string {
 // orDefault sets a field that is zero.
 func orDefault[T comparable](field *T, value T) { *field = cmp.Or(*field, value) }
 
-// complete returns a copy with all defaults, after a check of the whole.
+// complete checks the whole configuration, and returns a copy with all defaults.
 func (c Config) complete() (Config, error) {
 	c = c.clone()
 	orDefault(&c.Addr, anyPort)
@@ -273,7 +273,7 @@ func (c Config) complete() (Config, error) {
 	return c, c.check()
 }
 
-// setting is a field with its default, and what it may be.
+// setting is a field with its default and its allowed range.
 type setting[T any] struct {
 	field               string
 	value               *T
@@ -310,7 +310,7 @@ func (w *WebhookConfig) setDefaults() {
 	w.Events = events
 }
 
-// clone copies what a caller may change later.
+// clone returns a copy that shares nothing with c.
 func (c Config) clone() Config {
 	for _, list := range []*[]string{
 		&c.TLSNames, &c.Markets, &c.Notices, &c.RequiredGuestFields, &c.Webhooks.CallbackHosts, &c.Control.Hosts,

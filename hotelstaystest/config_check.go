@@ -1,4 +1,4 @@
-// What is refused in a configuration.
+// The checks of a configuration.
 
 package hotelstaystest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
-// ErrInvalidConfig is matched by every error about a [Config]. Such an error lists all
+// ErrInvalidConfig matches every error about a [Config]. Such an error lists all
 // faults, each with the path of its field in JSON.
 var ErrInvalidConfig = errors.New("hotelstaystest: invalid configuration")
 

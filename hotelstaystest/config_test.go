@@ -49,7 +49,7 @@ func TestErrorOfAConfigNamesTheField(t *testing.T) {
 	numbers := func(n OrderStatusNumbers) *Config { return variants(Variants{OrderStatusNumbers: n}) }
 	for _, tc := range []struct {
 		config *Config
-		want   string // how the fault begins
+		want   string // the beginning of the fault's text
 	}{
 		{&Config{Addr: "0.0.0.0:0"}, "addr"},
 		{&Config{Addr: ":8080"}, "addr"},

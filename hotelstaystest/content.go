@@ -54,7 +54,7 @@ func runDestinations(s *Server, c *call, req *destinationsRequest) (*destination
 	return resp, nil
 }
 
-// listed are the places of a Destinations answer. A country code takes precedence over a
+// listed returns the places of a Destinations answer. A country code takes precedence over a
 // parent. Unknown ids have no children.
 func (w *world) listed(countryCode, parentID string) []place {
 	if countryCode != "" {
@@ -103,7 +103,7 @@ func (w *world) destination(p place, details bool) destination {
 
 const degree = 1_000_000 // as a micro
 
-// position is the centre of a place, within two degrees of its country's.
+// position returns the centre of a place. It is within two degrees of the centre of its country.
 func (w *world) position(p place) latlng {
 	facts := countries[w.country(p)]
 	at := latlng{micro(facts.lat * degree), micro(facts.lng * degree)}
@@ -127,7 +127,7 @@ func (w *world) coordinates(p place) *coordinates {
 	return &coordinates{CenterLat: at.Lat, CenterLng: at.Lng, BoundingPolygon: &polygon{Type: "Polygon", Coordinates: [][][2]micro{ring}}}
 }
 
-// hotelPosition is a hotel's position. Hotels in China have Gaode coordinates too, which
+// hotelPosition returns a hotel's position. Hotels in China have Gaode coordinates too, which
 // are shifted.
 func (w *world) hotelPosition(hotel int) *coordinator {
 	c := place{city, w.cityOf(hotel)}
@@ -141,7 +141,7 @@ func (w *world) hotelPosition(hotel int) *coordinator {
 	return pos
 }
 
-// rating is a hotel's rating, 2.0 to 5.0.
+// rating returns a hotel's rating, 2.0 to 5.0.
 func (w *world) rating(hotel int) tenth { return tenth(20 + w.pick(31, forRating, hotel)) }
 
 func (w *world) hotelFacts(hotel int) hotelFacts {
@@ -191,7 +191,7 @@ func runHotelsMetadata(s *Server, c *call, req *hotelsMetadataRequest) (*hotelsM
 	return resp, nil
 }
 
-// pageBounds is the range [from, to) of a page.
+// pageBounds returns the range [from, to) of a page.
 func pageBounds(num, size, total int) (from, to int) {
 	from = total
 	if num-1 <= total/size { // no overflow in the product
@@ -280,7 +280,7 @@ func runHotelIDList(s *Server, c *call, req *hotelIDListRequest) (*hotelIDListRe
 	return resp, nil
 }
 
-// checkCountry takes names and values of fields.
+// checkCountry checks country codes. It takes names and values of fields in turn.
 func checkCountry(fields ...string) error {
 	for field := range slices.Chunk(fields, 2) {
 		if code := field[1]; code != "" && !countryForm.MatchString(code) {
@@ -290,7 +290,7 @@ func checkCountry(fields ...string) error {
 	return nil
 }
 
-// given is a field's value, or another if it was not sent.
+// given returns a field's value, or absent if the field was not sent.
 func given[T any](field *T, absent T) T {
 	if field == nil {
 		return absent

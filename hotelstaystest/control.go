@@ -157,8 +157,8 @@ func (s *Server) newRoutes() http.Handler {
 	return mux
 }
 
-// guard refuses paths that are not in their plain form, hosts that are not the sandbox's, and
-// changes that another site's page asks for.
+// guard refuses paths that are not in their plain form, requests to foreign host names, and
+// changes that a page of another site requests.
 func (s *Server) guard(r *http.Request) error {
 	raw := strings.ToLower(r.URL.EscapedPath())
 	isDots := func(part string) bool { return part == "." || part == ".." }
@@ -235,7 +235,7 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 // sameText compares in constant time.
 func sameText(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 
-// readQuery reads the parameters of a request. It refuses unknown and repeated ones.
+// readQuery reads the parameters of a request. It refuses unknown and repeated parameters.
 func (c *controlCall) readQuery(names []string) error {
 	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {

@@ -28,7 +28,7 @@ func controlled(t testing.TB, config ...Config) (*Server, *controller) {
 type controller struct {
 	t      testing.TB
 	s      *Server
-	change func(*http.Request) // is called before a request is sent
+	change func(*http.Request) // called before a request is sent
 }
 
 // call sends a request. A body is JSON text, or a value to encode.
@@ -222,7 +222,7 @@ func TestRemoteControlNeedsAToken(t *testing.T) {
 }
 
 // Paths are compared as they are. Another spelling leads neither to a route nor to a redirect.
-func TestControlRefusesOddPaths(t *testing.T) {
+func TestControlRefusesPathsInAnotherSpelling(t *testing.T) {
 	_, c := controlled(t)
 	for _, path := range []string{
 		"/_sandbox", "/_sandbox/", "/_sandbox/page/", "/_sandbox/page/x", "/_sandbox//ledger", "//_sandbox/ledger", "/_sandbox/ledger/",
@@ -322,7 +322,7 @@ func TestManyControlClientsDisturbNobody(t *testing.T) {
 				u := &user{t: t, s: s, http: s.ClientFrom(fmt.Sprintf("10.0.0.%d", i))}
 				r, err := u.send(ticketPath, object{"appKey": s.AppKey, "appSecret": s.AppSecret})
 				if err != nil || r.code != 0 {
-					continue // a fault
+					continue // an injected fault
 				}
 				ref := fmt.Sprintf("%d-%d", i, n)
 				body := booking(ref, ids[2], guests("Guest", ref))
@@ -340,7 +340,7 @@ func TestManyControlClientsDisturbNobody(t *testing.T) {
 			for range calls {
 				step := steps[pick.IntN(len(steps))]
 				a := c.call(step[0], step[1], step[2])
-				if a.status >= 400 && a.status != 404 && a.status != 409 { // these two come after a reset, when the order is gone
+				if a.status >= 400 && a.status != 404 && a.status != 409 { // 404 and 409 are right after a reset has removed the order
 					t.Errorf("%s: HTTP %d %s", step, a.status, a.body)
 				}
 			}

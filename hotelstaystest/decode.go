@@ -28,7 +28,7 @@ func (fn decoded[Req, Resp]) run(s *Server, c *call, body []byte) (any, error) {
 	return fn(s, c, req)
 }
 
-// inputError is a refusal that names the invalid field. The field is empty for the whole body.
+// inputError is a refusal that names the invalid field. An empty field stands for the whole body.
 type inputError struct {
 	status int // HTTP status
 	field  string
@@ -37,12 +37,12 @@ type inputError struct {
 
 func (e *inputError) Error() string { return e.msg }
 
-// refuse makes a refusal with an HTTP status.
+// refuse returns a refusal with an HTTP status.
 func refuse(status int, field, format string, args ...any) error {
 	return &inputError{status, field, fmt.Sprintf(format, args...)}
 }
 
-// badField is a refusal of a field's value.
+// badField returns a refusal of a field's value.
 func badField(field, format string, args ...any) error {
 	return refuse(http.StatusBadRequest, field, format, args...)
 }
@@ -150,7 +150,7 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// jsonName is the JSON word for the values of a type.
+// jsonName returns the JSON word for the values of a type.
 func jsonName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[duration](), reflect.TypeFor[configDuration]():

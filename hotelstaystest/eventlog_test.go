@@ -1,4 +1,4 @@
-// The event log and the ledger: order, limits, no secrets, and entries that never change.
+// The event log and the ledger: order, limits, secrets, and entries that never change.
 
 package hotelstaystest
 

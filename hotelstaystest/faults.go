@@ -1,4 +1,4 @@
-// Faults: their kinds, and which one a request meets.
+// Faults: their kinds, and the choice of the fault that a request meets.
 
 package hotelstaystest
 
@@ -145,7 +145,7 @@ func (f *Fault) keepsAnswer() bool {
 	return true
 }
 
-const maxFaults = 10_000 // how many faults may wait at the same time
+const maxFaults = 10_000 // maximum number of waiting faults
 
 type planted struct {
 	Fault

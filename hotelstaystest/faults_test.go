@@ -85,7 +85,7 @@ func tryFault(t *testing.T, f Fault, want outcome, proto string, config Config) 
 		least = time.Duration(len(r.body)) * time.Second / time.Duration(f.BytesPerSecond)
 	}
 	failIf(t, took < least-time.Millisecond || took > least+time.Second, "took %v", took)
-	// The next Book works, and there is one order.
+	// The next Book works, and only one order exists.
 	again := in.post(bookPath, booking("ref", ids[0], nil))
 	failIf(t, again.code != 0 || len(s.Ledger().Orders()) != 1, "afterwards: %s", again.body)
 }

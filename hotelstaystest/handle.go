@@ -29,7 +29,7 @@ const (
 	bodyTimeout = time.Minute // for the body of a request
 )
 
-// call is a request and what is known about it.
+// call is a request with its decoded headers and its state.
 type call struct {
 	op          *operation
 	rec         *record
@@ -194,7 +194,7 @@ func (c *call) setHeaders(h http.Header) {
 	}
 }
 
-// recordCut completes the record of a request without a whole answer.
+// recordCut completes the record of a request whose answer was cut off.
 func (s *Server) recordCut(c *call) {
 	s.ledger.updateRequest(c.rec, func(rec *Request) { rec.Cut, rec.Done = true, s.clock.now() })
 }
@@ -256,7 +256,7 @@ func (s *Server) execute(r *http.Request, c *call, body []byte, bodyErr error) *
 	return c.success(data)
 }
 
-// refusal is the answer to an error.
+// refusal returns the answer to an error.
 func (c *call) refusal(err error) *answer {
 	var f *failure
 	if c.topLevel && errors.As(err, &f) {
@@ -298,10 +298,10 @@ var (
 	digitsForm   = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// headers are the headers of requests: which operations take each header, and its form.
+// headers has for each request header the operations that take it, and its form.
 var headers = []struct {
 	name  string
-	taken func(*operation) bool // nil: by all
+	taken func(*operation) bool // nil: all operations
 	form  func(string) bool
 }{
 	{"Request-Id", nil, notEmpty},

@@ -52,7 +52,7 @@ func failIf(t testing.TB, wrong bool, format string, args ...any) {
 	}
 }
 
-// stopIf is failIf, and ends the test.
+// stopIf reports a failure and ends the test if wrong is true.
 func stopIf(t testing.TB, wrong bool, format string, args ...any) {
 	t.Helper()
 	if wrong {
@@ -125,7 +125,7 @@ func (u *user) ticket(key, secret string) string {
 	return r.str("ticket")
 }
 
-// plain returns the user without a judge, for answers that are not as documented: spoiled, of a revoked token, of other rate limits.
+// plain returns the user without a judge, for tests whose answers break the document's rules.
 func (u *user) plain() *user {
 	c := *u
 	c.http = u.s.Client()
@@ -285,7 +285,7 @@ func with(o, more object) object {
 	return o
 }
 
-// search is a HotelList body for the first city.
+// search returns a HotelList body for the first city.
 func search(s *Server, more object) object {
 	return with(object{"destinationId": s.CityID(0), "checkIn": "2030-12-24", "checkOut": "2030-12-26", "roomOccupancies": oneRoom()}, more)
 }
@@ -310,17 +310,17 @@ func (u *user) findRefundable(mode string, more object) (*user, []string) {
 	return u.session(r.str("basic", "sessionId")), ids
 }
 
-// guests is the part of a Book body for one guest.
+// guests returns the part of a Book body for one guest.
 func guests(firstName, lastName string) object {
 	return object{"guests": []object{{"roomIndex": 1, "firstName": firstName, "lastName": lastName}}}
 }
 
-// cancellation is a Cancel body.
+// cancellation returns a Cancel body.
 func cancellation(ref string, order *reply) object {
 	return object{"customerReferenceNo": ref, "supplierReferenceNo": order.str("hotelOrder", "supplierReferenceNo")}
 }
 
-// booking is a Book body.
+// booking returns a Book body.
 func booking(ref, ratePkgID string, more object) object {
 	return with(object{
 		"customerReferenceNo": ref, "ratePkgId": ratePkgID,

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxJournalBody = 16 << 10 // bytes of each body
-	maxReference   = 200      // bytes of each
+	maxReference   = 200      // bytes of each reference
 )
 
 // keep returns what the journal keeps of a body. Without control it keeps nothing.
@@ -96,7 +96,7 @@ func referencesIn(body []byte) []string {
 		if bytes.HasPrefix(value, []byte("[")) {
 			into = &refs
 		}
-		json.NewDecoder(bytes.NewReader(value)).Decode(into) // none in what is cut off or malformed
+		json.NewDecoder(bytes.NewReader(value)).Decode(into) // ignores malformed and incomplete values
 		refs = slices.DeleteFunc(refs, func(ref string) bool { return ref == "" || len(ref) > maxReference })
 		found = union(found, refs)
 	}

@@ -101,7 +101,7 @@ type Webhook struct {
 	PlatformReferenceNo string           `json:"platformReferenceNo"`
 	URL                 string           `json:"url"`
 	EventTime           time.Time        `json:"eventTime"`
-	Body                json.RawMessage  `json:"body"` // before FaultAlteredBody
+	Body                json.RawMessage  `json:"body"` // without the effect of FaultAlteredBody
 	State               WebhookState     `json:"state"`
 	Attempts            []WebhookAttempt `json:"attempts"` // oldest first
 }

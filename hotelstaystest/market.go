@@ -10,7 +10,7 @@ import (
 type market struct {
 	mu      sync.RWMutex
 	changes map[string]*rateChange // by offer key
-	shown   map[string]int         // how many moves CheckAvail has shown, by ratePkgId
+	shown   map[string]int         // number of moves that CheckAvail has shown, by ratePkgId
 }
 
 type rateChange struct {
@@ -53,8 +53,8 @@ func (m *market) moved(o offer, cents int64) int64 {
 	return cents
 }
 
-// show records that CheckAvail shows an offer's present price, and reports whether it
-// differs from what was shown before.
+// show records that CheckAvail shows an offer's present price. It reports whether the price
+// differs from the price shown before.
 func (m *market) show(id string, o offer) bool {
 	stale, now := m.stale(id, o), len(m.of(o).moves)
 	m.mu.Lock()
@@ -65,7 +65,7 @@ func (m *market) show(id string, o offer) bool {
 	return stale
 }
 
-// stale reports whether an offer moved since it was last shown.
+// stale reports whether an offer moved since CheckAvail last showed its price.
 func (m *market) stale(id string, o offer) bool {
 	now := len(m.of(o).moves)
 	m.mu.RLock()

@@ -76,7 +76,7 @@ var (
 	}
 )
 
-// placeName is the name of a place, unique in its level. Only countries are real.
+// placeName returns the name of a place. It is unique in its level. Only countries are real.
 func (w *world) placeName(p place) i18n {
 	if p.kind == country {
 		return countries[p.index].name
@@ -95,7 +95,7 @@ func (w *world) placeName(p place) i18n {
 	return n
 }
 
-// fullName is a place's name with the places above it.
+// fullName returns a place's name, followed by the names of the places above it.
 func (w *world) fullName(p place) i18n {
 	n := w.placeName(p)
 	for up, ok := w.parent(p); ok; up, ok = w.parent(up) {
@@ -105,7 +105,7 @@ func (w *world) fullName(p place) i18n {
 	return n
 }
 
-// hotelName is a hotel's name. The number makes it unique in its city.
+// hotelName returns a hotel's name. The number makes it unique in its city.
 func (w *world) hotelName(hotel int) i18n {
 	h := w.hash(forHotelName, hotel)
 	first := placeFirst[h%uint64(len(placeFirst))]

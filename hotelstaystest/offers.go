@@ -30,7 +30,7 @@ type offer struct {
 	room, plan      int
 	stay
 	currency string // of the search
-	version  int    // moves of the rate at the time of the search
+	version  int    // number of moves of the rate before the search
 }
 
 // key identifies the offer in all sessions.

@@ -39,7 +39,7 @@ type sessionRule int
 
 const (
 	sessionNone     sessionRule = iota // the header is refused
-	sessionOptional                    // used when sent, made when not
+	sessionOptional                    // used if sent; otherwise a session is started
 	sessionRequired                    // must be sent and known
 )
 
@@ -61,8 +61,8 @@ func operations() []operation {
 	return slices.Concat(authOperations, contentOperations, searchOperations, orderOperations)
 }
 
-// Operations returns all that a [Fault] can name: the operations of the API, and then what this
-// package adds.
+// Operations returns every operation that a [Fault] can name: first the operations of the API, then the operations that
+// this package adds.
 func Operations() []Operation {
 	names := []Operation{}
 	for _, op := range operations() {

@@ -32,16 +32,16 @@ type order struct {
 	ratePkgID   string
 	callbackURL string
 	offer       offer
-	price       price // at Book
+	price       price // price at the time of Book
 	cents       int64 // price of one room in US cents
 	holder      holder
 	guests      []orderGuest
 
 	created   time.Time
-	visible   time.Time // to QueryOrders
+	visible   time.Time // the time from which QueryOrders returns the order
 	history   []StatusChange
 	confirmed time.Time // zero: never
-	amended   int       // how many times
+	amended   int       // number of AmendOrder calls
 	voucher   voucherState
 	events    eventQueue
 	logged    record
@@ -49,7 +49,7 @@ type order struct {
 	rule         CancelRule
 	cancelled    time.Time
 	cancelReason string
-	fee          int64 // of the cancellation, in the price's minor units
+	fee          int64 // cancellation fee, in minor units of the price's currency
 }
 
 func (o *order) status() types.OrderStatus { return o.history[len(o.history)-1].Status }
@@ -134,7 +134,7 @@ func (st *orderStore) create(c *call, req *bookRequest, off offer, guests []orde
 	return o
 }
 
-// platformReference is the platformReferenceNo of the n-th order.
+// platformReference returns the platformReferenceNo of the n-th order.
 func platformReference(n int) string { return fmt.Sprintf("PO%09d", n) }
 
 func (st *orderStore) insert(o *order) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// nightCents is the price of one room and night in US cents, for the room with most
+// nightCents returns the price of one room and night in US cents, for the room with the most
 // guests.
 func (w *world) nightCents(o offer, night time.Time) int64 {
 	cents := int64(3500 + w.pick(30_000, forPrice, o.hotel))
@@ -37,7 +37,7 @@ type price struct {
 	hasGross, mustRespect bool
 }
 
-// cents is an offer's present price of one room in US cents.
+// cents returns an offer's present price of one room in US cents.
 func (s *Server) cents(o offer) int64 {
 	var cents int64
 	for n := range o.nights {
@@ -76,7 +76,7 @@ func (p price) rate(rooms int64) rate {
 	return r
 }
 
-// total is the net price of all rooms.
+// total returns the net price of all rooms.
 func (p price) total() int64 { return p.net * p.rooms }
 
 func (p price) tax() *tax {
@@ -92,10 +92,10 @@ func (p price) tax() *tax {
 
 func (o offer) refundMode() string { return []string{"no", "full", "partial"}[o.plan%3] }
 
-// deadline is the end of the refund mode.
+// deadline returns the end of the refund mode.
 func (o offer) deadline() time.Time { return o.checkIn.AddDate(0, 0, -3).Add(18 * time.Hour) }
 
-// fees are the steps of the cancellation policy, earliest first.
+// fees returns the steps of the cancellation policy, earliest first.
 func (o offer) fees(p price) []feeStep {
 	night := p.total() / p.nights
 	switch o.refundMode() {
@@ -159,7 +159,7 @@ var boards = []board{
 	{"LD", i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}, i18n{"Lunch and dinner", "午餐和晚餐", "غداء وعشاء"}},
 }
 
-// board is an offer's meal plan. A room's first plan is room only.
+// board returns an offer's meal plan. A room's first plan is room only.
 func (w *world) board(o offer) *board {
 	if o.plan == 0 {
 		return &boards[0]

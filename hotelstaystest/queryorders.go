@@ -46,7 +46,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 			continue
 		}
 		b := s.orderBody(o)
-		if b.Holder.Phone != nil { // it may be absent in reads
+		if b.Holder.Phone != nil { // reads may omit it
 			p := *b.Holder.Phone
 			p.CountryNumber = 0
 			b.Holder.Phone = &p
@@ -56,7 +56,7 @@ func runQueryOrders(s *Server, c *call, req *queryOrdersRequest) (*queryOrdersRe
 	return resp, nil
 }
 
-// candidates are the orders that may match, oldest first.
+// candidates returns the orders that may match, oldest first.
 func (st *orderStore) candidates(account string, customerRefs []string) []*order {
 	if len(customerRefs) == 0 {
 		return st.list
@@ -108,7 +108,7 @@ func orderFilter(req *queryOrdersRequest) (func(*order) bool, error) {
 	}, nil
 }
 
-// freeUntil is the end of free cancellation, or zero.
+// freeUntil returns the end of free cancellation, or the zero time.
 func (o *order) freeUntil() time.Time {
 	if o.offer.refundMode() != "full" {
 		return time.Time{}
@@ -116,7 +116,7 @@ func (o *order) freeUntil() time.Time {
 	return o.offer.deadline()
 }
 
-// contains makes the filter of a window. A zero time is outside.
+// contains returns the filter of a window. A zero time is outside of every window.
 func (w *timeWindow) contains(field string) (func(time.Time) bool, error) {
 	start, _, err := readBound(field+".start", w.Start)
 	if err != nil {

@@ -118,7 +118,7 @@ func (r *stayRequest) checkCountries() error {
 	return checkCountry("countryCode", r.CountryCode, "residencyCode", r.ResidencyCode, "nationalityCode", r.NationalityCode)
 }
 
-// emptyReason is the reason for an empty search, or nil.
+// emptyReason returns the reason for an empty search, or nil.
 func (s *Server) emptyReason(c *call) *types.EmptyReason {
 	if s.cfg.EmptyReason != nil {
 		return s.cfg.EmptyReason
@@ -241,7 +241,7 @@ func (s *Server) cheapest(h int, st stay, c currency) (best offer, total int64) 
 	return best, total
 }
 
-// offers are a hotel's offers that are not closed.
+// offers returns a hotel's offers that are not closed.
 func (s *Server) offers(h, supplier int, st stay) []offer {
 	out := make([]offer, 0, s.world.size.RoomsPerHotel*s.world.size.RatesPerRoom)
 	for r := range s.world.size.RoomsPerHotel {
@@ -287,7 +287,7 @@ func (s *Server) priceHotel(d *hotel, h int, st stay, c currency) {
 	}
 }
 
-// rooms are a hotel's rooms with their rates, cheapest first. A limit above 0 keeps only
+// rooms returns a hotel's rooms with their rates, cheapest first. A limit above 0 keeps only
 // the cheapest rates.
 func (s *Server) rooms(h, supplier int, hotelID string, st stay, c *call, limit int) []room {
 	type priced struct {
@@ -391,8 +391,8 @@ type checkAvailResponse struct {
 	ExchangeRateSnapshot *exchangeRateSnapshot `json:"exchangeRateSnapshot,omitempty"`
 }
 
-// runCheckAvail answers an offer's present price. An offer that is gone is unavailable,
-// not an error.
+// runCheckAvail answers with an offer's present price. For an offer that is gone it answers "unavailable",
+// not with an error.
 func runCheckAvail(s *Server, c *call, req *checkAvailRequest) (*checkAvailResponse, error) {
 	if req.RatePkgID == "" {
 		return nil, badRequest("ratePkgId is required")

@@ -41,7 +41,7 @@ type Server struct {
 	faults   *faults
 	ledger   *Ledger
 	ids      seenIDs
-	sessions atomic.Int64 // sessions and tokens made
+	sessions atomic.Int64 // number of sessions and tokens made
 	market   *market
 	orders   *orderStore
 	agenda   *agenda
@@ -183,7 +183,7 @@ func reachable(addr netip.AddrPort) string {
 	return addr.String()
 }
 
-// protocols are the HTTP versions over TLS, of the server and of its clients.
+// protocols returns the HTTP versions that the server and its clients use over TLS.
 func (s *Server) protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -350,7 +350,7 @@ func (s *Server) Reset() {
 // a limit.
 func (s *Server) Config() Config { return s.cfg.clone() }
 
-// Ledger returns the record of what the server did. It can be read after Close.
+// Ledger returns the record of the server's requests, orders and webhooks. It can be read after Close.
 func (s *Server) Ledger() *Ledger { return s.ledger }
 
 // ExpireSessions ends every session so far: from then on only Cancel takes them. Their offers

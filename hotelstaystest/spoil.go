@@ -58,7 +58,7 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, c *call, a *ans
 	}
 }
 
-// spoil returns the fault's answer. The true answer a is nil when the operation was not
+// spoil returns the answer that the fault prescribes. a is the true answer. It is nil if the operation was not
 // executed.
 func (f *Fault) spoil(a *answer) *answer {
 	switch f.Kind {

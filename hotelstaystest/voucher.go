@@ -23,7 +23,7 @@ const (
 
 type voucherState struct {
 	version int       // 0: none
-	issued  time.Time // when this version is ready
+	issued  time.Time // the time when this version is ready
 	failed  bool
 }
 
@@ -171,7 +171,7 @@ func (s *Server) linkProof(path, expires string) string {
 	return hex.EncodeToString(s.mac("link", path+"\x00"+expires))
 }
 
-// documentAt is the operation of a GET path. Its name is empty for an unknown path.
+// documentAt returns the operation of a GET path. Its name is empty for an unknown path.
 func documentAt(path string) *operation {
 	switch {
 	case strings.HasPrefix(path, downloadPath):

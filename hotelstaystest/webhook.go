@@ -67,7 +67,7 @@ type webhookBody struct {
 
 // event is a delivery with its retries. Server.lock guards it.
 type event struct {
-	Webhook         // its state when it was made
+	Webhook         // the state at creation
 	rec     *record // in the ledger
 	order   *order
 	tries   int    // attempts begun

@@ -36,7 +36,7 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 			switch {
 			case err == nil && c.takes(host):
 				return dial(ctx, network, addr)
-			case remote: // otherwise other machines could reach programs on this machine
+			case remote: // no loopback: otherwise other machines could reach programs on this machine
 				return nil, errNotTaken
 			}
 			return dialLoopback(ctx, dial, network, addr)
@@ -44,7 +44,7 @@ func (c *WebhookConfig) socketTransport(remote bool) *http.Transport {
 	}
 }
 
-// takes reports whether host is one of [WebhookConfig.CallbackHosts].
+// takes reports whether [WebhookConfig.CallbackHosts] contains host.
 func (c *WebhookConfig) takes(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	return slices.ContainsFunc(c.CallbackHosts, func(taken string) bool { return strings.EqualFold(taken, host) })

@@ -124,7 +124,7 @@ func TestCloseLeavesNoSocketBehind(t *testing.T) {
 	s := NewServer(&Config{Webhooks: WebhookConfig{Timeout: 24 * time.Hour}})
 	login(t, s).bookWithCallback("ref", web.URL)
 	<-hanging
-	s.Close() // it ends the attempt
+	s.Close() // Close ends the attempt
 	web.Close()
 }
 

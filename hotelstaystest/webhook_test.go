@@ -94,7 +94,7 @@ func TestOrderSendsItsWebhooksInOrder(t *testing.T) {
 		time.Sleep(3*time.Minute - 1)
 		synctest.Wait()
 		stopIf(t, rc.events() != "created", "before the confirmation: %s", rc.events())
-		time.Sleep(time.Minute) // without a request
+		time.Sleep(time.Minute) // the confirmation becomes due although no request arrives
 		s.AmendOrder("ref")
 		s.ConfirmOrder("silent")
 		s.AmendOrder("silent")

@@ -45,9 +45,9 @@ func addStruct(found map[string]string, path string, t reflect.Type) {
 	}
 }
 
-// onesOwn are fields that only the client or only the sandbox has, of one operation or of all.
+// onesOwn are fields that only the client or only the sandbox has, in one operation or in all operations.
 var onesOwn = []string{
-	"sessionId", "Book.expect", // a header, and a field that is not sent
+	"sessionId", "Book.expect", // sessionId is a header, and expect is not sent
 	"OAuthToken.grant_type",                                              // the client sets it by itself
 	"OAuthToken.expires_in", "OAuthToken.scope", "OAuthToken.token_type", // undocumented; from OAuth 2.0
 	"HotelsMetadata.hotelsMetadata.id", "HotelsMetadata.hotelsMetadata.isAvailable", "HotelsMetadata.hotelsMetadata.minPrice",

@@ -304,7 +304,7 @@ func looksLikeTest(host string) bool {
 	})
 }
 
-// unknown is the Go comment for a fact that nobody knows.
+// unknown matches a fact without a value in Go syntax.
 var unknown = regexp.MustCompile(`\w+:\[\][\w.]+\(nil\)(, )?`)
 
 // FactsGo returns the facts as a Go expression, for hotelstays.WithServiceFacts.

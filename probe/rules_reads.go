@@ -274,7 +274,7 @@ func (w walk) try(r *run) {
 	skip(len(one) <= w.size, "there is one page")
 }
 
-// pages returns the hotels of all pages of a size. complete is true if only the last page was not full.
+// pages returns the hotels of all pages of a size. whole is true if all pages but the last were full.
 func (w walk) pages(r *run, size int) (all []string, whole bool) {
 	before, session, full := map[string]int{}, any(nil), true
 	for num := 1; num <= longest; num++ {

@@ -183,8 +183,8 @@ func (r *run) unpaced(calls ...call) []*answer {
 
 var once = []hotelstays.CallOption{hotelstays.WithMaxAttempts(1)}
 
-// limited pauses, and then sends n calls of Ticket at the same time. Each has a wrong secret, and every second call is
-// malformed. limited returns the answers with HTTP 429.
+// limited pauses, and then sends n calls of Ticket at the same time. The service must refuse each call: half of them have a
+// wrong secret, and the others are malformed. limited returns the answers with HTTP 429.
 func (r *run) limited(n int, pause time.Duration) (refused []*answer) {
 	r.wait(pause)
 	calls := make([]call, n)

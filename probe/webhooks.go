@@ -98,7 +98,7 @@ var webhookRules = rules("-callback", []line{
 		types, all := obj{}, obj{}
 		for _, d := range r.events() {
 			types[d.header.Get("Content-Type")] = true
-			_ = json.Unmarshal(d.body, &all) // all fields of one event are overwritten by the next event
+			_ = json.Unmarshal(d.body, &all) // adds the members to those of earlier events
 		}
 		r.find("%s; Content-Type: %s", members(all), members(types))
 	}},

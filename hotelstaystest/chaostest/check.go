@@ -1,4 +1,4 @@
-// The sandbox of a test: its faults, and the comparison of what a service has stored with its ledger.
+// The sandbox of a test, its faults, and Check, which compares a service's stored outcomes with the ledger.
 
 package chaostest
 
@@ -25,13 +25,13 @@ type Outcome struct {
 	Round int
 	// OrderNo is the order's platformReferenceNo, and empty if there is no order.
 	OrderNo string
-	// At is when the outcome was stored. It must be exact to the microsecond, because Check compares
-	// it with the times of requests.
+	// At is the time at which the outcome was stored. It must be exact to the microsecond, because Check
+	// compares At with the times of requests.
 	At time.Time
 }
 
 // Check compares the outcomes with the ledger and with begun. outcomes are oldest first for each
-// reference. begun is how many rounds the service has begun, by reference. Check returns nil, or an
+// reference. begun has the number of begun rounds by reference. Check returns nil, or an
 // error with a line for each problem:
 //
 //   - an order that no outcome names, or an outcome with an order that does not exist;
@@ -71,7 +71,7 @@ func (c *checker) checkRounds() {
 		reference string
 		n         int
 	}
-	missing := map[round]int{} // outcomes
+	missing := map[round]int{} // number of missing outcomes
 	for reference, rounds := range c.begun {
 		for n := range rounds {
 			missing[round{reference, n + 1}]++
@@ -155,7 +155,7 @@ func (c *checker) checkBooks() {
 	}
 }
 
-// Speed is how many times as fast [Fleet.Hurry] lets time pass.
+// Speed is the factor by which [Fleet.Hurry] speeds up time.
 const Speed = 60
 
 // Seed returns the number in HOTELSTAYS_CHAOS_SEED, to repeat a run. Without it Seed returns a random number.
@@ -166,15 +166,15 @@ func Seed() uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// Config returns the configuration of the sandbox: new orders are hidden for most of a
-// recovery, divided by [Speed], there are no rate limits, and the ledger keeps every request.
-// The seed decides which requests meet a fault.
+// Config returns the configuration of the sandbox. New orders stay hidden for most of the time of a
+// recovery, divided by [Speed]. There are no rate limits, and the ledger keeps every request. The seed
+// decides which requests meet a fault.
 func Config(seed uint64) *hotelstaystest.Config {
 	return &hotelstaystest.Config{Seed: seed, LateVisibility: 500 * time.Second / Speed, NoRateLimits: true, LedgerLimit: 1_000_000}
 }
 
-// Inject gives a sandbox permanent faults: about half of the calls of Book and 40 % of QueryOrders meet
-// one. The delay of three seconds should be longer than the service waits.
+// Inject gives a sandbox permanent faults. About half of the calls of Book and 40 % of QueryOrders meet
+// a fault. One fault delays answers by three seconds: let the service wait for less.
 func Inject(srv *hotelstaystest.Server) {
 	for _, f := range faults {
 		f.Times = -1

@@ -55,7 +55,7 @@ import (
 
 // Fleet runs the processes of a service until they have made all bookings, and disturbs them.
 type Fleet struct {
-	// Bookings is how many bookings the processes have to make.
+	// Bookings is the number of bookings that the processes have to make.
 	Bookings int
 	// Processes is the number of processes at the same time. Default: 4.
 	Processes int
@@ -66,30 +66,30 @@ type Fleet struct {
 	// again has not ended. After an error Ended is called again, because the database may be starting.
 	Ended func(context.Context) (int, error)
 
-	// Kills is how often a process is killed with SIGKILL and started again.
+	// Kills is the number of times that a process is killed with SIGKILL and started again.
 	Kills int
 	// Crashes are called once each. Each function crashes a server and starts it again.
 	Crashes []func(context.Context) error
-	// Lease is how long other processes may wait for the work of a frozen process. If it is set, and
-	// more than a tenth of the bookings are left, Survive fails if no booking ends for longer.
+	// Lease is the maximum time until other processes continue the work of a frozen process. If it is set,
+	// Survive fails if no booking ends within a Lease while more than a tenth of the bookings are left.
 	Lease time.Duration
-	// Freezes is how often a process is frozen: the first for one and a half leases, the second
+	// Freezes is the number of times that a process is frozen: the first for one and a half leases, the second
 	// until all bookings have ended, the third for half a lease, and so on. It needs Unix.
 	Freezes int
-	// Blocks is how often a handler blocks for good, see [MayBlock]. Its process is not killed.
+	// Blocks is the number of handlers that block forever, see [MayBlock]. Its process is not killed.
 	// There must be more processes than Freezes and Blocks together.
 	Blocks int
-	// Hurry moves the stored times of the service back by d, but not those of a Book that may be under
-	// way, because the sandbox answers in real time. It is called at most five times per second, while
+	// Hurry moves the stored times of the service back by d. It must not move the times of a Book that may
+	// be under way, because the sandbox answers in real time. It is called at most five times per second, while
 	// the other functions run. Without it a recovery takes ten minutes, and Survive does not wait so
 	// long for a few bookings.
 	Hurry func(ctx context.Context, d time.Duration)
-	// Grace is how long the processes may take to stop after all bookings have ended. Survive then
+	// Grace is the maximum time that the processes may take to stop after all bookings have ended. Survive then
 	// closes their input, as [Process.Close] does. If Grace is 0, the processes are killed instead.
 	Grace time.Duration
-	// Seed decides what is killed and when.
+	// Seed decides which processes are disturbed, and when.
 	Seed uint64
-	// Logf receives what happens. Optional.
+	// Logf, if set, is called for each disturbance.
 	Logf func(format string, args ...any)
 
 	processes []*Process
@@ -239,7 +239,7 @@ func (f *Fleet) disturb(ctx context.Context) error {
 		}
 		pause := time.Duration(f.rng.IntN(200)) * time.Millisecond
 		if thawed {
-			pause = min(time.Second, f.Lease/4) // so that the process has time for what it has begun
+			pause = min(time.Second, f.Lease/4) // so that the process has time to finish its current work
 		}
 		select {
 		case <-time.After(pause):
@@ -330,7 +330,7 @@ func (f *Fleet) hurry(ctx context.Context) {
 	for ticks := time.Tick(tick); ; {
 		select {
 		case now := <-ticks:
-			// Each step must be short compared with a recovery, because a Book lives in real time.
+			// Each step must be short compared with a recovery, because Hurry does not move a running Book.
 			f.Hurry(ctx, min(now.Sub(last), 2*tick)*(Speed-1))
 			last = now
 		case <-ctx.Done():

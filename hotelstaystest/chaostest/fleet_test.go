@@ -26,11 +26,11 @@ import (
 
 const (
 	shouted = 1 << 20
-	// later begins a command that takes so long that no test may wait for it.
+	// later begins a command that outlasts every test.
 	later = "sleep 30; "
 )
 
-// part is what a process of a test does.
+// part tells a process of a test what to do.
 type part struct{ Role, Folder string }
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 			_, err := fmt.Scan(&word)
 			fmt.Println(word)
 			return err
-		case "shout": // more than a pipe holds
+		case "shout": // writes more than a pipe holds
 			fmt.Println(strings.Repeat("x", shouted))
 			return nil
 		case "leave": // leaves a child that has inherited the standard output
@@ -135,7 +135,7 @@ func TestOneHandlerBlocksAndOthersContinue(t *testing.T) {
 		}
 		line := lineOf(t, p)
 		seen = map[string]int{line: seen[line] + 1}
-		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may hold a third of the lines from before
+		require.Less(t, lines, 100_000, "both handlers continue") // the pipe may still hold older lines
 	}
 	assert.NoError(t, p.Close())
 }
@@ -313,7 +313,7 @@ func TestShellCrashDoesNotWaitForTheServer(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "outlived"))
 }
 
-// service is a sandbox, a client that never repeats a call, and what was stored.
+// service has a sandbox, a client that never repeats a call, and the stored outcomes.
 type service struct {
 	*testing.T
 	*hotelstaystest.Server
@@ -368,7 +368,7 @@ func TestCheckFindsEachProblem(t *testing.T) {
 	for name, c := range map[string]struct {
 		begun   map[string]int
 		happens func(s *service)
-		problem string // empty: none
+		problem string // empty: no problem
 	}{
 		"a good booking": {once, func(s *service) { s.store("a", 1, s.book("a", "One")) }, ""},
 		"a lost answer": {once, func(s *service) {

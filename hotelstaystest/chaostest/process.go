@@ -19,7 +19,7 @@ import (
 // partVariable holds the part of a process of Start.
 const partVariable = "HOTELSTAYS_CHAOSTEST_PART"
 
-// Process is a second process of this program, with a part of its own. It is not safe for concurrent use.
+// Process is another process of this program, with its own part. It is not safe for concurrent use.
 type Process struct {
 	Cmd      *exec.Cmd // started; call Wait of the Process, not of Cmd
 	input    io.WriteCloser
@@ -27,11 +27,11 @@ type Process struct {
 	lines    *bufio.Scanner
 	discards sync.Once
 	ended    chan struct{}
-	err      error // after ended
+	err      error // valid after ended is closed
 }
 
-// Start starts this program again. Its [Main] receives part, encoded as JSON in the environment, which
-// other programs of the same user can read. It writes to the standard error of this process.
+// Start starts this program again. Its [Main] receives part as JSON in an environment
+// variable, which other programs of the same user can read. Both processes share the standard error.
 func Start(part any) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -112,7 +112,7 @@ func Main[Part any](run func(Part) error) {
 	if !started {
 		return
 	}
-	_ = os.Unsetenv(partVariable) // so that child processes are ordinary ones
+	_ = os.Unsetenv(partVariable) // so that child processes do not run the part, too
 	var part Part
 	err := json.Unmarshal([]byte(text), &part)
 	if err == nil {

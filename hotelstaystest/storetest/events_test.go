@@ -57,12 +57,12 @@ func eventFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.EventS
 	}
 }
 
-// eventTable is what the event stores of all processes share.
+// eventTable holds the rows that the event stores of all processes share.
 type eventTable struct {
 	fault string
 	mu    sync.Mutex
 	rows  map[string]eventRow
-	ahead time.Duration // how far its clock is ahead
+	ahead time.Duration // the lead of its clock over real time
 }
 
 type eventRow struct {

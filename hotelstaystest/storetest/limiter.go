@@ -172,7 +172,7 @@ func everyCallerServed(c *limiterCase) {
 func unsentIsFree(c *limiterCase) {
 	for range 3 {
 		giveBack(acquireAll(c, c.a, limited)...)
-		time.Sleep(window / 4) // until all processes know
+		time.Sleep(window / 4) // until all processes know the pause
 		grantedWithin(c, "all slots, after they were given back by another process,", func() {
 			giveBack(acquireAll(c, c.b, limited)...)
 		})
@@ -248,7 +248,7 @@ func pauseHoldsWaiting(c *limiterCase) {
 func pauseHoldsAll(c *limiterCase) {
 	until := time.Now().Add(4 * window)
 	c.a.Pause(limited, until)
-	time.Sleep(window)                            // until all processes know
+	time.Sleep(window)                            // until all processes know the pause
 	mustWait(c, c.b, until.Add(-c.patience()/10)) // a little earlier, because clocks may differ
 }
 
@@ -257,7 +257,7 @@ func longestPause(c *limiterCase) {
 	c.a.Pause(limited, until)
 	c.a.Pause(limited, time.Now().Add(window))
 	c.a.Pause(limited, time.Now().Add(-time.Hour))
-	time.Sleep(window) // until all processes know
+	time.Sleep(window) // until all processes know the pause
 	c.b.Pause(limited, time.Now().Add(window/2))
 	time.Sleep(window)
 	mustWait(c, c.b, until.Add(-c.patience()/10)) // process b asked for the shorter pause; clocks may differ
@@ -364,7 +364,7 @@ func endedTakesNone(c *limiterCase) {
 func givenUpTakesNone(c *limiterCase) {
 	permits := acquireAll(c, c.a, limited)
 	given := make(chan struct{})
-	go func() { // at the same moment at which the callers give up
+	go func() { // at the moment when the callers give up
 		defer close(given)
 		time.Sleep(window / 2)
 		giveBack(permits...)

@@ -115,7 +115,7 @@ type limiter struct {
 	fault       string
 	shared, own windows      // of all processes; of this process
 	setBack     *atomic.Bool // the clock of the server
-	urgent      atomic.Int32 // how many callers of high priority wait
+	urgent      atomic.Int32 // number of waiting callers of high priority
 
 	mu     sync.Mutex
 	out    map[*permit]bool
@@ -237,7 +237,7 @@ func (l *limiter) acquire(ctx context.Context, w *ratelimit.Window, req hotelsta
 	case "grants a slot to a caller that gave up":
 		if ctx.Err() == nil {
 			p, err := within(time.Minute)
-			if ctx.Err() != nil { // and loses it
+			if ctx.Err() != nil { // the fault: the granted slot is lost
 				return nil, ctx.Err()
 			}
 			return p, err

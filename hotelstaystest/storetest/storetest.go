@@ -13,13 +13,13 @@
 //		}, nil)
 //	}
 //
-// What is not promised is not tested, such as the order in which callers are served.
+// Behaviour that is not promised is not tested, such as the order in which callers are served.
 //
 // # Time
 //
 // Leases and tokens expire, so time has to pass. There are three ways:
 //
-//   - [Options.InBubble], for what reaches no real socket: a store in memory, or a fake server over
+//   - [Options.InBubble], for a store that uses no real socket: a store in memory, or a fake server over
 //     in-memory connections. Time is virtual and exact, and a suite takes milliseconds.
 //   - Fleet.Advance, for a store on a real server: the test shifts the times in its rows.
 //   - Otherwise the suites wait, with short leases. TestEventStore takes about 5 seconds,
@@ -43,8 +43,8 @@ import (
 
 // Fleet is several processes that share a store or a limiter of type S.
 type Fleet[S any] struct {
-	// Open opens S as one more process does. An S in the memory of one process is the same S each
-	// time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be
+	// Open opens S for another process. If S is only in the memory of one process, Open returns the same S
+	// each time. The cases of a suite use different keys, so S need not be empty. A RateLimiter must be
 	// new for each case.
 	Open func() S
 	// Freeze stops a process, as SIGSTOP or a lost network does. Its calls hang or fail, and its work
@@ -123,7 +123,7 @@ func (c *run[S]) mustNot(err error, call string, args ...any) {
 const (
 	// slack is added to a span that must be over, because stores may round to a second.
 	slack = time.Second
-	// deathTime is how long a process may be dead before its lease ends.
+	// deathTime is the maximum time from the death of a process to the end of its lease.
 	deathTime = time.Minute
 	// fetchTime is the longest time for which the client holds the lease of a fetch.
 	fetchTime = 25 * time.Second
@@ -179,7 +179,7 @@ func (c *run[S]) halfway(begin func(span time.Duration), complain func() string)
 	}
 }
 
-// patience returns how much later than expected something may happen.
+// patience returns the accepted delay of an expected event.
 func (c *run[S]) patience() time.Duration {
 	if c.bubble {
 		return time.Second / 10
@@ -282,6 +282,6 @@ func similarKeys() []string {
 		k + "'", k + "''", k + `"`, k + "%", k + "_", k + `\`, k + `\\`, k + "';--", k + "`", k + "?", k + "$1", // SQL
 		k + "*", k + "[a]", k + "{a}", "{" + k + "}", k + ":", k + ":a", k + "\r\n", // Redis
 		k + ",", k + "|", k + "/", k + "\x01", k + "\x7f",
-		long, long + "a", long + "b", // equal but for the last byte
+		long, long + "a", long + "b", // equal except for the last byte
 	}
 }

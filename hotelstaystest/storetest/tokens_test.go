@@ -57,7 +57,7 @@ func tokenFleet(fault string) func(*testing.T) storetest.Fleet[hotelstays.TokenL
 	}
 }
 
-// tokenTable is what the token stores of all processes share. Its leases are longer than a fetch, so they
+// tokenTable holds the tokens and leases that the token stores of all processes share. Its leases are longer than a fetch, so they
 // need no renewal.
 type tokenTable struct {
 	fault  string
