@@ -59,14 +59,14 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 		sandbox hotelstaystest.Config
 		facts   hotelstays.ServiceFacts
 	}{
-		"facts call the status of a confirmed order cancelled": {only: "voucher/form", orders: 1,
+		"a fact says that a confirmed order's status is cancelled": {only: "voucher/form", orders: 1,
 			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Cancelled: []types.OrderStatus{2}}}},
 		"a cancellation is rolled back": {only: "book/form", orders: 1, fault: rolledBack(time.Minute), broken: "cancel/kept"},
 		"a cancellation is rolled back for the next run": {only: "book/form", orders: 1, fault: rolledBack(20 * time.Minute), again: true,
 			broken: "cancel/kept"},
 		"a status that is known as pending is rolled back": {only: "book/form", orders: 1, fault: rolledBack(5 * time.Minute),
 			facts: hotelstays.ServiceFacts{StatusMeanings: hotelstays.StatusMeanings{Pending: []types.OrderStatus{4}}}},
-		"Book answers with an order without a name": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})},
+		"the order in the answer has no identity": {only: "book/form", orders: 1, fault: fault{op: opBook, told: sets("hotelOrder", obj{})},
 			broken: "book/form"},
 		"an answer is lost": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered}},
 		"an answer is lost, and the order comes late": {only: "book/form", orders: 1, fault: fault{op: opBook, told: unanswered},
@@ -114,15 +114,15 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					q.header.Del("Session-Id")
 				}
 			}}},
-		"a Book that is refused with a code of its own is an order minutes later": {only: "book/gender", orders: 2,
+		"a Book refused with an undocumented code makes an order minutes later": {only: "book/gender", orders: 2,
 			fault: fault{op: opBook, asked: ofGuest("gender", "PROBE", "OTHER"), told: func(a *reply) {
 				if guests, _ := json.Marshal(a.asked.body["guests"]); strings.Contains(string(guests), "OTHER") {
 					a.refuse(200, 100009999)
 				}
 			}}, sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a refused Book is an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
+		"a refused Book makes an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a Book that is said to be a duplicate is an order minutes later": {only: "book/form", orders: 1,
+		"a Book refused as a duplicate makes an order minutes later": {only: "book/form", orders: 1,
 			fault:   fault{op: opBook, told: refused(400, types.CodeDuplicateBooking)},
 			sandbox: hotelstaystest.Config{LateVisibility: 5 * time.Minute}, broken: "book/refused"},
 		"an order has no supplier's reference": {only: "book/form book/passport-largest", orders: 1,

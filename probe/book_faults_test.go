@@ -207,8 +207,8 @@ func bookFaults() map[string]fault {
 		"an order that costs more": {opBook, nil, sets("hotelOrder.netRate.amount", 1990), "book/read"},
 		"an order that is hidden for too long": during(opBook, 11*time.Minute, fault{told: sets("orders", []any{}),
 			breaks: "book/visible order/references order/booking-time"}),
-		"an order that reads otherwise": {opQueryOrders, nil, sets("orders.netRate.amount", 1), "book/read"},
-		"a supplier's reference of nothing": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
+		"an order whose price differs when it is read": {opQueryOrders, nil, sets("orders.netRate.amount", 1), "book/read"},
+		"a supplierReferenceNo that finds no order": {opQueryOrders, nil, on("supplierReferenceNos", present, sets("orders", []any{})),
 			"order/supplier-references"},
 		"a reference that books twice": booksTwice(0,
 			"book/again book/again-later book/again-cancelled book/other-content cancel/foreign"),
@@ -218,7 +218,7 @@ func bookFaults() map[string]fault {
 		"a duplicate that is booked":                   {opBook, booksAgain(0), nil, "book/duplicate book/duplicate-later"},
 		"a duplicate that is booked minutes later":     {opBook, booksAgain(3 * time.Minute), nil, "book/duplicate-later"},
 		"a duplicate that is refused after its Cancel": kept(),
-		"a duplicate of nobody": {opBook, nil, answers(types.CodeDuplicateBooking,
+		"a duplicate refusal that names no booking": {opBook, nil, answers(types.CodeDuplicateBooking,
 			func(a *reply) { a.body["msg"] = "no" }), "book/duplicate book/duplicate-later"},
 		"refusals without a msg": {opBook, nil, answers(0, func(a *reply) { delete(a.body, "msg") }),
 			"book/duplicate book/duplicate-later book/callback envelope/failure"},
@@ -233,11 +233,11 @@ func bookFaults() map[string]fault {
 		"a voucher without a reference": {opOrderVoucher, nil, on("customerReferenceNo", nil, on("supplierReferenceNo", nil,
 			on("platformReferenceNo", nil,
 				granted(obj{"status": "NOT_GENERATED", "platformReferenceNo": "x"})))), "voucher/reference voucher/no-reference"},
-		"a page of a voucher that is not there": {opOrderVoucher, nil, sets("voucher.verifyUrl", func(v obj) any {
+		"a verifyUrl without a page": {opOrderVoucher, nil, sets("voucher.verifyUrl", func(v obj) any {
 			before, _, _ := strings.Cut(v["downloadUrl"].(string), "/vouchers")
 			return before + "/none"
 		}), "voucher/verify"},
-		"the first of customerReferenceNos alone": {opQueryOrders, func(q *question) {
+		"only the first of customerReferenceNos": {opQueryOrders, func(q *question) {
 			if list, _ := q.body["customerReferenceNos"].([]any); len(list) == 2 {
 				q.body["customerReferenceNos"] = list[:1]
 			}
@@ -260,7 +260,7 @@ func bookFaults() map[string]fault {
 		"a cancelled order that is hidden": {opQueryOrders, nil, sets("orders", func(o obj) any {
 			return slices.DeleteFunc(o["orders"].([]any), func(order any) bool { return order.(obj)["status"] == json.Number("3") })
 		}), "cancel/status voucher/cancelled"},
-		"a callbackUrl of an access token": {opBook, remembers(func(q *question, seen map[string]string) {
+		"a callbackUrl with an access token that is accepted": {opBook, remembers(func(q *question, seen map[string]string) {
 			if seen["token"] == "" {
 				seen["token"] = q.header.Get("Authorization")
 			}
@@ -268,9 +268,9 @@ func bookFaults() map[string]fault {
 				q.header.Set("Authorization", seen["token"])
 			}
 		}), nil, "webhook/oauth"},
-		"a callbackUrl that stays": {opBook, takes("callbackUrl", nil, "https://callback.example.com/events"), nil, "webhook/unasked"},
-		"an event by PUT":          event(func(q *question) { q.path = "put" }, "webhook/delivered"),
-		"one id for all events":    event(func(q *question) { q.header.Set(idHeader, "e-1") }, "webhook/id"),
+		"a callbackUrl that no Book has set": {opBook, takes("callbackUrl", nil, "https://callback.example.com/events"), nil, "webhook/unasked"},
+		"an event by PUT":                    event(func(q *question) { q.path = "put" }, "webhook/delivered"),
+		"one id for all events":              event(func(q *question) { q.header.Set(idHeader, "e-1") }, "webhook/id"),
 		"a Book in any session": {opBook, remembers(func(q *question, seen map[string]string) {
 			if !strings.HasPrefix(q.header.Get("Session-Id"), "ses-") {
 				q.header.Set("Session-Id", seen["session"])

@@ -142,10 +142,10 @@ var faults = map[string]fault{
 	"a reset in milliseconds":              {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
 	"Retry-After with a success":           {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") }, "limits/retry-after"},
 	"a 429 without Retry-After":            {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
-	"places of no country": {opDestinations, nil, sets("destinations.countryCode", ""),
+	"places without a country": {opDestinations, nil, sets("destinations.countryCode", ""),
 		"destinations/form destinations/country"},
-	"a type of place in quotes": {opDestinations, nil, sets("destinations.type", "6"), "destinations/form"},
-	"a parent that goes before the country": {opDestinations, func(q *question) {
+	"a type of a place as a string": {opDestinations, nil, sets("destinations.type", "6"), "destinations/form"},
+	"a parent that takes precedence over the country": {opDestinations, func(q *question) {
 		if q.body["parentDestinationId"] != nil {
 			delete(q.body, "countryCode")
 		}
@@ -164,7 +164,7 @@ var faults = map[string]fault{
 	"a catalogue of one page":       {opHotelsMetadata, nil, sets("page.hasMore", false), "metadata/pages metadata/has-more"},
 	"no destinationId needed": {opHotelsMetadata, nil, on("destinationId", nil,
 		answers(0, granted(obj{"hotelsMetadata": []any{}, "page": obj{}}))), "metadata/destination"},
-	"a rating of text": {opHotelsMetadata, nil, sets("hotelsMetadata.rating", "4.5"), "metadata/form"},
+	"a rating that is text": {opHotelsMetadata, nil, sets("hotelsMetadata.rating", "4.5"), "metadata/form"},
 	"a Gaode point without lat": {opHotelsMetadata, nil, sets("hotelsMetadata.latlngCoordinator.gaode", obj{"lng": 1}),
 		"metadata/form"},
 	"a catalogue total below the page": {opHotelsMetadata, nil, sets("page.total", 1), "metadata/total metadata/has-more"},
@@ -173,7 +173,7 @@ var faults = map[string]fault{
 	"a room of another hotel":          {opHotelList, nil, sets("list.rooms.hotelId", "x"), "list/room-hotel"},
 	"offers for other dates":           {opHotelList, nil, sets(offers+"checkOut", "2000-12-24"), "list/dates"},
 	"a total that is not the rate":     {opHotelList, nil, sets(offers+"totalRate.netRate.amount", double), "offer/total check/same"},
-	"a search of everything": {opHotelList, nil, on("checkIn", present, on("destinationId", nil, on("hotelIds", nil,
+	"a search without a place or hotels": {opHotelList, nil, on("checkIn", present, on("destinationId", nil, on("hotelIds", nil,
 		answers(0, granted(obj{"list": []any{}, "basic": obj{"sessionId": "s"}}))))), "list/selector headers/session-id"},
 	"a search without rooms":       {opHotelList, takes("roomOccupancies", sized(0, 0), []any{obj{"adultCount": 1}}), nil, "list/rooms"},
 	"pageNum 0 is page 1":          {opHotelList, takes("pageNum", 0, 1), nil, "list/page-num"},
@@ -185,7 +185,7 @@ var faults = map[string]fault{
 	"hasMore that is always set":   {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)), "list/foreign-ids list/has-more"},
 	"1001 ids":                     {opHotelList, takes("hotelIds", sized(1001, 1001), []any{"x"}), nil, "list/ids-above"},
 	"an undocumented limit of ids": {opHotelList, nil, on("hotelIds", sized(501, 2000), denied), "list/ids-limit"},
-	"an emptyReason of its own": {opHotelList, nil, on("hotelIds", present, sets("basic.emptyReason", obj{"code": "NONE"})),
+	"an undocumented emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic.emptyReason", obj{"code": "NONE"})),
 		"list/form"},
 	"notices with an emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic",
 		obj{"sessionId": "s", "emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
@@ -204,35 +204,35 @@ var faults = map[string]fault{
 	"a total below the page":               {opHotelList, nil, on("hotelIds", nil, sets("total", 1)), "list/total list/has-more"},
 	"rates without dates":                  {opHotelRates, nil, sets("rooms.rates.checkIn", nil), "rates/form"},
 	"rates for other dates":                {opHotelRates, nil, sets("rooms.rates.checkIn", "2000-01-09"), "rates/dates"},
-	"a total of one room of two": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
+	"a total for one of two rooms": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
 		sets("rooms.rates.totalRate", func(o obj) any { return o["rate"] })), "offer/total check/same"},
 	"rates in any session":        {"", roams(opHotelRates), nil, "rates/session"},
 	"a price that moves silently": {opCheckAvail, nil, sets("roomRatePkg.totalRate.netRate.amount", double), "offer/total check/same"},
 	"an availability of 0":        {opCheckAvail, nil, sets("status", 0), "check/form"},
 	"no ratePkgId needed": {opCheckAvail, nil, on("Session-Id", present, on("ratePkgId", nil, answers(0, granted(obj{"status": 2})))),
 		"check/required"},
-	"an offer that never was": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
+	"an unknown offer that is available": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
 		answers(0, granted(obj{"status": 1, "roomRatePkg": obj{"ratePkgId": "x"}}))), "check/form check/unknown"},
 	"checks in any session":     {"", roams(opCheckAvail), nil, "check/session"},
 	"offers of another session": anySession(),
 	"four tickets in a second":  {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
-	"no limit of tickets": {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)),
+	"no rate limit for Ticket": {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)),
 		"limits/above limits/retry-after"},
-	"one limit for all":                    {"", nil, lately(10, opQueryOrders), "limits/each"},
+	"one rate limit for all operations":    {"", nil, lately(10, opQueryOrders), "limits/each"},
 	"a full list for an unknown reference": {opQueryOrders, nil, sets("orders", []any{obj{}}), "orders/empty"},
-	"a voucher of nobody is a success": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
+	"a voucher of an unknown order is a success": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/unknown voucher/form"},
-	"a countryCode that is not looked at": {opHotelList, takes("countryCode", "ZZ1", nil), nil, "list/country-code"},
+	"a countryCode that is not checked": {opHotelList, takes("countryCode", "ZZ1", nil), nil, "list/country-code"},
 	"a countryCode that changes prices": {opHotelList, nil, on("countryCode", present, func(a *reply) {
 		sets(offers+"totalRate.netRate.amount", double)(a)
 		sets(offers+"rate.netRate.amount", double)(a)
 	}), "list/country"},
-	"a dearer rate under maxRatesPerHotel": {opHotelList, nil, on("maxRatesPerHotel", 1, func(a *reply) {
+	"a more expensive rate under maxRatesPerHotel": {opHotelList, nil, on("maxRatesPerHotel", 1, func(a *reply) {
 		sets(offers+"totalRate.netRate.amount", double)(a)
 		sets(offers+"rate.netRate.amount", double)(a)
 	}), "list/cheapest"},
 	"one rate by default": {opHotelList, takes("maxRatesPerHotel", nil, 1), nil, "list/uncapped"},
-	"the first of hotelIds alone": {opHotelList, func(q *question) {
+	"only the first of hotelIds": {opHotelList, func(q *question) {
 		if list, _ := q.body["hotelIds"].([]any); len(list) == 2 {
 			q.body["hotelIds"] = list[:1]
 		}
@@ -244,9 +244,9 @@ var faults = map[string]fault{
 			!strings.HasPrefix(fmt.Sprint(v), "S")
 	}, "x"), nil,
 		"rates/hotel-id"},
-	"a check of one room of two": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
+	"a check that prices one of two rooms": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
 		"offer/total check/same"},
-	"cities beside their province": {opDestinations, nil, on("countryCode", present, sets("destinations.parentDestinationId", elder())),
+	"cities outside of their province": {opDestinations, nil, on("countryCode", present, sets("destinations.parentDestinationId", elder())),
 		"destinations/levels"},
 	"scopes that spaces do not separate": {opOAuthToken, func(q *question) {
 		scope, _ := q.body["scope"].(string)

@@ -50,7 +50,7 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		untried string // names or their beginnings, separated by spaces
 		weak    string // likewise
 	}{
-		"a default page of 49 of 50": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
+		"a default page with 49 of 50 hotels": {fault: fault{op: opHotelList, told: on("pageSize", nil, func(a *reply) {
 			if l, _ := a.data["list"].([]any); len(l) == 50 {
 				a.data["list"] = l[:49]
 			}
@@ -61,9 +61,9 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		"an empty second page of the catalogue": {fault: fault{op: opHotelsMetadata, told: on("pageNum", 2, func(a *reply) {
 			a.data["hotelsMetadata"], a.data["page"] = []any{}, obj{"hasMore": true}
 		})}, weak: "metadata/pages"},
-		"a server cost of all suppliers together": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
-		"a remark in the package, once":           {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
-		"a Ticket that refuses a wrong token":     {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
+		"a server cost that adds up all suppliers": {fault: fault{told: headed("Server-Cost-Milliseconds", "4000")}},
+		"a remark in the package, once":            {fault: fault{op: opCheckAvail, told: oneRemark()}, weak: "value/gross"},
+		"a Ticket that refuses a wrong token":      {fault: fault{op: opTicket, told: on("Authorization", present, denied)}},
 		"hotels without id": {fault: fault{op: opHotelList, told: sets("list.id", nil)},
 			untried: "rates/hotel-id", weak: "value/members value/max-rates"},
 		"destinations without type": {fault: fault{op: opDestinations, told: sets("destinations.type", nil)}, untried: "list/by-name"},
@@ -74,15 +74,15 @@ func TestSurprisesBreakNoRule(t *testing.T) {
 		"no city with hotels": {fault: fault{op: opHotelsMetadata, told: granted(obj{"hotelsMetadata": []any{}, "page": obj{"total": 0}})},
 			only:    "metadata,list/form",
 			untried: "metadata/ list/form"},
-		"an empty first page of hotels":    {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
-		"an empty first page of catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
+		"an empty first page of hotels":        {fault: fault{op: opHotelList, told: emptyPage("list")}, only: "list/pages"},
+		"an empty first page of the catalogue": {fault: fault{op: opHotelsMetadata, told: emptyPage("hotelsMetadata")}, only: "metadata/pages"},
 		"no offers": {fault: fault{op: opHotelList, told: sets("list.rooms", nil)},
 			only: "list/dates,list/room-hotel", untried: "list/"},
-		"an account that may do nothing": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
-		"an account that may search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
+		"an account without permissions": {sandbox: scopes("none"), untried: "voucher/unknown list/ check/ rates/"},
+		"an account that may only search": {sandbox: scopes(types.ScopeSearchRead, types.ScopeContentRead),
 			untried: "voucher/unknown orders/empty orders/windows orders/status-list orders/unfiltered"},
 		"a body that ends early": {fault: fault{op: opOrderVoucher, told: cutOff}, only: "voucher/unknown", untried: "voucher/"},
-		"a network that ends": {fault: fault{told: func(a *reply) {
+		"a network that fails during the run": {fault: fault{told: func(a *reply) {
 			if n++; n > 3 {
 				cutOff(a)
 				a.status = 0
@@ -158,7 +158,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 		"another byteSize":             {fault: fault{op: opOrderVoucher, told: sets("voucher.byteSize", 12345)}, weak: "value/size"},
 		"a fee that was not announced": {fault: fault{op: opCancel, told: sets("serviceFee.amount", 10)}, weak: "cancel/fee value/refund"},
 		"an event without eventTime":   {fault: event(func(q *question) { delete(q.body, "eventTime") }, ""), weak: "value/event"},
-		"guests by their last names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
+		"guests with other first names": {fault: fault{op: opQueryOrders, told: sets("orders.rooms.guests.firstName", "Probe")},
 			weak: "value/guests"},
 		"filters that are alternatives": {fault: fault{op: opQueryOrders, asked: func(q *question) {
 			if q.body["customerReferenceNos"] != nil {
@@ -175,7 +175,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				sets("hotelOrder."+n, nil)(a)
 			}
 		}}, untried: "book/hotel"},
-		"a contract that wants all of a guest": {sandbox: hotelstaystest.Config{
+		"a contract that requires all fields of a guest": {sandbox: hotelstaystest.Config{
 			RequiredGuestFields: []string{"gender", "dateOfBirth", "passportNumber"}}},
 		"a guest for each adult": {fault: fault{told: func(a *reply) {
 			if rooms, _ := a.asked.body["roomOccupancies"].([]any); len(rooms) > 0 && a.header.Get("Session-Id") != "" {
@@ -186,7 +186,7 @@ func TestLawfulServicesBreakNoRule(t *testing.T) {
 				denied(a)
 			}
 		}}},
-		"refusals with HTTP 200 and a code of its own": {fault: fault{op: opBook, told: answers(types.CodeParam, func(a *reply) {
+		"refusals with HTTP 200 and an undocumented code": {fault: fault{op: opBook, told: answers(types.CodeParam, func(a *reply) {
 			if msg, _ := a.body["msg"].(string); !strings.Contains(msg, "callbackUrl") {
 				a.refuse(200, 100009999)
 			}
