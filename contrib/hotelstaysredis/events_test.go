@@ -46,7 +46,7 @@ func TestEventStoreRefusesInvalidArguments(t *testing.T) {
 		assert.ErrorContains(t, err, "hotelstaysredis: claiming an event: no keys")
 		_, err = a.Claim(t.Context(), []string{"id"}, time.Microsecond)
 		assert.ErrorContains(t, err, "shorter than a millisecond")
-		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: 0s is shorter")
+		assert.ErrorContains(t, a.Done(t.Context(), []string{"id"}, 0), "finishing an event: the lease or retention of 0s is shorter")
 		assert.ErrorContains(t, a.Release(t.Context(), nil), "releasing an event: no keys")
 		assert.Zero(t, l.commands.Load())
 
