@@ -31,7 +31,7 @@ type store struct {
 	river            *river.Client[pgx.Tx] // only inserts
 	queue            string
 	table, stateType string
-	idle             time.Duration // how long a transaction may be idle
+	idle             time.Duration // the longest time that a transaction may be idle
 }
 
 // nameIn returns the name of a table or type in a schema.
@@ -198,8 +198,8 @@ func (s *store) List(ctx context.Context, after durable.ID, all bool, limit int)
 		ORDER BY `+account+`, `+reference+` LIMIT `+fmt.Sprint(limit), after.Account, after.Reference, all)
 }
 
-// Save stores a row in its job. A live job that nobody runs is available when it is due; one that was
-// cancelled is live again. River's rescuer leaves a running job to its worker for longer.
+// Save stores a row in its job. If nobody runs a live job, it becomes available when it is due. A cancelled job
+// becomes live again. River's rescuer leaves a running job to its worker for longer.
 func (s *store) Save(ctx context.Context, tx pgx.Tx, row *durable.Row) error {
 	text, err := json.Marshal(s.args(row))
 	if err != nil {

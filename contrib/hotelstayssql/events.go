@@ -28,7 +28,7 @@ type EventStoreOptions struct {
 type EventStore struct {
 	db        database
 	retention time.Duration
-	id        int64 // of this store
+	id        int64 // the id of this store
 }
 
 var _ hotelstays.EventStore = (*EventStore)(nil)

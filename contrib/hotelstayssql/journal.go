@@ -20,7 +20,7 @@ type JournalOptions = durable.Options[*sql.Tx]
 // Journal makes bookings that survive their process. Create it with NewJournal. It is safe for
 // concurrent use. Several processes may use the same tables, also for several accounts.
 //
-// Its other methods are those of durable.Engine. On SQLite, and with a pool of one connection, call
+// Its other methods are the methods of durable.Engine. On SQLite, and with a pool of one connection, call
 // only BeginTx and CancelTx between your own BeginTx and Commit: the other methods would wait for
 // your transaction.
 type Journal struct {

@@ -11,7 +11,7 @@ import (
 )
 
 // NewWebhookHandler returns a handler that verifies deliveries, and calls journal.Wake with the reference of
-// each event. The answers are those of hotelstays.NewWebhookHandler.
+// each event. It answers as hotelstays.NewWebhookHandler does.
 //
 // fn, if not nil, is called first. It is called once for each event within opts.Retention, whichever process
 // receives the event: its writes are committed together with the keys of the event, as in EventStore.HandleTx.

@@ -119,7 +119,7 @@ func benchmarkJournal(b *testing.B, dialect hotelstayssql.Dialect, answer time.D
 	for _, w := range ways[1:] {
 		b.ReportMetric(w.ratio(plain), w.name+"/plain")
 	}
-	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
 // unlimited returns clients without rate limits, which keep a connection for each booker.
@@ -198,7 +198,7 @@ func benchmarkAccounts(b *testing.B, dialect hotelstayssql.Dialect) {
 		}
 	}
 	b.ReportMetric(ways[1].ratio(ways[0]), "time-of-50/of-1")
-	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
 // BenchmarkProcesses compares bookings in the journal with bookings of Client.BookAndRecover, in several processes
@@ -256,7 +256,7 @@ func benchmarkProcesses(b *testing.B, dialect hotelstayssql.Dialect, processes i
 		slices.Sort(w.times)
 		b.ReportMetric(float64(processes*bookers*each)/w.times[len(w.times)/2].Seconds(), w.name+"/s")
 	}
-	b.ReportMetric(0, "ns/op") // of a round of each: of no interest
+	b.ReportMetric(0, "ns/op") // ns/op of a round means nothing here
 }
 
 // rounds books a round for each line of standard input.

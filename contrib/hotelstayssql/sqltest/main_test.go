@@ -27,9 +27,9 @@ import (
 type part struct {
 	Dialect           hotelstayssql.Dialect
 	Driver, DSN       string
-	bookingstest.Plan         // of an engine; empty to handle events
-	Rounds            bool    // of a benchmark, instead of an engine
-	Service           *config // for the service of the README, instead of an engine
+	bookingstest.Plan         // the plan of an engine; empty to handle events
+	Rounds            bool    // run the rounds of a benchmark instead of an engine
+	Service           *config // run the service of the README instead of an engine
 }
 
 func (p part) play() error {

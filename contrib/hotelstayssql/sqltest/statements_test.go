@@ -167,7 +167,7 @@ func verbs(statements []statement) string {
 	return strings.Join(words, " ")
 }
 
-// A booking costs six statements without those of the caller, and on servers one or two for the limit of idle
+// A booking costs six statements without the caller's statements, and on servers one or two for the limit of idle
 // transactions.
 func TestBookingCostsFewStatements(t *testing.T) {
 	outcome := map[hotelstayssql.Dialect]string{ // the caller has the last UPDATE; the first UPDATE of SQLite locks
