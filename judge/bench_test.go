@@ -24,7 +24,7 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkPage has a page of 200 hotels decoded by the client and judged, by turns, and prints the ratio of their CPU times.
+// BenchmarkPage decodes a page of 200 hotels with the client, judges it, and prints the ratio of the CPU times.
 func BenchmarkPage(b *testing.B) {
 	srv, _ := testkit.NewSandbox(b, hotelstaystest.Config{Catalog: hotelstaystest.Catalog{HotelsPerCity: 200}})
 	var ex judge.Exchange
@@ -36,7 +36,8 @@ func BenchmarkPage(b *testing.B) {
 			if err == nil {
 				body, _ := io.ReadAll(resp.Body)
 				resp.Body = io.NopCloser(bytes.NewReader(body))
-				ex = judge.Exchange{Time: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), URL: req.URL.Path, Request: req.Header, RequestBody: sent, Status: 200, Header: resp.Header, Body: body}
+				ex = judge.Exchange{Time: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), URL: req.URL.Path, Request: req.Header,
+					RequestBody: sent, Status: 200, Header: resp.Header, Body: body}
 			}
 			return resp, err
 		})}))

@@ -2,7 +2,13 @@ package judge_test
 
 import "strings"
 
-// changes lists changes of one exchange, with the findings: each broken rule and the first place that breaks it.
+// offerX returns an offer that has the id x. room is its price for one room, and all its price for all rooms.
+func offerX(room, all string) string {
+	return `{"ratePkgId":"x","refundableMode":"no","checkIn":"2000-03-10","checkOut":"2000-03-13",` +
+		`"rate":{"netRate":{"currency":"EUR","amount":` + room + `}},"totalRate":{"netRate":{"currency":"EUR","amount":` + all + `}}}`
+}
+
+// changes lists changes of one exchange. Each has its findings: the rules that it breaks, and for each rule the first place.
 var changes = []struct{ at, old, new, found string }{
 	{"search", `"rating":4`, `"rating":5.1`, "envelope/success code, envelope/success msg, envelope/success data"},
 	{"search", `"rating":4`, `"rating":-0.1`, "envelope/success code, envelope/success msg, envelope/success data"},
@@ -131,6 +137,16 @@ var changes = []struct{ at, old, new, found string }{
 	{">ticket", `"ttl":7200`, `"t":7200`, "ticket/ttl data.ticket"},
 	{">provinces", `"countryCode":"AE"`, `"countryCode":"GB"`, "destinations/country data.destinations[0].countryCode"},
 	{">cities", `"parentDestinationId":"`, `"parentDestinationId":"x`, "destinations/children data.destinations[0].parentDestinationId"},
+	{">cities", `"parentDestinationId"`, `"parent"`, ""},
+	{"cities", `"parentDestinationId":"`, `"parentDestinationId":"x`, ""},
+	{"cities", `"id":"dacd5c9a-8def-81fc-8006-000000000000"`, `"id":"4997dc3b-667b-8b2e-8003-000000000000"`,
+		"destinations/children data.destinations[0].id"},
+	{"cities", `"destinations":[`, `"destinations":[{"id":"dacd5c9a-8def-81fc-8006-000000000000"}],"x":[`,
+		"destinations/details data.destinations"},
+	{"provinces", `"parentDestinationId":"b430bf78-c0ea-829e-8002-000000000000"`,
+		`"parentDestinationId":"20e09011-64b6-8f30-8003-000000000001"`, "destinations/levels data.destinations[0]"},
+	{"provinces", `"parentDestinationId":"b430bf78-c0ea-829e-8002-000000000000"`,
+		`"parentDestinationId":"4997dc3b-667b-8b2e-8003-000000000000"`, ""},
 	{">cities", `{"`, `{"minHotelCount":1000,"`, "destinations/hotels data.destinations[0].extra.hotelCount"},
 	{"cities", `"hotelCount":`, `"hotelCount":0,"x":`, "destinations/hotels data.destinations[0].extra.hotelCount"},
 	{">catalogue", `"pageSize":2`, `"pageSize":1`, "metadata/size data.hotelsMetadata"},
@@ -140,10 +156,15 @@ var changes = []struct{ at, old, new, found string }{
 		"metadata/total data.page.total, metadata/has-more data.page.hasMore, value/total data.page.total"},
 	{"catalogue", `"total":`, `"total":9`, "value/total data.page.total"},
 	{"catalogue", `"total":`, `"total":0,"x":`, ""},
+	{"catalogue", `"destinationId":"dacd5c9a-8def-81fc-8006-000000000000"`, `"destinationId":"f0d3cb7f-c854-82af-8006-000000000001"`,
+		"metadata/destination-of data.hotelsMetadata[0].destinationId"},
 	{"catalogue", `"hasMore":true`, `"hasMore":false`, "metadata/has-more data.page.hasMore"},
 	{"catalogue 2", `"hasMore":true`, `"hasMore":false`, "metadata/has-more data.page.hasMore"},
 	{"search", `"hasMore":true`, `"hasMore":false`, "list/has-more data.hasMore"},
 	{">search", `"pageSize":2`, `"pageSize":1`, "list/size data.list"},
+	{">search", `"pageNum":1`, `"p":1`, ""},
+	{"search", `"destinationId":"dacd5c9a-8def-81fc-8006-000000000000"`, `"destinationId":"f0d3cb7f-c854-82af-8006-000000000001"`,
+		"list/destination data.list[0].destinationId"},
 	{">search", `"destinationId":"`, `"destinationId":"x`, "list/destination data.basic.destination.id"},
 	{">search", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`, "list/dates data.list[0].rooms[0].rates[0].checkIn"},
 	{">search", `"checkOut":"2000-03-13"`, `"checkOut":"2000-03-14"`, "list/dates data.list[0].rooms[0].rates[0].checkOut"},
@@ -160,8 +181,10 @@ var changes = []struct{ at, old, new, found string }{
 	{">capped", `"maxRatesPerHotel":2`, `"maxRatesPerHotel":3`, "value/max-rates data.list[0].rooms"},
 	{">capped", `"maxRatesPerHotel":2`, `"maxRatesPerHotel":0`, "value/max-rates data.list[0].rooms"},
 	{"by id", `"list":[`, `"list":[{"id":"x"},`, "list/total data.total, list/by-id data.list"},
-	{">by id", `"hotelIds":["S317-10000009"`, `"hotelIds":["x","y"`, "value/by-id data.list[0]"},
-	{"search", `"minPricesByCurrency":[`, `"minPricesByCurrency":[{"currency":"EUR","amount":1},`, "value/min-price data.list[0].minPricesByCurrency[0]"},
+	{">by id", `"hotelIds":["PH10000000"`, `"hotelIds":["x","y"`, "value/by-id data.list[0]"},
+	{">by id", `"hotelIds":["PH10000000"`, `"hotelIds":["PH10000001"`, "list/by-id data.list[0]"},
+	{"search", `"minPricesByCurrency":[`, `"minPricesByCurrency":[{"currency":"EUR","amount":1},`,
+		"value/min-price data.list[0].minPricesByCurrency[0]"},
 	{">by name", `"destinationName":"`, `"destinationName":"x`, "value/name data.list[0].destinationId"},
 	{"nothing", `"basic":{`, `"basic":{"notices":["x"],"emptyReason":{"code":"NO_SUPPLIER_ANSWERED"},`, "list/reasons data.basic"},
 	{"nothing", `"basic":{`, `"basic":{"emptyReason":{"code":"NO"},`, "list/form data.basic.emptyReason.code"},
@@ -170,6 +193,11 @@ var changes = []struct{ at, old, new, found string }{
 		"rates/hotel data.hotel.rooms[0].hotelId, value/by-id data.hotel.id"},
 	{"search", `"grossRate":{"currency":"EUR","amount":`, `"grossRate":{"currency":"EUR","amount":0.1,"x":`,
 		"offer/total data.list[0].rooms[0].rates[1].rate.grossRate.amount"},
+	{"search", `466.74},"respectGrossRate":false`, `466.74},"respectGrossRate":true`,
+		"value/gross data.list[0].rooms[0].rates[0].totalRate"},
+	{"search", `466.74},"respectGrossRate"`, `466.74},"grossRate":{"currency":"EUR","amount":466.73},"respectGrossRate"`,
+		"value/gross data.list[0].rooms[0].rates[0].totalRate.grossRate"},
+	{"rates", `"rates":[`, `"rates":[` + offerX("1", "2") + `,` + offerX("2", "4") + `,`, "value/offer data.rooms[0].rates[1].ratePkgId"},
 	{"search", `"Value added tax","amount":{"currency":"EUR"`, `"Value added tax","amount":{"currency":"USD"`,
 		"value/tax data.list[0].rooms[0].rates[0].tax.items[0]"},
 	{"search", `"tax":{"total":{"currency":"EUR","amount":`, `"tax":{"total":{"currency":"EUR","amount":9`,
@@ -186,6 +214,11 @@ var changes = []struct{ at, old, new, found string }{
 	{"check", `"amount":`, `"amount":9`, "value/terms data.roomRatePkg.cancelFees"},
 	{"check", `"currency":"EUR"`, `"currency":"USD"`, "value/currency data.roomRatePkg.cancelFees[0].fee"},
 	{"check", `{"status"`, `{"statusRemark":"x","status"`, ""},
+	{"check again", `"roomRatePkg"`, `"x"`, "value/package data.roomRatePkg"},
+	{">rates", `{"adultCount":2},{"adultCount":2}`, `{"adultCount":2}`,
+		"offer/total data.rooms[0].rates[0].rate.netRate.amount, offer/total data.rooms[0].rates[1].rate.grossRate.amount, " +
+			"offer/total data.roomRatePkg.rate.netRate.amount, offer/total data.roomRatePkg.rate.grossRate.amount, " +
+			"order/rooms data.hotelOrder.roomCount, order/rooms data.orders[0].roomCount"},
 	{">rates", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`,
 		"rates/dates data.rooms[0].rates[0].checkIn, check/dates data.roomRatePkg.checkIn, " +
 			"book/stay data.hotelOrder.checkIn"},
@@ -224,6 +257,8 @@ var changes = []struct{ at, old, new, found string }{
 		"value/guests data.orders[0].rooms[0].guests[0], value/guests data.orders[0].rooms"},
 	{"orders", `"firstName":"Guest","lastName":"Two"`, `"firstName":"Guest"`, "value/guests data.orders[0].rooms"},
 	{"orders", `"roomCount":2,`, ``, ""},
+	{"orders", `"platformReferenceNo":"P`, `"platformReferenceNo":"x`, ""},
+	{"orders", `"orders":[`, `"orders":[{"platformReferenceNo":"PO000000001"},`, "value/orders data.orders[1]"},
 	{"orders", `"bookingTime":"2000-01-01T00:00`, `"bookingTime":"2000-01-01T00:01`, "order/created data.orders[0].bookingTime"},
 	{"orders", `"checkIn":"2000-03-10"`, `"checkIn":"2000-03-09"`,
 		"order/nights data.orders[0].nightCount, order/room-dates data.orders[0].rooms[0], " +
@@ -258,11 +293,13 @@ var changes = []struct{ at, old, new, found string }{
 	{"cancelled", `"cancelTime":"2000-01-01T00`, `"cancelTime":"2000-01-01T01`,
 		"value/plausible data.orders[0].cancelTime, value/time data.orders[0].cancelTime"},
 	{"cancelled", `"cancelTime":"2000-01-01T00`, `"cancelTime":"1999-12-31T23`, "value/time data.orders[0].cancelTime"},
+	{"cancelled", `"cancelTime":"2000-01-01T00:00:00Z"`, `"cancelTime":"1999-12-31T23:59:59Z"`, "value/time data.orders[0].cancelTime"},
 	{"cancelled", `"netRate":{"currency":"EUR","amount":`, `"netRate":{"currency":"EUR","amount":9`,
 		"value/refund data.orders[0].refundedPrice, value/amended data.orders[0].netRate"},
 	{">voucher", `"customerReferenceNo":"ref-1"`, `"customerReferenceNo":"ref-2"`, "voucher/order data.customerReferenceNo"},
 	{"voucher", `"GENERATED"`, `"PENDING"`, "voucher/generated data.voucher"},
 	{"voucher", `"voucher":{`, `"x":{`, "value/voucher data.voucher"},
+	{"voucher", `"GENERATED","voucher":{`, `"NOT_GENERATED","x":{`, ""},
 	{">voucher", `"includeDocument":true`, `"includeDocument":false`, "voucher/content-unasked data.voucher.content"},
 	{"voucher", `"content":{`, `"x":{`, "voucher/inline data.voucher.content"},
 	{"voucher", `"content":{"contentType":"application/pdf","byteSize":`, `"content":{"contentType":"application/pdf","byteSize":9`,
@@ -285,4 +322,5 @@ var changes = []struct{ at, old, new, found string }{
 	{">event", `"event":"order_`, `"event":"orders_`, "webhook/form event"},
 	{">event", `"eventTime":`, `"e":`, "value/event eventTime"},
 	{">event", `"eventTime":`, `"eventTime":9`, "webhook/form eventTime"},
+	{">event again", `"order_paid"`, `"order_modified"`, "webhook/id X-Platform-Event-Id"},
 }

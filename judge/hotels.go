@@ -44,8 +44,8 @@ func (x *exam) query() uint64 {
 		return x.queried
 	}
 	query := []string{string(x.op), x.Request.Get("Currency")}
-	for _, name := range []string{"destinationId", "destinationName", "hotelIds", "sortBy", "checkIn", "checkOut", "roomOccupancies", "countryCode",
-		"residencyCode", "nationalityCode"} {
+	for _, name := range []string{"destinationId", "destinationName", "hotelIds", "sortBy", "checkIn", "checkOut", "roomOccupancies",
+		"countryCode", "residencyCode", "nationalityCode"} {
 		query = append(query, string(x.asked.get(name).raw()))
 	}
 	x.queried = x.memory.key(query...)

@@ -213,7 +213,7 @@ func (x *exam) form() {
 	x.tries(x.formRule)
 	x.tries("value/plausible")
 	x.tries("value/members")
-	for _, m := range x.told.misfits {
+	for _, m := range x.told.mismatches {
 		v := value{&x.told, m.at, m.lacks}
 		x.is(cmp.Or(m.rule, x.formRule), false, v, m.want)
 	}
@@ -250,7 +250,8 @@ func (x *exam) answer() {
 	success := x.Status/100 == 2 && (!coded || code == 0)
 	x.limits(success, code)
 	if x.Status >= http.StatusInternalServerError {
-		x.has("errors/unlisted", x.Status == http.StatusGatewayTimeout && (x.op == "Book" || x.op == "Cancel"), "HTTP status", "a documented one")
+		timeout := x.Status == http.StatusGatewayTimeout && (x.op == "Book" || x.op == "Cancel")
+		x.has("errors/unlisted", timeout, "HTTP status", "a documented one")
 		return
 	}
 	msg, data := root.get("msg"), root.get("data")
@@ -288,8 +289,8 @@ func (x *exam) answer() {
 func (x *exam) failure(code int) {
 	x.has("errors/codes", code != 100_001_112 && (code != types.CodeRateChanged || x.op != "CheckAvail"), "code", "another code")
 	orders := x.op == "OrderVoucher" || x.op == "Cancel"
-	own := map[int]types.Operation{types.CodeDuplicateBooking: "Book", types.CodeRateChanged: "Book", types.CodeVoucherTooLarge: "OrderVoucher",
-		types.CodeAmbiguousReference: "OrderVoucher"}[code]
+	own := map[int]types.Operation{types.CodeDuplicateBooking: "Book", types.CodeRateChanged: "Book",
+		types.CodeVoucherTooLarge: "OrderVoucher", types.CodeAmbiguousReference: "OrderVoucher"}[code]
 	listed := x.Status/100 == 2 || x.Status == 400 || x.Status == 401 || x.Status == 403 || x.Status == 429 || x.Status == 404 && orders
 	x.has("errors/unlisted", listed, "HTTP status", "a documented one")
 	x.has("errors/unlisted", own == "" || own == x.op, "code", "one of the operation")

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// call sends a request through a judge to a service that answers 400 and a body. It reads the given number of bytes of the answer.
+// call sends a request through a judge to a service that answers 400 with a body. It reads only some bytes of the answer.
 func call(t *testing.T, j *judge.Judge, path, session, body string, read int64) {
 	t.Helper()
 	through := j.Transport(testkit.Transport(func(req *http.Request) (*http.Response, error) {

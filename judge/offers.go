@@ -50,7 +50,8 @@ func (x *exam) offer(o value, asked *search) *offer {
 		p.lowest = min(p.lowest, a.amount)
 	}
 	x.is("value/gross", gross.known() || !all.get("respectGrossRate").yes(), all, "the grossRate that is to be honoured")
-	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"), "at least netRate")
+	x.is("value/gross", !gross.known() || gross.currency != net.currency || gross.amount >= net.amount, all.get("grossRate"),
+		"at least netRate")
 	p.highest += o.get("tax", "total").money().amount * float64(max(asked.rooms, 1))
 	x.prices = append(x.prices, p)
 	now := &offer{search: asked, price: net, mode: o.get("refundableMode").byte()}

@@ -21,14 +21,13 @@ func (x *exam) parts(o value, now, was *order) {
 	if nights, ok := o.get("nightCount").int(); ok && err == nil && failed == nil {
 		x.is("order/nights", nights == int(out.Sub(in).Hours()/24), o.get("nightCount"), "the nights between checkIn and checkOut")
 	}
-	rooms := o.get("rooms")
-	booked, counted := o.get("roomCount").int()
-	if n := rooms.len(); n > 0 && counted {
-		x.is("order/rooms", booked == n, o.get("roomCount"), "one for each of rooms")
-	} else if n > 0 {
-		booked, counted = n, true
+	rooms, count := o.get("rooms"), o.get("roomCount")
+	n, counted := count.int()
+	if shown := rooms.len(); shown > 0 {
+		x.is("order/rooms", !counted || n == shown, count, "one for each of rooms")
+		n = shown
 	}
-	x.is("order/rooms", !counted || was.rooms == 0 || booked == was.rooms, o.get("roomCount"), "the rooms of the search")
+	x.is("order/rooms", n == 0 || was.rooms == 0 || n == was.rooms, count, "the rooms of the search")
 	shown := 0
 	for room := range rooms.all() {
 		x.is("order/room-dates", room.get("checkIn").str() == now.checkIn && room.get("checkOut").str() == now.checkOut, room,
@@ -155,7 +154,8 @@ func (x *exam) read(o value, now, was *order, open bool) {
 	}
 	x.is(rule, now.checkIn == was.checkIn || now.checkIn == "", o.get("checkIn"), "what it was before")
 	x.is(rule, now.checkOut == was.checkOut || now.checkOut == "", o.get("checkOut"), "what it was before")
-	x.is(rule, !now.price.known() || now.price.currency != was.price.currency || now.price == was.price, o.get("netRate"), "what it was before")
+	x.is(rule, !now.price.known() || now.price.currency != was.price.currency || now.price == was.price, o.get("netRate"),
+		"what it was before")
 }
 
 // named is a hash of a name, whatever its case.

@@ -35,12 +35,12 @@ type node struct {
 
 // document is a JSON text that was read.
 type document struct {
-	text    []byte
-	nodes   []node
-	misfits []misfit
-	met     []met
-	last    string // the currency that was read last
-	fine    [2]fine
+	text       []byte
+	nodes      []node
+	mismatches []mismatch
+	met        []met
+	last       string // the currency that was read last
+	fine       [2]fine
 }
 
 // fine is the last good value of a field whose form takes long to judge. Most offers have the same dates.
@@ -49,8 +49,8 @@ type fine struct {
 	text string
 }
 
-// misfit is a value that does not have the documented form, or that lacks a member.
-type misfit struct {
+// mismatch is a value that does not have the documented form, or that lacks a member.
+type mismatch struct {
 	at          int32
 	rule        string // "": the rule about the form of the answer
 	lacks, want string
@@ -74,7 +74,7 @@ const deepest = 100
 
 // read reads a text of the form f, and reports whether it is JSON. The memory of an earlier text is used again.
 func (d *document) read(body []byte, f *field) bool {
-	*d = document{body, d.nodes[:0], d.misfits[:0], d.met[:0], d.last, d.fine}
+	*d = document{body, d.nodes[:0], d.mismatches[:0], d.met[:0], d.last, d.fine}
 	end := d.value(d.space(0), 0, f, 0)
 	if end < 0 || d.space(end) != len(body) {
 		d.nodes = d.nodes[:0]
@@ -107,7 +107,7 @@ func (d *document) space(i int) int {
 
 // value reads the value at i, which is a member f. It returns where the value ends, or -1 if it is malformed.
 func (d *document) value(i, key int, f *field, depth int) int {
-	at, k, end, misfits := len(d.nodes), absent, -1, len(d.misfits)
+	at, k, end, before := len(d.nodes), absent, -1, len(d.mismatches)
 	d.nodes = append(d.nodes, node{key: int32(key), from: int32(i)}) // bodies are below 2 GB
 	switch c := d.byteAt(i); {
 	case depth > deepest:
@@ -126,7 +126,7 @@ func (d *document) value(i, key int, f *field, depth int) int {
 	default:
 		k, end = number, d.digits(i)
 	}
-	if f != nil && f.closed && len(d.misfits) == misfits {
+	if f != nil && f.closed && len(d.mismatches) == before {
 		d.nodes = d.nodes[:at+1]
 	}
 	n := &d.nodes[at]
@@ -155,7 +155,7 @@ func (d *document) judge(at int32, k kind, f *field) {
 		rule, ok = "value/plausible", f.leaf.plausible(k, raw)
 	}
 	if !ok {
-		d.misfits = append(d.misfits, misfit{at, rule, "", f.want})
+		d.mismatches = append(d.mismatches, mismatch{at, rule, "", f.want})
 	}
 	if len(f.same) > 0 || f.shape != nil && f.shape.hook != nil && k == object {
 		d.met = append(d.met, met{at, f})
@@ -223,13 +223,13 @@ func (d *document) members(i int, at int32, f *field, depth int) int {
 func (d *document) missing(at int32, f *field, seen uint64) {
 	for lacking := f.shape.expected &^ seen; lacking != 0; lacking &= lacking - 1 {
 		if member := f.shape.fields[bits.TrailingZeros64(lacking)]; !member.required {
-			d.misfits = append(d.misfits, misfit{at, "value/members", member.name, member.want})
+			d.mismatches = append(d.mismatches, mismatch{at, "value/members", member.name, member.want})
 		} else if !f.lax {
-			d.misfits = append(d.misfits, misfit{at, "", member.name, member.want})
+			d.mismatches = append(d.mismatches, mismatch{at, "", member.name, member.want})
 		}
 	}
 	if seen == 0 && len(d.nodes) > int(at)+1 && d.nodes[at+1].kind > null { // null is absent
-		d.misfits = append(d.misfits, misfit{at, "value/members", "", "a documented member"})
+		d.mismatches = append(d.mismatches, mismatch{at, "value/members", "", "a documented member"})
 	}
 }
 

@@ -41,7 +41,7 @@ var rules = []Rule{
 	{"envelope/success", "Envelope", "a success is JSON with code 0, msg and data, and has HTTP 200", Violation},
 	{"envelope/failure", "Errors", "a failure is JSON with a code other than 0 and msg, and no data", Violation},
 	{"errors/codes", "Errors", "code 100001112 is never emitted, and 100001111 not by CheckAvail", Violation},
-	{"errors/unlisted", "Errors", "a failure has a status that is listed for its operation, and a code of another operation does not come", Doubt},
+	{"errors/unlisted", "Errors", "a failure has a status that is listed for its operation, and no code of another operation", Doubt},
 	{"voucher/not-found", "OrderVoucher", "HTTP 404 and code 100000404 come together", Violation},
 	{"ticket/refused", "Ticket", "a refused pair of key and secret gets code 100000401", Violation},
 	{"limits/refusal", "Limits", "a 429 has code 100000429 and Retry-After", Violation},

@@ -30,7 +30,7 @@ type spoken struct {
 	judge.Exchange
 }
 
-// tape records what a client and a sandbox say to each other.
+// tape records the exchanges of a client and a sandbox.
 type tape struct {
 	*testing.T
 	srv            *hotelstaystest.Server
@@ -38,7 +38,7 @@ type tape struct {
 	token, session string
 }
 
-// say sends a request, and returns the answer's body.
+// say sends a request, and returns the body of the answer.
 func (t *tape) say(name string, op types.Operation, body string) string {
 	t.Helper()
 	url := t.srv.URL + op.Path()
@@ -73,7 +73,7 @@ func (t *tape) member(text, name string) string {
 	return found[1]
 }
 
-// life searches, books, reads, cancels, and is refused. It ends with the order's events.
+// life records a booking: search, check, book, read, voucher, cancel and refusals. The order's events come last, and one comes twice.
 func life(test *testing.T) []spoken {
 	var mu sync.Mutex
 	var events []spoken
@@ -105,12 +105,13 @@ func life(test *testing.T) []spoken {
 	search("dearest", there+`"pageNum":1,"sortBy":"price-desc"`)
 	search("best", there+`"pageNum":1,"sortBy":"rating-desc"`)
 	hotel := t.member(list, "id")
-	search("by id", `"hotelIds":["`+hotel+`"]`)
+	search("by id", `"hotelIds":["`+srv.HotelIDs(1)[0]+`"]`)
 	search("by name", `"destinationName":"`+srv.CityName(0)+`","pageSize":1`)
 	search("nothing", `"hotelIds":["x"]`)
 	rates := t.say("rates", "HotelRates", `{"hotelId":"`+hotel+`",`+stay+`}`)
 	offer := regexp.MustCompile(`"ratePkgId":"([^"]+)","refundableMode":"full"`).FindStringSubmatch(rates)[1]
 	t.say("check", "CheckAvail", `{"ratePkgId":"`+offer+`"}`)
+	t.say("check again", "CheckAvail", `{"ratePkgId":"`+offer+`"}`)
 	book := `{"customerReferenceNo":"ref-1","ratePkgId":"` + offer + `","callbackUrl":"https://127.0.0.1/events",` +
 		`"holder":{"firstName":"Guest","lastName":"One"},"guests":[` +
 		`{"roomIndex":1,"firstName":"Guest","lastName":"One","passportNumber":"P1234567"},{"roomIndex":2,"firstName":"Guest","lastName":"Two"}]}`
@@ -133,11 +134,11 @@ func life(test *testing.T) []spoken {
 	t.say("no stay", "HotelList", `{}`)
 	t.say("another secret", "Ticket", strings.Replace(secret, `"appSecret":"`, `"appSecret":"x`, 1))
 	synctest.Wait()
-	return append(t.said, events...)
+	return append(append(t.said, events...), spoken{"event again", events[1].Exchange})
 }
 
-// changed replaces a text of an exchange once: a header that ends in a colon, the "status:" or the "clock:", a text of
-// the request whose name begins with >, or else a text of the answer.
+// changed replaces something in the answer, or in the request if the name of the exchange begins with ">".
+// old is a text of the body. An old that ends in a colon is a header, the HTTP "status:" or the "clock:".
 func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	ex, request := s.Exchange, s.name[0] == '>'
 	header, body := &ex.Header, &ex.Body
@@ -166,7 +167,7 @@ func (s spoken) changed(t *testing.T, old, new string) judge.Exchange {
 	return ex
 }
 
-// found returns the findings of a tape on which an exchange was changed: rule and place of each.
+// found changes an exchange of a tape, and returns the rule and the place of each finding.
 func found(t *testing.T, tape []spoken, at, old, new string) string {
 	j, list, changed := judge.New(nil), []string{}, false
 	for _, said := range tape {
@@ -189,7 +190,7 @@ func found(t *testing.T, tape []spoken, at, old, new string) string {
 	return strings.Join(list, ", ")
 }
 
-// The rules that a change breaks report it. No other rule does.
+// Each change is reported by the rules that it breaks, and by no other rule.
 func TestChangesAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tape := life(t)
