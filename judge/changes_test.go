@@ -214,6 +214,9 @@ var changes = []struct{ at, old, new, found string }{
 	{"check", `"amount":`, `"amount":9`, "value/terms data.roomRatePkg.cancelFees"},
 	{"check", `"currency":"EUR"`, `"currency":"USD"`, "value/currency data.roomRatePkg.cancelFees[0].fee"},
 	{"check", `{"status"`, `{"statusRemark":"x","status"`, ""},
+	{"check", `"totalRate":{"netRate":{"currency":"EUR"`, `"totalRate":{"netRate":{"currency":"USD"`,
+		"headers/currency data.roomRatePkg.totalRate.netRate.currency, value/currency data.roomRatePkg.cancelFees[0].fee"},
+	{"check", `502.56},"grossRate"`, `502.57},"grossRate"`, "check/same data.roomRatePkg.totalRate.netRate.amount"},
 	{"check again", `"roomRatePkg"`, `"x"`, "value/package data.roomRatePkg"},
 	{">rates", `{"adultCount":2},{"adultCount":2}`, `{"adultCount":2}`,
 		"offer/total data.rooms[0].rates[0].rate.netRate.amount, offer/total data.rooms[0].rates[1].rate.grossRate.amount, " +
