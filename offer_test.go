@@ -179,7 +179,8 @@ func TestCompareOrderSkipsWhatTheOrderLacks(t *testing.T) {
 	assert.False(t, hotelstays.CompareOrder(seenOffer(), nil).Within(hotelstays.Tolerance{}))
 }
 
-// Each amount of a part that rises must be within the limit and in its currency, whatever else falls.
+// Each amount that rises must be within the limit, and in the currency of the limit. Another amount that falls does not
+// make up for it.
 func TestEachRiseMustBeWithinTheLimit(t *testing.T) {
 	offer := func(taxes ...string) *types.RoomRatePkg {
 		o := seenOffer()

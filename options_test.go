@@ -318,7 +318,7 @@ func TestWithHeaderRefusesHeadersOfTheClient(t *testing.T) {
 }
 
 // A value that a header cannot carry is not sent, and an id is not sent twice. The slot of the rate limit is free
-// again. The outcome of such a Book is known.
+// again. If the call was a Book, its outcome is known.
 func TestUnusableRequestIDsAndTimestampsAreNotSent(t *testing.T) {
 	id := func(text string) hotelstays.Option {
 		return hotelstays.WithRequestID(func(context.Context) string { return text })

@@ -93,7 +93,7 @@ type parts struct {
 	session   string         // sent as Session-Id
 	reference string         // names the order when the outcome is unknown
 	secrets   []types.Secret // kept out of logs and errors
-	guests    redact.Words   // kept out of texts of the service
+	guests    redact.Words   // redacted where an error or a log quotes the service
 }
 
 // decodable is implemented by generated code. After adding a response, run go generate ./internal/wire.

@@ -202,7 +202,7 @@ func TestAbsentAndUnknownFieldsAreTolerated(t *testing.T) {
 	assert.Equal(t, 201, resp.Meta.HTTPStatus)
 }
 
-func TestDecodeBoundsTheAnswer(t *testing.T) {
+func TestAnswersAboveMaxResponseBytesAreErrors(t *testing.T) {
 	body := `{"code":0,"data":{"hotelOrder":{"status":1}}}`
 	limit := int64(len(body))
 	_, err := sendCheckAvail(t, clientThrough(t, &fixedAnswer{Status: 200, Body: body}, hotelstays.WithMaxResponseBytes(limit)))

@@ -203,7 +203,7 @@ func failedIDs(t *testing.T, errs []error) (ids []string) {
 	return ids
 }
 
-func TestHotelListBatchesSearchesEachHotelOnce(t *testing.T) {
+func TestEachHotelIsInOneBatchOnly(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		ids      int

@@ -662,7 +662,7 @@ func TestMemoryEventsNeverDropAClaim(t *testing.T) {
 }
 
 // An expired claim no longer takes room. If its holder is done later, the oldest done key is dropped.
-func TestMemoryEventDoneAfterItsLeaseIsKept(t *testing.T) {
+func TestMemoryEventsKeepAnEventThatEndsAfterItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := hotelstays.NewMemoryEvents(2)
 		claimEvent(t, m, hotelstays.ClaimGranted, "late")

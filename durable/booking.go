@@ -298,7 +298,7 @@ func (b booking) handOver(recovery hotelstays.BookingRecovery) (next booking, ok
 
 // sent is a Book that has ended.
 type sent struct {
-	marked  booking   // the booking that start has returned
+	marked  booking   // the result of booking.start
 	at      time.Time // when it ended
 	outcome *hotelstays.BookingOutcome
 	err     error // outcome and err are the results of BookAndRecover

@@ -13,12 +13,12 @@ import (
 // attempts bounds how often Repeat calls a function.
 const attempts = 12
 
-// Repeat calls once, which must make one transaction. While the database undoes the transaction because of a
-// deadlock or a failed serialization, Repeat calls once again after a short pause. It makes at most twelve
+// Repeat calls transact, which must make one transaction. While the database undoes the transaction because of a
+// deadlock or a failed serialization, Repeat calls transact again after a short pause. It makes at most twelve
 // calls. It is for implementations of Store.InTx.
-func Repeat(ctx context.Context, once func() error) error {
+func Repeat(ctx context.Context, transact func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := once()
+		err := transact()
 		if err == nil || attempt == attempts || !isUndone(err) {
 			return err
 		}

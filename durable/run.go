@@ -288,7 +288,7 @@ func (r *run[Tx]) ofKnown(ctx context.Context, kind Kind, due []Row) []Row {
 		if !seen {
 			is = r.of(row.Account).client != nil
 			known[row.Account] = is
-			r.last[kind] = row.Account // the next look begins after it, even if no job begins
+			r.last[kind] = row.Account // the next look begins after this account, even if no job begins
 		}
 		if is {
 			r.unknown.Delete(row.Account)

@@ -229,7 +229,7 @@ func (r *run) bookable(rooms []obj) stayOffer {
 	}
 	body := r.stayIn(obj{"pageSize": 50, "roomOccupancies": rooms})
 	list := read[hotelstays.HotelListResponse](r.do(call{op: opHotelList, body: body, currency: r.cfg.Booking.MaxTotal.Currency}))
-	why := errors.New("none is free to cancel")
+	why := errors.New("no offer can be cancelled free of charge")
 	var fit []stayOffer
 	all := slices.Concat(ids(list.List, hotelID), ids(list.List, func(h types.Hotel) string { return h.ID }))
 	for _, h := range list.List {
@@ -254,7 +254,7 @@ func (r *run) bookable(rooms []obj) stayOffer {
 		}
 		why = err
 	}
-	skip(true, "no offer can be booked; of the last one: %v", why)
+	skip(true, "no offer can be booked: %v", why)
 	return stayOffer{}
 }
 

@@ -196,7 +196,7 @@ func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
 		"free until tonight":                  {false, "refundableUntil", "2000-01-01T20:00:00Z", "refundable only until"},
 		"a fee between now and tomorrow":      {false, "cancelFees", steps("2000-01-01T12:00:00Z"), "refundableMode is full"},
 		"a deadline without a zone":           {false, "refundableUntil", "2000-02-01T00:00:00", "UTC offset"},
-		"no free cancellation":                {false, "refundableMode", "partial", "none is free to cancel"},
+		"no free cancellation":                {false, "refundableMode", "partial", "no offer can be cancelled free of charge"},
 	} {
 		if !portion.Next() {
 			continue

@@ -227,8 +227,12 @@ func (r *run) changed(op operation, change obj) *answer {
 	return r.do(c)
 }
 
-// apply changes a call. An upper-case name is a header, and the value of "" is the name of the change. A name with a dot is a
-// member of an object, or of each element of a list. nil removes the member. A func is called for the value.
+// apply changes a call. Each name in change is a member of the request:
+//   - a name that begins with an upper-case letter is a header instead;
+//   - a name with a dot is a member of an object, or of each element of a list;
+//   - "" has the name of the change itself.
+//
+// The value nil removes the member. If the value is a function, its result is the value.
 func (r *run) apply(c *call, change obj) {
 	body, _ := decoded([]byte(encoded(c.body))).(obj)
 	for name, value := range change {

@@ -74,7 +74,7 @@ func (m Money) Add(n Money) (Money, error) {
 	if err != nil {
 		return Money{}, err
 	}
-	return NewMoney(m.Currency, a.Add(b)), nil // with the decimals of the amount that has more: 1.50 + 1.50 is 3.00
+	return NewMoney(m.Currency, a.Add(b)), nil // keeps the larger number of decimals: 1.5 + 1.50 is 3.00
 }
 
 // Cmp compares m and n by value, so that 120.5 equals 120.50. It returns -1 if m is less than

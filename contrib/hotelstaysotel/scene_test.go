@@ -203,7 +203,7 @@ func TestCallsAndHelpersHaveTheseSpansAndMetrics(t *testing.T) {
 	})
 }
 
-func TestClientSpansMakesOnlyCallsClientSpans(t *testing.T) {
+func TestClientSpansOptionChangesCallsAndNotHelpers(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		observer, err := hotelstaysotel.New(&hotelstaysotel.Options{TracerProvider: r.tracers, ClientSpans: true})
 		require.NoError(t, err)

@@ -130,7 +130,7 @@ func found(in *regexp.Regexp, text string) (all []string) {
 	return all
 }
 
-// booking is a booking whose Book ended before now.
+// booking returns a booking whose Book ended some time ago.
 func booking(reference string, ended time.Duration) durable.Booking {
 	now := time.Now()
 	return durable.Booking{Begun: now.Add(-ended), BookBy: now.Add(-ended), Due: now,

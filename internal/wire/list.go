@@ -103,7 +103,8 @@ func (list *List[T]) element(l *Lexer, read func(*Lexer, *T), v *T, before *mark
 	return fits && !null || !list.Essentials
 }
 
-// handOut passes each element to take when its last byte has arrived, and removes it from the text.
+// handOut calls the function take with each element as soon as the element's last byte has arrived, and removes the
+// element from the text.
 func (list *List[T]) handOut(l *Lexer, read func(*Lexer, *T), take func(*T) error) {
 	interns, before, index := l.interned != nil, l.mark(), 0
 	for more := l.array(); more; more = l.element() {

@@ -40,7 +40,7 @@ var limits = []struct {
 // outside are the packages that a minor version may change. README.md lists them.
 var outside = []string{"hotelstaystest/bookingstest", "hotelstaystest/chaostest", "contrib/hotelstayssql/journaltest"}
 
-// together are packages that one file of a program imports together.
+// together lists the packages that users import into one file, so the names of their types must differ.
 var together = []string{"hotelstays", "types", "durable", "hotelstaystest"}
 
 func main() {

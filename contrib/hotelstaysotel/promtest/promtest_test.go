@@ -82,7 +82,7 @@ func exported(t *testing.T) map[string][]string {
 var (
 	quoted = regexp.MustCompile(`"[^"]*"`)
 	word   = regexp.MustCompile(`[a-zA-Z_][a-zA-Z0-9_]*`)
-	label  = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`) // of a text
+	label  = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`) // a label in a message, as {{ $labels.code }}
 	spans  = regexp.MustCompile(`\[[^\]]*\]|\b\d+[smhd]\b`)
 	// language has the words of PromQL in the files.
 	language = strings.Fields("sum max rate increase by or and unless offset histogram_quantile topk vector")

@@ -68,7 +68,8 @@ func (c *client) BookAndRecover(ctx context.Context, req *hotelstays.BookRequest
 	}
 }
 
-// booked runs BookAndRecover once for each reply, because its results differ only in time.
+// booked calls BookAndRecover once for each kind of reply, and keeps the result: further results would differ only in
+// their times.
 func (c *client) booked(ctx context.Context, r reply, req *hotelstays.BookRequest,
 	opts []hotelstays.CallOption) (*hotelstays.BookingOutcome, error) {
 	is, known := c.known[bookReply{r.code, r.view}]

@@ -72,7 +72,7 @@ type table struct {
 	facts   []facts
 	numbers map[row]int32
 	moved   map[moved]int32
-	seen    map[string]string // the texts of encrypted orders, by their plain text
+	seen    map[string]string // the ciphertext of each order, by its plain text
 	sealed  []byte            // the request of each booking
 }
 
