@@ -236,7 +236,7 @@ func TestUnchangedOrderWakesNobody(t *testing.T) {
 	assert.Len(t, page, 1)
 	w.SetOrderStatus("ref-1", 4)
 	w.exec(`UPDATE bookings SET mirror = 'another order'`)
-	require.ErrorContains(t, read(), "OnOrder: 0 rows")
+	require.ErrorContains(t, read(), "OnOrder: updated 0 rows")
 }
 
 func TestListReadsAllPagesInOrder(t *testing.T) {
