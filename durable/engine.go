@@ -376,7 +376,8 @@ type handlerCall struct {
 func (e *Engine[Tx]) handle(ctx context.Context, id ID, name string, call func() error) error {
 	c, returned := &handlerCall{id, name}, make(chan struct{})
 	defer close(returned)
-	context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
+	stop := context.AfterFunc(ctx, func() { e.keepFromOthers(context.WithoutCancel(ctx), c, returned) })
+	defer stop() // ctx may live long
 	if err := call(); err != nil {
 		return &handlerError{name, err}
 	}

@@ -53,7 +53,7 @@ var rules = []Rule{
 	{"headers/trace-id", headersAre, "each success has a Trace-Id", Violation},
 	{"headers/server-cost", headersAre, "Server-Cost-Milliseconds is a number from 0 on", Violation},
 	{"headers/session-id", headersAre, "a search has a Session-Id in its header", Violation},
-	{"headers/currency", headersAre, "Currency is that of the rates", Violation},
+	{"headers/currency", headersAre, "Currency names the currency of the rates", Violation},
 	{"headers/failure", headersAre, "a failure has the headers of a success", Doubt},
 	{"auth/anonymous", "Authentication", "nothing but Ticket and OAuth works without a token", Violation},
 	{"ticket/form", "Ticket", "a ticket is a JWT", Violation},

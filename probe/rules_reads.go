@@ -27,7 +27,7 @@ var readRequests = asks("", []request{
 	{"auth/unknown-token", "an unknown token gets HTTP 401 everywhere", "", refuses(401, 0), everyOp("Authorization", "Bearer "+nobody)},
 	{"auth/ticket-token", "what Ticket with a wrong Authorization header gets", opTicket, gets, changes("Authorization", "Bearer "+nobody)},
 	{"headers/test-flags", "an unknown test flag is ignored", opHotelList, accepted, changes("Test", "probe=1")},
-	{"headers/currency", "Currency is that of the rates", opHotelRates, accepted, changes("Currency", "EUR", "USD")},
+	{"headers/currency", "Currency names the currency of the rates", opHotelRates, accepted, changes("Currency", "EUR", "USD")},
 	{"headers/market", "what a call without a Market gets, if there is one", opDestinations, sent("Market"), changes("Market", nil)},
 	{"headers/user-ref", "what a call without a User-Ref gets, if there is one", opDestinations, sent("User-Ref"), changes("User-Ref", nil)},
 	{"headers/timestamp", "what a Client-Request-Timestamp in seconds gets", opQueryOrders, gets,

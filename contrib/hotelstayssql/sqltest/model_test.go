@@ -63,7 +63,7 @@ type actor struct {
 	journal *hotelstayssql.Journal
 
 	mu     sync.Mutex
-	held   model.Op // the operation that is held back; empty if there is none
+	held   model.Op // the operation that is held back, or empty
 	kind   string   // the table at which Run has looked last
 	looks  bool     // whether the latest statement has looked for work
 	pass   chan error
