@@ -32,6 +32,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -543,7 +544,7 @@ func TestRetriesFollowTheTable(t *testing.T) {
 	require.Len(t, rows, len(retryFaults), "retryFaults has each row")
 	each := slices.Collect(maps.Keys(operationCalls))
 	oneOfEach := []hotelstays.Operation{hotelstays.OpOAuthToken, hotelstays.OpHotelList, hotelstays.OpBook, hotelstays.OpCancel}
-	long := testkit.Long()
+	long := testsize.Full()
 	for _, row := range rows {
 		require.Contains(t, retryFaults, row.what)
 		if row.what == "the request never left" {

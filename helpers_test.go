@@ -15,6 +15,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -33,7 +34,7 @@ var (
 	newSandbox, newClient, ticketOf, bearerToken = testkit.NewSandbox, testkit.NewClient, testkit.TicketOf, testkit.BearerToken
 	clientThrough, clientWith, saying            = testkit.ClientThrough, testkit.ClientWith, testkit.Saying
 	twoAdults, findOffer, status, members        = testkit.TwoAdults, testkit.FindOffer, testkit.Status, testkit.Members
-	howMany, portionOf, within, replyOf          = testkit.HowMany, testkit.PortionOf, testkit.Within, testkit.ReplyOf
+	howMany, portionOf, within, replyOf          = testsize.Of[int], testsize.PortionOf, testkit.Within, testkit.ReplyOf
 	assertFile, assertFiles                      = testkit.AssertFile, testkit.AssertFiles
 )
 

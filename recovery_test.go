@@ -22,7 +22,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -613,7 +613,7 @@ func TestOnlyTheLastPollProvesAbsence(t *testing.T) {
 		}
 		earlier = append(earlier, before)
 	}
-	for tc := range testkit.SomeOf(portionOf(t, 2, 3), slices.Concat(rows, earlier)) {
+	for tc := range testsize.SomeOf(portionOf(t, 2, 3), slices.Concat(rows, earlier)) {
 		inBubble(t, tc.name, func(t *testing.T) {
 			w := newRecoveryWorld(t)
 			w.inject(bookLost, tc.poll)
@@ -843,7 +843,7 @@ func TestReusedReferenceIsAnError(t *testing.T) {
 		{"cancelled", func(*types.RoomRatePkg) {}, true, "", "cancelTime"},
 		{"no dates", func(p *types.RoomRatePkg) { p.CheckIn, p.CheckOut = "", "soon" }, false, "", "checkIn checkOut"},
 	} {
-		for how := range testkit.SomeOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
+		for how := range testsize.SomeOf(chosen, []string{"Book", "BookAndRecover", "found by recovery", "found by a later process"}) {
 			inBubble(t, tc.name+", "+how, func(t *testing.T) {
 				w := newRecoveryWorld(t)
 				made := w.offer.Book(t, w.client, "ref-1")

@@ -28,7 +28,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/internal/wire"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -121,7 +121,7 @@ func TestDecodeAgreesOnMutations(t *testing.T) {
 			t.Parallel()
 			taken, left, chosen := 0, 0, portionOf(t, 43, 211)
 			for i := range d.body {
-				for c := range testkit.SomeOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
+				for c := range testsize.SomeOf(chosen, []byte("\"\\{]},:0x-.\n\x00\xff")) {
 					mutant := d.with(string(d.body))
 					mutant.body[i] = c
 					if mutant.agree(t) {
@@ -168,22 +168,22 @@ func TestDecodeAgreesOnValuesAndKeys(t *testing.T) {
 				before, after := string(d.body[:m.Key]), string(d.body[m.End:])
 				key, value := string(d.body[m.Key:m.Value]), string(d.body[m.Value:m.End])
 				name := key[1 : len(key)-2]
-				for v := range testkit.SomeOf(chosen, oddValues) {
+				for v := range testsize.SomeOf(chosen, oddValues) {
 					if d.with(before + key + v + after).agree(t) {
 						taken++
 					}
 				}
-				for v := range testkit.SomeOf(chosen, []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
+				for v := range testsize.SomeOf(chosen, []string{`null`, `[{"x":1}]`, `"x"`, `"12"`, `[7,null,"x",{"a":1}]`, `{"en":7,"EN":"b"}`, `1.5`,
 					`{"eur":[],"usd":1}`}) {
 					d.with(before + key + v + after).agree(t)
 				}
-				for other := range testkit.SomeOf(chosen, []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
+				for other := range testsize.SomeOf(chosen, []string{strings.ToUpper(name), strings.ToLower(name), name + " ", " " + name, name[1:], "",
 					strings.ReplaceAll(name, "s", "ſ"), strings.ReplaceAll(name, "k", "K"), fmt.Sprintf(`\u%04x`, name[0]) + name[1:], name + `\n`, name +
 						"\xff"}) {
 					d.with(before + `"` + other + `":` + value + after).agree(t)
 					d.with(before + `"` + other + `":` + value + `,` + key + value + after).agree(t)
 				}
-				for twice := range testkit.SomeOf(chosen, []string{value, `null`, `{}`, `[]`, `1`}) {
+				for twice := range testsize.SomeOf(chosen, []string{value, `null`, `{}`, `[]`, `1`}) {
 					d.with(before + key + value + `,` + key + twice + after).agree(t)
 					d.with(before + key + twice + `,` + key + value + after).agree(t)
 				}
@@ -201,7 +201,7 @@ func TestDecodeTakesUnknownFields(t *testing.T) {
 			if key := string(d.body[m.Key:m.Value]); key == `"eur":` || key == `"kwd":` {
 				continue
 			}
-			for v := range testkit.SomeOf(chosen, []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`,
+			for v := range testsize.SomeOf(chosen, []string{`null`, `true`, `-1.5E+3`, `"\ud83d\ude00 é\n"`, `{"a":[{"b":null},"c"],"\u0061":0.0}`,
 				`[]`, `{}`, strings.Repeat("[", 400) + strings.Repeat("]", 400)}) {
 				more := d.with(string(d.body[:m.Key]) + `"brandNew":` + v + `,` + string(d.body[m.Key:]))
 				require.True(t, more.agree(t), "%s: %s", d.name, more.body)
@@ -223,7 +223,7 @@ func TestDecodeAgreesOnEnvelopes(t *testing.T) {
 			`"msg":{}`, `"Msg":"n"`, `"more":[1]`, `"more"`}
 		for _, a := range parts {
 			d.with(`{` + a + `}`).agree(t)
-			for b := range testkit.SomeOf(chosen, parts) {
+			for b := range testsize.SomeOf(chosen, parts) {
 				d.with(`{` + a + `,` + b + `}`).agree(t)
 				d.with(`{` + a + `,` + b + `} x`).agree(t)
 			}
@@ -261,7 +261,7 @@ func TestDecodeSharesNoMemory(t *testing.T) {
 // An answer that is read while it arrives reaches the memory limit at the same element as a whole answer.
 func TestMemoryLimitIsTheSameForArrivingAnswers(t *testing.T) {
 	const longest = 2 * mib // more than the limit allows
-	for tc := range testkit.SomeOf(portionOf(t, 2, 4), []struct {
+	for tc := range testsize.SomeOf(portionOf(t, 2, 4), []struct {
 		resp                    any
 		before, element, behind string
 	}{

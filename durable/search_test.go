@@ -10,7 +10,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go/durable"
 	model "github.com/hotelstays/hotelstays-go/internal/test/bookingsmodel"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 // limit is the maximum number of states of a search.
@@ -64,7 +64,7 @@ func search(t *testing.T, w model.World) (r model.Result) {
 // sized returns the whole world with HOTELSTAYS_LONG, and otherwise a smaller part.
 func sized(w model.World) model.World {
 	switch {
-	case testkit.Long() || *more > 0:
+	case testsize.Full() || *more > 0:
 		w.Faults += *more
 	case testing.Short():
 		if w.Faults = max(w.Faults-1, 0); w.Faults > 0 || w.Found || w.Cancels > 0 {
@@ -86,7 +86,7 @@ func sized(w model.World) model.World {
 			w.Faults, w.Cancels, w.ShowsWithin = 0, 1, 2*time.Minute
 		}
 	}
-	if w.Cancels > 0 && !w.Found && !w.Alone && !testkit.Long() && *more == 0 { // two workers
+	if w.Cancels > 0 && !w.Found && !w.Alone && !testsize.Full() && *more == 0 { // two workers
 		w.Acts, w.Rounds = 0, 1
 	}
 	return w

@@ -7,13 +7,14 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 func TestEntriesNeverChange(t *testing.T) {
@@ -138,10 +139,7 @@ func TestOldestEntryOfAnyKindGoesFirst(t *testing.T) {
 // A day of bookings, with webhooks, a journal and a reader of events. HOTELSTAYS_LONG=1 tests a whole day.
 func TestMemoryOfADayIsBounded(t *testing.T) {
 	const limit, perOrder, pools = 100, 4 << 10, 128 << 10 // bytes
-	books := 150
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
-		books = 24 * 3600
-	}
+	books := testsize.Of(t, "bookings", 24*3600, 150, 150)
 	synctest.Test(t, func(t *testing.T) {
 		received := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		s, c := controlled(t, Config{Webhooks: WebhookConfig{CallbackHandler: received}, LedgerLimit: limit})

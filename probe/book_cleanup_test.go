@@ -16,7 +16,7 @@ import (
 
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -48,7 +48,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 			}
 		}})
 	}
-	portion, sessions, books := testkit.PortionOf(t, 2, 6), map[string]time.Time{}, 0
+	portion, sessions, books := testsize.PortionOf(t, 2, 6), map[string]time.Time{}, 0
 	for name, test := range map[string]struct {
 		only    string
 		orders  int

@@ -20,6 +20,7 @@ import (
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -115,8 +116,8 @@ func TestBookingRulesHoldAgainstTheSandbox(t *testing.T) {
 }
 
 func TestOrderStatesAreTheSandboxsVariants(t *testing.T) {
-	portion := testkit.PortionOf(t, 1, 4) // the last variant differs from the first in every number
-	for variant := range testkit.SomeOf(portion, []hotelstaystest.Variants{
+	portion := testsize.PortionOf(t, 1, 4) // the last variant differs from the first in every number
+	for variant := range testsize.SomeOf(portion, []hotelstaystest.Variants{
 		{}, {NullOrders: true}, {OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 5, Cancelled: 2, Pending: 3}},
 		{BusinessFailureStatus: http.StatusConflict, NullOrders: true,
 			OrderStatusNumbers: hotelstaystest.OrderStatusNumbers{Confirmed: 3, Cancelled: 5, Pending: 2}},
@@ -168,7 +169,7 @@ func TestJournalOfAnotherAccountIsRefused(t *testing.T) {
 
 // No Book is sent that might cost more than is allowed.
 func TestOfferThatMayCostTooMuchIsNotBooked(t *testing.T) {
-	portion := testkit.PortionOf(t, 3, 8)
+	portion := testsize.PortionOf(t, 3, 8)
 	steps := func(first string) []any { // free of charge from noon to evening, and from tomorrow on
 		step := func(until string, fee int) obj {
 			return obj{"until": until, "fee": obj{"currency": "EUR", "amount": fee}}

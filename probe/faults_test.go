@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/judge"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -272,8 +272,8 @@ func TestFaultsAreFound(t *testing.T) {
 
 // eachBreaksItsRules requires that each fault breaks exactly the rules that are named with it.
 func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T, fault) (*Report, error)) {
-	portion := testkit.PortionOf(t, 20, 41)
-	for name := range testkit.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
+	portion := testsize.PortionOf(t, 20, 41)
+	for name := range testsize.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
 		t.Run(name, func(t *testing.T) {
 			report, err := run(t, all[name])
 			require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -35,7 +36,7 @@ func oneRemark() func(*reply) {
 // Whatever the service answers, a run continues. Only rules about the surprise may break. Rules that cannot be judged are
 // not tried.
 func TestSurprisesBreakNoRule(t *testing.T) {
-	portion := testkit.PortionOf(t, 6, 22)
+	portion := testsize.PortionOf(t, 6, 22)
 	n := 0
 	emptyPage := func(list string) func(*reply) {
 		return on("pageNum", 1, func(a *reply) {
@@ -144,7 +145,7 @@ func cancelling(as string) func(*reply) {
 // A service may differ from the sandbox where the document leaves a choice. It breaks no rule, and its facts
 // are right.
 func TestLawfulServicesBreakNoRule(t *testing.T) {
-	portion, adults := testkit.PortionOf(t, 6, 25), map[string]int{}
+	portion, adults := testsize.PortionOf(t, 6, 25), map[string]int{}
 	for name, test := range map[string]struct {
 		sandbox hotelstaystest.Config
 		fault   fault

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 // Redis is available, then unavailable, and then available again. While Redis is unavailable, each process uses its
 // part of the limit.
 func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
-	for _, op := range amount(t, []hotelstays.Operation{hotelstays.OpTicket, hotelstays.OpBook, hotelstays.OpQueryOrders},
-		[]hotelstays.Operation{hotelstays.OpBook}) {
+	quick := []hotelstays.Operation{hotelstays.OpBook}
+	for _, op := range testsize.Of(t, "operations", append(quick, hotelstays.OpTicket, hotelstays.OpQueryOrders), quick, quick) {
 		t.Run(string(op), func(t *testing.T) {
 			withFleet(t, 3, RateLimiterOptions{FallbackProcesses: 3}, func(t *testing.T, m *mini, fleet []*process) {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -29,7 +30,7 @@ func TestFleetKeepsTheLimitThroughAnOutage(t *testing.T) {
 					return between(sent.arrived, begin, time.Now())
 				}
 				during(2 * time.Second)
-				for range amount(t, 5, 2) {
+				for range testsize.Of(t, "outages", 5, 2, 2) {
 					for _, p := range fleet {
 						p.link.down.Store(true)
 					}

@@ -13,6 +13,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/storetest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 func TestRateLimiter(t *testing.T) {
@@ -29,7 +30,7 @@ func TestRateLimiter(t *testing.T) {
 // No process starves. If answers have Server-Cost-Milliseconds, the service refuses no request, however long requests
 // travel.
 func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
-	key := budget(amount(t, hotelstays.OpQueryOrders, hotelstays.OpBook))
+	key := budget(testsize.Of(t, "operation", hotelstays.OpQueryOrders, hotelstays.OpBook, hotelstays.OpBook))
 	away := func(thinking time.Duration, proofless bool) road { // 20 ms, with 9 ms of jitter
 		return road{proofless, 10 * ms, 14500 * time.Microsecond, thinking, thinking}
 	}
@@ -53,7 +54,7 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 		"answers after 3 s, at first":                      {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 0, 0, false, 0.45},
 		"answers after 3 s, later":                         {&traffic{road: away(3*time.Second, false)}, 2 * ms, 0, 70 * time.Second, 0, false, 0.93},
 		"varying travel times": {&traffic{road: road{far: 600 * ms, quick: 50 * ms, slow: 5 * time.Second}}, 2 * ms, 0,
-			amount(t, 70*time.Second, 15*time.Second), 5 * time.Minute, false, 0},
+			testsize.Of(t, "rest", 70*time.Second, 15*time.Second, 15*time.Second), 5 * time.Minute, false, 0},
 		"answers after 3 s, without the header": {&traffic{road: away(3*time.Second, true)}, 2 * ms, 0, 5 * time.Second, 0, false, 0.93},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestFleetUsesButNeverExceedsTheLimit(t *testing.T) {
 					fleet[0].Pause(key, time.Now().Add(time.Second))
 					time.Sleep(2 * time.Second)
 				}
-				before, start, duration := len(sent.arrived), time.Now(), amount(t, 30*time.Second, 8*time.Second)
+				before, start := len(sent.arrived), time.Now()
+				duration := testsize.Of(t, "duration", 30*time.Second, 8*time.Second, 8*time.Second)
 				sent.driveFor(duration, fleet...)
 				if onRoad {
 					sent.keptLimit(t, window)

@@ -17,6 +17,7 @@ import (
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -88,7 +89,7 @@ func arrivals(srv *hotelstaystest.Server, op hotelstaystest.Operation, since tim
 // replaced by a new Redis. One process is frozen for a while, and another process is killed and replaced.
 func TestServerFleetKeepsTheLimitThroughTrouble(t *testing.T) {
 	t.Parallel()
-	lasts := amount(t, time.Minute, 16*time.Second)
+	lasts := testsize.Of(t, "duration", time.Minute, 16*time.Second, 16*time.Second)
 	own := startServer(t)
 	srv := hotelstaystest.NewServer(&hotelstaystest.Config{Catalog: hotelstaystest.Catalog{Countries: 1}, LedgerLimit: 1_000_000})
 	defer srv.Close()

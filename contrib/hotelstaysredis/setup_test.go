@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,15 +18,6 @@ import (
 )
 
 const ms = time.Millisecond
-
-// amount returns typical, or full with HOTELSTAYS_LONG=1.
-func amount[T any](t *testing.T, full, typical T) T {
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
-		return full
-	}
-	t.Logf("%v; HOTELSTAYS_LONG=1 tries %v", typical, full)
-	return typical
-}
 
 // mini is a miniredis in a bubble, with its clock. Commands take no time except the latency
 // of a link.

@@ -34,6 +34,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 var databaseURL = os.Getenv("HOTELSTAYS_POSTGRES_URL")
@@ -425,7 +426,7 @@ func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	bookings, accounts, lease := 200, 3, 30*time.Second
 	if testing.Short() {
 		bookings, lease = 40, 25*time.Second
-	} else if os.Getenv("HOTELSTAYS_LONG") != "" {
+	} else if testsize.Full() {
 		bookings, accounts = 1000, 20
 	}
 	kills := min(bookings/2, 60)

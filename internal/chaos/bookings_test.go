@@ -34,6 +34,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -428,7 +429,7 @@ type offer = testkit.Offer
 
 var (
 	twoAdults, ticketOf, findOffer = testkit.TwoAdults, testkit.TicketOf, testkit.FindOffer
-	status, howMany                = testkit.Status, testkit.HowMany
+	status, howMany                = testkit.Status, testsize.Of[int]
 	assertFile, assertFiles        = testkit.AssertFile, testkit.AssertFiles
 )
 

@@ -20,6 +20,7 @@ import (
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
 	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -120,7 +121,7 @@ func TestCauseOfACtxIsNeverAnAnswer(t *testing.T) {
 		mayHaveActed[string(op)] = mutating[op]
 	}
 	withoutToken := map[string]bool{"Ticket": true, "OAuthToken": true, "DownloadVoucher": true}
-	portion := testkit.PortionOf(t, 1, 5)
+	portion := testsize.PortionOf(t, 1, 5)
 	for causeName, cause := range causes {
 		for endName, end := range ends {
 			if causeName != "sentinel" && endName != "cancelled" {

@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	hotelstays "github.com/hotelstays/hotelstays-go"
-	"github.com/hotelstays/hotelstays-go/internal/test/testkit"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -355,11 +355,11 @@ func TestErrorsHideEchoedSecrets(t *testing.T) {
 		"CheckAvail":   callOf((*hotelstays.Client).CheckAvail, &hotelstays.CheckAvailRequest{SessionID: "s", RatePkgID: "pkg"}),
 		"Destinations": callOf((*hotelstays.Client).Destinations, &hotelstays.DestinationsRequest{}),
 	}
-	portion := testkit.PortionOf(t, 1, 7)
+	portion := testsize.PortionOf(t, 1, 7)
 	for how, answer := range echoes {
 		t.Run(how, func(t *testing.T) {
 			for name, call := range calls {
-				for status := range testkit.SomeOf(portion, []int{200, 302, 401, 403, 502}) {
+				for status := range testsize.SomeOf(portion, []int{200, 302, 401, 403, 502}) {
 					log := &debugLog{}
 					c := clientWith(t, echo{status, answer}, bearerToken(canaryToken), log.option(), log.observer())
 					what := fmt.Sprintf("%s, %d", name, status)
@@ -527,11 +527,11 @@ func TestErrorsHideValuesOfUnusableAnswers(t *testing.T) {
 		}
 		return err
 	}
-	portion := testkit.PortionOf(t, 1, 7)
+	portion := testsize.PortionOf(t, 1, 7)
 	for op, call := range calls {
 		tried, failed := 0, 0
 		for _, body := range bodies {
-			for status := range testkit.SomeOf(portion, []int{200, 302, 400, 404, 500}) {
+			for status := range testsize.SomeOf(portion, []int{200, 302, 400, 404, 500}) {
 				tried++
 				log := &debugLog{}
 				client := clientThrough(t, &fixedAnswer{Status: status, Body: body}, log.option(), log.observer())

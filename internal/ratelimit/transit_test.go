@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/pacing"
 	"github.com/hotelstays/hotelstays-go/types"
 )
@@ -95,25 +95,6 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(rnd *rand.Rand) time.Duration { return from + upTo(rnd, to-from+1) }
 }
 
-// seeds is how many random roads each test tries.
-func seeds(t *testing.T) uint64 {
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
-		t.Log("the long form: 20 roads each")
-		return 20
-	}
-	t.Log("the short form: one road each; HOTELSTAYS_LONG=1 tries 20")
-	return 1
-}
-
-// limits are the rate limits that a test tries: all, or in the short form the first two.
-func limits(t *testing.T, all ...int) []int {
-	if os.Getenv("HOTELSTAYS_LONG") == "" {
-		t.Logf("rate limits of %v; HOTELSTAYS_LONG=1 tries %v", all[:2], all)
-		return all[:2]
-	}
-	return all
-}
-
 // Requests take from nothing to 600 ms to arrive, and answers from 50 ms to 5 s. Each answer says how long the service
 // took, so nothing is ever refused: not in the first burst, not after a rest, and not if callers hang up before the
 // answer.
@@ -123,8 +104,8 @@ func TestNoMoreThanTheLimitEverArrives(t *testing.T) {
 		rest           time.Duration
 		deaf           float64
 	}{{6, 0, 0.1}, {6, 5 * time.Second, 0}, {2, 5 * time.Minute, 0.1}} {
-		for _, n := range limits(t, 5, 20, 100) {
-			for seed := range seeds(t) {
+		for _, n := range testsize.Of(t, "rate limits", []int{5, 20, 100}, []int{5, 20}, []int{5, 20}) {
+			for seed := range testsize.Of(t, "roads", uint64(20), 1, 1) {
 				t.Run(fmt.Sprintf("N=%d, %+v, road %d", n, load, seed), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						r := &road{limit: n, header: true, way: between(0, 600*ms), thinking: between(50*ms, 5*time.Second), deaf: load.deaf}
@@ -161,7 +142,7 @@ func TestThroughput(t *testing.T) {
 		{"after 3 s, later", 3 * time.Second, true, 2 * time.Minute, false, 0.95},
 		{"after 3 s, no header", 3 * time.Second, false, 0, false, 0.95},
 	} {
-		for _, n := range limits(t, 10, 50, 5, 100) {
+		for _, n := range testsize.Of(t, "rate limits", []int{10, 50, 5, 100}, []int{10, 50}, []int{10, 50}) {
 			t.Run(fmt.Sprintf("%s, N=%d", test.name, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := &road{limit: n, header: test.header, way: between(10*ms, 10*ms+short), thinking: between(test.thinking, test.thinking)}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hotelstays/hotelstays-go/internal/test/oracle"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -95,15 +95,8 @@ func TestFedAnswersAtEveryByte(t *testing.T) {
 // A page that arrives in parts is read like a whole page, and as encoding/json reads it.
 func TestFedPagesInRandomParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	whole, pages := answer(10, 2, 2), 100
-	switch {
-	case os.Getenv("HOTELSTAYS_LONG") != "":
-		pages = 20_000
-	case testing.Short():
-		pages = 30
-	}
-	t.Logf("%d pages", pages)
-	for range pages {
+	whole := answer(10, 2, 2)
+	for range testsize.Of(t, "pages", 20_000, 100, 30) {
 		body := bytes.Clone(whole)
 		if random.IntN(2) == 0 {
 			body[random.IntN(len(body))] = `"{}[],:\0a`[random.IntN(9)]

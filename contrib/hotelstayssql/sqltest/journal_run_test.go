@@ -3,7 +3,6 @@ package sqltest
 import (
 	"context"
 	"database/sql"
-	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/durable"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 // The orders of two users need two reads.
@@ -69,13 +69,7 @@ func TestOnePollAsksForManyBookings(t *testing.T) {
 }
 
 func TestManyBookingsArePolledInLittleMemory(t *testing.T) {
-	n := 2000
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
-		n = 100_000
-	} else if testing.Short() {
-		n = 500
-	}
-	t.Logf("%d open bookings", n)
+	n := testsize.Of(t, "open bookings", 100_000, 2000, 500)
 	onEachAlone(t, func(t *testing.T, db *database) {
 		p := newProcess(t, db, nil, hotelstaystest.Config{LedgerLimit: 2000, RateLimits: map[hotelstaystest.Operation]int{}})
 		p.fill(n, nil)

@@ -21,6 +21,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/contrib/hotelstayssql/journaltest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 )
 
 // part tells a process of a test what to do.
@@ -119,7 +120,7 @@ var idleTransactions = map[hotelstayssql.Dialect]string{
 func TestNoBookingIsLostOrMadeTwice(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 6, Seed: chaostest.Seed()}
 	crashes, haste, accounts := 1, time.Duration(2), 3 // time passes twice as fast
-	if os.Getenv("HOTELSTAYS_LONG") != "" {            // a freeze then lasts longer than a lease
+	if testsize.Full() {                               // a freeze then lasts longer than a lease
 		crashes, haste, accounts = 2, 1, 20
 		fleet.Bookings, fleet.Kills, fleet.Processes, fleet.Freezes, fleet.Blocks, fleet.Lease = 1000, 60, 8, 3, 1, time.Minute
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -27,6 +26,7 @@ import (
 	"github.com/hotelstays/hotelstays-go/hotelstaystest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/bookingstest"
 	"github.com/hotelstays/hotelstays-go/hotelstaystest/chaostest"
+	"github.com/hotelstays/hotelstays-go/internal/test/testsize"
 	"github.com/hotelstays/hotelstays-go/types"
 )
 
@@ -174,7 +174,7 @@ func servePages(ctx context.Context, cfg config, db *sql.DB, journal *hotelstays
 // kills.
 func TestServiceOfTheReadmeSurvivesKills(t *testing.T) {
 	fleet := chaostest.Fleet{Bookings: 15, Kills: 5, Processes: 1, Seed: chaostest.Seed(), Logf: t.Logf}
-	if os.Getenv("HOTELSTAYS_LONG") != "" {
+	if testsize.Full() {
 		fleet.Bookings, fleet.Kills = 300, 100
 	}
 	t.Logf("HOTELSTAYS_CHAOS_SEED=%d: %d bookings, %d kills", fleet.Seed, fleet.Bookings, fleet.Kills)

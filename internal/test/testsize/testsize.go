@@ -1,0 +1,55 @@
+// Package testsize decides how much of a long test runs: all of it with HOTELSTAYS_LONG=1, less by default, and
+// least with -short.
+package testsize
+
+import (
+	"iter"
+	"os"
+	"testing"
+)
+
+const variable = "HOTELSTAYS_LONG"
+
+// Full reports whether HOTELSTAYS_LONG asks for all of each long test.
+func Full() bool { return os.Getenv(variable) != "" }
+
+// Of returns full with HOTELSTAYS_LONG, short with -short, and otherwise typical. It logs what the full test would use.
+func Of[T any](t testing.TB, what string, full, typical, short T) T {
+	t.Helper()
+	v := typical
+	switch {
+	case Full():
+		return full
+	case testing.Short():
+		v = short
+	}
+	t.Logf("%s: %v; %s=1 tests %v", what, v, variable, full)
+	return v
+}
+
+// Portion picks every n-th case.
+type Portion struct{ every, seen int }
+
+// PortionOf returns the portion to test: one case in typical, or in short with -short. With prime numbers, nested loops
+// take different cases each time.
+func PortionOf(t testing.TB, typical, short int) *Portion {
+	t.Helper()
+	return &Portion{every: Of(t, "one case in", 1, typical, short)}
+}
+
+// Next reports whether to take the next case.
+func (p *Portion) Next() bool {
+	p.seen++
+	return p.seen%p.every == 0
+}
+
+// SomeOf ranges over the cases of a list that p takes.
+func SomeOf[V any](p *Portion, list []V) iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for _, v := range list {
+			if p.Next() && !yield(v) {
+				return
+			}
+		}
+	}
+}
