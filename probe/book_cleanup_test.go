@@ -120,7 +120,8 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 					a.refuse(200, 100009999)
 				}
 			}}, sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
-		"a refused Book makes an order minutes later": {only: "book/gender", orders: 2, fault: bookFaults()["a refusal that books"],
+		"a refused Book makes an order minutes later": {only: "book/gender", orders: 2,
+			fault:   bookFaults()["Book refuses an unknown gender but makes an order"],
 			sandbox: hotelstaystest.Config{LateVisibility: 8 * time.Minute}, broken: "book/refused"},
 		"a Book refused as a duplicate makes an order minutes later": {only: "book/form", orders: 1,
 			fault:   fault{op: opBook, told: refused(400, types.CodeDuplicateBooking)},
@@ -161,7 +162,7 @@ func TestNoOrderIsLeftOpen(t *testing.T) {
 
 // An order without a reference may belong to anybody. It is not cancelled, and it prevents a proof of absence.
 func TestOrderWithoutAReferenceIsReported(t *testing.T) {
-	f := bookFaults()["a refusal that books"]
+	f := bookFaults()["Book refuses an unknown gender but makes an order"]
 	_, err := bookingRun{fault: fault{asked: f.asked, told: func(a *reply) {
 		f.told(a)
 		sets("orders.customerReferenceNo", nil)(a)

@@ -26,7 +26,7 @@ func double(money obj) any {
 	return 2 * n
 }
 
-// stale answers from memory, so that an expired token still works.
+// stale repeats the last success of a token, so that an expired token still works.
 func stale() func(*reply) {
 	tokens := map[string]obj{}
 	return func(a *reply) {
@@ -39,7 +39,7 @@ func stale() func(*reply) {
 	}
 }
 
-// roams replaces an unknown session of an operation by the session of the last HotelRates.
+// roams lets op accept an unknown session: it replaces the session by the session of the last HotelRates.
 func roams(op operation) func(*question) {
 	session := ""
 	return func(q *question) {
@@ -53,7 +53,7 @@ func roams(op operation) func(*question) {
 	}
 }
 
-// anySession checks each offer in its own session, whatever session the request names.
+// anySession lets CheckAvail accept an offer in any session: it replaces the session by the session of the offer.
 func anySession() fault {
 	of := map[any]string{}
 	return fault{asked: func(q *question) {
@@ -68,7 +68,7 @@ func anySession() fault {
 	}, breaks: "check/other-session"}
 }
 
-// lately refuses an operation if n requests arrived in the last second.
+// lately refuses requests of op if n requests of any operation arrived in the last second.
 func lately(n int, op operation) func(*reply) {
 	var times []time.Time
 	return func(a *reply) {
@@ -92,7 +92,7 @@ func scopeless() func(*reply) {
 	}
 }
 
-// tooMany answers with a 429.
+// tooMany makes the answer an HTTP 429.
 func (a *reply) tooMany() {
 	a.refuse(429, types.CodeRateLimited)
 	a.header.Set("Retry-After", "1")
@@ -104,173 +104,201 @@ const (
 )
 
 var faults = map[string]fault{
-	"a ticket with another member": {opTicket, nil, sets("extra", "x"), "ticket/jwt"},
-	"an envelope without msg": {"", nil, func(a *reply) { delete(a.body, "msg") },
+	"Ticket returns an undocumented member": {opTicket, nil, sets("extra", "x"), "ticket/jwt"},
+	"the envelope has no msg": {"", nil, func(a *reply) { delete(a.body, "msg") },
 		"oauth/invalid-scope envelope/success envelope/failure"},
-	"a wrong secret has its own code": {opTicket, nil, on("appKey", "sandbox-app-key", answers(unauthorized, refused(401, 100000402))),
+	"Ticket refuses a wrong secret with another code than a wrong key": {opTicket, nil,
+		on("appKey", "sandbox-app-key", answers(unauthorized, refused(401, 100000402))),
 		"ticket/wrong-secret ticket/refused"},
-	"an unknown key is HTTP 404": {opTicket, nil, on("appKey", "a-key-of-nobody", answers(unauthorized, refused(404, types.CodeNotFound))),
+	"Ticket refuses an unknown key with HTTP 404": {opTicket, nil,
+		on("appKey", "a-key-of-nobody", answers(unauthorized, refused(404, types.CodeNotFound))),
 		"ticket/unknown-key"},
-	"a ttl above the limit":           {opTicket, takes("ttl", maxTTL+1, maxTTL), nil, "ticket/ttl-above"},
-	"a lower limit of ttl":            {opTicket, nil, on("ttl", maxTTL, denied), "ticket/ttl-largest"},
-	"a ttl of 0":                      {opTicket, takes("ttl", 0, 1), nil, "ticket/ttl-positive"},
-	"a default ttl of an hour":        {opTicket, takes("ttl", nil, 3600), nil, "ticket/ttl"},
-	"a ticket that outlives its life": {opQueryOrders, nil, stale(), "ticket/lifetime"},
-	"a ticket that ends early":        {opTicket, takes("ttl", 16, 8), nil, "ticket/lifetime ticket/ttl ticket/kept"},
-	"an operation without a token": {opDestinations, nil, on("Authorization", nil, answers(0, granted(obj{"destinations": []any{}}))),
+	"Ticket accepts a ttl above the limit":      {opTicket, takes("ttl", maxTTL+1, maxTTL), nil, "ticket/ttl-above"},
+	"Ticket refuses the largest documented ttl": {opTicket, nil, on("ttl", maxTTL, denied), "ticket/ttl-largest"},
+	"Ticket accepts a ttl of 0":                 {opTicket, takes("ttl", 0, 1), nil, "ticket/ttl-positive"},
+	"the default ttl is one hour":               {opTicket, takes("ttl", nil, 3600), nil, "ticket/ttl"},
+	"an expired ticket still works":             {opQueryOrders, nil, stale(), "ticket/lifetime"},
+	"a ticket expires before its ttl":           {opTicket, takes("ttl", 16, 8), nil, "ticket/lifetime ticket/ttl ticket/kept"},
+	"Destinations needs no token": {opDestinations, nil, on("Authorization", nil, answers(0, granted(obj{"destinations": []any{}}))),
 		"auth/missing-token auth/anonymous"},
-	"an operation that takes any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+nobody,
+	"HotelsMetadata accepts any token": {opHotelsMetadata, nil, on("Authorization", "Bearer "+nobody,
 		answers(0, granted(obj{"hotelsMetadata": []any{}}))), "auth/unknown-token"},
-	"a token without scopes that may do all": {"", nil, scopeless(), "oauth/no-scopes check/form headers/session-id list/form voucher/form"},
-	"an access token for a wrong secret": {opOAuthToken, takes("client_secret", wrongSecret, "sandbox-client-secret"), nil,
+	"a token without scopes may call every operation": {"", nil, scopeless(),
+		"oauth/no-scopes check/form headers/session-id list/form voucher/form"},
+	"OAuthToken accepts a wrong secret": {opOAuthToken, takes("client_secret", wrongSecret, "sandbox-client-secret"), nil,
 		"oauth/wrong-secret"},
-	"an access token for an unknown scope": {opOAuthToken, takes("scope", "probe:none", "search:read"), nil, "oauth/invalid-scope"},
-	"invalid_scope without the word":       {opOAuthToken, nil, func(a *reply) { a.body["msg"] = "no" }, "oauth/invalid-scope"},
-	"an answer without access token":       {opOAuthToken, nil, sets("access_token", nil), "oauth/token"},
-	"a missing scope is HTTP 401":          {opOrderVoucher, nil, answers(100000403, refused(401, unauthorized)), "oauth/voucher-scope"},
-	"a success of another media type":      {opDestinations, nil, headed("Content-Type", "text/html"), "envelope/success"},
-	"a failure with data":                  {opOrderVoucher, nil, func(a *reply) { a.body["data"] = obj{"x": 1} }, "envelope/failure"},
-	"no Request-Id":                        {"", nil, headed("Request-Id", ""), "headers/request-id"},
-	"no Trace-Id":                          {"", nil, headed("Trace-Id", ""), "headers/trace-id"},
-	"no server cost":                       {"", nil, headed("Server-Cost-Milliseconds", ""), "headers/server-cost"},
-	"a search without Session-Id":          {opHotelList, nil, headed("Session-Id", ""), "headers/session-id"},
-	"a test flag that is refused":          {opHotelList, nil, on("Test", present, denied), "headers/test-flags"},
-	"a Currency that is ignored":           {opHotelList, func(q *question) { q.header.Del("Currency") }, nil, "headers/currency"},
-	"another limit in the header":          {opQueryOrders, nil, headed("X-RateLimit-Limit", "100"), "limits/limit"},
-	"more remaining than the limit":        {opCheckAvail, nil, headed("X-RateLimit-Remaining", "10"), "limits/remaining"},
-	"remaining that does not fall":         {opQueryOrders, nil, headed("X-RateLimit-Remaining", "49"), "limits/counts"},
-	"a reset in milliseconds":              {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
-	"Retry-After with a success":           {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") }, "limits/retry-after"},
-	"a 429 without Retry-After":            {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
-	"places without a country": {opDestinations, nil, sets("destinations.countryCode", ""),
+	"OAuthToken accepts an unknown scope": {opOAuthToken, takes("scope", "probe:none", "search:read"), nil,
+		"oauth/invalid-scope"},
+	"the refusal of an unknown scope does not say invalid_scope": {opOAuthToken, nil, func(a *reply) { a.body["msg"] = "no" },
+		"oauth/invalid-scope"},
+	"OAuthToken returns no access_token": {opOAuthToken, nil, sets("access_token", nil), "oauth/token"},
+	"OrderVoucher refuses a missing scope with HTTP 401": {opOrderVoucher, nil, answers(100000403, refused(401, unauthorized)),
+		"oauth/voucher-scope"},
+	"a success has the media type text/html": {opDestinations, nil, headed("Content-Type", "text/html"), "envelope/success"},
+	"a refusal has data": {opOrderVoucher, nil, func(a *reply) { a.body["data"] = obj{"x": 1} },
+		"envelope/failure"},
+	"no answer has a Request-Id":                    {"", nil, headed("Request-Id", ""), "headers/request-id"},
+	"no answer has a Trace-Id":                      {"", nil, headed("Trace-Id", ""), "headers/trace-id"},
+	"no answer has Server-Cost-Milliseconds":        {"", nil, headed("Server-Cost-Milliseconds", ""), "headers/server-cost"},
+	"the answer to HotelList has no Session-Id":     {opHotelList, nil, headed("Session-Id", ""), "headers/session-id"},
+	"HotelList refuses the Test header":             {opHotelList, nil, on("Test", present, denied), "headers/test-flags"},
+	"HotelList ignores the Currency header":         {opHotelList, func(q *question) { q.header.Del("Currency") }, nil, "headers/currency"},
+	"X-RateLimit-Limit is not the documented limit": {opQueryOrders, nil, headed("X-RateLimit-Limit", "100"), "limits/limit"},
+	"X-RateLimit-Remaining is above the limit":      {opCheckAvail, nil, headed("X-RateLimit-Remaining", "10"), "limits/remaining"},
+	"X-RateLimit-Remaining does not fall":           {opQueryOrders, nil, headed("X-RateLimit-Remaining", "49"), "limits/counts"},
+	"X-RateLimit-Reset is in milliseconds":          {"", nil, headed("X-RateLimit-Reset", "1000"), "limits/reset"},
+	"a success has a Retry-After": {opHotelsMetadata, nil, func(a *reply) { a.header.Set("Retry-After", "0") },
+		"limits/retry-after"},
+	"HTTP 429 has no Retry-After": {opTicket, nil, headed("Retry-After", ""), "limits/refusal"},
+	"places have no country": {opDestinations, nil, sets("destinations.countryCode", ""),
 		"destinations/form destinations/country"},
-	"a type of a place as a string": {opDestinations, nil, sets("destinations.type", "6"), "destinations/form"},
-	"a parent that takes precedence over the country": {opDestinations, func(q *question) {
+	"the type of a place is a string": {opDestinations, nil, sets("destinations.type", "6"), "destinations/form"},
+	"parentDestinationId takes precedence over countryCode": {opDestinations, func(q *question) {
 		if q.body["parentDestinationId"] != nil {
 			delete(q.body, "countryCode")
 		}
 	}, nil, "destinations/country-first"},
-	"empty cities by default": {opDestinations, func(q *question) {
+	"Destinations returns empty cities by default": {opDestinations, func(q *question) {
 		if q.body["filterEmptyCities"] == nil && q.body["minHotelCount"] == nil {
 			q.body["filterEmptyCities"], q.body["minHotelCount"] = false, 0
 		}
 	}, nil, "destinations/defaults"},
-	"minHotelCount that is ignored": {opDestinations, takes("minHotelCount", present, nil), nil, "destinations/min-hotels"},
-	"details without coordinates":   {opDestinations, takes("include", present, nil), nil, "destinations/details"},
-	"a catalogue page of 25":        {opHotelsMetadata, takes("page", nil, obj{"pageSize": 25}), nil, "metadata/size"},
-	"a catalogue page of 101":       {opHotelsMetadata, takes("pageSize", 101, 100), nil, "metadata/size-above"},
-	"a catalogue limit of 99":       {opHotelsMetadata, nil, on("pageSize", 100, denied), "metadata/size-largest"},
-	"page 0 that is refused":        {opHotelsMetadata, nil, on("pageNum", 0, denied), "metadata/page-below-1"},
-	"a catalogue of one page":       {opHotelsMetadata, nil, sets("page.hasMore", false), "metadata/pages metadata/has-more"},
-	"no destinationId needed": {opHotelsMetadata, nil, on("destinationId", nil,
+	"Destinations ignores minHotelCount": {opDestinations, takes("minHotelCount", present, nil), nil,
+		"destinations/min-hotels"},
+	"Destinations ignores include":                     {opDestinations, takes("include", present, nil), nil, "destinations/details"},
+	"the default page of HotelsMetadata has 25 hotels": {opHotelsMetadata, takes("page", nil, obj{"pageSize": 25}), nil, "metadata/size"},
+	"HotelsMetadata accepts a pageSize of 101":         {opHotelsMetadata, takes("pageSize", 101, 100), nil, "metadata/size-above"},
+	"HotelsMetadata refuses a pageSize of 100":         {opHotelsMetadata, nil, on("pageSize", 100, denied), "metadata/size-largest"},
+	"HotelsMetadata refuses page 0":                    {opHotelsMetadata, nil, on("pageNum", 0, denied), "metadata/page-below-1"},
+	"HotelsMetadata says that no page follows the first": {opHotelsMetadata, nil, sets("page.hasMore", false),
+		"metadata/pages metadata/has-more"},
+	"HotelsMetadata needs no destinationId": {opHotelsMetadata, nil, on("destinationId", nil,
 		answers(0, granted(obj{"hotelsMetadata": []any{}, "page": obj{}}))), "metadata/destination"},
-	"a rating that is text": {opHotelsMetadata, nil, sets("hotelsMetadata.rating", "4.5"), "metadata/form"},
-	"a Gaode point without lat": {opHotelsMetadata, nil, sets("hotelsMetadata.latlngCoordinator.gaode", obj{"lng": 1}),
+	"a hotel's rating is a string": {opHotelsMetadata, nil, sets("hotelsMetadata.rating", "4.5"), "metadata/form"},
+	"a Gaode coordinate has no latitude": {opHotelsMetadata, nil, sets("hotelsMetadata.latlngCoordinator.gaode", obj{"lng": 1}),
 		"metadata/form"},
-	"a catalogue total below the page": {opHotelsMetadata, nil, sets("page.total", 1), "metadata/total metadata/has-more"},
-	"an offer without its mode":        {opHotelList, nil, sets(offers+"refundableMode", nil), "list/form"},
-	"a rating of 9":                    {opHotelList, nil, sets("list.rating", 9), "list/form"},
-	"a room of another hotel":          {opHotelList, nil, sets("list.rooms.hotelId", "x"), "list/room-hotel"},
-	"offers for other dates":           {opHotelList, nil, sets(offers+"checkOut", "2000-12-24"), "list/dates"},
-	"a total that is not the rate":     {opHotelList, nil, sets(offers+"totalRate.netRate.amount", double), "offer/total check/same"},
-	"a search without a place or hotels": {opHotelList, nil, on("checkIn", present, on("destinationId", nil, on("hotelIds", nil,
-		answers(0, granted(obj{"list": []any{}, "basic": obj{"sessionId": "s"}}))))), "list/selector headers/session-id"},
-	"a search without rooms":       {opHotelList, takes("roomOccupancies", sized(0, 0), []any{obj{"adultCount": 1}}), nil, "list/rooms"},
-	"pageNum 0 is page 1":          {opHotelList, takes("pageNum", 0, 1), nil, "list/page-num"},
-	"a page of 201":                {opHotelList, takes("pageSize", 201, 200), nil, "list/size-above"},
-	"a limit of 199":               {opHotelList, nil, on("pageSize", 200, denied), "list/size-largest"},
-	"a default page of 60":         {opHotelList, takes("pageSize", nil, 60), nil, "list/size"},
-	"a pageSize that is ignored":   {opHotelList, takes("pageSize", 2, 3), nil, "list/size"},
-	"page 2 that repeats page 1":   {opHotelList, takes("pageNum", 2, 1), nil, "list/pages list/price-asc list/price-desc list/rating-desc"},
-	"hasMore that is always set":   {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)), "list/foreign-ids list/has-more"},
-	"1001 ids":                     {opHotelList, takes("hotelIds", sized(1001, 1001), []any{"x"}), nil, "list/ids-above"},
-	"an undocumented limit of ids": {opHotelList, nil, on("hotelIds", sized(501, 2000), denied), "list/ids-limit"},
-	"an undocumented emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic.emptyReason", obj{"code": "NONE"})),
+	"the total of HotelsMetadata is below the number of hotels on the page": {opHotelsMetadata, nil, sets("page.total", 1),
+		"metadata/total metadata/has-more"},
+	"an offer has no refundableMode":           {opHotelList, nil, sets(offers+"refundableMode", nil), "list/form"},
+	"a hotel's rating is 9":                    {opHotelList, nil, sets("list.rating", 9), "list/form"},
+	"a room has the id of another hotel":       {opHotelList, nil, sets("list.rooms.hotelId", "x"), "list/room-hotel"},
+	"HotelList returns offers for other dates": {opHotelList, nil, sets(offers+"checkOut", "2000-12-24"), "list/dates"},
+	"totalRate is twice the rate of one room":  {opHotelList, nil, sets(offers+"totalRate.netRate.amount", double), "offer/total check/same"},
+	"HotelList needs neither destinationId nor hotelIds": {opHotelList, nil,
+		on("checkIn", present, on("destinationId", nil, on("hotelIds", nil,
+			answers(0, granted(obj{"list": []any{}, "basic": obj{"sessionId": "s"}}))))), "list/selector headers/session-id"},
+	"HotelList accepts a search without rooms": {opHotelList, takes("roomOccupancies", sized(0, 0), []any{obj{"adultCount": 1}}), nil,
+		"list/rooms"},
+	"HotelList returns page 1 for pageNum 0":             {opHotelList, takes("pageNum", 0, 1), nil, "list/page-num"},
+	"HotelList accepts a pageSize of 201":                {opHotelList, takes("pageSize", 201, 200), nil, "list/size-above"},
+	"HotelList refuses a pageSize of 200":                {opHotelList, nil, on("pageSize", 200, denied), "list/size-largest"},
+	"the default page of HotelList has 60 hotels":        {opHotelList, takes("pageSize", nil, 60), nil, "list/size"},
+	"HotelList returns three hotels for a pageSize of 2": {opHotelList, takes("pageSize", 2, 3), nil, "list/size"},
+	"page 2 of HotelList repeats page 1": {opHotelList, takes("pageNum", 2, 1), nil,
+		"list/pages list/price-asc list/price-desc list/rating-desc"},
+	"hasMore is always true in a search by hotelIds": {opHotelList, nil, on("hotelIds", present, sets("hasMore", true)),
+		"list/foreign-ids list/has-more"},
+	"HotelList accepts 1001 hotelIds":          {opHotelList, takes("hotelIds", sized(1001, 1001), []any{"x"}), nil, "list/ids-above"},
+	"HotelList refuses more than 500 hotelIds": {opHotelList, nil, on("hotelIds", sized(501, 2000), denied), "list/ids-limit"},
+	"emptyReason has an undocumented code": {opHotelList, nil, on("hotelIds", present, sets("basic.emptyReason", obj{"code": "NONE"})),
 		"list/form"},
-	"notices with an emptyReason": {opHotelList, nil, on("hotelIds", present, sets("basic",
+	"an answer has an emptyReason and notices": {opHotelList, nil, on("hotelIds", present, sets("basic",
 		obj{"sessionId": "s", "emptyReason": obj{"code": "NO_SUPPLIER_ENABLED"}, "notices": []any{"x"}})), "list/reasons"},
-	"a platform id that is not accepted": {opHotelList, takes("hotelIds", func(v any) bool {
+	"HotelList finds no hotel by its platform id": {opHotelList, takes("hotelIds", func(v any) bool {
 		return sized(1, 1)(v) && !strings.HasPrefix(fmt.Sprint(v), "[S")
 	}, []any{"x"}), nil, "list/by-id"},
-	"page 3 that repeats page 2": {opHotelList, takes("pageNum", 3, 2), nil,
+	"page 3 of HotelList repeats page 2": {opHotelList, takes("pageNum", 3, 2), nil,
 		"list/pages list/price-asc list/price-desc list/rating-desc"},
-	"malformed requests that do not count": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)),
+	"malformed requests do not count towards the rate limit": {opTicket, nil, on("appKey", nil, answers(types.CodeRateLimited, denied)),
 		"limits/above limits/retry-after"},
-	"a destinationName that finds nothing": {opHotelList, takes("destinationName", present, "x"), nil, "list/by-name"},
-	"maxRatesPerHotel that is ignored":     {opHotelList, takes("maxRatesPerHotel", 1, 0), nil, "list/max-rates list/cheapest"},
-	"price-asc that is ignored":            {opHotelList, takes("sortBy", "price-asc", "x"), nil, "list/price-asc"},
-	"price-desc that is reversed":          {opHotelList, takes("sortBy", "price-desc", "price-asc"), nil, "list/price-desc"},
-	"rating-desc that is ignored":          {opHotelList, takes("sortBy", "rating-desc", "x"), nil, "list/rating-desc"},
-	"a total below the page":               {opHotelList, nil, on("hotelIds", nil, sets("total", 1)), "list/total list/has-more"},
-	"rates without dates":                  {opHotelRates, nil, sets("rooms.rates.checkIn", nil), "rates/form"},
-	"rates for other dates":                {opHotelRates, nil, sets("rooms.rates.checkIn", "2000-01-09"), "rates/dates"},
-	"a total for one of two rooms": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
+	"HotelList finds nothing by destinationName": {opHotelList, takes("destinationName", present, "x"), nil,
+		"list/by-name"},
+	"HotelList ignores maxRatesPerHotel": {opHotelList, takes("maxRatesPerHotel", 1, 0), nil,
+		"list/max-rates list/cheapest"},
+	"HotelList ignores sortBy price-asc": {opHotelList, takes("sortBy", "price-asc", "x"), nil,
+		"list/price-asc"},
+	"HotelList sorts price-desc by rising price": {opHotelList, takes("sortBy", "price-desc", "price-asc"), nil,
+		"list/price-desc"},
+	"HotelList ignores sortBy rating-desc": {opHotelList, takes("sortBy", "rating-desc", "x"), nil,
+		"list/rating-desc"},
+	"the total of HotelList is below the number of hotels on the page": {opHotelList, nil, on("hotelIds", nil, sets("total", 1)),
+		"list/total list/has-more"},
+	"the rates of HotelRates have no checkIn":  {opHotelRates, nil, sets("rooms.rates.checkIn", nil), "rates/form"},
+	"HotelRates returns rates for other dates": {opHotelRates, nil, sets("rooms.rates.checkIn", "2000-01-09"), "rates/dates"},
+	"HotelRates returns the price of one of two rooms": {opHotelRates, nil, on("roomOccupancies", sized(2, 2),
 		sets("rooms.rates.totalRate", func(o obj) any { return o["rate"] })), "offer/total check/same"},
-	"rates in any session":        {"", roams(opHotelRates), nil, "rates/session"},
-	"a price that moves silently": {opCheckAvail, nil, sets("roomRatePkg.totalRate.netRate.amount", double), "offer/total check/same"},
-	"an availability of 0":        {opCheckAvail, nil, sets("status", 0), "check/form"},
-	"no ratePkgId needed": {opCheckAvail, nil, on("Session-Id", present, on("ratePkgId", nil, answers(0, granted(obj{"status": 2})))),
+	"HotelRates accepts any session": {"", roams(opHotelRates), nil, "rates/session"},
+	"CheckAvail changes the price without a statusRemark": {opCheckAvail, nil, sets("roomRatePkg.totalRate.netRate.amount", double),
+		"offer/total check/same"},
+	"CheckAvail returns status 0": {opCheckAvail, nil, sets("status", 0), "check/form"},
+	"CheckAvail needs no ratePkgId": {opCheckAvail, nil,
+		on("Session-Id", present, on("ratePkgId", nil, answers(0, granted(obj{"status": 2})))),
 		"check/required"},
-	"an unknown offer that is available": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
+	"CheckAvail says that an unknown offer is available": {opCheckAvail, nil, on("ratePkgId", "probe-no-offer",
 		answers(0, granted(obj{"status": 1, "roomRatePkg": obj{"ratePkgId": "x"}}))), "check/form check/unknown"},
-	"checks in any session":     {"", roams(opCheckAvail), nil, "check/session"},
-	"offers of another session": anySession(),
-	"four tickets in a second":  {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
-	"no rate limit for Ticket": {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)),
+	"CheckAvail accepts any session":                 {"", roams(opCheckAvail), nil, "check/session"},
+	"CheckAvail accepts an offer of another session": anySession(),
+	"Ticket allows only four requests a second":      {opTicket, nil, lately(4, opTicket), "limits/at limits/above"},
+	"Ticket has no rate limit": {opTicket, nil, answers(types.CodeRateLimited, refused(401, unauthorized)),
 		"limits/above limits/retry-after"},
-	"one rate limit for all operations":    {"", nil, lately(10, opQueryOrders), "limits/each"},
-	"a full list for an unknown reference": {opQueryOrders, nil, sets("orders", []any{obj{}}), "orders/empty"},
-	"a voucher of an unknown order is a success": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
+	"requests of all operations count towards the rate limit of QueryOrders": {"", nil, lately(10, opQueryOrders), "limits/each"},
+	"QueryOrders returns an order for an unknown reference": {opQueryOrders, nil, sets("orders", []any{obj{}}),
+		"orders/empty"},
+	"OrderVoucher accepts an unknown order": {opOrderVoucher, nil, answers(types.CodeNotFound, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/unknown voucher/form"},
-	"a countryCode that is not checked": {opHotelList, takes("countryCode", "ZZ1", nil), nil, "list/country-code"},
-	"a countryCode that changes prices": {opHotelList, nil, on("countryCode", present, func(a *reply) {
+	"HotelList accepts an invalid countryCode": {opHotelList, takes("countryCode", "ZZ1", nil), nil, "list/country-code"},
+	"countryCode changes the prices of HotelList": {opHotelList, nil, on("countryCode", present, func(a *reply) {
 		sets(offers+"totalRate.netRate.amount", double)(a)
 		sets(offers+"rate.netRate.amount", double)(a)
 	}), "list/country"},
-	"a more expensive rate under maxRatesPerHotel": {opHotelList, nil, on("maxRatesPerHotel", 1, func(a *reply) {
+	"maxRatesPerHotel does not return the cheapest rate": {opHotelList, nil, on("maxRatesPerHotel", 1, func(a *reply) {
 		sets(offers+"totalRate.netRate.amount", double)(a)
 		sets(offers+"rate.netRate.amount", double)(a)
 	}), "list/cheapest"},
-	"one rate by default": {opHotelList, takes("maxRatesPerHotel", nil, 1), nil, "list/uncapped"},
-	"only the first of hotelIds": {opHotelList, func(q *question) {
+	"HotelList returns one rate per hotel by default": {opHotelList, takes("maxRatesPerHotel", nil, 1), nil, "list/uncapped"},
+	"HotelList uses only the first of two hotelIds": {opHotelList, func(q *question) {
 		if list, _ := q.body["hotelIds"].([]any); len(list) == 2 {
 			q.body["hotelIds"] = list[:1]
 		}
 	}, nil, "list/each-id"},
-	"HotelRates without all packages": {opHotelRates, nil, sets("rooms.rates", func(room obj) any { return room["rates"].([]any)[:1] }),
+	"HotelRates returns only the first rate of a room": {opHotelRates, nil,
+		sets("rooms.rates", func(room obj) any { return room["rates"].([]any)[:1] }),
 		"rates/all"},
-	"HotelRates without platform ids": {opHotelRates, takes("hotelId", func(v any) bool {
+	"HotelRates finds no hotel by its platform id": {opHotelRates, takes("hotelId", func(v any) bool {
 		return v != nil &&
 			!strings.HasPrefix(fmt.Sprint(v), "S")
 	}, "x"), nil,
 		"rates/hotel-id"},
-	"a check that prices one of two rooms": {opCheckAvail, nil, sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
+	"CheckAvail returns the price of one of two rooms": {opCheckAvail, nil,
+		sets("roomRatePkg.totalRate", func(o obj) any { return o["rate"] }),
 		"offer/total check/same"},
-	"cities outside of their province": {opDestinations, nil, on("countryCode", present, sets("destinations.parentDestinationId", elder())),
+	"the parent of a city is not its province": {opDestinations, nil,
+		on("countryCode", present, sets("destinations.parentDestinationId", elder())),
 		"destinations/levels"},
-	"scopes that spaces do not separate": {opOAuthToken, func(q *question) {
+	"OAuthToken grants only the first of several scopes": {opOAuthToken, func(q *question) {
 		scope, _ := q.body["scope"].(string)
 		q.body["scope"], _, _ = strings.Cut(scope, " ")
 	}, nil, "oauth/guards"},
-	"a limit that two operations share":    {"", nil, shared(), "limits/own"},
-	"a client that is blocked for a while": {opTicket, nil, blocked(), "limits/window"},
-	"a Ticket without a key":               {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
-	"rates without a hotel": {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0,
+	"HotelList and HotelRates share a rate limit":              {"", nil, shared(), "limits/own"},
+	"Ticket refuses requests for three seconds after HTTP 429": {opTicket, nil, blocked(), "limits/window"},
+	"Ticket needs no appKey":                                   {opTicket, takes("appKey", nil, "sandbox-app-key"), nil, "ticket/required"},
+	"HotelRates needs no hotelId": {opHotelRates, nil, on("Session-Id", present, on("hotelId", nil, answers(0,
 		granted(obj{"rooms": []any{}})))), "rates/required"},
-	"a total beyond all pages": {opHotelList, nil, on("hotelIds", nil, sets("total", 61)), "list/pages list/has-more"},
-	"a place of another parent": {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil,
+	"the total of HotelList is above the number of all hotels": {opHotelList, nil, on("hotelIds", nil, sets("total", 61)),
+		"list/pages list/has-more"},
+	"Destinations returns places of another parent": {opDestinations, nil, on("parentDestinationId", present, on("countryCode", nil,
 		sets("destinations.parentDestinationId", elder()))), "destinations/children"},
-	"a voucher without a reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
+	"OrderVoucher needs no reference": {opOrderVoucher, nil, answers(types.CodeParam, granted(obj{"status": "NOT_GENERATED"})),
 		"voucher/reference voucher/form"},
 }
 
-func TestFaultsAreFound(t *testing.T) {
+func TestEachFaultBreaksItsRules(t *testing.T) {
 	eachBreaksItsRules(t, faults, func(t *testing.T, f fault) (*Report, error) {
 		return probed(t, hotelstaystest.Config{}, f, func(c *Config) { c.Patience = 5 * time.Minute })
 	})
 }
 
-// eachBreaksItsRules requires that each fault breaks exactly the rules that are named with it.
+// eachBreaksItsRules requires that each fault breaks exactly the rules in its field breaks.
 func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T, fault) (*Report, error)) {
 	portion := testsize.PortionOf(t, 20, 41)
 	for name := range testsize.SomeOf(portion, slices.Sorted(maps.Keys(all))) {
@@ -288,7 +316,7 @@ func eachBreaksItsRules(t *testing.T, all map[string]fault, run func(*testing.T,
 	}
 }
 
-// shared counts requests of HotelList against the rate limit of HotelRates.
+// shared counts requests of HotelList towards the rate limit of HotelRates.
 func shared() func(*reply) {
 	var last time.Time
 	return func(a *reply) {
@@ -301,7 +329,7 @@ func shared() func(*reply) {
 	}
 }
 
-// blocked refuses a client for ten seconds after it has exceeded a limit.
+// blocked refuses requests for three seconds after an HTTP 429.
 func blocked() func(*reply) {
 	var until time.Time
 	return func(a *reply) {
@@ -313,7 +341,7 @@ func blocked() func(*reply) {
 	}
 }
 
-// elder returns a parent from another part of the country.
+// elder returns the id of the first place for each place, so that a place has the wrong parent.
 func elder() func(obj) any {
 	first := ""
 	return func(o obj) any {
@@ -324,15 +352,15 @@ func elder() func(obj) any {
 	}
 }
 
-// A rule is useless if no fault can break it, unless it finds out what the document leaves open.
-func TestEveryRuleCanBreak(t *testing.T) {
-	broken := []string{"cancel/kept"} // by TestNoOrderIsLeftOpen
+// A rule that no fault breaks may never fail. Rules that only answer an open question are exempt.
+func TestEachRuleIsBrokenByAFault(t *testing.T) {
+	broken := []string{"cancel/kept"} // TestNoOrderIsLeftOpen breaks it
 	for _, f := range slices.Concat(slices.Collect(maps.Values(faults)), slices.Collect(maps.Values(bookFaults()))) {
 		broken = append(broken, strings.Fields(f.breaks)...)
 	}
 	for _, rule := range Rules() {
 		if slices.ContainsFunc(judge.Rules(), func(r judge.Rule) bool { return r.Name == rule.Name }) {
-			continue // they are tested in package judge
+			continue // package judge tests these rules
 		}
 		word, _, _ := strings.Cut(rule.Promise, " ")
 		open := slices.Contains([]string{"what", "where", "which", "how", "whether"}, word)
@@ -342,8 +370,8 @@ func TestEveryRuleCanBreak(t *testing.T) {
 
 func cutOff(a *reply) { a.err = errors.New("the connection was reset") }
 
-// A bug in a rule is reported, and does not end the run.
-func TestPanicOfARuleIsItsResult(t *testing.T) {
+// A bug in a rule must not end the run.
+func TestRuleThatPanicsIsReportedAsBroken(t *testing.T) {
 	s := &session{masker: &masker{}, bench: newBench(&masker{})}
 	result := s.try(t.Context(), Rule{Name: "x/y", try: func(*run) { var list []int; _ = list[0] }})
 	assert.Equal(t, Broken, result.State)
@@ -351,8 +379,8 @@ func TestPanicOfARuleIsItsResult(t *testing.T) {
 	assert.Contains(t, result.Reason, "index out of range")
 }
 
-// A Retry-After of a day leaves the rules of its operation untried, and does not delay other rules.
-func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
+// If an operation answers with a Retry-After of a day, its rules are not tried. Other rules are not delayed.
+func TestRunDoesNotWaitForARetryAfterOfADay(t *testing.T) {
 	began := false
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opQueryOrders, told: func(a *reply) {
 		if began {
@@ -368,13 +396,13 @@ func TestRetryAfterOfADayIsNotAwaited(t *testing.T) {
 	}
 }
 
-func TestPatienceThatIsTooShortIsSaid(t *testing.T) {
+func TestResultNamesTheLeastPatienceThatItsRuleNeeds(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{}, func(c *Config) { c.Only, c.Patience = []string{"session/life"}, time.Minute })
 	require.NoError(t, err)
 	assert.Equal(t, "the first look is after 5m0s", report.Results[0].Reason)
 }
 
-func TestFindingOfAStatusSaysWhichStatusCame(t *testing.T) {
+func TestFindingAboutAnHTTPStatusNamesIt(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: "HotelStaticDetail", told: func(a *reply) { a.refuse(503, 100000503) }},
 		only("static/members", "errors/unlisted"))
 	require.NoError(t, err)
@@ -385,9 +413,9 @@ func TestFindingOfAStatusSaysWhichStatusCame(t *testing.T) {
 	assert.Contains(t, reasons, "HTTP status: expected a documented one, got 503")
 }
 
-// A finding about a form lists each wrong member, its first element, and what was expected. The evidence shows this element,
-// even if the body is cut off before it.
-func TestFindingsNameTheirElement(t *testing.T) {
+// The reason names each wrong member, where it is wrong first, and what was expected there. The evidence has this list
+// element even if the body is cut off before it.
+func TestReasonNamesWhereEachMemberIsWrong(t *testing.T) {
 	report, err := probed(t, hotelstaystest.Config{}, fault{op: opHotelList, told: func(a *reply) {
 		if l, _ := a.data["list"].([]any); len(l) > 9 {
 			last := reply{data: obj{"list": l[8:]}}
@@ -407,9 +435,9 @@ func TestFindingsNameTheirElement(t *testing.T) {
 	assert.Equal(t, "a text of 8 bytes", p.shown())
 }
 
-// A rule may send further requests after the one that broke it.
+// A rule may send more requests after the request that broke it.
 func TestCurlRepeatsTheRequestThatBrokeTheRule(t *testing.T) {
-	for name, part := range map[string]string{"an operation without a token": opDestinations.Path(), "a ttl of 0": `"ttl":0`} {
+	for name, part := range map[string]string{"Destinations needs no token": opDestinations.Path(), "Ticket accepts a ttl of 0": `"ttl":0`} {
 		f := faults[name]
 		report, err := probed(t, hotelstaystest.Config{}, f, func(c *Config) { c.Only = strings.Fields(f.breaks) })
 		require.NoError(t, err)

@@ -162,7 +162,7 @@ func TestMaskHidesSecretsAndGuests(t *testing.T) {
 }
 
 func TestCurlRepeatsTheRequest(t *testing.T) {
-	report, err := probed(t, hotelstaystest.Config{}, faults["a ttl above the limit"], only("ticket/ttl-above"))
+	report, err := probed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl above the limit"], only("ticket/ttl-above"))
 	require.NoError(t, err)
 	assert.Equal(t, `curl -sS -i -X POST -H 'Content-Type: application/json' -d '{"appKey":"sandbox-app-key","appSecret":"'"$SECRET"'",`+
 		`"ttl":31536001}' '`+report.BaseURL+`/api/auth/ticket'`, report.result(t, "ticket/ttl-above").Curl)
@@ -307,7 +307,7 @@ func (f fakeT) Fatal(args ...any)                    { *f.failed = append(*f.fai
 func TestSuiteFailsForABrokenRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed []string
-		cfg, _ := sandboxed(t, hotelstaystest.Config{}, faults["a ttl above the limit"])
+		cfg, _ := sandboxed(t, hotelstaystest.Config{}, faults["Ticket accepts a ttl above the limit"])
 		cfg.Only = []string{"ticket"}
 		Test(fakeT{t, &failed, ""}, cfg)
 		assert.Equal(t, []string{"ticket/ttl-above"}, failed)
