@@ -187,7 +187,7 @@ func (c *Client) recoveryRun(ctx context.Context, name Operation, r *BookingReco
 		f.add("recovery.customerReferenceNo", "is required")
 	case r.Fingerprint != c.fingerprint:
 		f.add("recovery.fingerprint",
-			"is of another environment or account; use the client that booked (each TokenCredential is an account of its own)")
+			"was saved for another environment or account; use the client that booked (each TokenCredential counts as a separate account)")
 	case r.Polls < 0 || r.Polls > len(recoverySchedule):
 		f.add("recovery.polls", "is %d; it must lie between 0 and %d", r.Polls, len(recoverySchedule))
 	default:

@@ -274,6 +274,8 @@ func (c *Cache) use(t types.Token, key string) transport.Authorization {
 	return e.authorization
 }
 
+const checkAccount = "check that the account is active, and may call this operation"
+
 // Refused drops the token that a 401 refused, and reports whether another token is available now. The advice is for the
 // error of a call that ends with this 401. A late 401 does not drop a newer token. A token that is refused soon after
 // others stays: other operations may need it, and a new one would be refused as well.
@@ -282,9 +284,9 @@ func (c *Cache) Refused(ctx context.Context, refused transport.Authorization) (a
 		return false, "use a new token: give it to WithCredential, or to a new client"
 	}
 	if wait := c.drop(ctx, refused); wait > 0 {
-		return false, fmt.Sprintf("a new token was refused, too; the client asks for another token in %s", wait)
+		return false, fmt.Sprintf("a new token was refused, too; "+checkAccount+"; the client asks for another token in %s", wait)
 	}
-	return true, "a new token was refused, too; the next call uses another one"
+	return true, "a new token was refused, too; " + checkAccount + "; the next call uses another token"
 }
 
 // drop drops the refused token if it is the current one, or returns how long it stays.

@@ -201,9 +201,9 @@ func TestUselessTokensAreBounded(t *testing.T) {
 				require.Equal(t, again, fetched)
 				if fetched {
 					asked = append(asked, time.Since(start).Seconds())
-					assert.Equal(t, "a new token was refused, too; the next call uses another one", advice)
+					assert.Equal(t, "a new token was refused, too; check that the account is active, and may call this operation; the next call uses another token", advice)
 				} else {
-					assert.Regexp(t, `^a new token was refused, too; the client asks for another token in [1-9]\S*s$`, advice)
+					assert.Regexp(t, `^a new token was refused, too; check that the account is active, and may call this operation; the client asks for another token in [1-9]\S*s$`, advice)
 					time.Sleep(500 * time.Millisecond)
 				}
 			}
